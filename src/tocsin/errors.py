@@ -1,0 +1,119 @@
+"""Which failures does Tocsin name, and who must act on each?
+
+One base, families by who must act; each class carries a stable ``code`` and its facts as attributes.
+``server/errors.py`` maps families to HTTP statuses, ``cli`` to exit codes; nobody else knows either.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class TocsinError(Exception):
+    """Something went wrong in Tocsin."""
+
+    code: ClassVar[str] = "TOCSIN_ERROR"
+
+    def __init__(self, message: str | None = None) -> None:
+        self.message = message or (type(self).__doc__ or "").strip().splitlines()[0]
+        super().__init__(self.message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_revive, (type(self), self.message, self.__dict__))
+
+
+def _revive(kind: type[TocsinError], message: str, facts: dict[str, object]) -> TocsinError:
+    """Rebuild a pickled error without calling the subclass's own constructor."""
+    error = kind.__new__(kind, message)
+    Exception.__init__(error, message)
+    error.__dict__.update(facts)
+    return error
+
+
+class InvalidInput(TocsinError):
+    """The request holds something that cannot be accepted; change it and send it again."""
+
+    code = "INVALID_INPUT"
+
+    def __init__(self, message: str | None = None, *, field: str | None = None) -> None:
+        self.field = field
+        super().__init__(message)
+
+
+class InvalidCondition(InvalidInput):
+    """The condition cannot be understood.
+
+    ``line`` and ``column`` count from 1; ``expected`` names what could stand there.
+    """
+
+    code = "INVALID_CONDITION"
+
+    def __init__(
+        self,
+        message: str | None = None,
+        *,
+        line: int = 1,
+        column: int = 1,
+        expected: tuple[str, ...] = (),
+        suggestion: str | None = None,
+    ) -> None:
+        self.line, self.column, self.expected, self.suggestion = line, column, expected, suggestion
+        super().__init__(message)
+
+
+class InvalidSetting(InvalidInput):
+    """A setting has a value that cannot be used."""
+
+    code = "INVALID_SETTING"
+
+
+class Unauthenticated(TocsinError):
+    """Log in first: the token is missing, expired or unknown."""
+
+    code = "UNAUTHENTICATED"
+
+
+class Forbidden(TocsinError):
+    """You may not do this."""
+
+    code = "FORBIDDEN"
+
+
+class NotFound(TocsinError):
+    """There is nothing by that name."""
+
+    code = "NOT_FOUND"
+
+
+class Conflict(TocsinError):
+    """Something else stands there already."""
+
+    code = "CONFLICT"
+
+
+class PreconditionFailed(Conflict):
+    """The entity has changed since it was read; read it again and repeat the change."""
+
+    code = "PRECONDITION_FAILED"
+
+
+class Unavailable(TocsinError):
+    """A part that is needed does not answer; try again later."""
+
+    code = "UNAVAILABLE"
+
+
+class MissingExtra(Unavailable):
+    """A part of Tocsin that is needed here is not installed."""
+
+    code = "MISSING_EXTRA"
+
+    def __init__(self, message: str | None = None, *, extra: str = "all") -> None:
+        self.extra = extra
+        super().__init__(message or f"This needs an optional part: pip install 'tocsin[{extra}]'")
+
+
+class InternalError(TocsinError):
+    """Tocsin itself is at fault; the log says where."""
+
+    code = "INTERNAL_ERROR"

@@ -1,0 +1,112 @@
+"""What is a change event? The record of one change of one entity, as it stands in the log.
+
+Source: seeds/002 (the default format) and OpenMetadata 1.13 ``type/changeEvent.json``; where they disagree
+the seed wins (``docs/decisions``). Next: ``model/subscription.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import Field, PlainSerializer
+
+from tocsin.model.entity import Document, WireModel, version_to_wire
+
+Version = Annotated[Decimal, PlainSerializer(version_to_wire, return_type=float, when_used="json")]
+
+
+class EventType(StrEnum):
+    """What kind of change an event records: upstream's 21 and ours (below the gap)."""
+
+    ENTITY_CREATED = "entityCreated"
+    ENTITY_UPDATED = "entityUpdated"
+    ENTITY_FIELDS_CHANGED = "entityFieldsChanged"
+    ENTITY_NO_CHANGE = "entityNoChange"
+    ENTITY_SOFT_DELETED = "entitySoftDeleted"
+    ENTITY_DELETED = "entityDeleted"
+    ENTITY_RESTORED = "entityRestored"
+    THREAD_CREATED = "threadCreated"
+    THREAD_UPDATED = "threadUpdated"
+    POST_CREATED = "postCreated"
+    POST_UPDATED = "postUpdated"
+    TASK_RESOLVED = "taskResolved"
+    TASK_CLOSED = "taskClosed"
+    LOGICAL_TEST_CASE_ADDED = "logicalTestCaseAdded"
+    SUGGESTION_CREATED = "suggestionCreated"
+    SUGGESTION_UPDATED = "suggestionUpdated"
+    SUGGESTION_ACCEPTED = "suggestionAccepted"
+    SUGGESTION_REJECTED = "suggestionRejected"
+    SUGGESTION_DELETED = "suggestionDeleted"
+    USER_LOGIN = "userLogin"
+    USER_LOGOUT = "userLogout"
+
+    POLICY_VIOLATION = "policyViolation"
+    TEST_CASE_FAILURE = "testCaseFailure"
+    FRESHNESS_VIOLATION = "freshnessViolation"
+    PROFILE_ANOMALY = "profileAnomaly"
+    SLA_VIOLATION = "slaViolation"
+    USAGE_DROP = "usageDrop"
+    QUERY_PATTERN_CHANGE = "queryPatternChange"
+
+
+class FieldChange(WireModel):
+    """One changed field: its path (``columns.email.description``), what stood there and what stands there now."""
+
+    name: str
+    old_value: Any = None  # Any: a JSON value of whatever field changed
+    new_value: Any = None  # Any: as above
+
+
+class ChangeDescription(WireModel):
+    """Which fields a change added, updated and deleted, and the version it started from."""
+
+    fields_added: tuple[FieldChange, ...] = ()
+    fields_updated: tuple[FieldChange, ...] = ()
+    fields_deleted: tuple[FieldChange, ...] = ()
+    previous_version: Version | None = None
+
+    def is_empty(self) -> bool:
+        """Say whether nothing changed."""
+        return not (self.fields_added or self.fields_updated or self.fields_deleted)
+
+    def paths(self) -> tuple[str, ...]:
+        """Return the path of every changed field, in the order added, updated, deleted."""
+        return tuple(c.name for c in (*self.fields_added, *self.fields_updated, *self.fields_deleted))
+
+
+class ChangeEvent(WireModel):
+    """One change of one entity.
+
+    ``id`` is a UUIDv7. ``user_id`` is a UUID or the seed's literal ``system``. ``timestamp`` is epoch
+    milliseconds UTC. ``entity`` is the whole document after the change (before it, for ``entityDeleted``).
+    """
+
+    id: str
+    event_type: EventType
+    entity_type: str
+    entity_id: str
+    entity_fully_qualified_name: str | None = None
+    domains: tuple[str, ...] | None = None
+    previous_version: Version | None = None
+    current_version: Version | None = None
+    user_name: str | None = None
+    user_id: str | None = None
+    timestamp: int
+    change_description: ChangeDescription | None = None
+    entity: Document | None = Field(default=None)
+
+
+@dataclass(frozen=True)
+class LoggedEvent:
+    """A change event at its place in the log.
+
+    ``offset`` orders all events; ``derived`` holds the fields worked out from the event once, when it was
+    captured (``conditions/fields.py`` says which and how).
+    """
+
+    offset: int
+    event: ChangeEvent
+    derived: Document

@@ -1,0 +1,98 @@
+"""What becomes of one delivery? Its states, its attempts, and the closed list of reasons for each outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class DeliveryStatus(StrEnum):
+    """Where a delivery stands. All but the first two are final."""
+
+    PENDING = "pending"
+    AWAITING_RETRY = "awaitingRetry"
+    DELIVERED = "delivered"
+    FAILED = "failed"
+    RETRY_LIMIT_REACHED = "retryLimitReached"
+
+
+class OutcomeReason(StrEnum):
+    """Why an attempt ended as it did; the same words in status, metrics, logs and API."""
+
+    OK = "ok"
+    BAD_URL = "badUrl"
+    BAD_ADDRESS = "badAddress"
+    EGRESS_REFUSED = "egressRefused"
+    CONNECTION_FAILED = "connectionFailed"
+    TIMEOUT = "timeout"
+    INFORMATIONAL = "informational"
+    REDIRECT = "redirect"
+    RATE_LIMITED = "rateLimited"
+    GONE = "gone"
+    CLIENT_ERROR = "clientError"
+    SERVER_ERROR = "serverError"
+    MAIL_REFUSED = "mailRefused"
+    MAIL_DEFERRED = "mailDeferred"
+    DISABLED = "disabled"
+    RECIPIENT_GONE = "recipientGone"
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """The receiver took it."""
+
+    status_code: int | None = None
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Retry:
+    """It did not go through; try again, no sooner than ``after_s`` seconds when that is given."""
+
+    reason: OutcomeReason
+    status_code: int | None = None
+    detail: str = ""
+    after_s: float | None = None
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """It will never go through as it is."""
+
+    reason: OutcomeReason
+    status_code: int | None = None
+    detail: str = ""
+
+
+Outcome = Delivered | Retry | Rejected
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A notification bound to a destination, as a worker claims it.
+
+    ``target`` is an endpoint URL or an address; ``attempt_count`` counts the attempts already made.
+    """
+
+    id: str
+    notification_id: str
+    event_id: str
+    log_offset: int
+    subscription_id: str
+    destination_id: str
+    channel: str
+    target: str
+    attempt_count: int
+    due_at_ms: int
+    created_at_ms: int
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One try at one delivery, kept for whoever asks what happened."""
+
+    delivery_id: str
+    number: int
+    started_at_ms: int
+    duration_ms: int
+    outcome: Outcome

@@ -1,0 +1,56 @@
+"""What is a catalogued entity on the wire?
+
+An entity is a JSON document whose keys are OpenMetadata's; what differs between types is a row of
+``model/entity_types.py``. Next: ``model/change.py``.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+Document = dict[str, Any]  # Any: an entity's JSON document, open by design of the table-driven catalogue
+
+FIRST_VERSION = Decimal("0.1")
+
+
+class WireModel(BaseModel):
+    """Base of all wire models: camelCase outside, snake_case inside, unknown keys refused, immutable."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, extra="forbid", frozen=True)
+
+    def to_wire(self) -> Document:
+        """Return the JSON document of this model, without keys that were left unset."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class EntityReference(WireModel):
+    """A pointer to an entity. Source: schemas/type/entityReference.json."""
+
+    id: str
+    type: str
+    name: str | None = None
+    fully_qualified_name: str | None = None
+    description: str | None = None
+    display_name: str | None = None
+    deleted: bool | None = None
+    inherited: bool | None = None
+    href: str | None = None
+
+
+def version_from_tenths(tenths: int) -> Decimal:
+    """Return the version that ``tenths`` counts: 12 is 1.2."""
+    return Decimal(tenths).scaleb(-1)
+
+
+def version_to_tenths(version: Decimal) -> int:
+    """Return how many tenths ``version`` holds: 1.2 is 12."""
+    return int(version.scaleb(1))
+
+
+def version_to_wire(version: Decimal) -> float:
+    """Return ``version`` as the JSON number upstream writes: one decimal place, no drift."""
+    return float(round(version, 1))

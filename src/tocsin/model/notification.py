@@ -1,0 +1,93 @@
+"""What is one recipient told, and why? One notification per (event, recipient, channel), its reasons merged.
+
+Next: ``model/delivery.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import UUID, uuid5
+
+from tocsin.model.entity import WireModel
+
+NAMESPACE = UUID("6ba1d5a6-7c0f-5a5b-9a53-7f2f0d6c7a11")
+"""Root of every deterministic id: writing a derived row twice writes it once."""
+
+
+class ReasonKind(StrEnum):
+    """How somebody came to be told."""
+
+    OWNER = "owner"
+    FOLLOWER = "follower"
+    USER = "user"
+    TEAM = "team"
+    ADMIN = "admin"
+    EXTERNAL = "external"
+
+
+class Reason(WireModel):
+    """One answer to "why am I told?".
+
+    ``via`` is the FQN of the downstream asset that connects the recipient to the change and ``hops`` its
+    distance (0: the changed asset itself); ``team`` names the team through which they are concerned.
+    """
+
+    kind: ReasonKind
+    subscription_id: str
+    subscription_name: str
+    destination_id: str
+    team: str | None = None
+    via: str | None = None
+    hops: int = 0
+
+    def sentence(self) -> str:
+        """Return the reason as a person would say it."""
+        return f"{_because(self)} (alert {self.subscription_name})"
+
+
+def _because(reason: Reason) -> str:
+    asset = "it" if reason.hops == 0 else f"{reason.via}, {reason.hops} hop{'s'[: reason.hops - 1]} downstream"
+    through = f" through team {reason.team}" if reason.team else ""
+    match reason.kind:
+        case ReasonKind.OWNER:
+            return f"you own {asset}{through}"
+        case ReasonKind.FOLLOWER:
+            return f"you follow {asset}"
+        case ReasonKind.ADMIN:
+            return "you are an administrator"
+        case ReasonKind.TEAM:
+            return f"you are in team {reason.team}"
+        case ReasonKind.USER:
+            return "the alert names you"
+        case ReasonKind.EXTERNAL:
+            return "the alert names this address"
+
+
+@dataclass(frozen=True)
+class Notification:
+    """What one recipient is told of one event over one channel.
+
+    ``recipient`` is the key that is told only once: a user's id in the inbox, a lower-case address for
+    e-mail, ``subscription:endpoint`` for a webhook. ``recipient_id`` is the user's id, if it is a user.
+    """
+
+    id: str
+    event_id: str
+    log_offset: int
+    channel: str
+    recipient: str
+    recipient_id: str | None
+    reasons: tuple[Reason, ...]
+    due_at_ms: int
+    created_at_ms: int
+
+
+def notification_id(event_id: str, channel: str, recipient: str) -> str:
+    """Return the id of the one notification for this event, channel and recipient."""
+    return str(uuid5(NAMESPACE, f"notification|{event_id}|{channel}|{recipient}"))
+
+
+def delivery_id(notification: str) -> str:
+    """Return the id of the delivery that carries the notification with that id."""
+    return str(uuid5(NAMESPACE, f"delivery|{notification}"))

@@ -1,0 +1,32 @@
+"""Who acts, and who may be told? People, and whoever makes a change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Actor:
+    """Whoever makes a request: a person or a bot."""
+
+    id: str
+    name: str
+    is_admin: bool = False
+    is_bot: bool = False
+
+
+SYSTEM = Actor(id="system", name="system", is_admin=True, is_bot=True)
+"""Tocsin itself, as the one who writes at first start."""
+
+
+@dataclass(frozen=True)
+class Person:
+    """Somebody who can be told. ``email`` is lower-case; ``None`` when there is none."""
+
+    id: str
+    name: str
+    display_name: str | None = None
+    email: str | None = None
+    is_admin: bool = False
+    is_bot: bool = False
+    deleted: bool = False

@@ -1,0 +1,169 @@
+"""What is an event subscription (an alert, towards users)? Its wire form.
+
+Source: seeds/001 and OpenMetadata 1.13 ``events/eventSubscription.json``. Next: ``flow/match/plan.py``.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from pydantic import Field
+
+from tocsin.model.entity import Document, EntityReference, WireModel
+
+
+class AlertType(StrEnum):
+    """What an alert is for."""
+
+    NOTIFICATION = "Notification"
+    OBSERVABILITY = "Observability"
+    ACTIVITY_FEED = "ActivityFeed"
+    GOVERNANCE_WORKFLOW_CHANGE_EVENT = "GovernanceWorkflowChangeEvent"
+    CUSTOM = "Custom"
+
+
+class Category(StrEnum):
+    """Who a destination tells."""
+
+    USERS = "Users"
+    TEAMS = "Teams"
+    ADMINS = "Admins"
+    ASSIGNEES = "Assignees"
+    OWNERS = "Owners"
+    MENTIONS = "Mentions"
+    FOLLOWERS = "Followers"
+    EXTERNAL = "External"
+
+
+class Channel(StrEnum):
+    """Through what a destination tells them (upstream's ``subscriptionType``)."""
+
+    WEBHOOK = "Webhook"
+    SLACK = "Slack"
+    MS_TEAMS = "MsTeams"
+    G_CHAT = "GChat"
+    EMAIL = "Email"
+    ACTIVITY_FEED = "ActivityFeed"
+    GOVERNANCE_WORKFLOW_CHANGE_EVENT = "GovernanceWorkflowChangeEvent"
+
+
+class TriggerType(StrEnum):
+    """When a subscription fires."""
+
+    REAL_TIME = "RealTime"
+    SCHEDULED = "Scheduled"
+
+
+class Effect(StrEnum):
+    """Whether a rule lets matching events through or keeps them out."""
+
+    INCLUDE = "include"
+    EXCLUDE = "exclude"
+
+
+class PrefixCondition(StrEnum):
+    """How a rule is joined to the one before it."""
+
+    AND = "AND"
+    OR = "OR"
+
+
+class SubscriptionState(StrEnum):
+    """How a destination fares; the schema's ``status`` text says what leads to each."""
+
+    DISABLED = "disabled"
+    FAILED = "failed"
+    RETRY_LIMIT_REACHED = "retryLimitReached"
+    AWAITING_RETRY = "awaitingRetry"
+    ACTIVE = "active"
+
+
+class Trigger(WireModel):
+    """When to fire."""
+
+    trigger_type: TriggerType = TriggerType.REAL_TIME
+    schedule_info: str | None = None
+    cron_expression: str | None = None
+
+
+class FilteringRule(WireModel):
+    """One condition and its effect. Source: ``events/eventFilterRule.json``."""
+
+    name: str | None = None
+    display_name: str | None = None
+    fully_qualified_name: str | None = None
+    description: str | None = None
+    effect: Effect = Effect.INCLUDE
+    condition: str
+    arguments: tuple[str, ...] | None = None
+    input_type: str | None = None
+    prefix_condition: PrefixCondition = PrefixCondition.AND
+
+
+class FilteringRules(WireModel):
+    """Which events a subscription is about: types of resource, rules and actions that must all hold."""
+
+    resources: tuple[str, ...]
+    rules: tuple[FilteringRule, ...] = ()
+    actions: tuple[FilteringRule, ...] = ()
+
+
+class DestinationConfig(WireModel):
+    """Where a destination sends to; which keys count depends on its channel.
+
+    Source: ``events/emailAlertConfig.json`` and ``entity/events/webhook.json``, plus the seed's
+    ``secretKey`` and our ``payloadFormat``. Secrets are masked in what is read back.
+    """
+
+    receivers: tuple[str, ...] = ()
+    send_to_admins: bool = False
+    send_to_owners: bool = False
+    send_to_followers: bool = False
+    endpoint: str | None = None
+    headers: dict[str, str] = Field(default_factory=dict)
+    query_params: dict[str, str] = Field(default_factory=dict)
+    http_method: str = "POST"
+    secret_key: str | None = None
+    auth_type: Document | None = None
+    payload_format: str | None = None
+
+
+class Destination(WireModel):
+    """Who is told and through what. ``timeout`` and ``read_timeout`` are seconds."""
+
+    id: str
+    category: Category
+    type: Channel
+    timeout: int = 10
+    read_timeout: int = 12
+    enabled: bool = True
+    config: DestinationConfig = Field(default_factory=DestinationConfig)
+    notify_downstream: bool = False
+    downstream_depth: int | None = Field(default=None, ge=1)
+
+
+class EventSubscription(WireModel):
+    """An alert as it is stored: what to match, whom to tell, through what.
+
+    ``batch_size`` counts events, ``poll_interval`` is seconds, ``created_at_ms`` (never on the wire) is the
+    watermark: what happened before it notifies nobody.
+    """
+
+    id: str
+    name: str
+    fully_qualified_name: str
+    display_name: str | None = None
+    description: str | None = None
+    alert_type: AlertType
+    owners: tuple[EntityReference, ...] = ()
+    domains: tuple[EntityReference, ...] = ()
+    trigger: Trigger = Field(default_factory=Trigger)
+    filtering_rules: FilteringRules | None = None
+    destinations: tuple[Destination, ...] = ()
+    enabled: bool = True
+    batch_size: int = 100
+    provider: str = "user"
+    retries: int = 3
+    poll_interval: int = 60
+    input: Document | None = None
+    created_at_ms: int = Field(default=0, exclude=True)

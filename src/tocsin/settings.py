@@ -1,0 +1,88 @@
+"""What can be set from outside? Environment variables ``TOCSIN_*`` and a TOML file, each with a working default.
+
+``docs/settings.md`` documents every one and a test keeps the two equal.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+
+class Settings(BaseSettings):
+    """All settings of all processes. Environment wins over the TOML file, the file over the defaults."""
+
+    model_config = SettingsConfigDict(env_prefix="TOCSIN_", extra="forbid", toml_file="tocsin.toml", frozen=True)
+
+    data_dir: Path = Field(default=Path("tocsin-data"), description="Folder for the SQLite file and checkpoints.")
+    database_url: str | None = Field(
+        default=None,
+        description="SQLAlchemy address of the store (`postgresql+psycopg://…`). Unset: SQLite in `data_dir`.",
+    )
+    sqlite_synchronous: Literal["FULL", "NORMAL"] = Field(
+        default="FULL",
+        description="How SQLite syncs. `FULL` survives a power cut; `NORMAL` is faster and survives a crash.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
+    log_format: Literal["console", "json"] = Field(default="console", description="How log lines look.")
+
+    host: str = Field(default="127.0.0.1", description="Address the server listens on.")
+    port: int = Field(default=8585, ge=0, le=65535, description="Port the server listens on.")
+    public_url: str | None = Field(default=None, description="Address people reach the server at; used in links.")
+    token_hours: float = Field(default=24.0, gt=0, description="Hours until a person's token expires.")
+
+    spark_master: str = Field(default="local[2]", description="Spark master the pipeline runs on.")
+    spark_driver_memory: str = Field(default="1g", description="Heap of the Spark driver.")
+    spark_conf: dict[str, str] = Field(default_factory=dict, description="Further Spark settings, as JSON.")
+    spark_py_files: str | None = Field(
+        default=None, description="Wheel or zip of Tocsin that Spark ships to executors on other machines."
+    )
+    pipeline_max_events_per_batch: int = Field(
+        default=10_000, ge=1, description="Most events one micro-batch takes from the log."
+    )
+    pipeline_events_per_partition: int = Field(
+        default=5_000, ge=1, description="Events one Spark task reads; a micro-batch has as many tasks as it needs."
+    )
+
+    worker_claim_limit: int = Field(default=64, ge=1, description="Most deliveries a worker claims at once.")
+    worker_lease_s: float = Field(default=90.0, gt=0, description="Seconds a claim holds without a heartbeat.")
+    worker_poll_s: float = Field(default=0.2, gt=0, description="Seconds between looks for due deliveries.")
+    destination_concurrency: int = Field(default=8, ge=1, description="Most requests at once to one destination.")
+
+    egress_allow: tuple[str, ...] = Field(
+        default=("127.0.0.0/8", "::1/128"),
+        description="CIDR ranges that webhooks may reach although private. Set to `[]` in production.",
+    )
+    smtp_host: str | None = Field(default=None, description="Mail server. Unset: `tocsin up` starts a mailbox.")
+    smtp_port: int = Field(default=25, ge=1, le=65535, description="Port of the mail server.")
+    smtp_user: str | None = Field(default=None, description="Login at the mail server.")
+    smtp_password: SecretStr | None = Field(default=None, description="Password at the mail server.")
+    smtp_tls: Literal["none", "starttls", "tls"] = Field(default="none", description="How mail is encrypted.")
+    smtp_sender: str = Field(default="tocsin@localhost", description="Sender of mail.")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read arguments first, then the environment, then the TOML file."""
+        return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
+
+    def store_url(self) -> str:
+        """Return the SQLAlchemy address of the store."""
+        return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'tocsin.db'}"
+
+    def checkpoint_dir(self) -> Path:
+        """Return the folder where Spark keeps the pipeline's checkpoint."""
+        return self.data_dir.absolute() / "checkpoints"
+
+    def base_url(self) -> str:
+        """Return the address that links point to."""
+        return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")

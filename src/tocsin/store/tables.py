@@ -1,0 +1,274 @@
+"""Which tables does the store have, and what does one row of each stand for?
+
+SQLite and PostgreSQL hold the same tables; what only PostgreSQL needs is named so. Times are epoch
+milliseconds UTC, versions are tenths, documents are JSON text. Migrations make what stands here
+(a test proves it). Next: one file per aggregate beside this one.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+METADATA = MetaData(
+    naming_convention={
+        "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+        "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+        "pk": "pk_%(table_name)s",
+    }
+)
+
+# Names sort and range-scan by code point on both stores.
+_FQN = Text().with_variant(Text(collation="C"), "postgresql")
+# SQLite numbers rows by itself only for its own INTEGER type.
+_SERIAL = BigInteger().with_variant(Integer, "sqlite")
+_ID = String(36)
+
+entity = Table(
+    "entity",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("entity_type", String(40), nullable=False),
+    Column("fqn", _FQN, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("parent_id", _ID),
+    Column("version_tenths", Integer, nullable=False),
+    Column("updated_at_ms", BigInteger, nullable=False),
+    Column("updated_by", Text, nullable=False),
+    Column("deleted", Boolean, nullable=False, default=False),
+    Column("document", Text, nullable=False),
+    UniqueConstraint("entity_type", "fqn"),
+    Index(None, "parent_id"),
+)
+"""One row per entity as it stands now, soft-deleted ones included."""
+
+entity_version = Table(
+    "entity_version",
+    METADATA,
+    Column("entity_id", _ID, primary_key=True),
+    Column("version_tenths", Integer, primary_key=True),
+    Column("updated_at_ms", BigInteger, nullable=False),
+    Column("document", Text, nullable=False),
+)
+"""One row per version an entity ever had, the present one included; kept after a hard delete."""
+
+entity_tag = Table(
+    "entity_tag",
+    METADATA,
+    Column("entity_id", _ID, primary_key=True),
+    Column("tag_fqn", Text, primary_key=True),
+    Index(None, "tag_fqn"),
+)
+"""One row per tag that an entity or one of its nested members carries."""
+
+ownership = Table(
+    "ownership",
+    METADATA,
+    Column("entity_id", _ID, primary_key=True),
+    Column("owner_id", _ID, primary_key=True),
+    Column("owner_type", String(10), nullable=False),
+    Index(None, "owner_id"),
+)
+"""One row per (entity, owner); an owner is a user or a team."""
+
+follow = Table(
+    "follow",
+    METADATA,
+    Column("entity_id", _ID, primary_key=True),
+    Column("user_id", _ID, primary_key=True),
+    Column("entity_type", String(40), nullable=False),
+    Column("followed_at_ms", BigInteger, nullable=False),
+    Index(None, "user_id"),
+)
+"""One row per (asset, follower)."""
+
+membership = Table(
+    "membership",
+    METADATA,
+    Column("team_id", _ID, primary_key=True),
+    Column("member_id", _ID, primary_key=True),
+    Column("member_type", String(10), nullable=False),
+    Index(None, "member_id"),
+)
+"""One row per (team, direct member); a member is a user or another team."""
+
+lineage_edge = Table(
+    "lineage_edge",
+    METADATA,
+    Column("from_id", _ID, primary_key=True),
+    Column("to_id", _ID, primary_key=True),
+    Column("from_type", String(40), nullable=False),
+    Column("to_type", String(40), nullable=False),
+    Column("details", Text, nullable=False, default="{}"),
+    Index(None, "to_id"),
+)
+"""One row per edge: data flows from ``from_id`` to ``to_id``."""
+
+test_case_result = Table(
+    "test_case_result",
+    METADATA,
+    Column("test_case_id", _ID, primary_key=True),
+    Column("timestamp_ms", BigInteger, primary_key=True),
+    Column("document", Text, nullable=False),
+)
+"""One row per run of a test case."""
+
+pipeline_run = Table(
+    "pipeline_run",
+    METADATA,
+    Column("pipeline_id", _ID, primary_key=True),
+    Column("timestamp_ms", BigInteger, primary_key=True),
+    Column("document", Text, nullable=False),
+)
+"""One row per reported run of a catalogued pipeline."""
+
+credential = Table(
+    "credential",
+    METADATA,
+    Column("user_id", _ID, primary_key=True),
+    Column("password_hash", Text, nullable=False),
+)
+"""One row per person who may log in."""
+
+server_secret = Table(
+    "server_secret",
+    METADATA,
+    Column("name", String(40), primary_key=True),
+    Column("value", Text, nullable=False),
+)
+"""Keys made at first start and shared by all servers, such as the one that signs tokens."""
+
+change_event = Table(
+    "change_event",
+    METADATA,
+    Column("log_offset", _SERIAL, primary_key=True, autoincrement=True),
+    Column("id", _ID, nullable=False, unique=True),
+    Column("event_type", String(40), nullable=False),
+    Column("entity_type", String(40), nullable=False),
+    Column("entity_id", _ID, nullable=False),
+    Column("entity_fqn", _FQN),
+    Column("user_name", Text),
+    Column("timestamp_ms", BigInteger, nullable=False),
+    Column("horizon", BigInteger, nullable=False, default=0),
+    Column("document", Text, nullable=False),
+    Column("derived", Text, nullable=False),
+    Index(None, "entity_id", "log_offset"),
+    Index(None, "entity_type", "log_offset"),
+    Index(None, "timestamp_ms"),
+    sqlite_autoincrement=True,
+)
+"""The log: one row per change event, in offset order.
+
+``horizon`` (PostgreSQL; 0 on SQLite) is a transaction id: when every transaction below it has ended, all
+rows with a lower offset are final, so a reader may pass this row.
+"""
+
+outbox = Table(
+    "outbox",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("event_id", _ID, nullable=False),
+    Column("entity_id", _ID, nullable=False),
+)
+"""One row per event that no relay has taken over yet."""
+
+pipeline_progress = Table(
+    "pipeline_progress",
+    METADATA,
+    Column("query_name", String(80), primary_key=True),
+    Column("log_offset", BigInteger, nullable=False),
+    Column("updated_at_ms", BigInteger, nullable=False),
+)
+"""How far each streaming query has come: every event up to ``log_offset`` is told."""
+
+destination_secret = Table(
+    "destination_secret",
+    METADATA,
+    Column("subscription_id", _ID, primary_key=True),
+    Column("destination_id", _ID, primary_key=True),
+    Column("document", Text, nullable=False),
+)
+"""What a destination must not show: its secret key and headers. Never part of a version or an event."""
+
+destination_status = Table(
+    "destination_status",
+    METADATA,
+    Column("subscription_id", _ID, primary_key=True),
+    Column("destination_id", _ID, primary_key=True),
+    Column("status", String(20), nullable=False),
+    Column("last_successful_at_ms", BigInteger),
+    Column("last_failed_at_ms", BigInteger),
+    Column("last_failed_status_code", Integer),
+    Column("last_failed_reason", Text),
+    Column("next_attempt_ms", BigInteger),
+    Column("delivered_count", BigInteger, nullable=False, default=0),
+    Column("failed_count", BigInteger, nullable=False, default=0),
+    Column("timestamp_ms", BigInteger, nullable=False),
+)
+"""One row per destination: how it fares."""
+
+notification = Table(
+    "notification",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("event_id", _ID, nullable=False),
+    Column("log_offset", BigInteger, nullable=False),
+    Column("channel", String(20), nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("recipient_id", _ID),
+    Column("reasons", Text, nullable=False),
+    Column("due_at_ms", BigInteger, nullable=False),
+    Column("created_at_ms", BigInteger, nullable=False),
+    Column("read_at_ms", BigInteger),
+    Index(None, "recipient_id", "channel", "log_offset"),
+    Index(None, "log_offset"),
+)
+"""One row per (event, recipient, channel): what somebody is told, and why."""
+
+delivery = Table(
+    "delivery",
+    METADATA,
+    Column("id", _ID, primary_key=True),
+    Column("notification_id", _ID, nullable=False),
+    Column("event_id", _ID, nullable=False),
+    Column("log_offset", BigInteger, nullable=False),
+    Column("subscription_id", _ID, nullable=False),
+    Column("destination_id", _ID, nullable=False),
+    Column("channel", String(20), nullable=False),
+    Column("target", Text, nullable=False),
+    Column("status", String(20), nullable=False),
+    Column("attempt_count", Integer, nullable=False, default=0),
+    Column("due_at_ms", BigInteger, nullable=False),
+    Column("lease_owner", String(80)),
+    Column("lease_until_ms", BigInteger, nullable=False, default=0),
+    Column("created_at_ms", BigInteger, nullable=False),
+    Column("updated_at_ms", BigInteger, nullable=False),
+    Index(None, "status", "due_at_ms"),
+    Index(None, "subscription_id", "destination_id", "log_offset"),
+    Index(None, "notification_id"),
+)
+"""One row per notification that must leave the house; its lease says which worker is at it."""
+
+attempt = Table(
+    "attempt",
+    METADATA,
+    Column("delivery_id", _ID, primary_key=True),
+    Column("number", Integer, primary_key=True),
+    Column("started_at_ms", BigInteger, nullable=False),
+    Column("duration_ms", Integer, nullable=False),
+    Column("outcome", String(20), nullable=False),
+    Column("reason", String(40), nullable=False),
+    Column("status_code", Integer),
+    Column("detail", Text, nullable=False, default=""),
+)
+"""One row per try at a delivery."""

@@ -1,0 +1,96 @@
+"""Imports every module of ours and prints, as JSON, what any of them did besides defining names.
+
+Run in a Python of its own. An effect counts when the code that caused it stands in our module's body: on the
+way from the effect to that body there is no import of somebody else's module, whose effects are theirs.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import pkgutil
+import sys
+import threading
+from types import FrameType
+
+WATCHED = (
+    "ftplib.",
+    "http.client.",
+    "os.",
+    "open",
+    "pathlib.",
+    "shutil.",
+    "smtplib.",
+    "socket.",
+    "sqlite3.connect",
+    "subprocess.Popen",
+    "tempfile.",
+    "urllib.Request",
+)
+PACKAGES = ("tocsin", "openmetadata")
+RUN_BY_ALEMBIC = "tocsin.store.migrations.env"
+OTHERS_BUSINESS = ("importlib._bootstrap", "pydantic.plugin")  # an import; what pydantic does at its first model
+
+effects: list[str] = []
+
+
+def culprit() -> str | None:
+    """Return the module of ours whose body caused what just happened, if it is not somebody else's business."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if name.startswith(OTHERS_BUSINESS):
+            return None
+        if frame.f_code.co_name == "<module>" and name.split(".")[0] in PACKAGES:
+            return name
+        frame = frame.f_back
+    return None
+
+
+def watch(event: str, arguments: tuple[object, ...]) -> None:
+    """Note an effect caused by a module of ours."""
+    if event.startswith(WATCHED) and (module := culprit()):
+        effects.append(f"{module}: {event} {arguments!r:.120}")
+
+
+def watch_what_has_no_hook(owner: type, method: str, effect: str) -> None:
+    """Note calls of a method of which the interpreter tells no audit hook."""
+    original = getattr(owner, method)
+
+    def noted(*arguments: object, **named: object) -> object:
+        if module := culprit():
+            effects.append(f"{module}: {effect} {arguments[1:]!r:.120}")
+        return original(*arguments, **named)
+
+    setattr(owner, method, noted)
+
+
+def module_names() -> list[str]:
+    """Return the name of every module of ours that can be imported here."""
+    without_spark = importlib.util.find_spec("pyspark") is None
+    names = []
+    for package in PACKAGES:
+        path = importlib.import_module(package).__path__
+        names += [package, *(module.name for module in pkgutil.walk_packages(path, f"{package}."))]
+    return [
+        name
+        for name in names
+        if name != RUN_BY_ALEMBIC and not (without_spark and name.startswith(("tocsin.spark.", "tocsin.jobs.")))
+    ]
+
+
+def main() -> None:
+    """Import everything, then say what happened."""
+    sys.addaudithook(watch)
+    watch_what_has_no_hook(threading.Thread, "start", "starts a thread")
+    watch_what_has_no_hook(os._Environ, "__getitem__", "reads the environment variable")
+    imported = module_names()
+    for name in imported:
+        importlib.import_module(name)
+    print(json.dumps({"imported": imported, "effects": effects}))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Does every name say what it names? The words of house-style section 4 that say nothing are not used."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SAY_NOTHING = frozenset("manager handler processor helper util utils common misc core base data info item".split())
+
+ALLOWED = {
+    "base_url": "the web's own word for the address that links start with",
+}
+"""Names that hold such a word all the same, each with its reason."""
+
+
+def test_no_module_class_or_function_has_a_name_that_says_nothing(sources: dict[Path, ast.Module]) -> None:
+    found = [f"{path}: {name}" for path, name in _names(sources) if _words(name) & SAY_NOTHING and name not in ALLOWED]
+    assert found == []
+
+
+def test_no_allowance_is_left_over(sources: dict[Path, ast.Module]) -> None:
+    used = {name for _, name in _names(sources)}
+    assert set(ALLOWED) <= used
+
+
+def test_no_module_repeats_its_package(sources: dict[Path, ast.Module]) -> None:
+    repeated = [str(path) for path in sources if path.parent.name and path.parent.name in path.stem.split("_")]
+    assert repeated == []
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("RetryHandler", {"retry", "handler"}),
+        ("base_url", {"base", "url"}),
+        ("_HTTPBase", {"http", "base"}),
+        ("database", {"database"}),
+    ],
+)
+def test_names_are_split_into_whole_words(name: str, words: set[str]) -> None:
+    assert _words(name) == words
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name)}
+
+
+def _names(sources: dict[Path, ast.Module]) -> Iterator[tuple[Path, str]]:
+    for path, tree in sources.items():
+        yield path, path.parent.name if path.stem == "__init__" else path.stem
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+                yield path, node.name

@@ -1,0 +1,100 @@
+"""Is the code still small? House-style section 5, in numbers; an exemption is one line with its reason."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median, quantiles
+
+MOST_LINES_IN_A_FILE = 500
+MOST_LINES_IN_A_FUNCTION = 50
+MOST_POSITIONAL_PARAMETERS = 5
+DEEPEST_NESTING = 3
+
+EXEMPT: dict[str, str] = {}
+"""``path`` or ``path:function`` -> the reason why it may be larger."""
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def test_no_file_is_too_long(root: Path, sources: dict[Path, ast.Module]) -> None:
+    lengths = {path: len((root / "src" / path).read_text().splitlines()) for path in sources}
+    written = [length for length in lengths.values() if length]
+    print(f"\nfiles: {len(written)}, median {median(written):.0f} lines, p90 {quantiles(written, n=10)[-1]:.0f}")
+    assert [
+        str(path) for path, length in lengths.items() if length > MOST_LINES_IN_A_FILE and str(path) not in EXEMPT
+    ] == []
+
+
+def test_no_function_is_too_long(sources: dict[Path, ast.Module]) -> None:
+    lengths = {f"{path}:{function.name}": _lines(function) for path, function in _functions(sources)}
+    ranked = sorted(lengths.values())
+    under_20 = sum(length < 20 for length in ranked) / len(ranked)
+    print(
+        f"\nfunctions: {len(ranked)}, median {median(ranked):.0f} lines, {under_20:.0%} under 20, longest {ranked[-1]}"
+    )
+    assert [name for name, length in lengths.items() if length > MOST_LINES_IN_A_FUNCTION and name not in EXEMPT] == []
+
+
+def test_no_function_takes_too_many_positional_parameters(sources: dict[Path, ast.Module]) -> None:
+    assert [
+        f"{path}:{function.name}"
+        for path, function in _functions(sources)
+        if _positional(function) > MOST_POSITIONAL_PARAMETERS and f"{path}:{function.name}" not in EXEMPT
+    ] == []
+
+
+def test_no_function_nests_too_deep(sources: dict[Path, ast.Module]) -> None:
+    assert [
+        f"{path}:{function.name}"
+        for path, function in _functions(sources)
+        if _nesting(function.body) > DEEPEST_NESTING and f"{path}:{function.name}" not in EXEMPT
+    ] == []
+
+
+def test_every_exemption_is_still_there_and_has_a_reason(sources: dict[Path, ast.Module]) -> None:
+    functions = {f"{path}:{function.name}" for path, function in _functions(sources)}
+    assert set(EXEMPT) <= functions | {str(path) for path in sources}
+    assert all(EXEMPT.values())
+
+
+def _functions(sources: dict[Path, ast.Module]) -> Iterator[tuple[Path, Function]]:
+    for path, tree in sources.items():
+        for node in ast.walk(tree):
+            if isinstance(node, Function):
+                yield path, node
+
+
+def _lines(function: Function) -> int:
+    body = function.body
+    documented = ast.get_docstring(function) is not None
+    docstring = (body[0].end_lineno or 0) - body[0].lineno + 1 if documented else 0
+    return (function.end_lineno or 0) - function.lineno + 1 - docstring
+
+
+def _positional(function: Function) -> int:
+    names = [argument.arg for argument in (*function.args.posonlyargs, *function.args.args)]
+    return len(names) - (names[:1] in (["self"], ["cls"], ["settings_cls"]))
+
+
+def _nesting(body: list[ast.stmt]) -> int:
+    """Return how many compound statements lie inside one another; an ``elif`` is no deeper than its ``if``."""
+    return max((_depth(statement) for statement in body), default=0)
+
+
+def _depth(statement: ast.stmt) -> int:
+    match statement:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return 0
+        case ast.If(body=body, orelse=[ast.If() as otherwise]):
+            return max(1 + _nesting(body), _depth(otherwise))
+        case ast.Match(cases=cases):
+            return 1 + max(_nesting(case.body) for case in cases)
+        case ast.Try(body=body, handlers=handlers, orelse=orelse, finalbody=finalbody):
+            blocks = [body, orelse, finalbody, *(handler.body for handler in handlers)]
+            return 1 + max(_nesting(block) for block in blocks)
+        case ast.If() | ast.For() | ast.AsyncFor() | ast.While() | ast.With() | ast.AsyncWith():
+            return 1 + max(_nesting(statement.body), _nesting(getattr(statement, "orelse", [])))
+        case _:
+            return 0

@@ -1,0 +1,136 @@
+"""What do the server's answers look like to a program? Small read-only views of the JSON that came.
+
+Whatever a view does not name is reached through it all the same: ``table.columns``, ``table.displayName``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from pydantic.alias_generators import to_camel
+
+from tocsin.clock import to_datetime
+from tocsin.model.entity import Document
+
+_NAMED_CHANGES = 3
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A catalogued entity as the server described it."""
+
+    entity_type: str
+    document: Document
+
+    @property
+    def id(self) -> str:
+        """Its UUID."""
+        return str(self.document["id"])
+
+    @property
+    def name(self) -> str:
+        """Its own name, without its parents'."""
+        return str(self.document.get("name", ""))
+
+    @property
+    def fully_qualified_name(self) -> str:
+        """Its name and its parents'."""
+        return str(self.document.get("fullyQualifiedName") or self.name)
+
+    def __getattr__(self, name: str) -> Any:  # Any: whatever JSON the server put under that key
+        if name.startswith("_") or name == "document":
+            raise AttributeError(name)
+        try:
+            return self.document[to_camel(name)]
+        except KeyError:
+            raise AttributeError(f"this {self.entity_type} has no {name}") from None
+
+    def __hash__(self) -> int:
+        return hash(self.id)
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change event; ``title`` is the server's one-line account of it, if it gave one."""
+
+    event: Document
+    title: str = ""
+
+    @property
+    def entity_name(self) -> str:
+        """The FQN of what changed."""
+        entity = self.event.get("entity") or {}
+        return str(self.event.get("entityFullyQualifiedName") or entity.get("name") or self.event.get("entityId", ""))
+
+    @property
+    def change_type(self) -> str:
+        """What happened, in a few words: ``created``, ``description updated, tags added``."""
+        named = list(_named_changes(self.event.get("changeDescription") or {}))
+        if not named or self.event_type not in _UPDATES:
+            return _WORDS.get(self.event_type, self.event_type)
+        more = len(named) - _NAMED_CHANGES
+        return ", ".join(named[:_NAMED_CHANGES]) + (f" and {more} more" if more > 0 else "")
+
+    @property
+    def event_type(self) -> str:
+        """The kind of event, e.g. ``entityUpdated``."""
+        return str(self.event.get("eventType", ""))
+
+    @property
+    def entity_type(self) -> str:
+        """The type of what changed, e.g. ``table``."""
+        return str(self.event.get("entityType", ""))
+
+    @property
+    def entity_id(self) -> str:
+        """The UUID of what changed."""
+        return str(self.event.get("entityId", ""))
+
+    @property
+    def user_name(self) -> str:
+        """Who changed it."""
+        return str(self.event.get("userName") or "")
+
+    @property
+    def timestamp(self) -> datetime:
+        """When it happened, in UTC."""
+        return to_datetime(int(self.event["timestamp"]))
+
+
+_WORDS = {
+    "entityCreated": "created",
+    "entityUpdated": "updated",
+    "entityFieldsChanged": "updated",
+    "entitySoftDeleted": "deleted, can be restored",
+    "entityDeleted": "deleted",
+    "entityRestored": "restored",
+    "testCaseFailure": "test failed",
+}
+_UPDATES = frozenset({"entityUpdated", "entityFieldsChanged"})
+
+
+def _named_changes(description: Document) -> Iterator[str]:
+    for key, verb in (("fieldsAdded", "added"), ("fieldsUpdated", "updated"), ("fieldsDeleted", "deleted")):
+        for change in description.get(key) or ():
+            yield f"{change['name']} {verb}"
+
+
+@dataclass(frozen=True)
+class Notice:
+    """One notification in somebody's inbox: the change, and each reason why they were told."""
+
+    id: str
+    change: Change
+    reasons: tuple[str, ...]
+    is_read: bool
+
+
+@dataclass(frozen=True)
+class LogSlice:
+    """A stretch of the log; ``end`` is the offset from which to read on."""
+
+    changes: tuple[Change, ...]
+    end: int

@@ -1,0 +1,120 @@
+"""How does an ordinary program talk to Tocsin? ``Client``: every function of ``client/calls.py``, sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import Concatenate, ParamSpec, Self, TypeVar
+
+import httpx
+
+from tocsin.client import calls
+from tocsin.client.call import Call, Page, Pages
+from tocsin.client.connection import TIMEOUT_S, Address, address_of, answer_of, request_of
+from tocsin.client.failures import reaching
+from tocsin.client.method import named_after
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _sent(build: Callable[P, Call[T]]) -> Callable[Concatenate[Client, P], T]:
+    """Return a method that sends the call that ``build`` makes."""
+
+    @named_after(build)
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self.send(build(*args, **kwargs))
+
+    return method
+
+
+def _iterated(build: Callable[P, Pages[T]]) -> Callable[Concatenate[Client, P], Iterator[T]]:
+    """Return a method that walks through all the pages that ``build`` begins."""
+
+    @named_after(build)
+    def method(self: Client, /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
+        return self.iterate(build(*args, **kwargs))
+
+    return method
+
+
+class Client:
+    """A connection to a Tocsin server.
+
+    Parameters
+    ----------
+    server : its address; without it ``TOCSIN_SERVER``, or the one that ``tocsin up`` starts on this machine
+    token : a person's or bot's token; without it ``TOCSIN_TOKEN``
+
+    Raises
+    ------
+    TocsinError : from every method, its subclass by what the server answered; Unavailable when it does not answer
+    """
+
+    def __init__(self, server: str | None = None, token: str | None = None) -> None:
+        self._address = address_of(server, token)
+        self._http = httpx.Client(timeout=TIMEOUT_S)
+
+    list_entities = _iterated(calls.list_entities)
+    list_tables = _iterated(calls.list_tables)
+    get_by_name = _sent(calls.get_by_name)
+    get_by_id = _sent(calls.get_by_id)
+    create = _sent(calls.create)
+    create_or_update = _sent(calls.create_or_update)
+    patch = _sent(calls.patch)
+    delete = _sent(calls.delete)
+    restore = _sent(calls.restore)
+
+    add_follower = _sent(calls.add_follower)
+    remove_follower = _sent(calls.remove_follower)
+    followers = _sent(calls.followers)
+    follows = _sent(calls.follows)
+    get_follower_activity = _iterated(calls.get_follower_activity)
+    notifications = _iterated(calls.notifications)
+    mark_read = _sent(calls.mark_read)
+
+    create_subscription = _sent(calls.create_subscription)
+    get_subscription = _sent(calls.get_subscription)
+    list_subscriptions = _iterated(calls.list_subscriptions)
+    patch_subscription = _sent(calls.patch_subscription)
+    delete_subscription = _sent(calls.delete_subscription)
+    subscription_status = _sent(calls.subscription_status)
+
+    events = _iterated(calls.events)
+    read_log = _sent(calls.read_log)
+    add_test_result = _sent(calls.add_test_result)
+    add_pipeline_status = _sent(calls.add_pipeline_status)
+    logged_in_user = _sent(calls.logged_in_user)
+    server_version = _sent(calls.server_version)
+
+    def login(self, email: str, password: str) -> str:
+        """Log in, use the token from now on, and return it."""
+        token = self.send(calls.login(email, password))
+        self._address = Address(self._address.server, token)
+        return token
+
+    def send(self, call: Call[T]) -> T:
+        """Send one call and return what it asked for."""
+        with reaching(self._address.server):
+            response = self._http.send(request_of(self._http, call, self._address))
+        return answer_of(call, response)
+
+    def iterate(self, pages: Pages[T]) -> Iterator[T]:
+        """Yield the rows of every page, each fetched when it is needed."""
+        call: Call[Page[T]] | None = pages.first
+        while call is not None:
+            page = self.send(call)
+            yield from page.rows
+            call = pages.following(page)
+
+    def close(self) -> None:
+        """Close the connection; the client cannot be used afterwards."""
+        self._http.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.close()

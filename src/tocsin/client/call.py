@@ -1,0 +1,72 @@
+"""What is one request, before anything is sent? A value: method, path, query, body, and how to read the answer.
+
+Both clients send the same values; only the waiting differs. Next: ``client/calls.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, TypeVar
+
+T = TypeVar("T")
+
+Filter = str | int | bool | Sequence[str] | None
+"""What a query parameter may be: lists are joined by commas, None is left out."""
+
+JSON_PATCH = "application/json-patch+json"
+
+
+@dataclass(frozen=True)
+class Call(Generic[T]):
+    """One request.
+
+    ``path`` stands below ``/api/v1`` with its parts already quoted; ``read`` turns the answer's JSON (None when
+    there is no body) into what the caller gets.
+    """
+
+    method: str
+    path: str
+    read: Callable[[Any], T]  # Any: the answer's JSON, which read gives a shape
+    query: Mapping[str, str] = field(default_factory=dict)
+    body: object = None
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Page(Generic[T]):
+    """One page of a list; ``after`` is the cursor of the next one, None on the last."""
+
+    rows: tuple[T, ...]
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class Pages(Generic[T]):
+    """A list that comes page by page."""
+
+    first: Call[Page[T]]
+
+    def following(self, page: Page[T]) -> Call[Page[T]] | None:
+        """Return the call for the page after ``page``, or None when it was the last."""
+        if page.after is None:
+            return None
+        return replace(self.first, query={**self.first.query, "after": page.after})
+
+
+def query_of(filters: Mapping[str, Filter]) -> dict[str, str]:
+    """Return ``filters`` as query parameters, their names in camelCase."""
+    return {_camel(name): _text(value) for name, value in filters.items() if value is not None}
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(part.capitalize() for part in others)
+
+
+def _text(value: Filter) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str | int):
+        return str(value)
+    return ",".join(value or ())

@@ -1,0 +1,244 @@
+"""Which requests are there? One function per thing a client can ask for; none of them sends anything.
+
+``Client`` and ``AsyncClient`` offer every one of them under the same name. Next: ``client/blocking.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from tocsin.client.answers import Change, Entity, LogSlice, Notice
+from tocsin.client.call import JSON_PATCH, Call, Filter, Page, Pages, query_of
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
+
+T = TypeVar("T")
+
+_SUBSCRIPTION = "eventsubscription"
+_BY_LIST = {collection.rsplit("/", 1)[-1]: row.name for collection, row in BY_COLLECTION.items()}
+
+
+def list_entities(entity_type: str, **filters: Filter) -> Pages[Entity]:
+    """Iterate over all entities of a type, page by page.
+
+    Filters are the API's, in snake_case: ``database``, ``service``, ``tags`` (all of them), ``fields``,
+    ``include``; ``limit`` is the size of one page.
+    """
+    return _pages(_collection(entity_type), filters, lambda row: Entity(entity_type, row))
+
+
+def list_tables(**filters: Filter) -> Pages[Entity]:
+    """Iterate over all tables; filters as in ``list_entities``."""
+    return list_entities("table", **filters)
+
+
+def get_by_name(entity_type: str, fqn: str, *, fields: Sequence[str] = (), include: str | None = None) -> Call[Entity]:
+    """Return the entity with that fully qualified name."""
+    return _read(entity_type, f"name/{_quoted(fqn)}", {"fields": tuple(fields) or None, "include": include})
+
+
+def get_by_id(
+    entity_type: str, entity_id: str, *, fields: Sequence[str] = (), include: str | None = None
+) -> Call[Entity]:
+    """Return the entity with that UUID."""
+    return _read(entity_type, _quoted(entity_id), {"fields": tuple(fields) or None, "include": include})
+
+
+def create(entity_type: str, document: Document) -> Call[Entity]:
+    """Create an entity; raises Conflict when one of that name exists."""
+    return Call("POST", _collection(entity_type), _entity(entity_type), body=document)
+
+
+def create_or_update(entity_type: str, document: Document) -> Call[Entity]:
+    """Create an entity, or bring the one of that name to this state; keys that are absent stay as they are."""
+    return Call("PUT", _collection(entity_type), _entity(entity_type), body=document)
+
+
+def patch(
+    entity_type: str, entity_id: str, operations: Sequence[Document], *, if_match: str | None = None
+) -> Call[Entity]:
+    """Apply JSON Patch operations (RFC 6902); ``if_match`` is the ETag the entity must still have."""
+    headers = {"Content-Type": JSON_PATCH} | ({"If-Match": if_match} if if_match else {})
+    path = f"{_collection(entity_type)}/{_quoted(entity_id)}"
+    return Call("PATCH", path, _entity(entity_type), body=list(operations), headers=headers)
+
+
+def delete(entity_type: str, entity_id: str, *, recursive: bool = False, hard: bool = False) -> Call[None]:
+    """Delete an entity, softly unless ``hard``; what it contains only when ``recursive``."""
+    query = query_of({"recursive": recursive, "hard_delete": hard})
+    return Call("DELETE", f"{_collection(entity_type)}/{_quoted(entity_id)}", _nothing, query)
+
+
+def restore(entity_type: str, entity_id: str) -> Call[Entity]:
+    """Bring a softly deleted entity back."""
+    return Call("PUT", f"{_collection(entity_type)}/restore", _entity(entity_type), body={"id": entity_id})
+
+
+def add_follower(entity_type: str, entity_id: str, follower_id: str) -> Call[None]:
+    """Make the user with UUID ``follower_id`` follow the asset; following twice changes nothing."""
+    return Call("PUT", _follower_path(entity_type, entity_id, follower_id), _nothing)
+
+
+def remove_follower(entity_type: str, entity_id: str, follower_id: str) -> Call[None]:
+    """Make the user with UUID ``follower_id`` follow the asset no longer."""
+    return Call("DELETE", _follower_path(entity_type, entity_id, follower_id), _nothing)
+
+
+def followers(entity_type: str, entity_id: str) -> Call[tuple[Entity, ...]]:
+    """Return the users who follow the asset."""
+    path = f"{_collection(entity_type)}/{_quoted(entity_id)}/followers"
+    return Call("GET", path, lambda answer: tuple(Entity("user", row) for row in answer["data"]))
+
+
+def follows(user_id: str) -> Call[tuple[Entity, ...]]:
+    """Return the assets that the user with UUID ``user_id`` follows."""
+    return Call("GET", f"users/{_quoted(user_id)}/follows", _followed)
+
+
+def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterable[str] = ()) -> Pages[Change]:
+    """Iterate over the changes of the assets a user follows, newest first.
+
+    ``since`` without a time zone is local time. ``event_types`` narrows to these; none means all.
+    """
+    filters: dict[str, Filter] = {"since": int(since.timestamp() * 1000), "event_type": tuple(event_types) or None}
+    return _pages(f"users/{_quoted(user_id)}/activity", filters, _titled_change)
+
+
+def notifications(user_id: str, *, unread: bool | None = None, limit: int | None = None) -> Pages[Notice]:
+    """Iterate over a user's inbox, unread first."""
+    return _pages(f"users/{_quoted(user_id)}/notifications", {"unread": unread, "limit": limit}, _notice)
+
+
+def mark_read(user_id: str, notification_id: str) -> Call[None]:
+    """Mark one notification of a user as read."""
+    return Call("PUT", f"users/{_quoted(user_id)}/notifications/{_quoted(notification_id)}/read", _nothing)
+
+
+def create_subscription(document: Document) -> Call[Entity]:
+    """Create an event subscription (an alert)."""
+    return create(_SUBSCRIPTION, document)
+
+
+def get_subscription(name: str) -> Call[Entity]:
+    """Return the event subscription with that name."""
+    return get_by_name(_SUBSCRIPTION, name)
+
+
+def list_subscriptions(**filters: Filter) -> Pages[Entity]:
+    """Iterate over event subscriptions; filters are the API's, e.g. ``alert_type``."""
+    return list_entities(_SUBSCRIPTION, **filters)
+
+
+def patch_subscription(subscription_id: str, operations: Sequence[Document]) -> Call[Entity]:
+    """Apply JSON Patch operations to an event subscription."""
+    return patch(_SUBSCRIPTION, subscription_id, operations)
+
+
+def delete_subscription(subscription_id: str) -> Call[None]:
+    """Delete an event subscription for good."""
+    return delete(_SUBSCRIPTION, subscription_id, hard=True)
+
+
+def subscription_status(subscription_id: str) -> Call[Document]:
+    """Return how each destination of an event subscription fares."""
+    return Call("GET", f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/status", _document)
+
+
+def events(**filters: Filter) -> Pages[Change]:
+    """Iterate over change events, oldest first; filters are the API's, e.g. ``entity_type``, ``event_type``."""
+    return _pages("events", filters, Change)
+
+
+def read_log(offset: int | str, *, limit: int = 100) -> Call[LogSlice]:
+    """Return the events after a log offset; the offset ``latest`` only asks where the log ends."""
+    return Call("GET", "events", _log_slice, query_of({"offset": offset, "limit": limit}))
+
+
+def add_test_result(test_case_fqn: str, result: Document) -> Call[Document]:
+    """Record a run of a test case: ``timestamp`` (epoch ms), ``testCaseStatus`` and what else is known."""
+    return Call("POST", f"dataQuality/testCases/testCaseResults/{_quoted(test_case_fqn)}", _document, body=result)
+
+
+def add_pipeline_status(pipeline_fqn: str, status: Document) -> Call[Entity]:
+    """Record a run of a pipeline: ``timestamp`` (epoch ms), ``executionStatus`` and what else is known."""
+    return Call("PUT", f"pipelines/{_quoted(pipeline_fqn)}/status", _entity("pipeline"), body=status)
+
+
+def login(email: str, password: str) -> Call[str]:
+    """Return a token for the person with that address."""
+    # Upstream's form: the password travels base64-encoded inside the body.
+    encoded = base64.b64encode(password.encode()).decode()
+    return Call(
+        "POST", "users/login", lambda answer: str(answer["accessToken"]), body={"email": email, "password": encoded}
+    )
+
+
+def logged_in_user() -> Call[Entity]:
+    """Return the user the token belongs to."""
+    return Call("GET", "users/loggedInUser", _entity("user"))
+
+
+def server_version() -> Call[str]:
+    """Return the version of OpenMetadata's API that the server speaks."""
+    return Call("GET", "system/version", lambda answer: str(answer["version"]))
+
+
+def _collection(entity_type: str) -> str:
+    row = ENTITY_TYPES.get(entity_type)
+    if row is None:
+        raise InvalidInput(f"There is no entity type {entity_type!r}; there are: {', '.join(ENTITY_TYPES)}.")
+    return row.collection
+
+
+def _quoted(part: str) -> str:
+    return quote(part, safe="")
+
+
+def _follower_path(entity_type: str, entity_id: str, follower_id: str) -> str:
+    return f"{_collection(entity_type)}/{_quoted(entity_id)}/followers/{_quoted(follower_id)}"
+
+
+def _read(entity_type: str, key: str, filters: dict[str, Filter]) -> Call[Entity]:
+    return Call("GET", f"{_collection(entity_type)}/{key}", _entity(entity_type), query_of(filters))
+
+
+def _pages(path: str, filters: dict[str, Filter], view: Callable[[Document], T]) -> Pages[T]:
+    def page(answer: Document) -> Page[T]:
+        rows = tuple(view(row) for row in answer["data"])
+        return Page(rows, after=(answer.get("paging") or {}).get("after"))
+
+    return Pages(Call("GET", path, page, query_of(filters)))
+
+
+def _entity(entity_type: str) -> Callable[[Document], Entity]:
+    return lambda answer: Entity(entity_type, answer)
+
+
+def _followed(answer: dict[str, list[Document]]) -> tuple[Entity, ...]:
+    return tuple(Entity(row.get("type") or _BY_LIST.get(key, key), row) for key, rows in answer.items() for row in rows)
+
+
+def _titled_change(row: Document) -> Change:
+    return Change(row["event"], title=row.get("title") or "")
+
+
+def _notice(row: Document) -> Notice:
+    change = Change(row.get("event") or {}, title=row.get("title") or "")
+    return Notice(str(row["id"]), change, tuple(row.get("reasons") or ()), is_read=row.get("readAt") is not None)
+
+
+def _log_slice(answer: Document) -> LogSlice:
+    return LogSlice(tuple(Change(row) for row in answer["data"]), end=int(answer["paging"]["offset"]))
+
+
+def _document(answer: Any) -> Document:  # Any: JSON whose shape the server defines
+    return answer if isinstance(answer, dict) else {"data": answer}
+
+
+def _nothing(_answer: object) -> None:
+    return None

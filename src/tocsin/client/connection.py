@@ -1,0 +1,65 @@
+"""Where is the server and who is asking? Arguments first, then ``TOCSIN_SERVER`` and ``TOCSIN_TOKEN``.
+
+Also the two steps that both clients share around the sending itself: the request's parts and the answer's reading.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+import httpx
+
+from tocsin.client.call import Call
+from tocsin.client.failures import failure
+from tocsin.errors import InternalError
+
+T = TypeVar("T")
+
+DEFAULT_SERVER = "http://127.0.0.1:8585"
+TIMEOUT_S = 30.0
+
+
+@dataclass(frozen=True)
+class Address:
+    """A server and the token to show it; the token is kept out of every printed form."""
+
+    server: str
+    token: str | None = field(default=None, repr=False)
+
+    def root(self) -> str:
+        """Return the URL that all paths stand below."""
+        return f"{self.server}/api/v1/"
+
+    def headers(self) -> dict[str, str]:
+        """Return the headers that every request carries."""
+        return {"Authorization": f"Bearer {self.token}"} if self.token else {}
+
+
+def address_of(server: str | None, token: str | None) -> Address:
+    """Return the address that the arguments and the environment give.
+
+    ``server`` may end in ``/api`` or ``/api/v1``, as in OpenMetadata's ``hostPort``.
+    """
+    given = (server or os.environ.get("TOCSIN_SERVER") or DEFAULT_SERVER).rstrip("/")
+    return Address(given.removesuffix("/v1").removesuffix("/api"), token or os.environ.get("TOCSIN_TOKEN"))
+
+
+def request_of(http: httpx.Client | httpx.AsyncClient, call: Call[T], address: Address) -> httpx.Request:
+    """Return the HTTP request that asks for ``call``."""
+    headers = {"Content-Type": "application/json"} | address.headers() | dict(call.headers)
+    content = None if call.body is None else json.dumps(call.body).encode()
+    url = address.root() + call.path
+    return http.build_request(call.method, url, params=dict(call.query) or None, headers=headers, content=content)
+
+
+def answer_of(call: Call[T], response: httpx.Response) -> T:
+    """Return what ``call`` asked for; raises a TocsinError when the server refused."""
+    if response.status_code >= 300:
+        raise failure(response)
+    try:
+        return call.read(response.json() if response.content else None)
+    except (ValueError, KeyError, TypeError) as error:
+        raise InternalError(f"{response.url} gave an answer that cannot be understood: {error!r}") from error

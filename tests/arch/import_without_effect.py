@@ -89,7 +89,7 @@ def main() -> None:
     imported = module_names()
     for name in imported:
         importlib.import_module(name)
-    print(json.dumps({"imported": imported, "effects": effects}))
+    json.dump({"imported": imported, "effects": effects}, sys.stdout)
 
 
 if __name__ == "__main__":

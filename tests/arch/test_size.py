@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from statistics import median, quantiles
+
+import pytest
 
 MOST_LINES_IN_A_FILE = 500
 MOST_LINES_IN_A_FUNCTION = 50
@@ -18,21 +21,22 @@ EXEMPT: dict[str, str] = {}
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
-def test_no_file_is_too_long(root: Path, sources: dict[Path, ast.Module]) -> None:
+def test_no_file_is_too_long(root: Path, sources: dict[Path, ast.Module], capsys: pytest.CaptureFixture[str]) -> None:
     lengths = {path: len((root / "src" / path).read_text().splitlines()) for path in sources}
     written = [length for length in lengths.values() if length]
-    print(f"\nfiles: {len(written)}, median {median(written):.0f} lines, p90 {quantiles(written, n=10)[-1]:.0f}")
+    _say(capsys, f"files: {len(written)}, median {median(written):.0f} lines, p90 {quantiles(written, n=10)[-1]:.0f}")
     assert [
         str(path) for path, length in lengths.items() if length > MOST_LINES_IN_A_FILE and str(path) not in EXEMPT
     ] == []
 
 
-def test_no_function_is_too_long(sources: dict[Path, ast.Module]) -> None:
+def test_no_function_is_too_long(sources: dict[Path, ast.Module], capsys: pytest.CaptureFixture[str]) -> None:
     lengths = {f"{path}:{function.name}": _lines(function) for path, function in _functions(sources)}
     ranked = sorted(lengths.values())
     under_20 = sum(length < 20 for length in ranked) / len(ranked)
-    print(
-        f"\nfunctions: {len(ranked)}, median {median(ranked):.0f} lines, {under_20:.0%} under 20, longest {ranked[-1]}"
+    _say(
+        capsys,
+        f"functions: {len(ranked)}, median {median(ranked):.0f} lines, {under_20:.0%} under 20, longest {ranked[-1]}",
     )
     assert [name for name, length in lengths.items() if length > MOST_LINES_IN_A_FUNCTION and name not in EXEMPT] == []
 
@@ -57,6 +61,11 @@ def test_every_exemption_is_still_there_and_has_a_reason(sources: dict[Path, ast
     functions = {f"{path}:{function.name}" for path, function in _functions(sources)}
     assert set(EXEMPT) <= functions | {str(path) for path in sources}
     assert all(EXEMPT.values())
+
+
+def _say(capsys: pytest.CaptureFixture[str], line: str) -> None:
+    with capsys.disabled():
+        sys.stdout.write(f"\n{line}\n")
 
 
 def _functions(sources: dict[Path, ast.Module]) -> Iterator[tuple[Path, Function]]:

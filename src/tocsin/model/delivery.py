@@ -35,6 +35,7 @@ class OutcomeReason(StrEnum):
     MAIL_DEFERRED = "mailDeferred"
     DISABLED = "disabled"
     RECIPIENT_GONE = "recipientGone"
+    INTERNAL_ERROR = "internalError"
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 METADATA = MetaData(
@@ -33,6 +34,8 @@ _FQN = Text().with_variant(Text(collation="C"), "postgresql")
 # SQLite numbers rows by itself only for its own INTEGER type.
 _SERIAL = BigInteger().with_variant(Integer, "sqlite")
 _ID = String(36)
+# What a worker may still have to send; the text must stand word for word in the queries that use the index.
+OPEN_DELIVERY = text("status IN ('pending', 'awaitingRetry')")
 
 entity = Table(
     "entity",
@@ -256,6 +259,13 @@ delivery = Table(
     Index(None, "status", "due_at_ms"),
     Index(None, "subscription_id", "destination_id", "log_offset"),
     Index(None, "notification_id"),
+    Index(
+        "ix_delivery_open",
+        "destination_id",
+        "due_at_ms",
+        sqlite_where=OPEN_DELIVERY,
+        postgresql_where=OPEN_DELIVERY,
+    ),
 )
 """One row per notification that must leave the house; its lease says which worker is at it."""
 

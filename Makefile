@@ -1,0 +1,77 @@
+# One entry to everything: `make help` lists it. A fresh machine needs Python 3.11 or newer, Java 17 or newer, and make.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help up test check format lint types imports bench zip wheel requirements clean python java
+MAKEFLAGS += --no-print-directory
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+PINS := requirements/all.txt requirements/dev.txt
+QUICK_TESTS := $(wildcard tests/unit tests/parity tests/arch tests/docs)
+PYTEST_ARGS ?=
+# Only names and versions: no registry, folder or option of this machine gets into the files.
+COMPILE = $(BIN)/pip-compile --quiet --strip-extras --annotation-style=line --no-header --no-emit-index-url \
+	--no-emit-find-links --no-emit-trusted-host --no-emit-options
+
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+up: $(INSTALLED) ## Start everything with a sample company; prints an address and a login
+	@$(BIN)/tocsin up
+
+test: format lint types imports ## Run what CI runs: every check and every test
+	@$(BIN)/pytest $(PYTEST_ARGS)
+
+check: format lint types imports ## Run the quick checks: format, lint, types, imports, unit, parity, docs
+	@$(BIN)/pytest $(QUICK_TESTS) $(PYTEST_ARGS)
+
+format: $(INSTALLED) ## Say which files are not formatted
+	@$(BIN)/ruff format --check --quiet .
+
+lint: $(INSTALLED) ## Run ruff
+	@$(BIN)/ruff check --quiet .
+
+types: $(INSTALLED) ## Run mypy, strict
+	@$(BIN)/mypy
+
+imports: $(INSTALLED) ## Check who imports whom
+	@$(BIN)/lint-imports
+
+bench: $(INSTALLED) ## Measure, and print a table
+	@$(BIN)/python -m bench
+
+wheel: $(INSTALLED) ## Build the wheel into dist/
+	@$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+
+zip: wheel ## Build dist/tocsin-py-files.zip, for Spark's --py-files
+	@cp dist/tocsin-*.whl dist/tocsin-py-files.zip  # a pure-Python wheel is the zip that executors import from
+
+requirements: $(INSTALLED) ## Pin the newest versions that pyproject.toml allows
+	@$(COMPILE) --upgrade --extra server --extra spark --output-file requirements/all.txt pyproject.toml
+	@$(COMPILE) --constraint requirements/all.txt --output-file requirements/base.txt pyproject.toml
+	@$(COMPILE) --constraint requirements/all.txt --extra server --output-file requirements/server.txt pyproject.toml
+	@$(COMPILE) --constraint requirements/all.txt --extra spark --output-file requirements/spark.txt pyproject.toml
+	@$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["dependency-groups"]["dev"], sep="\n")' \
+		| $(COMPILE) --upgrade --constraint requirements/all.txt --no-annotate --output-file requirements/dev.txt -
+
+clean: ## Remove what was built or installed here; tocsin-data stays
+	@rm -rf $(VENV) dist build .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis spark-warehouse
+	@find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamp makes the second time quick; it is made anew when the pins or pyproject.toml change.
+$(INSTALLED): pyproject.toml $(PINS) | java
+	@echo "Installing the pinned libraries into $(VENV); the first time takes a few minutes."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps $(addprefix -r ,$(PINS)) -e .
+	@touch $@
+
+python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { echo \
+		"Python 3.11 or newer is needed as $(PYTHON); on Debian 12: apt-get install python3, or run make PYTHON=…" >&2; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { echo \
+		"Python's venv module is missing; on Debian: apt-get install python3-venv" >&2; exit 1; }
+
+java: python
+	@PYTHONPATH=src PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m tocsin.cli.java

@@ -1,0 +1,83 @@
+"""How does a mail leave the house? One message handed to our mail server, and what its reply means.
+
+The mail server is ours, not the receiver's: when it cannot be reached the mail waits. Source: RFC 5321.
+Next: ``flow/track/attempts.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import aiosmtplib
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.letter import Sender, render_letter
+from tocsin.flow.send.outcome import of_reason, of_smtp_code
+from tocsin.flow.send.wording import clean_line
+from tocsin.model.delivery import Outcome, OutcomeReason
+from tocsin.model.subscription import Destination
+
+_DETAIL_LIMIT = 500
+
+
+@dataclass(frozen=True)
+class MailServer:
+    """Where mail is handed over. ``timeout_s`` holds for each step of the talk."""
+
+    host: str
+    port: int = 25
+    user: str | None = None
+    password: str | None = field(default=None, repr=False)
+    tls: Literal["none", "starttls", "tls"] = "none"
+    timeout_s: float = 30.0
+
+
+class EmailChannel:
+    """Sends change events as mail, one message per recipient. ``server`` None: mail waits until there is one."""
+
+    def __init__(self, server: MailServer | None, sender: Sender) -> None:
+        self._server = server
+        self._sender = sender
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        """Make one attempt and say how it ended."""
+        if self._server is None:
+            return of_reason(OutcomeReason.MAIL_DEFERRED, detail="no mail server is set (smtp_host)")
+        try:
+            message = render_letter(dispatch, self._sender, now_ms=now_ms)
+        except InvalidInput as error:
+            return of_reason(OutcomeReason.BAD_ADDRESS, detail=error.message)
+        try:
+            _, reply = await aiosmtplib.send(message, **_options(self._server))
+        except (aiosmtplib.SMTPException, OSError) as error:
+            return _outcome(error)
+        return of_smtp_code(250, detail=clean_line(reply, limit=_DETAIL_LIMIT))
+
+
+def _options(server: MailServer) -> dict[str, Any]:  # Any: the options of aiosmtplib.send, each of its own type
+    return {
+        "hostname": server.host,
+        "port": server.port,
+        "username": server.user,
+        "password": server.password,
+        "use_tls": server.tls == "tls",
+        "start_tls": server.tls == "starttls",
+        "timeout": server.timeout_s,
+    }
+
+
+def _outcome(error: Exception) -> Outcome:
+    """Return what an error means: what was said about the recipient or the mail counts, the rest is ours to mend."""
+    detail = clean_line(f"{type(error).__name__}: {error}", limit=_DETAIL_LIMIT)
+    match error:
+        case aiosmtplib.SMTPRecipientsRefused():
+            refused = error.recipients[0]
+            return of_smtp_code(refused.code, detail=clean_line(refused.message, limit=_DETAIL_LIMIT))
+        case aiosmtplib.SMTPRecipientRefused() | aiosmtplib.SMTPDataError():
+            return of_smtp_code(error.code, detail=detail)
+        case TimeoutError():
+            return of_reason(OutcomeReason.TIMEOUT, detail=detail)
+        case _:
+            return of_reason(OutcomeReason.MAIL_DEFERRED, detail=detail)

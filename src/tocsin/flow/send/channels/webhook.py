@@ -1,0 +1,206 @@
+"""How does an event reach a webhook? One signed HTTP request, and what its answer means.
+
+Redirects are not followed, proxies of the environment are not used, the address is checked when the
+socket is made. Source: OpenMetadata 1.13 ``entity/events/webhook.json``, Standard Webhooks 1.0.0.
+Next: ``flow/track/attempts.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Self
+
+import aiohttp
+from yarl import URL
+
+from tocsin.flow.send.dispatch import Dispatch, why
+from tocsin.flow.send.egress import REFUSED_ERRNO, Egress, is_web_scheme
+from tocsin.flow.send.outcome import DETAIL_LIMIT, of_http_status, of_reason
+from tocsin.flow.send.render import render_body
+from tocsin.flow.send.retry import parse_retry_after
+from tocsin.flow.send.signature import secrets_in, sign
+from tocsin.flow.send.wording import clean_line
+from tocsin.model.delivery import Outcome, OutcomeReason
+from tocsin.model.subscription import Destination
+
+CONNECT_S = (1, 30)
+"""Least and most seconds that ``timeout`` may grant for a connection."""
+
+READ_S = (1, 120)
+"""Least and most seconds that ``readTimeout`` may grant for an answer."""
+
+_REASON_LIMIT = 500
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LINE_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
+_OWN_HEADERS = frozenset(
+    [
+        "host",
+        "content-length",
+        "transfer-encoding",
+        "connection",
+        "upgrade",
+        "te",
+        "trailer",
+        "expect",
+        "webhook-id",
+        "webhook-timestamp",
+        "webhook-signature",
+        "x-openmetadata-signature",
+        "x-om-signature",
+        "x-tocsin-offset",
+        "x-tocsin-reason",
+    ]
+)
+
+
+class WebhookChannel:
+    """Sends change events to webhooks over one pool of connections; close it when done."""
+
+    def __init__(self, egress: Egress, *, source: str, user_agent: str = "Tocsin") -> None:
+        trace = aiohttp.TraceConfig()
+        trace.on_connection_reuseconn.append(_note_reuse)
+        self._source = source
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(
+                limit=0, resolver=aiohttp.ThreadedResolver(), socket_factory=egress.open_socket
+            ),
+            auto_decompress=False,  # what is kept is bounded by what was sent to us
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": user_agent, "Accept-Encoding": "identity"},
+            trace_configs=[trace],
+            trust_env=False,
+        )
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._session.close()
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        """Make one attempt and say how it ended."""
+        request = request_for(dispatch, destination, source=self._source, now_ms=now_ms)
+        if request is None:
+            return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
+        outcome, stale = await self._attempt(request, now_ms)
+        while stale:  # a kept connection that the receiver had closed says nothing about the receiver
+            outcome, stale = await self._attempt(request, now_ms)
+        return outcome
+
+    async def _attempt(self, request: Request, now_ms: int) -> tuple[Outcome, bool]:
+        """Make one request; return its outcome, and whether it only met a connection that had gone stale."""
+        connection = SimpleNamespace(reused=False)
+        try:
+            async with self._session.request(
+                request.method,
+                request.url,
+                data=request.payload,
+                headers=request.headers,
+                timeout=request.timeout,
+                allow_redirects=False,
+                trace_request_ctx=connection,
+            ) as answer:
+                return await _outcome(answer, now_ms=now_ms), False
+        except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
+            lost = isinstance(error, aiohttp.ClientConnectionError) and not isinstance(error, TimeoutError)
+            detail = clean_line(f"{type(error).__name__}: {error}", limit=_REASON_LIMIT)
+            return of_reason(_reason(error), detail=detail), lost and connection.reused
+
+
+@dataclass(frozen=True)
+class Request:
+    """One HTTP request, ready to go."""
+
+    method: str
+    url: URL
+    headers: dict[str, str]
+    payload: bytes
+    timeout: aiohttp.ClientTimeout
+
+
+def request_for(dispatch: Dispatch, destination: Destination, *, source: str, now_ms: int) -> Request | None:
+    """Return the request that carries ``dispatch``; None when the destination's address is not a web address.
+
+    The endpoint as it is set now wins over the one at the time of the event: its secrets belong to it.
+    """
+    config = destination.config
+    url = _url(config.endpoint or dispatch.delivery.target, config.query_params)
+    if url is None:
+        return None
+    body = render_body(dispatch.event, config.payload_format, source=source)
+    signature = sign(
+        body.payload,
+        secrets_in(config.secret_key or (config.auth_type or {}).get("secretKey")),
+        message_id=dispatch.delivery.id,
+        timestamp_s=now_ms // 1000,
+    )
+    own = {
+        "X-Tocsin-Offset": str(dispatch.delivery.log_offset),
+        "X-Tocsin-Reason": _ascii_line(why(dispatch.reasons)),
+    }
+    return Request(
+        method="PUT" if config.http_method.upper() == "PUT" else "POST",
+        url=url,
+        headers={"Content-Type": body.content_type} | _custom(config.headers) | own | signature,
+        payload=body.payload,
+        timeout=_timeout(destination),
+    )
+
+
+def _url(endpoint: str, query_params: dict[str, str]) -> URL | None:
+    try:
+        url = URL(endpoint.strip())
+        return url.update_query(query_params) if is_web_scheme(url.scheme) and url.host else None
+    except ValueError:
+        return None
+
+
+def _custom(headers: dict[str, str]) -> dict[str, str]:
+    """Return the destination's own headers without those that are ours to set and those that are none."""
+    allowed = {name: value for name, value in headers.items() if name.lower() not in _OWN_HEADERS}
+    titled = {"Content-Type" if name.lower() == "content-type" else name: value for name, value in allowed.items()}
+    return {name: _LINE_BREAKS.sub(" ", value) for name, value in titled.items() if _TOKEN.fullmatch(name)}
+
+
+def _ascii_line(text: str) -> str:
+    """Return ``text`` as a header can carry it: one line of ASCII."""
+    return clean_line(text, limit=_REASON_LIMIT).encode("ascii", "replace").decode()
+
+
+def _timeout(destination: Destination) -> aiohttp.ClientTimeout:
+    connect_s = min(max(destination.timeout, CONNECT_S[0]), CONNECT_S[1])
+    read_s = min(max(destination.read_timeout, READ_S[0]), READ_S[1])
+    return aiohttp.ClientTimeout(total=connect_s + read_s, sock_connect=connect_s, sock_read=read_s)
+
+
+async def _outcome(answer: aiohttp.ClientResponse, *, now_ms: int) -> Outcome:
+    """Return what the answer means; its status stands even when its body breaks off."""
+    try:
+        kept = await answer.content.readexactly(DETAIL_LIMIT)
+    except asyncio.IncompleteReadError as short:
+        kept = short.partial
+    except (aiohttp.ClientError, TimeoutError):
+        kept = b""
+    after_s = parse_retry_after(answer.headers.get("Retry-After"), now_ms=now_ms)
+    return of_http_status(answer.status, detail=kept.decode("utf-8", "replace").replace("\0", ""), after_s=after_s)
+
+
+def _reason(error: Exception) -> OutcomeReason:
+    match error:
+        case TimeoutError():
+            return OutcomeReason.TIMEOUT
+        case aiohttp.ClientConnectorError() if error.os_error.errno == REFUSED_ERRNO:
+            return OutcomeReason.EGRESS_REFUSED
+        case ValueError():  # aiohttp.InvalidURL is one, and so is a host that is no name
+            return OutcomeReason.BAD_URL
+        case _:
+            return OutcomeReason.CONNECTION_FAILED
+
+
+async def _note_reuse(
+    _session: aiohttp.ClientSession, context: SimpleNamespace, _params: aiohttp.TraceConnectionReuseconnParams
+) -> None:
+    context.trace_request_ctx.reused = True

@@ -1,0 +1,50 @@
+"""What does a channel need to make one attempt? The delivery, what it tells of, why, and where it goes.
+
+``store/deliveries.py`` reads these; ``flow/send/channels`` take them. Next: ``flow/send/render.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tocsin.model.change import ChangeEvent
+from tocsin.model.delivery import Delivery, Outcome
+from tocsin.model.notification import Reason
+from tocsin.model.subscription import Destination
+
+
+@dataclass(frozen=True)
+class Dispatch:
+    """A claimed delivery with all it tells. ``recipient_gone``: it is for a user who no longer exists."""
+
+    delivery: Delivery
+    event: ChangeEvent
+    reasons: tuple[Reason, ...] = ()
+    recipient_gone: bool = False
+
+
+@dataclass(frozen=True)
+class Route:
+    """A destination as it is set up now.
+
+    ``retries`` counts the attempts after the first. ``closed_because`` says why nothing may be sent
+    there; ``None`` while it is open.
+    """
+
+    destination: Destination = field(repr=False)
+    retries: int = 3
+    closed_because: str | None = None
+
+
+class Channel(Protocol):
+    """One way out of the house. Never raises for what the remote did, never waits between attempts."""
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        """Make one attempt and say how it ended."""
+        ...
+
+
+def why(reasons: tuple[Reason, ...]) -> str:
+    """Return all reasons as one sentence."""
+    return "; ".join(dict.fromkeys(reason.sentence() for reason in reasons))

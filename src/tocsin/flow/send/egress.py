@@ -1,0 +1,103 @@
+"""May we open a connection to this address? Asked with the address itself, when the socket is made.
+
+Names, redirects and odd spellings of addresses (``127.1``, ``0x7f000001``, ``localhost.``) do not matter
+then: whatever the URL looked like, this is where the packets would go. Source: Svix ``is_allowed``;
+IANA special-purpose registries (RFC 6890). Next: ``flow/send/channels/webhook.py``.
+"""
+
+from __future__ import annotations
+
+import errno
+import socket
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+from typing import Any
+
+from tocsin.errors import InvalidSetting
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+AddressInfo = tuple[int, int, int, str, tuple[Any, ...]]  # Any: what getaddrinfo gives for each family
+
+REFUSED_ERRNO = errno.EACCES
+"""The errno of a refusal; it survives when several addresses fail together."""
+
+_ALLOWED_SCHEMES = frozenset({"http", "https"})
+_NAT64 = ip_network("64:ff9b::/96")
+# Beyond what ``is_global`` knows: forms that carry an IPv4 address within, and addresses that lead inside.
+_NEVER_PUBLIC = (
+    _NAT64,
+    *(
+        ip_network(text)
+        for text in (
+            "100.64.0.0/10",  # carrier-grade NAT
+            "168.63.129.16/32",  # Azure's metadata service
+            "192.0.0.0/24",  # protocol assignments
+            "192.88.99.0/24",  # 6to4 relays
+            "224.0.0.0/4",  # multicast
+            "240.0.0.0/4",  # reserved, broadcast
+            "::/96",  # IPv4-compatible
+            "::ffff:0:0/96",  # IPv4-mapped
+            "64:ff9b:1::/48",  # local NAT64
+            "2001::/32",  # Teredo
+            "2002::/16",  # 6to4
+            "5f00::/16",  # segment routing
+            "fec0::/10",  # site-local
+            "ff00::/8",  # multicast
+        )
+    ),
+)
+
+
+class EgressRefusedError(OSError):
+    """The address is not one that we may connect to."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(REFUSED_ERRNO, f"egress to {address} refused")
+
+
+@dataclass(frozen=True)
+class Egress:
+    """Which addresses may be reached: the public ones, and those inside ``allow``."""
+
+    allow: tuple[Network, ...] = ()
+
+    def permits(self, text: str) -> bool:
+        """Say whether the literal address ``text`` may be reached."""
+        try:
+            address = ip_address(text.partition("%")[0])
+        except ValueError:
+            return False
+        if any(form in network for form in _forms(address) for network in self.allow):
+            return True
+        return address.is_global and not any(address in network for network in _NEVER_PUBLIC)
+
+    def open_socket(self, info: AddressInfo) -> socket.socket:
+        """Return a socket for ``info``; raise ``EgressRefusedError`` when the address in it may not be reached."""
+        family, kind, protocol, _, where = info
+        if not self.permits(str(where[0])):
+            raise EgressRefusedError(str(where[0]))
+        return socket.socket(family, kind, protocol)
+
+
+def egress_of(cidrs: Iterable[str]) -> Egress:
+    """Return the egress rule with these exceptions; raise ``InvalidSetting`` for what is no CIDR range."""
+    try:
+        return Egress(tuple(ip_network(cidr) for cidr in cidrs))
+    except ValueError as error:
+        raise InvalidSetting(f"egress_allow: {error}", field="egress_allow") from error
+
+
+def is_web_scheme(scheme: str) -> bool:
+    """Say whether ``scheme`` is one that webhooks may use."""
+    return scheme.lower() in _ALLOWED_SCHEMES
+
+
+def _forms(address: Address) -> tuple[Address, ...]:
+    """Return the address and the IPv4 addresses it carries within, if any."""
+    if isinstance(address, IPv4Address):
+        return (address,)
+    nat64 = IPv4Address(int(address) & 0xFFFF_FFFF) if address in _NAT64 else None
+    within = (address.ipv4_mapped, address.sixtofour, nat64)
+    return (address, *(form for form in within if form is not None))

@@ -1,0 +1,100 @@
+"""What does a mail about a change say? Dispatch to a complete message: subject, text, HTML, headers.
+
+The words come from ``wording.py``, the shape from the templates beside this file; nothing that stands in
+an entity can add a header or markup. Next: ``flow/send/channels/email.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from email.headerregistry import Address
+from email.message import EmailMessage
+from email.policy import SMTP
+from email.utils import format_datetime, parseaddr
+from functools import cache
+from urllib.parse import quote
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+
+from tocsin.clock import to_datetime
+from tocsin.errors import InvalidInput
+from tocsin.flow.send.dispatch import Dispatch, why
+from tocsin.flow.send.wording import change_lines, clean_line, headline, name_of
+from tocsin.model.change import ChangeEvent
+
+LINES_LIMIT = 50
+"""Most changes that one mail lists; it says how many more there are."""
+
+_SUBJECT_LIMIT = 150
+_LINE_LIMIT = 1_000
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who mails come from, and where their links lead."""
+
+    address: str
+    base_url: str
+
+    def host(self) -> str:
+        """Return the right-hand side for message ids."""
+        return parseaddr(self.address)[1].rpartition("@")[2] or "localhost"
+
+
+def render_letter(dispatch: Dispatch, sender: Sender, *, now_ms: int) -> EmailMessage:
+    """Return the mail that tells of ``dispatch``; raise ``InvalidInput`` when its address is none."""
+    message = EmailMessage(policy=SMTP)
+    message["From"] = sender.address
+    message["To"] = _address(dispatch.delivery.target)
+    message["Subject"] = clean_line(headline(dispatch.event), limit=_SUBJECT_LIMIT)
+    message["Date"] = format_datetime(to_datetime(now_ms))
+    message["Message-ID"] = f"<{dispatch.delivery.id}@{sender.host()}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message["X-Tocsin-Offset"] = str(dispatch.delivery.log_offset)
+    said = _said(dispatch, sender)
+    message.set_content(_templates().get_template("mail.txt.j2").render(said))
+    message.add_alternative(_templates().get_template("mail.html.j2").render(said), subtype="html")
+    return message
+
+
+def link_to(event: ChangeEvent, base_url: str) -> str:
+    """Return the address of the changed asset's page."""
+    name = event.entity_fully_qualified_name or event.entity_id
+    return f"{base_url}/{quote(event.entity_type, safe='')}/{quote(name, safe='')}"
+
+
+def _said(dispatch: Dispatch, sender: Sender) -> dict[str, object]:
+    """Return what the templates may speak of."""
+    event = dispatch.event
+    lines = change_lines(event)
+    return {
+        "headline": headline(event),
+        "name": name_of(event),
+        "full_name": clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
+        "entity_type": event.entity_type,
+        "lines": lines[:LINES_LIMIT],
+        "more_count": max(0, len(lines) - LINES_LIMIT),
+        "who": clean_line(event.user_name or "someone"),
+        "at": to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC"),
+        "versions": (event.previous_version, event.current_version),
+        "why": clean_line(why(dispatch.reasons), limit=_LINE_LIMIT),
+        "link": link_to(event, sender.base_url),
+    }
+
+
+def _address(text: str) -> Address:
+    try:
+        return Address(addr_spec=text)
+    except (ValueError, IndexError) as error:
+        raise InvalidInput("not a mail address", field="target") from error
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("tocsin.flow.send"),
+        autoescape=select_autoescape(("html.j2",)),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

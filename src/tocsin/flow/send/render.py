@@ -1,0 +1,116 @@
+"""What bytes does a webhook carry? One event in the format that its destination asks for.
+
+The default is the seed's change event; ``openmetadata`` is upstream 1.13's ``type/changeEvent.json``;
+``cloudEvents`` is CloudEvents 1.0 in structured mode. Next: ``flow/send/signature.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import UUID
+
+import orjson
+
+from tocsin.clock import to_datetime
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.entity import Document
+
+_SEED_KEYS = [
+    "id",
+    "eventType",
+    "entityType",
+    "entityId",
+    "entityFullyQualifiedName",
+    "previousVersion",
+    "currentVersion",
+    "userName",
+    "userId",
+    "timestamp",
+    "changeDescription",
+    "entity",
+]
+_UPSTREAM_KEYS = [key for key in _SEED_KEYS if key != "userId"]
+_OURS = frozenset(
+    {
+        EventType.POLICY_VIOLATION,
+        EventType.TEST_CASE_FAILURE,
+        EventType.FRESHNESS_VIOLATION,
+        EventType.PROFILE_ANOMALY,
+        EventType.SLA_VIOLATION,
+        EventType.USAGE_DROP,
+        EventType.QUERY_PATTERN_CHANGE,
+    }
+)
+
+
+@dataclass(frozen=True)
+class Body:
+    """The payload of one request."""
+
+    content_type: str
+    payload: bytes
+
+
+def render_body(event: ChangeEvent, payload_format: str | None, *, source: str) -> Body:
+    """Return the event as a payload; ``source`` is the address of this server.
+
+    An unknown format is the default one: the API refuses it when the destination is saved, and an event
+    in another shape is worth more than none.
+    """
+    render, content_type = _FORMATS.get(payload_format or "", _FORMATS[""])
+    return Body(content_type, orjson.dumps(render(event, source)))
+
+
+def as_seed(event: ChangeEvent, _source: str = "") -> Document:
+    """Return the event as seeds/002 has it: its schema's fields and ``id``; what is unknown is left out."""
+    wire = event.to_wire()
+    return {key: wire[key] for key in _SEED_KEYS if key in wire}
+
+
+def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
+    """Return the event as upstream 1.13 has it: ``entity`` as JSON text, ``domains`` as ids, no ``userId``.
+
+    Event types that upstream does not know become ``entityUpdated``.
+    """
+    wire = event.to_wire()
+    document = {key: wire[key] for key in _UPSTREAM_KEYS if key in wire}
+    if event.event_type in _OURS:
+        document["eventType"] = EventType.ENTITY_UPDATED.value
+    if event.entity is not None:
+        document["entity"] = orjson.dumps(event.entity).decode()
+    if domains := [domain for domain in event.domains or () if _is_uuid(domain)]:
+        document["domains"] = domains
+    return document
+
+
+def as_cloud_event(event: ChangeEvent, source: str) -> Document:
+    """Return the event in a CloudEvents 1.0 envelope; ``data`` is the default form."""
+    return {
+        "specversion": "1.0",
+        "id": event.id,
+        "source": source,
+        "type": f"org.open-metadata.{event.event_type}",
+        "subject": event.entity_fully_qualified_name or event.entity_id,
+        "time": to_datetime(event.timestamp).isoformat().replace("+00:00", "Z"),
+        "datacontenttype": "application/json",
+        "data": as_seed(event),
+    }
+
+
+_FORMATS: dict[str, tuple[Callable[[ChangeEvent, str], Document], str]] = {
+    "": (as_seed, "application/json"),
+    "openmetadata": (as_upstream, "application/json"),
+    "cloudEvents": (as_cloud_event, "application/cloudevents+json"),
+}
+
+PAYLOAD_FORMATS = frozenset(_FORMATS) - {""}
+"""What ``payloadFormat`` may say; unset is the default format."""
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,90 @@
+"""How does a destination fare? Its standing before, an attempt, its standing after.
+
+Source: seeds/001 ``definitions/status``, OpenMetadata 1.13 ``events/subscriptionStatus.json``.
+Next: ``store/status.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tocsin.flow.track.attempts import Step, reason_of
+from tocsin.model.delivery import Attempt, Delivered, DeliveryStatus, OutcomeReason
+from tocsin.model.entity import Document
+from tocsin.model.subscription import SubscriptionState
+
+GONE_STATUS = 410
+
+_SAYS_NOTHING = frozenset({OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE})
+_STATES = {
+    DeliveryStatus.DELIVERED: SubscriptionState.ACTIVE,
+    DeliveryStatus.AWAITING_RETRY: SubscriptionState.AWAITING_RETRY,
+    DeliveryStatus.FAILED: SubscriptionState.FAILED,
+    DeliveryStatus.RETRY_LIMIT_REACHED: SubscriptionState.RETRY_LIMIT_REACHED,
+}
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a destination fares and what came of its deliveries so far.
+
+    ``next_attempt_ms`` is set only while a retry is awaited. ``failed_count`` counts deliveries that were
+    given up, not attempts.
+    """
+
+    status: SubscriptionState
+    timestamp_ms: int
+    last_successful_at_ms: int | None = None
+    last_failed_at_ms: int | None = None
+    last_failed_status_code: int | None = None
+    last_failed_reason: str | None = None
+    next_attempt_ms: int | None = None
+    delivered_count: int = 0
+    failed_count: int = 0
+
+    def to_wire(self) -> Document:
+        """Return the standing as upstream's ``subscriptionStatus.json`` has it."""
+        wire = {
+            "status": self.status.value,
+            "lastSuccessfulAt": self.last_successful_at_ms,
+            "lastFailedAt": self.last_failed_at_ms,
+            "lastFailedStatusCode": self.last_failed_status_code,
+            "lastFailedReason": self.last_failed_reason,
+            "nextAttempt": self.next_attempt_ms,
+            "timestamp": self.timestamp_ms,
+        }
+        return {key: value for key, value in wire.items() if value is not None}
+
+
+def standing_after(before: Standing | None, attempt: Attempt, step: Step) -> Standing | None:
+    """Return the destination's standing after ``attempt``, which led to ``step``.
+
+    What says nothing about the destination (switched off, recipient gone) leaves it as it was.
+    """
+    outcome, ended_at_ms = attempt.outcome, attempt.started_at_ms + attempt.duration_ms
+    if reason_of(outcome) in _SAYS_NOTHING:
+        return before
+    known = before or Standing(SubscriptionState.ACTIVE, ended_at_ms)
+    after = replace(known, status=_STATES[step.status], timestamp_ms=ended_at_ms, next_attempt_ms=step.due_at_ms)
+    if isinstance(outcome, Delivered):
+        return replace(after, last_successful_at_ms=ended_at_ms, delivered_count=known.delivered_count + 1)
+    return replace(
+        after,
+        last_failed_at_ms=ended_at_ms,
+        last_failed_status_code=outcome.status_code,
+        last_failed_reason=outcome.reason.value,
+        failed_count=known.failed_count + (step.due_at_ms is None),
+    )
+
+
+def asked_to_stop(standing: Standing | None, *, configured_at_ms: int) -> bool:
+    """Say whether the receiver answered 410 since its subscription was last changed: then nothing is sent there.
+
+    Changing the subscription opens the destination again.
+    """
+    return (
+        standing is not None
+        and standing.status is SubscriptionState.FAILED
+        and standing.last_failed_status_code == GONE_STATUS
+        and (standing.last_failed_at_ms or 0) >= configured_at_ms
+    )

@@ -1,0 +1,86 @@
+"""How is one delivery tried? Look where it leads now, send, and say what follows.
+
+Next: ``flow/send/channels``, then ``flow/track/attempts.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+import structlog
+
+from tocsin.flow.send.dispatch import Dispatch, Route
+from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.retry import wait_s
+from tocsin.flow.track.attempts import Finished, Step, next_step
+from tocsin.model.delivery import Attempt, Delivery, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.worker.build import Parts
+
+ROUTE_AGE_MS = 1_000
+"""A route is read again when it is older than this: so long may something leave after it was switched off."""
+
+_log = structlog.get_logger("tocsin.worker")
+Reading = tuple[int, asyncio.Future[dict[str, Route]]]
+
+
+class RouteBook:
+    """Where deliveries lead, read from the store at most once a second per subscription."""
+
+    def __init__(self, parts: Parts) -> None:
+        self._parts = parts
+        self._readings: dict[str, Reading] = {}
+
+    async def route(self, delivery: Delivery) -> Route | None:
+        """Return where the delivery leads now; None when its subscription or destination is gone."""
+        now_ms, name = self._parts.clock.now_ms(), delivery.subscription_id
+        reading = self._readings.get(name)
+        if reading is None or now_ms - reading[0] > ROUTE_AGE_MS:
+            reading = (now_ms, asyncio.ensure_future(asyncio.to_thread(self._parts.routes.of, name)))
+            self._readings[name] = reading
+        return (await asyncio.shield(reading[1])).get(delivery.destination_id)
+
+
+async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook) -> Finished:
+    """Try ``dispatch`` once and return what came of it; a surprise in our own code counts as a failed try."""
+    started_at_ms = parts.clock.now_ms()
+    retries = 0
+    try:
+        route = await book.route(dispatch.delivery)
+        retries = route.retries if route else 0
+        outcome = await _outcome(parts, dispatch, route, now_ms=started_at_ms)
+    except Exception as surprise:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
+        _log.exception("delivery.surprise", delivery=dispatch.delivery.id, event_id=dispatch.event.id)
+        outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(surprise).__name__)
+    made = Attempt(
+        delivery_id=dispatch.delivery.id,
+        number=dispatch.delivery.attempt_count + 1,
+        started_at_ms=started_at_ms,
+        duration_ms=max(0, parts.clock.now_ms() - started_at_ms),
+        outcome=outcome,
+    )
+    return Finished(dispatch.delivery, made, _step(parts, made, retries))
+
+
+def lost(delivery: Delivery, now_ms: int) -> Finished:
+    """Return the end of a delivery whose event or notification is no longer in the store."""
+    outcome = Rejected(OutcomeReason.INTERNAL_ERROR, detail="what it tells of is no longer stored")
+    made = Attempt(delivery.id, delivery.attempt_count + 1, now_ms, 0, outcome)
+    return Finished(delivery, made, next_step(made, retries=0, wait_s=0.0))
+
+
+async def _outcome(parts: Parts, dispatch: Dispatch, route: Route | None, *, now_ms: int) -> Outcome:
+    if route is None:
+        return of_reason(OutcomeReason.DISABLED, detail="the alert or its destination is gone")
+    if route.closed_because is not None:
+        return of_reason(OutcomeReason.DISABLED, detail=route.closed_because)
+    if dispatch.recipient_gone:
+        return of_reason(OutcomeReason.RECIPIENT_GONE)
+    channel = parts.channels.get(dispatch.delivery.channel)
+    if channel is None:
+        return of_reason(OutcomeReason.DISABLED, detail=f"nothing is sent over {dispatch.delivery.channel} yet")
+    return await channel.send(dispatch, route.destination, now_ms=now_ms)
+
+
+def _step(parts: Parts, made: Attempt, retries: int) -> Step:
+    wait = wait_s(made.outcome, made.number, jitter=parts.jitter()) if isinstance(made.outcome, Retry) else 0.0
+    return next_step(made, retries=retries, wait_s=wait)

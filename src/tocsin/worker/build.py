@@ -1,0 +1,95 @@
+"""What is a worker made of? Everything it uses, wired in one place.
+
+Next: ``worker/deliver.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import socket
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from uuid import uuid4
+
+from sqlalchemy import Engine
+
+from tocsin.clock import Clock, SystemClock
+from tocsin.flow.send.channels.email import EmailChannel, MailServer
+from tocsin.flow.send.channels.webhook import WebhookChannel
+from tocsin.flow.send.dispatch import Channel as Way
+from tocsin.flow.send.egress import egress_of
+from tocsin.flow.send.letter import Sender
+from tocsin.model.subscription import Channel
+from tocsin.settings import Settings
+from tocsin.store.deliveries import Deliveries
+from tocsin.store.engine import open_engine
+from tocsin.store.routes import Routes
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much a worker takes on. ``in_flight`` counts deliveries in hand, over all destinations."""
+
+    claim: int = 64
+    per_destination: int = 8
+    in_flight: int = 1_024
+    lease_s: float = 90.0
+    poll_s: float = 0.2
+    grace_s: float = 20.0
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What a worker works with. ``jitter`` gives numbers in [0, 1)."""
+
+    deliveries: Deliveries
+    routes: Routes
+    channels: Mapping[str, Way]
+    limits: Limits = field(default_factory=Limits)
+    clock: Clock = field(default_factory=SystemClock)
+    jitter: Callable[[], float] = random.random
+    owner: str = ""
+
+
+@asynccontextmanager
+async def build(settings: Settings) -> AsyncIterator[Parts]:
+    """Yield the parts of a worker as ``settings`` ask for; close them afterwards."""
+    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    webhook = WebhookChannel(egress_of(settings.egress_allow), source=settings.base_url())
+    try:
+        async with webhook:
+            yield parts_of(settings, engine, webhook)
+    finally:
+        engine.dispose()
+
+
+def parts_of(settings: Settings, engine: Engine, webhook: WebhookChannel) -> Parts:
+    """Return the parts of a worker over an open store and an open webhook channel."""
+    email = EmailChannel(mail_server_of(settings), Sender(settings.smtp_sender, settings.base_url()))
+    return Parts(
+        deliveries=Deliveries(engine),
+        routes=Routes(engine),
+        channels={Channel.WEBHOOK: webhook, Channel.EMAIL: email},
+        limits=Limits(
+            claim=settings.worker_claim_limit,
+            per_destination=settings.destination_concurrency,
+            lease_s=settings.worker_lease_s,
+            poll_s=settings.worker_poll_s,
+        ),
+        owner=f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:12]}",
+    )
+
+
+def mail_server_of(settings: Settings) -> MailServer | None:
+    """Return the mail server that the settings name, if any."""
+    if settings.smtp_host is None:
+        return None
+    return MailServer(
+        host=settings.smtp_host,
+        port=settings.smtp_port,
+        user=settings.smtp_user,
+        password=settings.smtp_password.get_secret_value() if settings.smtp_password else None,
+        tls=settings.smtp_tls,
+    )

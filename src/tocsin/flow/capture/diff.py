@@ -1,0 +1,136 @@
+"""What changed between two states of an entity? Field changes, each named by its path.
+
+An absent field, null, "", [] and {} are the same: no value. Lists are compared by identity, as
+``flow/capture/members.py`` says; members added to (or dropped from) one list make one field change that
+holds them all. Source: seeds/002 "Change Comparison". Next: ``flow/capture/version.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from tocsin.flow.capture.members import MEMBER_LISTS, REFERENCE_FIELDS, SERVER_KEPT, MemberList, target_of
+from tocsin.model import fqn
+from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+
+Path = tuple[str, ...]
+Value = Any  # Any: a JSON value of whatever field is compared
+
+
+@dataclass
+class _Found:
+    added: list[FieldChange] = field(default_factory=list)
+    updated: list[FieldChange] = field(default_factory=list)
+    deleted: list[FieldChange] = field(default_factory=list)
+
+    def add(self, path: Path, new: Value) -> None:
+        self.added.append(FieldChange(name=fqn.join(path), new_value=new))
+
+    def update(self, path: Path, old: Value, new: Value) -> None:
+        self.updated.append(FieldChange(name=fqn.join(path), old_value=old, new_value=new))
+
+    def delete(self, path: Path, old: Value) -> None:
+        self.deleted.append(FieldChange(name=fqn.join(path), old_value=old))
+
+
+def diff(entity_type: str, old: Document, new: Document) -> ChangeDescription:
+    """Return how ``new`` differs from ``old``, server-kept keys aside; ``previous_version`` is left open."""
+    found = _Found()
+    kept = SERVER_KEPT | {key for key, _ in ENTITY_TYPES[entity_type].ancestors}
+    is_service = "connection" in ENTITY_TYPES[entity_type].fields
+    for key in _keys(old, new):
+        if key in kept or (key == "serviceType" and not is_service):
+            continue
+        if key == "extension":
+            _fields(found, (key,), old.get(key) or {}, new.get(key) or {})
+        else:
+            _field(found, (key,), old.get(key), new.get(key))
+    return ChangeDescription(
+        fields_added=tuple(found.added), fields_updated=tuple(found.updated), fields_deleted=tuple(found.deleted)
+    )
+
+
+def is_empty(value: Value) -> bool:
+    """Say whether this is no value: null, "", [] or {}."""
+    return value is None or value == "" or value == [] or value == {}
+
+
+def is_same(old: Value, new: Value) -> bool:
+    """Say whether two JSON values are equal: numbers as numbers (775 is 775.0), but true is not 1."""
+    if old != new:
+        return False
+    if type(old) is str:
+        return True
+    # Python holds True == 1; equal texts settle it at once, and only a spelling difference needs the walk.
+    return orjson.dumps(old) == orjson.dumps(new) or _is_strictly_same(old, new)
+
+
+def _is_strictly_same(old: Value, new: Value) -> bool:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return old.keys() == new.keys() and all(_is_strictly_same(old[key], new[key]) for key in old)
+    if isinstance(old, list) and isinstance(new, list):
+        return len(old) == len(new) and all(map(_is_strictly_same, old, new))
+    return bool(isinstance(old, bool) == isinstance(new, bool) and old == new)
+
+
+def _keys(old: Document, new: Document) -> list[str]:
+    return [*new, *(key for key in old if key not in new)]
+
+
+def _fields(found: _Found, path: Path, old: Document, new: Document) -> None:
+    for key in _keys(old, new):
+        _field(found, (*path, key), old.get(key), new.get(key))
+
+
+def _field(found: _Found, path: Path, old: Value, new: Value) -> None:
+    was_empty, now_empty = is_empty(old), is_empty(new)
+    if (was_empty and now_empty) or is_same(old, new):
+        return
+    in_extension = path[0] == "extension"
+    members = None if in_extension else MEMBER_LISTS.get(path[-1])
+    if members and isinstance(old or [], list) and isinstance(new or [], list):
+        _members(found, path, members, (old or [], new or []))
+    elif was_empty:
+        found.add(path, new)
+    elif now_empty:
+        found.delete(path, old)
+    elif not (path[-1] in REFERENCE_FIELDS and len(path) == 1 and _points_to_same(old, new)):
+        found.update(path, old, new)
+
+
+def _points_to_same(old: Value, new: Value) -> bool:
+    return isinstance(old, dict) and isinstance(new, dict) and target_of(old) == target_of(new)
+
+
+def _members(found: _Found, path: Path, rule: MemberList, lists: tuple[list[Document], list[Document]]) -> None:
+    old, new = ({rule.identity(member): member for member in members} for members in lists)
+    dropped = [member for key, member in old.items() if key not in new]
+    joined = [member for key, member in new.items() if key not in old]
+    if dropped:
+        found.delete(path, dropped)
+    if joined:
+        found.add(path, joined)
+    for key, member in new.items():
+        if key in old and not rule.reference and not is_same(old[key], member):
+            _member(found, (*path, rule.label(member)), rule, (old[key], member))
+    if rule.ordered:
+        _order(found, path, rule, (old, new))
+
+
+def _member(found: _Found, path: Path, rule: MemberList, pair: tuple[Document, Document]) -> None:
+    if rule.deep:
+        _fields(found, path, *pair)
+    else:
+        found.update(path, *pair)
+
+
+def _order(found: _Found, path: Path, rule: MemberList, members: tuple[dict[str, Document], ...]) -> None:
+    old, new = members
+    before, after = [key for key in old if key in new], [key for key in new if key in old]
+    if before != after:
+        found.update(path, [rule.label(new[key]) for key in before], [rule.label(new[key]) for key in after])

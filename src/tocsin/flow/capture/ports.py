@@ -1,0 +1,163 @@
+"""What does capture need from outside, and in which shapes? The catalogue, one transaction at a time.
+
+``store/catalogue.py`` implements these protocols. Next: ``flow/capture/operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+from typing import Protocol
+
+from tocsin.errors import Conflict
+from tocsin.model.change import ChangeEvent
+from tocsin.model.entity import Document
+
+
+class Collision(Conflict):
+    """Somebody else wrote the same thing at the same moment."""
+
+    code = "COLLISION"
+
+
+@dataclass(frozen=True)
+class Key:
+    """By what an entity is looked up: its id or its FQN."""
+
+    id: str | None = None
+    fqn: str | None = None
+
+    @classmethod
+    def by_id(cls, entity_id: str) -> Key:
+        """Return the key of the entity with that id."""
+        return cls(id=entity_id)
+
+    @classmethod
+    def by_name(cls, fqn: str) -> Key:
+        """Return the key of the entity with that FQN."""
+        return cls(fqn=fqn)
+
+    def __str__(self) -> str:
+        return self.id or self.fqn or ""
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An entity as it stands in the catalogue; ``document`` holds all of it but followers."""
+
+    id: str
+    entity_type: str
+    fqn: str
+    version: Decimal
+    document: Document
+
+    @property
+    def deleted(self) -> bool:
+        """Whether it is soft-deleted."""
+        return bool(self.document.get("deleted"))
+
+
+@dataclass(frozen=True)
+class CapturedEvent:
+    """A change event on its way into the log, with its derived fields."""
+
+    event: ChangeEvent
+    derived: Document
+
+
+@dataclass(frozen=True)
+class Written:
+    """What a write came to.
+
+    ``event`` is None when nothing changed. ``cascaded`` holds the events of other entities that the same
+    transaction wrote: descendants of what was deleted, a test suite made on demand.
+    """
+
+    document: Document
+    event: ChangeEvent | None
+    created: bool = False
+    cascaded: tuple[ChangeEvent, ...] = ()
+
+
+class Hold(Enum):
+    """How firmly a found entity is held until the transaction ends (PostgreSQL; SQLite has one writer)."""
+
+    SHARED = "shared"  # it stays; others may refer to it too
+    CHANGE = "change"  # nobody else changes it
+    REMOVE = "remove"  # nobody else changes it or refers to it
+
+
+class Transaction(Protocol):
+    """One write transaction on the catalogue and the log."""
+
+    def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:
+        """Return the entity, soft-deleted or not, and hold it; None if there is none."""
+        ...
+
+    def reference(self, entity_type: str, key: Key) -> Document | None:
+        """Return the full reference to an entity (with ``deleted`` when it is), held as shared; None if none."""
+        ...
+
+    def descendants(self, entity_types: Sequence[str], fqn: str) -> list[Stored]:
+        """Return every entity of these types whose FQN lies under ``fqn``, held for removal, in FQN order."""
+        ...
+
+    def referring(self, entity_id: str) -> list[Stored]:
+        """Return every entity that names this one as an owner."""
+        ...
+
+    def insert(self, new: Stored) -> None:
+        """Add an entity and its first version."""
+        ...
+
+    def update(self, old: Stored, new: Stored) -> None:
+        """Replace an entity; a new version is kept when the version number differs."""
+        ...
+
+    def erase(self, gone: Stored) -> None:
+        """Remove an entity and all that hangs on it, except its versions."""
+        ...
+
+    def follow(self, entity: Stored, user_id: str, at_ms: int) -> bool:
+        """Make the user a follower; False if they were one."""
+        ...
+
+    def unfollow(self, entity: Stored, user_id: str) -> bool:
+        """Make the user no follower; False if they were none."""
+        ...
+
+    def report(self, entity: Stored, at_ms: int, report: Document) -> bool:
+        """Keep a test result or a pipeline run that happened at ``at_ms``; False if the same was kept before."""
+        ...
+
+    def edge(self, from_id: str, to_id: str) -> Document | None:
+        """Return the details of a lineage edge, or None if there is no such edge."""
+        ...
+
+    def put_edge(self, from_: Stored, to: Stored, details: Document) -> None:
+        """Add a lineage edge or replace its details."""
+        ...
+
+    def delete_edge(self, from_id: str, to_id: str) -> None:
+        """Remove a lineage edge."""
+        ...
+
+    def append(self, events: Iterable[CapturedEvent]) -> None:
+        """Add events to the log and the outbox, in this order."""
+        ...
+
+
+class Catalogue(Protocol):
+    """Opens write transactions."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Open a transaction: committed at the end, rolled back on an error.
+
+        Raises
+        ------
+        Collision : somebody else wrote the same thing at the same moment; try again.
+        """
+        ...

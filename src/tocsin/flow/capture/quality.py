@@ -1,0 +1,66 @@
+"""Where do test cases and test suites stand in the catalogue? Under the table they test.
+
+A test case's FQN is ``<table>[.<column>].<name>``; each table has one basic suite, ``<table>.testSuite``, made
+when its first test case is. Source: OpenMetadata's ``TestCaseRepository`` and ``TestSuiteRepository``.
+"""
+
+from __future__ import annotations
+
+import re
+from uuid import uuid5
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.ports import Hold, Key, Stored
+from tocsin.flow.capture.prepare import Draft
+from tocsin.flow.capture.references import Given, Resolver, key_of, reference_to
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn
+from tocsin.model.entity import FIRST_VERSION, Document
+from tocsin.model.notification import NAMESPACE
+
+_LINK = re.compile(r"<#E::(?P<type>\w+)::(?P<fqn>.+?)(?:::columns::(?P<column>.+?))?>")
+
+
+def place_case(record: Record, resolver: Resolver, document: Document) -> Draft:
+    """Return where a test case belongs, its table, suite and definition filled in."""
+    link = _LINK.fullmatch(str(document.get("entityLink")))
+    if link is None or link["type"] != "table":
+        raise InvalidInput("entityLink must be <#E::table::FQN> or <#E::table::FQN::columns::NAME>", field="entityLink")
+    table = resolver.one("table", link["fqn"])["fullyQualifiedName"]
+    tested = fqn.child(table, link["column"]) if link["column"] else table
+    suite = document.get("testSuite")
+    filled = {
+        "entityFQN": tested,
+        "testSuite": resolver.one("testSuite", suite) if suite else basic_suite(record, resolver, table),
+        "testDefinition": _definition(document["testDefinition"]),
+    }
+    return Draft(fqn.child(tested, document["name"]), document | filled)
+
+
+def place_suite(resolver: Resolver, document: Document) -> Draft:
+    """Return where a test suite belongs: under its table when it names one, else by itself."""
+    table = document.get("basicEntityReference")
+    if not table:
+        return Draft(fqn.quote(document["name"]), document | {"basic": False})
+    reference = resolver.one("table", table)
+    name = fqn.child(reference["fullyQualifiedName"], "testSuite")
+    return Draft(name, document | {"name": name, "basic": True, "basicEntityReference": reference})
+
+
+def basic_suite(record: Record, resolver: Resolver, table_fqn: str) -> Document:
+    """Return the reference to a table's basic suite, making the suite if there is none."""
+    draft = place_suite(resolver, {"name": "testSuite", "basicEntityReference": table_fqn})
+    found = record.transaction.find("testSuite", Key.by_name(draft.fqn), Hold.SHARED)
+    if found is not None:
+        return reference_to(found)
+    made = record.create("testSuite", draft.fqn, draft.document).document
+    return reference_to(Stored(made["id"], "testSuite", draft.fqn, FIRST_VERSION, made))
+
+
+def _definition(given: Given) -> Document:
+    """Return the reference to a test definition; definitions are not catalogued, so the name makes the id."""
+    if isinstance(given, dict) and "id" in given and "name" in given:
+        return given
+    name = str(key_of(given))
+    made = str(uuid5(NAMESPACE, f"testDefinition|{name}"))
+    return {"id": made, "type": "testDefinition", "name": name, "fullyQualifiedName": name}

@@ -1,0 +1,121 @@
+"""To whom and to what does a document point? References given by name or id, made full.
+
+A reference that the entity held before is taken over as it stood, so that only new ones are looked up.
+Next: ``flow/capture/prepare.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES, EntityType
+
+Given = Any  # Any: a reference as clients write it: an FQN, an id, or an object with either
+
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+REFERENCE_LISTS: dict[str, tuple[str, ...]] = {
+    "owners": ("user", "team"),
+    "domains": ("domain",),
+    "teams": ("team",),
+    "users": ("user",),
+    "parents": ("team",),
+    "charts": ("chart",),
+    "dashboards": ("dashboard",),
+    "testSuites": ("testSuite",),
+    "tests": ("testCase",),
+}
+"""Every key that holds a list of references, and the types its members may have."""
+
+
+@dataclass(frozen=True)
+class Resolver:
+    """Makes references full.
+
+    ``strict`` refuses a reference to nothing; a history's whole states keep theirs as they stand.
+    """
+
+    transaction: Transaction
+    strict: bool = True
+
+    def lists(self, document: Document, old: Document) -> Document:
+        """Return the document's lists of references, each member full; those of ``old`` are trusted."""
+        return {
+            key: [self._member(key, given, old.get(key) or []) for given in document[key]]
+            for key in REFERENCE_LISTS
+            if document.get(key)
+        }
+
+    def parent(self, kind: EntityType, given: Given) -> Stored:
+        """Return the live entity that ``given`` names as the parent of one of this type."""
+        if kind.parent is None or not given:
+            raise InvalidInput(f"a {kind.name} needs its {kind.parent_field}", field=kind.parent_field)
+        found = self.transaction.find(kind.parent, key_of(given), Hold.SHARED)
+        if found is None or found.deleted:
+            raise NotFound(f"{kind.parent} {key_of(given)} not found")
+        return found
+
+    def one(self, entity_type: str, given: Given) -> Document:
+        """Return the full reference to the live entity of this type that ``given`` names."""
+        found = self.transaction.reference(entity_type, key_of(given))
+        if found is None or found.get("deleted"):
+            raise NotFound(f"{entity_type} {key_of(given)} not found")
+        return found
+
+    def _member(self, field: str, given: Given, known: list[Document]) -> Document:
+        types = REFERENCE_LISTS[field]
+        wanted = _type_of(field, given, types)
+        for reference in known:
+            if reference.get("type") == wanted and _names(given, reference):
+                return reference
+        if self.strict:
+            return self.one(wanted, given)
+        return self.transaction.reference(wanted, key_of(given)) or given
+
+
+def reference_to(stored: Stored) -> Document:
+    """Return the reference to an entity, as documents hold it."""
+    return {
+        "id": stored.id,
+        "type": stored.entity_type,
+        "name": stored.document["name"],
+        "fullyQualifiedName": stored.fqn,
+    }
+
+
+def key_of(given: Given) -> Key:
+    """Return by what a given reference is looked up."""
+    if isinstance(given, str) and given:
+        return Key.by_id(given.lower()) if _UUID.fullmatch(given) else Key.by_name(given)
+    if isinstance(given, dict) and isinstance(given.get("id"), str):
+        return Key.by_id(given["id"].lower())
+    if isinstance(given, dict) and isinstance(given.get("fullyQualifiedName"), str):
+        return Key.by_name(given["fullyQualifiedName"])
+    if isinstance(given, dict) and isinstance(given.get("name"), str):
+        return Key.by_name(_root_fqn(str(given.get("type")), given["name"]))
+    raise InvalidInput(f"not a reference: {given!r}")
+
+
+def _root_fqn(entity_type: str, name: str) -> str:
+    kind = ENTITY_TYPES.get(entity_type)
+    return fqn.quote(name) if kind and kind.parent is None else name
+
+
+def _type_of(field: str, given: Given, types: tuple[str, ...]) -> str:
+    wanted = str(given.get("type", types[0])) if isinstance(given, dict) else types[0]
+    if wanted not in types:
+        raise InvalidInput(f"{field} may name a {' or a '.join(types)}, not a {wanted}", field=field)
+    return wanted
+
+
+def _names(given: Given, reference: Document) -> bool:
+    key = key_of(given)
+    if key.id:
+        return key.id == reference.get("id")
+    return key.fqn in (reference.get("fullyQualifiedName"), reference.get("name"))

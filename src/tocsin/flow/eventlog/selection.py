@@ -1,0 +1,38 @@
+"""Which events of the log does somebody ask for? Next: ``store/log.py`` reads them, ``flow/match`` uses them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tocsin.model.change import EventType
+
+ALL_TYPES: frozenset[str] | None = None
+"""What upstream writes as ``*``: entities of every type."""
+
+
+@dataclass(frozen=True)
+class EventSelection:
+    """What is asked of the log; what is None is not asked.
+
+    Attributes
+    ----------
+    kinds : per event type, the entity types wanted of it (``ALL_TYPES`` for every one)
+    since_ms, until_ms : first and last moment, epoch milliseconds UTC, both inclusive
+    """
+
+    kinds: Mapping[EventType, frozenset[str] | None] | None = None
+    since_ms: int | None = None
+    until_ms: int | None = None
+    entity_id: str | None = None
+    entity_fqn: str | None = None
+    user_name: str | None = None
+
+
+def types_from(text: str) -> frozenset[str] | None:
+    """Return the entity types that a query names: ``table,dashboard``, or ``*`` for every type.
+
+    Source: OpenMetadata's ``GET /v1/events?entityCreated=table,dashboard``.
+    """
+    names = frozenset(name.strip() for name in text.split(",") if name.strip())
+    return ALL_TYPES if "*" in names else names

@@ -1,0 +1,65 @@
+"""How is a fully qualified name built and taken apart? Names joined by dots, quoted where a name has one.
+
+Source: OpenMetadata's ``FullyQualifiedName.java`` and ``Fqn.g4``: a name that holds a dot or a quotation mark
+stands in quotation marks, and a mark inside is doubled. The paths of field changes are written the same way.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from tocsin.errors import InvalidInput
+
+_PART = re.compile(r'"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^".]+)')
+
+
+def quote(name: str) -> str:
+    """Return ``name`` as it stands inside an FQN."""
+    if "." in name or '"' in name:
+        return '"' + name.replace('"', '""') + '"'
+    return name
+
+
+def join(names: Sequence[str]) -> str:
+    """Return the FQN made of these names."""
+    return ".".join(quote(name) for name in names)
+
+
+def child(parent_fqn: str, name: str) -> str:
+    """Return the FQN of the member ``name`` of ``parent_fqn``."""
+    return f"{parent_fqn}.{quote(name)}"
+
+
+def split(fqn: str) -> list[str]:
+    """Return the names of which ``fqn`` is made, without their quotation marks.
+
+    Raises
+    ------
+    InvalidInput : a name is empty, or a quotation mark is not closed.
+    """
+    if '"' not in fqn:
+        names = fqn.split(".")
+        if all(names):
+            return names
+        raise InvalidInput(f"not a fully qualified name: {fqn}")
+    return _split_quoted(fqn)
+
+
+def parent(fqn: str) -> str | None:
+    """Return the FQN one name shorter, or None for a single name."""
+    names = split(fqn)
+    return join(names[:-1]) if len(names) > 1 else None
+
+
+def _split_quoted(fqn: str) -> list[str]:
+    names: list[str] = []
+    at = 0
+    while at <= len(fqn):
+        part = _PART.match(fqn, at)
+        if part is None or (part.end() < len(fqn) and fqn[part.end()] != "."):
+            raise InvalidInput(f"not a fully qualified name: {fqn}")
+        quoted = part["quoted"]
+        names.append(part["plain"] if quoted is None else quoted.replace('""', '"'))
+        at = part.end() + 1
+    return names

@@ -1,0 +1,59 @@
+"""How do documents and rows become each other? JSON text here, dictionaries everywhere else."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from tocsin.flow.capture.ports import Stored
+from tocsin.model.entity import Document, version_from_tenths, version_to_tenths
+from tocsin.model.entity_types import ENTITY_TYPES
+
+Row = dict[str, Any]  # Any: a row's values are whatever its columns hold
+
+
+def to_text(document: Document) -> str:
+    """Return a document as it is stored."""
+    return orjson.dumps(document).decode()
+
+
+def from_text(text: str) -> Document:
+    """Return a stored document."""
+    document: Document = orjson.loads(text)
+    return document
+
+
+def tenths_of(version: Decimal | float | str) -> int:
+    """Return a version as the store counts it, in tenths."""
+    return version_to_tenths(round(Decimal(str(version)), 1))
+
+
+def stored_of(entity_id: str, entity_type: str, fqn: str, version_tenths: int, document: str) -> Stored:
+    """Return an entity from the columns of its row."""
+    return Stored(entity_id, entity_type, fqn, version_from_tenths(version_tenths), from_text(document))
+
+
+def entity_row(entity: Stored, text: str) -> Row:
+    """Return the row of an entity; ``text`` is its stored document."""
+    document = entity.document
+    return {
+        "id": entity.id,
+        "entity_type": entity.entity_type,
+        "fqn": entity.fqn,
+        "name": document["name"],
+        "parent_id": parent_of(entity),
+        "version_tenths": version_to_tenths(entity.version),
+        "updated_at_ms": document["updatedAt"],
+        "updated_by": document["updatedBy"],
+        "deleted": entity.deleted,
+        "document": text,
+    }
+
+
+def parent_of(entity: Stored) -> str | None:
+    """Return the id of the entity's parent, if its document names one."""
+    field = ENTITY_TYPES[entity.entity_type].parent_field
+    parent = entity.document.get(field) if field else None
+    return parent.get("id") if isinstance(parent, dict) else None

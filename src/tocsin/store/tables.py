@@ -65,6 +65,21 @@ entity_version = Table(
 )
 """One row per version an entity ever had, the present one included; kept after a hard delete."""
 
+person = Table(
+    "person",
+    METADATA,
+    Column("user_id", _ID, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("display_name", Text),
+    Column("email", Text),
+    Column("is_admin", Boolean, nullable=False, default=False),
+    Column("is_bot", Boolean, nullable=False, default=False),
+    Column("deleted", Boolean, nullable=False, default=False),
+    Index(None, "name"),
+    Index(None, "is_admin"),
+)
+"""One row per entity of type user: what recipients are worked out from. ``email`` is lower-case."""
+
 entity_tag = Table(
     "entity_tag",
     METADATA,

@@ -1,0 +1,56 @@
+"""What comes back is easy to use, and nothing of it is hidden."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+from tocsin.client import Change, Entity
+
+TABLE = Entity("table", {"id": "1", "name": "orders", "fullyQualifiedName": "a.orders", "displayName": "Orders"})
+
+
+def test_every_key_is_an_attribute_in_either_spelling() -> None:
+    assert (TABLE.id, TABLE.name, TABLE.fully_qualified_name) == ("1", "orders", "a.orders")
+    assert TABLE.display_name == TABLE.displayName == "Orders"
+
+
+def test_a_key_that_did_not_come_is_no_attribute() -> None:
+    with pytest.raises(AttributeError, match="this table has no columns"):
+        _ = TABLE.columns
+    assert not hasattr(TABLE, "owners")
+
+
+def test_an_entity_can_be_copied_pickled_and_kept_in_a_set() -> None:
+    assert copy.deepcopy(TABLE) == TABLE == pickle.loads(pickle.dumps(TABLE))
+    assert len({TABLE, copy.copy(TABLE)}) == 1
+
+
+def change(event_type: str, **description: list[str]) -> Change:
+    fields = {key: [{"name": name} for name in names] for key, names in description.items()}
+    return Change({"eventType": event_type, "entityFullyQualifiedName": "a.orders", "changeDescription": fields})
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (change("entityCreated"), "created"),
+        (change("entityDeleted", fieldsDeleted=["columns"]), "deleted"),
+        (change("entityUpdated"), "updated"),
+        (
+            change("entityUpdated", fieldsAdded=["tags"], fieldsUpdated=["description"]),
+            "tags added, description updated",
+        ),
+        (change("entityUpdated", fieldsDeleted=list("abcde")), "a deleted, b deleted, c deleted and 2 more"),
+        (change("slaViolation"), "slaViolation"),
+    ],
+)
+def test_a_change_says_in_a_few_words_what_happened(given: Change, expected: str) -> None:
+    assert given.change_type == expected
+
+
+def test_a_change_without_a_full_name_is_called_what_it_has() -> None:
+    assert Change({"entityId": "1", "entity": {"name": "orders"}}).entity_name == "orders"
+    assert Change({"entityId": "1"}).entity_name == "1"

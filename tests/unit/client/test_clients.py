@@ -1,0 +1,179 @@
+"""Both clients send what the calls say, over real HTTP, and give back what came."""
+
+from __future__ import annotations
+
+import inspect
+import socket
+from collections.abc import Iterator
+
+import pytest
+from tests.unit.small_server import SmallServer
+
+from tocsin.client import AsyncClient, Client, calls
+from tocsin.errors import (
+    Conflict,
+    Forbidden,
+    InternalError,
+    InvalidCondition,
+    InvalidInput,
+    NotFound,
+    PreconditionFailed,
+    TocsinError,
+    Unauthenticated,
+    Unavailable,
+)
+
+TABLES = "/api/v1/tables"
+
+
+@pytest.fixture
+def client(small_server: SmallServer) -> Iterator[Client]:
+    with Client(small_server.url, "secret-token") as client:
+        yield client
+
+
+def test_a_list_walks_through_all_pages_and_fetches_each_when_needed(client: Client, small_server: SmallServer) -> None:
+    small_server.answer(
+        "GET",
+        TABLES,
+        {"data": [{"id": "1"}, {"id": "2"}], "paging": {"total": 3, "after": "Mg"}},
+        {"data": [{"id": "3"}], "paging": {"total": 3}},
+    )
+    tables = client.list_tables(database="postgres_prod", limit=2)
+    first = next(tables)
+    assert (first.id, len(small_server.asked)) == ("1", 1)
+    assert [table.id for table in tables] == ["2", "3"]
+    assert small_server.asked[1].query == {"database": "postgres_prod", "limit": "2", "after": "Mg"}
+
+
+def test_every_request_carries_the_token_and_json(client: Client, small_server: SmallServer) -> None:
+    small_server.answer("PUT", TABLES, {"id": "1", "name": "orders"})
+    assert client.create_or_update("table", {"name": "orders"}).name == "orders"
+    asked = small_server.asked[0]
+    assert asked.headers["Authorization"] == "Bearer secret-token"
+    assert asked.headers["Content-Type"] == "application/json"
+    assert asked.body == {"name": "orders"}
+
+
+def test_a_name_with_slashes_arrives_as_one_part(client: Client, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{TABLES}/name/a.%22b%2Fc%22", {"id": "1"})
+    assert client.get_by_name("table", 'a."b/c"').id == "1"
+
+
+def test_an_empty_answer_is_fine_where_nothing_is_expected(client: Client, small_server: SmallServer) -> None:
+    small_server.answer("PUT", f"{TABLES}/t/followers/u")
+    client.add_follower("table", "t", "u")
+    assert [asked.method for asked in small_server.asked] == ["PUT"]
+
+
+def test_after_logging_in_the_new_token_is_shown(small_server: SmallServer) -> None:
+    small_server.answer("POST", "/api/v1/users/login", {"accessToken": "fresh", "tokenType": "Bearer"})
+    small_server.answer("GET", "/api/v1/users/loggedInUser", {"id": "u"})
+    with Client(small_server.url) as client:
+        assert client.login("a@example.com", "x") == "fresh"
+        client.logged_in_user()
+    assert "Authorization" not in small_server.asked[0].headers
+    assert small_server.asked[1].headers["Authorization"] == "Bearer fresh"
+
+
+def test_the_inbox_says_what_and_why(client: Client, small_server: SmallServer) -> None:
+    row = {"id": "n", "title": "orders changed", "reasons": ["you follow it"], "event": {"eventType": "entityCreated"}}
+    small_server.answer("GET", "/api/v1/users/u/notifications", {"data": [row, {**row, "readAt": 5}], "paging": {}})
+    unread, read = client.notifications("u")
+    assert (unread.change.title, unread.reasons, unread.is_read) == ("orders changed", ("you follow it",), False)
+    assert read.is_read
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (400, InvalidInput),
+        (401, Unauthenticated),
+        (403, Forbidden),
+        (404, NotFound),
+        (409, Conflict),
+        (412, PreconditionFailed),
+        (418, InvalidInput),
+        (429, Unavailable),
+        (500, InternalError),
+        (503, Unavailable),
+    ],
+)
+def test_a_refusal_is_the_error_of_its_family_with_the_servers_words(
+    client: Client, small_server: SmallServer, status: int, kind: type[TocsinError]
+) -> None:
+    small_server.answer("GET", f"{TABLES}/1", {"code": status, "message": "because"}, status=status)
+    with pytest.raises(kind, match="because") as caught:
+        client.get_by_id("table", "1")
+    assert type(caught.value) is kind
+
+
+def test_a_wrong_condition_says_where_and_what_was_expected(client: Client, small_server: SmallServer) -> None:
+    facts = {"line": 1, "column": 7, "expected": ["=="], "suggestion": "tier"}
+    body = {"code": 400, "message": "unknown field", "errorType": "INVALID_CONDITION", **facts}
+    small_server.answer("POST", "/api/v1/events/subscriptions", body, status=400)
+    with pytest.raises(InvalidCondition) as caught:
+        client.create_subscription({"name": "x"})
+    assert (caught.value.column, caught.value.expected, caught.value.suggestion) == (7, ("==",), "tier")
+
+
+def test_an_answer_that_makes_no_sense_is_a_fault_and_not_a_surprise(client: Client, small_server: SmallServer) -> None:
+    small_server.answer("GET", "/api/v1/system/version", ["not", "an", "object"])
+    with pytest.raises(InternalError, match="cannot be understood"):
+        client.server_version()
+
+
+def test_a_server_that_is_not_there_is_unavailable() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # bound but not listening: connections are refused
+        with (
+            Client(f"http://127.0.0.1:{taken.getsockname()[1]}") as client,
+            pytest.raises(Unavailable, match="reached"),
+        ):
+            client.server_version()
+
+
+@pytest.mark.parametrize("suffix", ["", "/", "/api", "/api/", "/api/v1"])
+def test_the_address_may_end_as_openmetadatas_does(
+    small_server: SmallServer, monkeypatch: pytest.MonkeyPatch, suffix: str
+) -> None:
+    small_server.answer("GET", "/api/v1/system/version", {"version": "1.13.0"})
+    monkeypatch.setenv("TOCSIN_SERVER", small_server.url + suffix)
+    with Client() as client:
+        assert client.server_version() == "1.13.0"
+
+
+def test_the_token_is_not_printed(small_server: SmallServer) -> None:
+    with Client(small_server.url, "secret-token") as client:
+        assert "secret-token" not in repr(vars(client))
+
+
+async def test_the_async_client_pages_and_raises_likewise(small_server: SmallServer) -> None:
+    small_server.answer("GET", TABLES, {"data": [{"id": "1"}], "paging": {"after": "x"}}, {"data": [{"id": "2"}]})
+    async with AsyncClient(small_server.url, "t") as client:
+        assert [table.id async for table in client.list_tables()] == ["1", "2"]
+        with pytest.raises(NotFound):
+            await client.get_by_id("table", "1")
+
+
+def requests() -> set[str]:
+    kinds = ("Call", "Pages")
+    return {
+        name
+        for name, build in inspect.getmembers(calls, inspect.isfunction)
+        if not name.startswith("_")
+        and build.__module__ == calls.__name__
+        and str(inspect.signature(build).return_annotation).startswith(kinds)
+    }
+
+
+@pytest.mark.parametrize("kind", [Client, AsyncClient])
+def test_both_clients_offer_every_call_with_its_own_parameters(kind: type) -> None:
+    for name in requests():
+        method, build = getattr(kind, name), getattr(calls, name)
+        assert list(inspect.signature(method).parameters)[1:] == list(inspect.signature(build).parameters), name
+        assert (name == "login") or method.__doc__ == build.__doc__
+
+
+def test_there_are_calls_to_offer() -> None:
+    assert len(requests()) > 25

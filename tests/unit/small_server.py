@@ -1,0 +1,73 @@
+"""A server small enough to see through: it answers what a test tells it to, over real HTTP on loopback."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request as it arrived."""
+
+    method: str
+    path: str
+    query: dict[str, str]
+    body: Any
+    headers: dict[str, str]
+
+
+@dataclass
+class SmallServer:
+    """What it was asked, and what it answers: (method, path) to one answer, or several to be given in turn."""
+
+    url: str = ""
+    answers: dict[tuple[str, str], Any] = field(default_factory=dict)
+    asked: list[Asked] = field(default_factory=list)
+
+    def answer(self, method: str, path: str, *bodies: Any, status: int = 200) -> None:
+        self.answers[(method, path)] = (status, list(bodies))
+
+    def take(self, asked: Asked) -> tuple[int, Any]:
+        self.asked.append(asked)
+        status, bodies = self.answers.get((asked.method, asked.path), (404, [{"code": 404, "message": "unknown"}]))
+        return status, bodies.pop(0) if len(bodies) > 1 else (bodies or [None])[0]
+
+
+@contextmanager
+def listening(small: SmallServer) -> Iterator[None]:
+    class Answering(BaseHTTPRequestHandler):
+        def _serve(self) -> None:
+            parts = urlsplit(self.path)
+            sent = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            body = json.loads(sent) if sent else None
+            asked = Asked(self.command, parts.path, dict(parse_qsl(parts.query)), body, dict(self.headers))
+            status, answer = small.take(asked)
+            payload = b"" if answer is None else json.dumps(answer).encode()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(payload)))
+            self.end_headers()
+            self.wfile.write(payload)
+
+        do_GET = do_PUT = do_POST = do_PATCH = do_DELETE = _serve  # noqa: N815  # the names the library calls
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Answering)
+    http.daemon_threads = True
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    small.url = f"http://127.0.0.1:{http.server_port}"
+    try:
+        yield
+    finally:
+        http.shutdown()
+        thread.join()
+        http.server_close()

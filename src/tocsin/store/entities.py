@@ -114,9 +114,11 @@ class SqlCatalogue:
 
     def person(self, user_id: str) -> Person | None:
         """Return somebody by their id, deleted or not; None if there is nobody."""
+        who = tables.person.c
+        query = select(who.user_id, who.name, who.display_name, who.email, who.is_admin, who.is_bot, who.deleted)
         with reading(self._engine) as connection:
-            found = _find(connection, "user", Key.by_id(user_id))
-        return None if found is None else _person(found)
+            row = connection.execute(query.where(who.user_id == user_id)).one_or_none()
+        return None if row is None else Person(*row)
 
     def reports(self, entity_type: Literal["testCase", "pipeline"], entity_id: str, *, limit: int) -> list[Document]:
         """Return the latest test results or pipeline runs, newest first."""
@@ -152,16 +154,3 @@ def _is_included(deleted: bool, include: Include) -> bool:
 def _reference(entity_id: str, entity_type: str, name: str, fqn: str, deleted: bool) -> Document:
     reference = {"id": entity_id, "type": entity_type, "name": name, "fullyQualifiedName": fqn}
     return reference | ({"deleted": True} if deleted else {})
-
-
-def _person(user: Stored) -> Person:
-    document = user.document
-    return Person(
-        id=user.id,
-        name=document["name"],
-        display_name=document.get("displayName"),
-        email=document.get("email"),
-        is_admin=bool(document.get("isAdmin")),
-        is_bot=bool(document.get("isBot")),
-        deleted=user.deleted,
-    )

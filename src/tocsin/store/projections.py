@@ -1,4 +1,4 @@
-"""Which rows say the same as a document, so that it can be found by them? Tags, owners and memberships.
+"""Which rows say the same as a document, so that it can be found by them? People, tags, owners, memberships.
 
 They are written in the document's own transaction, and only when they differ from the old document's.
 A team's members and a user's teams are kept here alone: two documents would have to agree on them.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from sqlalchemy import Connection, Table, delete, insert, or_, select
+from sqlalchemy import Connection, Table, delete, insert, or_, select, update
 
 from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.store import tables
+from tocsin.store.documents import Row
 
 Rows = frozenset[tuple[str, str, str]]
 
@@ -31,11 +32,14 @@ def write(connection: Connection, old: Stored | None, new: Stored) -> None:
         before, after = rows_of(old) if old else frozenset(), rows_of(new)
         _remove(connection, table, keys, before - after)
         _add(connection, table, keys, after - before)
+    if new.entity_type == "user":
+        _write_person(connection, old, new)
 
 
 def erase(connection: Connection, entity_id: str) -> None:
     """Remove every row that an entity, a user or a team has in any of these tables."""
     tag, owner, member, follow = tables.entity_tag.c, tables.ownership.c, tables.membership.c, tables.follow.c
+    connection.execute(delete(tables.person).where(tables.person.c.user_id == entity_id))
     connection.execute(delete(tables.entity_tag).where(tag.entity_id == entity_id))
     connection.execute(delete(tables.ownership).where(or_(owner.entity_id == entity_id, owner.owner_id == entity_id)))
     connection.execute(delete(tables.membership).where(or_(member.team_id == entity_id, member.member_id == entity_id)))
@@ -56,6 +60,27 @@ def add_memberships(connection: Connection, entity_type: str, documents: list[Do
     for field, own, other, member_type in _links(entity_type):
         for document_id, reference in _linked(connection, own, other, (member_type, list(by_id))):
             by_id[document_id].setdefault(field, []).append(reference)
+
+
+def _write_person(connection: Connection, old: Stored | None, new: Stored) -> None:
+    row = _person(new)
+    if old is None:
+        connection.execute(insert(tables.person), row)
+    elif _person(old) != row:
+        connection.execute(update(tables.person).where(tables.person.c.user_id == new.id).values(row))
+
+
+def _person(user: Stored) -> Row:
+    document = user.document
+    return {
+        "user_id": user.id,
+        "name": document["name"],
+        "display_name": document.get("displayName"),
+        "email": document.get("email"),
+        "is_admin": bool(document.get("isAdmin")),
+        "is_bot": bool(document.get("isBot")),
+        "deleted": user.deleted,
+    }
 
 
 def _links(entity_type: str) -> Iterator[tuple[str, str, str, str]]:

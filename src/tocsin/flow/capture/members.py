@@ -1,4 +1,4 @@
-"""Which lists are compared member by member, and what tells their members apart?
+"""Which lists are compared member by member, and by what are members told apart: name, tag or target.
 
 The one table of it; everything that is not in it is compared as a whole. Next: ``flow/capture/diff.py``.
 """

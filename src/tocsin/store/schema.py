@@ -1,0 +1,43 @@
+"""Does the store have the tables this version needs? Brings it there, one Alembic revision at a time.
+
+The revisions travel inside the package. Next: ``store/migrations/versions``.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from sqlalchemy import Connection, Engine, text
+
+from tocsin.store.engine import is_sqlite, reading, writing
+
+HEAD = "head"
+
+_LOCK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin schema'))")
+
+
+def migrate(engine: Engine, revision: str = HEAD) -> None:
+    """Bring the store to ``revision``, the newest by default, in one transaction.
+
+    Two processes that start at once do it one after the other; the second finds nothing left to do.
+    """
+    with writing(engine) as connection:
+        if not is_sqlite(connection):  # SQLite's write lock is taken already
+            connection.execute(_LOCK)
+        command.upgrade(_config(connection), revision)
+
+
+def revision_of(engine: Engine) -> str | None:
+    """Return the revision the store is at; None for one that was never migrated."""
+    with reading(engine) as connection:
+        return MigrationContext.configure(connection).get_current_revision()
+
+
+def _config(connection: Connection) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.attributes["connection"] = connection
+    return config

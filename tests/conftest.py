@@ -1,0 +1,91 @@
+"""What do tests share? Migrated, empty stores on SQLite and on a real PostgreSQL."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from tests.postgres import MISSING, Cluster, binaries, running_cluster
+
+from tocsin.store.engine import open_engine
+from tocsin.store.schema import migrate
+
+_TEMPLATE = "tocsin_template"
+_NUMBERS = itertools.count(1)
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Cluster]:
+    """A running PostgreSQL with a migrated template database; skips when there are no binaries."""
+    programs = binaries()
+    if programs is None:
+        pytest.skip(MISSING)
+    with running_cluster(programs) as cluster:
+        cluster.run(f"CREATE DATABASE {_TEMPLATE}")
+        _migrated(cluster.url(_TEMPLATE)).dispose()
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A migrated, empty SQLite file to copy."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    _migrated(f"sqlite:///{path}").dispose()
+    return path
+
+
+@pytest.fixture
+def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
+    """Address of a migrated, empty SQLite store of this test's own."""
+    path = tmp_path / "tocsin.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture
+def postgres_url(postgres: Cluster) -> Iterator[str]:
+    """Address of a migrated, empty PostgreSQL store of this test's own."""
+    database = f"tocsin_{next(_NUMBERS)}"
+    postgres.run(f"CREATE DATABASE {database} TEMPLATE {_TEMPLATE}")
+    yield postgres.url(database)
+    postgres.run(f"DROP DATABASE {database} WITH (FORCE)")
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def store_url(request: pytest.FixtureRequest) -> str:
+    """Address of a migrated, empty store, once on SQLite and once on PostgreSQL."""
+    fixture = "sqlite_url" if request.param == "sqlite" else "postgres_url"
+    return str(request.getfixturevalue(fixture))
+
+
+@pytest.fixture
+def store_engine(store_url: str) -> Iterator[Engine]:
+    """An engine on a migrated, empty store, once on SQLite and once on PostgreSQL."""
+    yield from _opened(store_url)
+
+
+@pytest.fixture
+def sqlite_engine(sqlite_url: str) -> Iterator[Engine]:
+    """An engine on a migrated, empty SQLite store."""
+    yield from _opened(sqlite_url)
+
+
+@pytest.fixture
+def postgres_engine(postgres_url: str) -> Iterator[Engine]:
+    """An engine on a migrated, empty PostgreSQL store."""
+    yield from _opened(postgres_url)
+
+
+def _opened(url: str) -> Iterator[Engine]:
+    engine = open_engine(url, synchronous="NORMAL", pool_size=20)
+    yield engine
+    engine.dispose()
+
+
+def _migrated(url: str) -> Engine:
+    engine = open_engine(url)
+    migrate(engine)
+    return engine

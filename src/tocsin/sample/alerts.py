@@ -1,0 +1,127 @@
+"""Which alerts does Fernhill have? A few that show what an alert can do, one row each.
+
+Next: ``sample/load.py``, which creates them last, so that the year before notifies nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tocsin.model.entity import Document
+from tocsin.store.masking import MASK
+
+WATCHED_TABLE = "postgres_prod.ecommerce.public.orders"
+"""The table everything of which goes to the local webhook; the story of the README changes it."""
+
+
+def alerts(home_url: str | None, new_id: Callable[[], str]) -> list[Document]:
+    """Return the create requests of all alerts; ``home_url`` takes webhooks (None: there is no such alert)."""
+    return [*_mails_and_bells(new_id), *([_webhook(home_url, new_id)] if home_url else [])]
+
+
+def _webhook(url: str, new_id: Callable[[], str]) -> Document:
+    # The mask stands for a key that is drawn when the sample is loaded and kept apart.
+    config = {"endpoint": url, "secretKey": MASK}
+    return _alert(
+        "OrdersTable",
+        "Sends everything about the orders table to a webhook on this machine.",
+        resources=("table",),
+        condition=f"matchAnyEntityFqn({{'{WATCHED_TABLE}'}})",
+        destinations=[_destination("External", "Webhook", new_id, config=config)],
+    )
+
+
+def _mails_and_bells(new_id: Callable[[], str]) -> list[Document]:
+    return [
+        _alert(
+            "FollowedAssets",
+            "Rings the bell of everybody who follows what changed.",
+            resources=("table", "dashboard", "pipeline", "testCase"),
+            destinations=[_destination("Followers", "ActivityFeed", new_id)],
+        ),
+        _alert(
+            "Tier1SchemaChanges",
+            "Mails the owners of a table that matters most when its columns change.",
+            resources=("table",),
+            condition="eventType == 'entityUpdated' && fieldChanged == 'columns' && tier == 'Tier.Tier1'",
+            destinations=[_destination("Owners", "Email", new_id)],
+        ),
+        _alert(
+            "ShopSchemaChanges",
+            "Tells the owners of what is made from a table of the shop that its columns changed.",
+            resources=("table",),
+            condition="service == 'postgres_prod' && fieldChanged == 'columns'",
+            destinations=[_destination("Owners", "ActivityFeed", new_id, downstream_depth=3)],
+        ),
+        _alert(
+            "FailedTests",
+            "Mails the owners of a test that failed.",
+            kind="Observability",
+            resources=("testCase",),
+            condition="testStatus == 'Failed'",
+            destinations=[_destination("Owners", "Email", new_id)],
+        ),
+        _alert(
+            "FailedPipelines",
+            "Rings the bell of a pipeline's owners when a run fails.",
+            kind="Observability",
+            resources=("pipeline",),
+            condition="pipelineStatus == 'Failed' || pipelineStatus == 'PartialSuccess'",
+            destinations=[_destination("Owners", "ActivityFeed", new_id)],
+        ),
+        _alert(
+            "PersonalDataChanges",
+            "Mails the data stewards when the columns of a table with personal data change.",
+            resources=("table",),
+            condition="tags.contains('PII.Sensitive') && fieldChanged == 'columns'",
+            destinations=[_destination("Teams", "Email", new_id, config={"receivers": ["DataGovernance"]})],
+        ),
+        _alert(
+            "RemovedAssets",
+            "Mails the owners, and those of what is made from it, when something is removed.",
+            resources=("all",),
+            condition="eventType == 'entitySoftDeleted' || eventType == 'entityDeleted'",
+            destinations=[_destination("Owners", "Email", new_id, downstream_depth=2)],
+        ),
+    ]
+
+
+def _alert(
+    name: str,
+    description: str,
+    *,
+    resources: tuple[str, ...],
+    destinations: list[Document],
+    condition: str | None = None,
+    kind: str = "Notification",
+) -> Document:
+    rule = {"name": f"{name}Filter", "effect": "include", "condition": condition}
+    return {
+        "name": name,
+        "description": description,
+        "alertType": kind,
+        "owners": [{"type": "team", "name": "DataGovernance"}],
+        "enabled": True,
+        "trigger": {"triggerType": "RealTime"},
+        "filteringRules": {"resources": list(resources), "rules": [rule] if condition else []},
+        "destinations": destinations,
+        "batchSize": 100,
+        "retries": 3,
+        "pollInterval": 60,
+        "provider": "user",
+    }
+
+
+def _destination(
+    category: str,
+    channel: str,
+    new_id: Callable[[], str],
+    *,
+    config: Document | None = None,
+    downstream_depth: int | None = None,
+) -> Document:
+    destination: Document = {"id": new_id(), "category": category, "type": channel, "enabled": True}
+    destination["config"] = config or {}
+    if downstream_depth is not None:
+        destination |= {"notifyDownstream": True, "downstreamDepth": downstream_depth}
+    return destination

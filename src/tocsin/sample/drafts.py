@@ -1,0 +1,136 @@
+"""How does an asset look while the story is told? And what can be done to it: edits in two forms.
+
+Each edit changes the draft and returns the JSON Patch operations that do the same to the stored entity; an
+edit that does not fit returns none. Next: ``sample/edits.py``, which chooses among them.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, field
+
+from tocsin.model.entity import Document
+from tocsin.sample.assets import Asset
+from tocsin.sample.columns import column, tag_label
+
+Operations = tuple[Document, ...]
+
+
+@dataclass
+class Draft:
+    """An asset as it stands at this point of the story."""
+
+    asset: Asset
+    description: str
+    title: str | None
+    tags: list[str]
+    owners: list[Document]
+    columns: list[Document] = field(default_factory=list)
+    tasks: list[Document] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, asset: Asset) -> Draft:
+        """Return the draft of an asset as it is created."""
+        request = copy.deepcopy(asset.request)
+        return cls(
+            asset=asset,
+            description=request["description"],
+            title=request.get("displayName"),
+            tags=[label["tagFQN"] for label in request["tags"]],
+            owners=request["owners"],
+            columns=request.get("columns", []),
+            tasks=request.get("tasks", []),
+        )
+
+    def column_at(self, name: str) -> int | None:
+        """Return at which place the column of that name stands."""
+        return next((place for place, one in enumerate(self.columns) if one["name"] == name), None)
+
+
+def describe(draft: Draft, text: str) -> Operations:
+    """Give the asset another description."""
+    draft.description = text
+    return ({"op": "add", "path": "/description", "value": text},)
+
+
+def rename(draft: Draft, title: str) -> Operations:
+    """Give the asset another title."""
+    draft.title = title
+    return ({"op": "add", "path": "/displayName", "value": title},)
+
+
+def retag(draft: Draft, tags: list[str]) -> Operations:
+    """Give the asset exactly these tags."""
+    draft.tags = tags
+    return ({"op": "add", "path": "/tags", "value": [tag_label(tag) for tag in tags]},)
+
+
+def hand_over(draft: Draft, owners: list[Document]) -> Operations:
+    """Give the asset exactly these owners."""
+    draft.owners = owners
+    return ({"op": "add", "path": "/owners", "value": owners},)
+
+
+def reschedule(schedule: str) -> Operations:
+    """Let a pipeline run at other times."""
+    return ({"op": "add", "path": "/scheduleInterval", "value": schedule},)
+
+
+def add_task(draft: Draft, name: str) -> Operations:
+    """Add a task at the end of a pipeline."""
+    if any(task["name"] == name for task in draft.tasks):
+        return ()
+    task: Document = {"name": name, "downstreamTasks": []}
+    draft.tasks.append(task)
+    return ({"op": "add", "path": "/tasks/-", "value": task},)
+
+
+def add_column(draft: Draft, written: str) -> Operations:
+    """Add a column at the end of a table."""
+    new = column(written)
+    if draft.column_at(new["name"]) is not None:
+        return ()
+    draft.columns.append(new)
+    return ({"op": "add", "path": "/columns/-", "value": new},)
+
+
+def drop_column(draft: Draft, name: str) -> Operations:
+    """Drop a column."""
+    place = draft.column_at(name)
+    if place is None:
+        return ()
+    del draft.columns[place]
+    return ({"op": "remove", "path": f"/columns/{place}"},)
+
+
+def retype_column(draft: Draft, name: str, kind: Document) -> Operations:
+    """Give a column another type: ``kind`` holds ``dataType`` and what belongs to it."""
+    place = draft.column_at(name)
+    if place is None or kind.items() <= draft.columns[place].items():
+        return ()
+    kept = {
+        key: value for key, value in draft.columns[place].items() if key not in ("dataLength", "precision", "scale")
+    }
+    draft.columns[place] = {**kept, **kind}
+    return ({"op": "replace", "path": f"/columns/{place}", "value": draft.columns[place]},)
+
+
+def describe_column(draft: Draft, name: str, text: str) -> Operations:
+    """Say what a column means."""
+    place = draft.column_at(name)
+    if place is None:
+        return ()
+    draft.columns[place]["description"] = text
+    return ({"op": "add", "path": f"/columns/{place}/description", "value": text},)
+
+
+def tag_column(draft: Draft, name: str, tag: str) -> Operations:
+    """Tag a column."""
+    place = draft.column_at(name)
+    if place is None:
+        return ()
+    labels = draft.columns[place].setdefault("tags", [])
+    if any(label["tagFQN"] == tag for label in labels):
+        return ()
+    labels.append(tag_label(tag))
+    return ({"op": "add", "path": f"/columns/{place}/tags", "value": list(labels)},)

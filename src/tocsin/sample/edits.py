@@ -1,0 +1,199 @@
+"""What do people do to the assets they look after? Kinds of edit and how often each is made.
+
+Next: ``sample/history.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from random import Random
+
+from tocsin.sample import drafts, rows
+from tocsin.sample.assets import owner, title_of
+from tocsin.sample.columns import PERSONAL, wider
+from tocsin.sample.company import PEOPLE
+from tocsin.sample.drafts import Draft, Operations
+
+MODELLED = frozenset({"staging", "marts"})
+SOURCES = frozenset({"public", "billing", "logistics", "support", "marketing", "rental"})
+TABLES = MODELLED | SOURCES | {"raw"}
+REPORTS = frozenset({"dashboard"})
+PIPELINES = frozenset({"pipeline"})
+ALL = TABLES | REPORTS | PIPELINES
+
+NOTES = (
+    "Complete after six in the morning.",
+    "Cancelled orders are in it; filter on status.",
+    "Ask in #data-help before you change it.",
+    "Test accounts are left out.",
+    "Times are UTC, days are the shop's own.",
+    "Money is in cents and without tax unless it says otherwise.",
+    "Kept for two years.",
+    "Do not join on e-mail; use customer_id.",
+    "History before 2019 was loaded from the old shop and has gaps.",
+    "Feeds the report to the board.",
+    "The three shops are in it since spring.",
+    "Will be replaced next season.",
+)
+TAGS = (
+    "Quality.Certified",
+    "Quality.NeedsReview",
+    "Retention.TwoYears",
+    "Retention.TenYears",
+    "PersonalData.Personal",
+    "Lifecycle.Deprecated",
+)
+PERSONAL_COLUMNS = frozenset(
+    ["customer_id", "postcode", "city", "street", "ip_address", "iban", "phone", "full_name", "email", "birth_on"]
+)
+SCHEDULES = ("0 * * * *", "*/15 * * * *", "0 1 * * *", "30 4 * * *", "0 6 * * 1-5")
+TASKS = ("notify_owners", "publish_metrics", "refresh_cache", "archive_old_rows", "check_freshness")
+
+Make = Callable[[Draft, Random], Operations]
+
+
+@dataclass(frozen=True)
+class Edit:
+    """One kind of edit: what it is made on and how often, by most people and by those who govern data."""
+
+    make: Make
+    layers: frozenset[str]
+    weight: int
+    governed: int
+
+
+def edit(draft: Draft, rng: Random, *, governs: bool) -> Operations:
+    """Make one edit that fits the asset; nothing when three tries found none."""
+    kinds = [kind for kind in EDITS if draft.asset.layer in kind.layers]
+    weights = [kind.governed if governs else kind.weight for kind in kinds]
+    for kind in rng.choices(kinds, weights, k=3):
+        operations = kind.make(draft, rng)
+        if operations:
+            return operations
+    return ()
+
+
+def _describe_column(draft: Draft, rng: Random) -> Operations:
+    known = _column_descriptions()
+    silent = [one["name"] for one in draft.columns if one["name"] in known and "description" not in one]
+    if not silent:
+        return ()
+    name = rng.choice(silent)
+    return drafts.describe_column(draft, name, known[name])
+
+
+def _describe_columns(draft: Draft, rng: Random) -> Operations:
+    """Describe what is left in one go, as somebody does who has an hour for it."""
+    known = _column_descriptions()
+    silent = [one["name"] for one in draft.columns if one["name"] in known and "description" not in one]
+    return tuple(operation for name in silent for operation in drafts.describe_column(draft, name, known[name]))
+
+
+def _add_note(draft: Draft, rng: Random) -> Operations:
+    note = rng.choice(NOTES)
+    return () if note in draft.description else drafts.describe(draft, f"{draft.description} {note}")
+
+
+def _take_note_back(draft: Draft, rng: Random) -> Operations:
+    noted = [note for note in NOTES if f" {note}" in draft.description]
+    return drafts.describe(draft, draft.description.replace(f" {rng.choice(noted)}", "")) if noted else ()
+
+
+def _add_tag(draft: Draft, rng: Random) -> Operations:
+    tag = rng.choice(TAGS)
+    return () if tag in draft.tags else drafts.retag(draft, [*draft.tags, tag])
+
+
+def _remove_tag(draft: Draft, rng: Random) -> Operations:
+    removable = [tag for tag in draft.tags if not tag.startswith("Tier.")]
+    if not removable:
+        return ()
+    gone = rng.choice(removable)
+    return drafts.retag(draft, [tag for tag in draft.tags if tag != gone])
+
+
+def _tag_column(draft: Draft, rng: Random) -> Operations:
+    personal = [one["name"] for one in draft.columns if one["name"] in PERSONAL_COLUMNS and not one.get("tags")]
+    return drafts.tag_column(draft, rng.choice(personal), PERSONAL) if personal else ()
+
+
+def _retier(draft: Draft, rng: Random) -> Operations:
+    """Rate an asset that was not rated, or one step differently; what matters most stays where it is."""
+    rated = next((tag for tag in draft.tags if tag.startswith("Tier.")), None)
+    if rated == "Tier.Tier1":
+        return ()
+    tier = rng.randint(3, 5) if rated is None else min(max(int(rated[-1]) + rng.choice((-1, 1)), 2), 5)
+    others = [tag for tag in draft.tags if tag != rated]
+    return () if rated == f"Tier.Tier{tier}" else drafts.retag(draft, [f"Tier.Tier{tier}", *others])
+
+
+def _hand_over(draft: Draft, rng: Random) -> Operations:
+    """Let a colleague own it in place of whoever did; the team stays."""
+    teams = [one for one in draft.owners if one["type"] == "team"]
+    team_names = {one["name"] for one in teams}
+    candidates = [person.name for person in PEOPLE if person.team in team_names]
+    owners = [owner("user", rng.choice(candidates)), *teams] if candidates else draft.owners
+    return () if owners == draft.owners else drafts.hand_over(draft, owners)
+
+
+def _add_column(draft: Draft, rng: Random) -> Operations:
+    return drafts.add_column(draft, rng.choice(later_columns(draft.asset.domain)))
+
+
+def _drop_column(draft: Draft, rng: Random) -> Operations:
+    """Drop a column that came later; what the table began with is in use."""
+    later = set(later_columns(draft.asset.domain))
+    droppable = [one["name"] for one in draft.columns if one["name"] in later]
+    return drafts.drop_column(draft, rng.choice(droppable)) if droppable else ()
+
+
+def _widen_column(draft: Draft, rng: Random) -> Operations:
+    one = rng.choice(draft.columns)
+    kind = wider(one)
+    return drafts.retype_column(draft, one["name"], kind) if kind else ()
+
+
+def _rename(draft: Draft, rng: Random) -> Operations:
+    plain = title_of(draft.asset.fqn.rpartition(".")[2])
+    title = rng.choice((plain, f"{plain} (new)", f"{plain}, daily", f"{plain} 2"))
+    return () if title == draft.title else drafts.rename(draft, title)
+
+
+def _reschedule(_draft: Draft, rng: Random) -> Operations:
+    return drafts.reschedule(rng.choice(SCHEDULES))
+
+
+def _add_task(draft: Draft, rng: Random) -> Operations:
+    return drafts.add_task(draft, rng.choice(TASKS))
+
+
+EDITS = (
+    Edit(_describe_column, TABLES, 22, 20),
+    Edit(_describe_columns, TABLES, 4, 10),
+    Edit(_add_note, ALL, 24, 14),
+    Edit(_take_note_back, ALL, 6, 4),
+    Edit(_add_tag, ALL, 7, 26),
+    Edit(_remove_tag, ALL, 3, 8),
+    Edit(_tag_column, TABLES, 2, 22),
+    Edit(_retier, TABLES, 2, 10),
+    Edit(_hand_over, ALL, 6, 16),
+    Edit(_add_column, MODELLED, 26, 0),
+    Edit(_drop_column, MODELLED, 6, 0),
+    Edit(_widen_column, MODELLED, 7, 0),
+    Edit(_rename, REPORTS, 12, 2),
+    Edit(_reschedule, PIPELINES, 14, 0),
+    Edit(_add_task, PIPELINES, 14, 0),
+)
+
+
+@cache
+def _column_descriptions() -> dict[str, str]:
+    return rows.column_descriptions()
+
+
+@cache
+def later_columns(domain: str) -> Sequence[str]:
+    """Return the columns that tables of a domain may get in the course of the year."""
+    return rows.later_columns()[domain]

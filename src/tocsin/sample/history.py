@@ -1,0 +1,147 @@
+"""What happened in Fernhill's year? Every step, in order, drawn from one seed.
+
+Pure: the same ``now_ms`` and seed give the same steps, and nothing is written. Next: ``sample/load.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from tocsin.sample import rows
+from tocsin.sample.assets import Asset, assets, team_of
+from tocsin.sample.calendar import MINUTE_MS, Calendar
+from tocsin.sample.company import DEMO_FOLLOWS, DEMO_PERSON, PEOPLE, PersonRow
+from tocsin.sample.drafts import Draft
+from tocsin.sample.drift import Drift, drifts
+from tocsin.sample.edits import edit
+from tocsin.sample.founding import arrivals, births, case_fqn, founding, test_cases
+from tocsin.sample.reports import results, runs
+from tocsin.sample.steps import BringBack, Change, Follow, Retire, Step
+
+SEED = 1987
+
+_BUSY_DAYS = 0.46  # share of workdays on which anybody edits anything
+_MOST_EDITS_AT_ONCE = 14
+_FOLLOWS_WHAT_IS_EDITED = 0.12
+_STAYS_WITH_IT = 0.5
+_RETIRED = (
+    ("superset.price_watch", "felix.brandt", 188),
+    ("snowflake_dwh.warehouse.raw.logistics_packaging_types", "kwame.boateng", 231),
+    ("superset.refunds_by_reason", "anton.keller", 262),
+    ("airflow.review_site_ingest", "arjun.nair", 317),
+)
+_BROUGHT_BACK = (("superset.price_watch", "aiko.tanaka", 190),)
+_LAYER_WEIGHTS = {"marts": 6, "dashboard": 3, "staging": 2, "pipeline": 2, "raw": 1}
+_SOURCE_WEIGHT = 3
+
+
+@dataclass(frozen=True)
+class Session:
+    """Somebody sits down and edits a few things that belong together."""
+
+    at_ms: int
+    person: PersonRow
+    edit_count: int
+
+
+def history(now_ms: int, seed: int = SEED) -> list[Step]:
+    """Return the steps of the year before ``now_ms`` (epoch milliseconds), oldest first."""
+    rng, calendar = Random(seed), Calendar(now_ms)  # noqa: S311  # a story, not a secret
+    catalogue, tests, pipelines = assets(), rows.tests(), rows.pipelines()
+    born = births(catalogue, calendar, rng)
+    steps = [
+        *founding(calendar),
+        *arrivals(catalogue, born),
+        *test_cases(tests, born, calendar, rng),
+        *_edits(catalogue, born, calendar, rng),
+        *_follows(catalogue, born, calendar, rng),
+        *_retirements(catalogue, calendar),
+        *results([case_fqn(test) for test in tests], calendar, rng),
+        *runs([row for row in pipelines if f"airflow.{row.name}" not in _gone()], calendar, rng),
+    ]
+    return sorted(steps, key=lambda step: step.at_ms)
+
+
+def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[Step]:
+    """Yield what people and the drifting database change, drawn in the order in which it happens."""
+    open_drafts = {asset.fqn: Draft.of(asset) for asset in catalogue if asset.fqn not in _gone()}
+    tested = frozenset((test.table, test.column) for test in rows.tests() if test.column)
+    moments: list[Session | Drift] = [*_sessions(calendar, rng), *drifts(catalogue, tested, calendar, rng)]
+    for moment in sorted(moments, key=lambda one: one.at_ms):
+        present = {fqn: draft for fqn, draft in open_drafts.items() if born[fqn] + 60 * MINUTE_MS < moment.at_ms}
+        match moment:
+            case Session():
+                yield from _session_steps(moment, list(present.values()), rng)
+            case Drift(fqn=fqn) if fqn in present:
+                operations = moment.applied_to(present[fqn])
+                if operations:
+                    yield Step(moment.at_ms, moment.actor, Change("table", fqn, operations))
+
+
+def _sessions(calendar: Calendar, rng: Random) -> Iterator[Session]:
+    for day in calendar.workdays():
+        if rng.random() < _BUSY_DAYS:
+            for _ in range(1 + int(rng.expovariate(1.6))):
+                person = rng.choices(PEOPLE, [one.busyness for one in PEOPLE])[0]
+                count = min(1 + int(rng.expovariate(0.45)), _MOST_EDITS_AT_ONCE)
+                yield Session(calendar.by_day(day, rng), person, count)
+
+
+def _session_steps(session: Session, present: list[Draft], rng: Random) -> Iterator[Step]:
+    at_ms, draft = session.at_ms, _chosen(present, session.person, rng)
+    for _ in range(session.edit_count):
+        operations = edit(draft, rng, governs=session.person.team == "DataGovernance")
+        if operations:
+            yield Step(at_ms, session.person.name, Change(draft.asset.entity_type, draft.asset.fqn, operations))
+        if operations and rng.random() < _FOLLOWS_WHAT_IS_EDITED:
+            yield Step(at_ms + 5_000, session.person.name, Follow(draft.asset.entity_type, draft.asset.fqn))
+        at_ms += rng.randint(1, 9) * MINUTE_MS
+        if rng.random() > _STAYS_WITH_IT:
+            draft = _chosen(present, session.person, rng)
+
+
+def _chosen(present: list[Draft], person: PersonRow, rng: Random) -> Draft:
+    """Return what somebody turns to: mostly what is theirs, and rather what matters."""
+    return rng.choices(present, [_pull(draft, person) for draft in present])[0]
+
+
+def _pull(draft: Draft, person: PersonRow) -> int:
+    owners = {one["name"] for one in draft.owners}
+    own = 8 if person.name in owners else 4 if person.team in owners else 1
+    matters = 3 if "Tier.Tier1" in draft.tags else 1
+    return own * matters * _LAYER_WEIGHTS.get(draft.asset.layer, _SOURCE_WEIGHT)
+
+
+def _follows(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[Step]:
+    """Yield who starts to follow what: the demo person what the documents name, others what they work with."""
+    by_fqn = {asset.fqn: asset for asset in catalogue}
+    for fqn in DEMO_FOLLOWS:
+        day = calendar.day_of(born[fqn]) + 3
+        yield Step(calendar.by_day(day, rng), DEMO_PERSON, Follow(by_fqn[fqn].entity_type, fqn))
+    for person in PEOPLE:
+        near = [asset for asset in catalogue if _works_with(person, asset) and asset.fqn not in _gone()]
+        for asset in rng.sample(near, k=min(len(near), rng.randint(1, 4))):
+            day = calendar.day_of(born[asset.fqn]) + rng.randint(1, 30)
+            yield Step(calendar.by_day(day, rng), person.name, Follow(asset.entity_type, asset.fqn))
+
+
+def _works_with(person: PersonRow, asset: Asset) -> bool:
+    if asset.layer in ("raw", "staging"):
+        return False
+    owners = {one["name"] for one in asset.request["owners"]}
+    return team_of(asset.domain) == person.team or person.team in owners or "Tier.Tier1" in str(asset.request["tags"])
+
+
+def _retirements(catalogue: Sequence[Asset], calendar: Calendar) -> Iterator[Step]:
+    types = {asset.fqn: asset.entity_type for asset in catalogue}
+    for fqn, actor, day in _RETIRED:
+        yield Step(calendar.at(day, 15), actor, Retire(types[fqn], fqn))
+    for fqn, actor, day in _BROUGHT_BACK:
+        yield Step(calendar.at(day, 10), actor, BringBack(types[fqn], fqn))
+
+
+def _gone() -> frozenset[str]:
+    """Return what is retired at some time, and so is left alone otherwise."""
+    return frozenset(fqn for fqn, _, _ in _RETIRED)

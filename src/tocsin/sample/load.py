@@ -1,0 +1,127 @@
+"""How does the sample get into a store? Told step by step through capture, in one transaction: all of it or none.
+
+A load that was interrupted is finished by loading again. Next: ``sample/history.py``.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from ipaddress import ip_address, ip_network
+from random import Random
+from typing import TYPE_CHECKING
+
+from argon2 import PasswordHasher
+
+from tocsin.clock import FixedClock
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Transaction
+from tocsin.sample.alerts import alerts
+from tocsin.sample.company import DEMO_PERSON
+from tocsin.sample.history import SEED, history
+from tocsin.sample.ids import Ids
+from tocsin.sample.steps import Create, Step
+from tocsin.sample.teller import Teller
+from tocsin.settings import Settings
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.masking import MASK
+from tocsin.store.people import People
+from tocsin.store.subscriptions import ENTITY_TYPE, Subscriptions
+
+if TYPE_CHECKING:  # only named here; opening stores is the store's business
+    from sqlalchemy import Engine
+
+Progress = Callable[[int, int], None]
+
+_STEWARD = "jonas.lindqvist"
+_RECEIVER_ADDRESS = "127.0.0.1"
+_RECEIVER_PORT = 8586
+
+
+@dataclass(frozen=True)
+class DemoLogin:
+    """With what to log in as somebody of the sample; the password is kept nowhere else in clear."""
+
+    name: str
+    email: str
+    password: str
+
+
+def is_loaded(engine: Engine) -> bool:
+    """Say whether the store holds the whole sample, its login included."""
+    people = People(engine)
+    person = people.by_name(DEMO_PERSON)
+    return person is not None and people.password_hash(person.id) is not None
+
+
+def load(
+    engine: Engine,
+    settings: Settings,
+    *,
+    now_ms: int,
+    progress: Progress | None = None,
+    receiver_port: int = _RECEIVER_PORT,
+) -> DemoLogin:
+    """Load the sample company into a migrated store; give its demo person a new password and return it.
+
+    The year ends at ``now_ms`` (epoch milliseconds). Two loads with the same ``now_ms`` leave the same catalogue
+    and log, ids included. ``progress`` is told how many steps are done, and of how many. The alert on the orders
+    table calls ``receiver_port`` on this machine, unless ``settings`` keep webhooks from calling it.
+    """
+    people = People(engine)
+    if people.by_name(DEMO_PERSON) is None:
+        steps = history(now_ms)
+        home = f"http://{_RECEIVER_ADDRESS}:{receiver_port}/hook" if _may_call_home(settings) else None
+        with SqlCatalogue(engine).transaction() as transaction:
+            _tell(steps, transaction, now_ms, home_url=home, progress=progress)
+    _draw_webhook_secrets(Subscriptions(engine))
+    return _draw_password(people)
+
+
+class _OneTransaction:
+    """A catalogue all of whose writes share one transaction."""
+
+    def __init__(self, shared: Transaction) -> None:
+        self._shared = shared
+
+    @contextmanager
+    def transaction(self) -> Iterator[Transaction]:
+        yield self._shared
+
+
+def _tell(
+    past: list[Step], transaction: Transaction, now_ms: int, *, home_url: str | None, progress: Progress | None
+) -> None:
+    clock = FixedClock(now_ms)
+    ids = Ids(Random(SEED), clock)  # noqa: S311  # a story, not a secret
+    teller = Teller(Writes(_OneTransaction(transaction), clock, ids.entity, event_id=ids.event), clock)
+    # Alerts come last: what lies before an alert notifies nobody.
+    present = [Step(now_ms, _STEWARD, Create(ENTITY_TYPE, alert)) for alert in alerts(home_url, ids.entity)]
+    steps = [*past, *present]
+    for done, step in enumerate(steps, start=1):
+        teller.tell(step)
+        if progress is not None:
+            progress(done, len(steps))
+
+
+def _may_call_home(settings: Settings) -> bool:
+    return any(ip_address(_RECEIVER_ADDRESS) in ip_network(allowed) for allowed in settings.egress_allow)
+
+
+def _draw_webhook_secrets(subscriptions: Subscriptions) -> None:
+    """Give every webhook of the sample that has none yet a key to sign with."""
+    for subscription in subscriptions.list_enabled():
+        unsigned = [one.id for one in subscription.destinations if one.config.secret_key == MASK]
+        if unsigned and not subscriptions.secrets_of(subscription.id):
+            drawn = {one: {"secretKey": secrets.token_urlsafe(24)} for one in unsigned}
+            subscriptions.keep_secrets(subscription.id, drawn)
+
+
+def _draw_password(people: People) -> DemoLogin:
+    person = people.by_name(DEMO_PERSON)
+    assert person is not None, "the sample has its demo person"  # noqa: S101
+    password = secrets.token_urlsafe(15)
+    people.set_password(person.id, PasswordHasher().hash(password))
+    return DemoLogin(person.name, person.email or person.name, password)

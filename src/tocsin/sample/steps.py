@@ -1,0 +1,90 @@
+"""What can happen in the sample's year? One kind of act per row of the story; who did it, and when.
+
+Acts name entities by FQN and people by name; ids exist only once a step is written. Next: ``sample/load.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tocsin.model.entity import Document
+
+
+@dataclass(frozen=True)
+class Create:
+    """Something new is catalogued."""
+
+    entity_type: str
+    request: Document
+
+
+@dataclass(frozen=True)
+class Change:
+    """Something is changed, by the operations of a JSON Patch."""
+
+    entity_type: str
+    fqn: str
+    operations: tuple[Document, ...]
+
+
+@dataclass(frozen=True)
+class Retire:
+    """Something is soft-deleted."""
+
+    entity_type: str
+    fqn: str
+
+
+@dataclass(frozen=True)
+class BringBack:
+    """Something soft-deleted is restored."""
+
+    entity_type: str
+    fqn: str
+
+
+@dataclass(frozen=True)
+class Connect:
+    """A lineage edge: ``to_fqn`` is made from ``from_fqn`` by the pipeline ``made_by``."""
+
+    from_type: str
+    from_fqn: str
+    to_type: str
+    to_fqn: str
+    made_by: str | None = None
+
+
+@dataclass(frozen=True)
+class Follow:
+    """Whoever does this follows something from now on."""
+
+    entity_type: str
+    fqn: str
+
+
+@dataclass(frozen=True)
+class ReportResult:
+    """A test ran."""
+
+    fqn: str
+    result: Document
+
+
+@dataclass(frozen=True)
+class ReportRun:
+    """A pipeline ran."""
+
+    fqn: str
+    status: Document
+
+
+Act = Create | Change | Retire | BringBack | Connect | Follow | ReportResult | ReportRun
+
+
+@dataclass(frozen=True)
+class Step:
+    """One act of one person or bot (by name; ``system`` for Tocsin itself) at one moment, epoch milliseconds."""
+
+    at_ms: int
+    actor: str
+    act: Act

@@ -1,0 +1,83 @@
+"""How does a step of the story become a write? Names become ids, the clock is set, capture does the rest.
+
+Next: ``flow/capture/operations.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from tocsin.clock import FixedClock
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key, Written
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM, Actor
+from tocsin.sample.company import BOTS
+from tocsin.sample.steps import (
+    BringBack,
+    Change,
+    Connect,
+    Create,
+    Follow,
+    ReportResult,
+    ReportRun,
+    Retire,
+    Step,
+)
+
+_BOT_NAMES = frozenset(name for name, _ in BOTS)
+
+
+@dataclass
+class Teller:
+    """Tells steps to ``writes``, whose clock is ``clock``; remembers the ids of what was created."""
+
+    writes: Writes
+    clock: FixedClock
+    ids: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def tell(self, step: Step) -> None:
+        """Write what happens in a step, at its time and in its actor's name."""
+        self.clock.at_ms = step.at_ms
+        actor = self._actor(step.actor)
+        match step.act:
+            case Create(entity_type, request):
+                self._remember(entity_type, self.writes.create(entity_type, request, actor=actor))
+            case Change(entity_type, fqn, operations):
+                self.writes.patch(entity_type, Key.by_name(fqn), operations, actor=actor)
+            case Retire(entity_type, fqn):
+                self.writes.delete(entity_type, Key.by_name(fqn), actor=actor)
+            case BringBack(entity_type, fqn):
+                self.writes.restore(entity_type, self.ids[entity_type, fqn], actor=actor)
+            case Connect() as edge:
+                self.writes.put_edge(self._edge(edge), actor=actor)
+            case Follow(entity_type, fqn):
+                self.writes.follow(entity_type, self.ids[entity_type, fqn], actor.id, actor=actor)
+            case ReportResult(fqn, result):
+                self.writes.add_test_result(fqn, result, actor=actor)
+            case ReportRun(fqn, status):
+                self.writes.add_pipeline_status(fqn, status, actor=actor)
+
+    def _actor(self, name: str) -> Actor:
+        if name == SYSTEM.name:
+            return SYSTEM
+        return Actor(self.ids["user", name], name, is_bot=name in _BOT_NAMES)
+
+    def _remember(self, entity_type: str, written: Written) -> None:
+        document = written.document
+        # A person's FQN is their name in quotation marks, for it has a dot; steps call people by name.
+        known_as = document["name"] if entity_type == "user" else document["fullyQualifiedName"]
+        self.ids[entity_type, known_as] = document["id"]
+
+    def _edge(self, edge: Connect) -> Document:
+        details: Document = {"source": "PipelineLineage"}
+        if edge.made_by is not None:
+            details["pipeline"] = self._reference("pipeline", edge.made_by)
+        return {
+            "fromEntity": self._reference(edge.from_type, edge.from_fqn),
+            "toEntity": self._reference(edge.to_type, edge.to_fqn),
+            "lineageDetails": details,
+        }
+
+    def _reference(self, entity_type: str, fqn: str) -> Document:
+        return {"id": self.ids[entity_type, fqn], "type": entity_type, "fullyQualifiedName": fqn}

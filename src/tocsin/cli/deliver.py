@@ -1,0 +1,17 @@
+"""``tocsin deliver``: the worker that sends mails and webhooks. Next: ``worker/deliver.py``."""
+
+from __future__ import annotations
+
+from tocsin.cli.configured import settings_of
+from tocsin.cli.extras import needing
+
+
+def deliver() -> None:
+    """Run a worker: claim due deliveries, send them, record what happened.
+
+    Any number may run beside each other; what a killed one had claimed is taken over by another.
+    """
+    settings = settings_of()
+    with needing("server"):
+        from tocsin.worker.deliver import main
+    main(settings)

@@ -1,0 +1,71 @@
+"""``tocsin events``: what changed, live."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from tocsin.cli.output import AsJson, console
+from tocsin.client import Change, Client
+from tocsin.errors import InvalidInput
+
+app = typer.Typer(help="See change events as they happen.", no_args_is_help=True)
+
+_EVERY_S = 0.5
+_SLICE = 500
+
+
+@app.callback()
+def events() -> None:
+    """See change events as they happen."""
+
+
+@app.command()
+def tail(
+    *,
+    since: Annotated[str, typer.Option(help="Where to begin: now, start, or a log offset.")] = "now",
+    once: Annotated[bool, typer.Option("--once", help="Stop at the end of the log instead of waiting.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print every change event from now on; with --json one event a line.
+
+    Examples: tocsin events tail · tocsin events tail --since start --once --json
+    """
+    with Client() as client:
+        offset = _first_offset(client, since)
+        while True:
+            piece = client.read_log(offset, limit=_SLICE)
+            for change in piece.changes:
+                _show(change, as_json=as_json)
+            if piece.end == offset:
+                if once:
+                    return
+                time.sleep(_EVERY_S)
+            offset = piece.end
+
+
+def _first_offset(client: Client, since: str) -> int:
+    if since == "now":
+        return client.read_log("latest").end
+    if since == "start":
+        return 0
+    if not since.isdecimal():
+        raise InvalidInput(f"--since takes now, start or a log offset, not {since!r}.", field="since")
+    return int(since)
+
+
+def _show(change: Change, *, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(change.event, ensure_ascii=False))
+        return
+    line = Text()
+    line.append(f"{change.timestamp:%Y-%m-%d %H:%M:%S}  ", style="dim")
+    line.append(f"{change.entity_type} ", style="cyan")
+    line.append(change.entity_name, style="bold")
+    line.append(f"  {change.change_type}")
+    line.append(f"  by {change.user_name}" if change.user_name else "", style="dim")
+    console().print(line, soft_wrap=True)

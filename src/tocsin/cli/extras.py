@@ -1,0 +1,21 @@
+"""What if an optional part of Tocsin is not installed? One clear line that names the extra to install."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tocsin.errors import MissingExtra
+
+
+@contextmanager
+def needing(extra: str) -> Iterator[None]:
+    """Turn a failed import inside the block into MissingExtra for ``tocsin[extra]``."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        missing = error.name or "a module"
+        if missing.partition(".")[0] == "tocsin":
+            raise  # a fault of ours, not of the installation
+        message = f"This command needs {missing}, which is not installed: pip install 'tocsin[{extra}]'"
+        raise MissingExtra(message, extra=extra) from error

@@ -1,0 +1,34 @@
+"""What does the user see of an error? One line on stderr; the traceback goes to a file, or to ``--debug``."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import traceback
+from types import TracebackType
+
+from tocsin.cli.exits import exit_code
+from tocsin.errors import InvalidCondition, TocsinError
+
+
+def report(error: TocsinError) -> int:
+    """Write ``error`` as one line on stderr and return the exit code it stands for."""
+    _line(error.message + _advice(error))
+    return exit_code(error)
+
+
+def report_surprise(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Write one line about an unexpected error and where its traceback lies; fits ``sys.excepthook``."""
+    with tempfile.NamedTemporaryFile("w", prefix="tocsin-", suffix=".log", delete=False, encoding="utf-8") as log:
+        traceback.print_exception(kind, error, trace, file=log)
+    _line(f"Tocsin itself is at fault ({kind.__name__}: {error}). The log is {log.name}; --debug shows it here.")
+
+
+def _advice(error: TocsinError) -> str:
+    if isinstance(error, InvalidCondition) and error.suggestion:
+        return f" Did you mean {error.suggestion}?"
+    return ""
+
+
+def _line(text: str) -> None:
+    sys.stderr.write(f"tocsin: {' '.join(text.split())}\n")

@@ -1,0 +1,33 @@
+"""``tocsin login``: a token for a person, for the commands that talk to a server."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from tocsin.cli.output import AsJson, show_json
+from tocsin.client import Client
+
+
+def login(
+    email: Annotated[str, typer.Argument(help="The address you log in with.")],
+    *,
+    password_stdin: Annotated[bool, typer.Option("--password-stdin", help="Read the password from a pipe.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Log in and print a token: export TOCSIN_TOKEN=$(tocsin login you@example.com).
+
+    The server is TOCSIN_SERVER, or the one that `tocsin up` started on this machine.
+    """
+    # The prompt goes to stderr, so that $(…) holds nothing but the token.
+    password = (
+        sys.stdin.readline().rstrip("\n") if password_stdin else typer.prompt("Password", hide_input=True, err=True)
+    )
+    with Client() as client:
+        token = client.login(email, password)
+    if as_json:
+        show_json({"token": token})
+    else:
+        typer.echo(token)

@@ -1,0 +1,107 @@
+"""What does the shell see of Tocsin? One command a file, put together here, with one way to fail.
+
+Next: ``cli/up.py``, which starts everything.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+from typer.main import get_command
+
+from tocsin.cli import (
+    admin,
+    alerts,
+    deliver,
+    events,
+    follow,
+    login,
+    pipeline,
+    receive,
+    replay,
+    sample,
+    serve,
+    settings,
+    up,
+)
+from tocsin.cli.exits import EXITS
+from tocsin.cli.failure import report, report_surprise
+from tocsin.cli.lifeline import hold_lifeline
+from tocsin.errors import TocsinError
+
+_ABOUT = (
+    "Watches data assets and tells the right people, once.\n\n"
+    "Every change of a catalogued asset becomes a change event. Alerts and follows say who is told of which. "
+    "Everybody is told once, by bell, mail or webhook, and why."
+)
+
+_EXAMPLES = f"""[bold]To begin[/bold]
+
+[cyan]tocsin up[/cyan] — everything on this machine, with a sample company; prints an address and a login
+
+[cyan]export TOCSIN_TOKEN=$(tocsin login admin@tocsin.localhost)[/cyan] — log in for the commands below
+
+[cyan]tocsin follow postgres_prod.ecommerce.public.orders[/cyan] — be told when that table changes
+
+[cyan]tocsin events tail[/cyan] — see every change as it happens
+
+[cyan]tocsin alerts apply alerts.toml[/cyan] — tell others, by rules
+
+Settings come from TOCSIN_* variables and tocsin.toml; [cyan]tocsin settings[/cyan] shows them.
+
+Exit codes: {"; ".join(f"{row.code} {row.meaning}" for row in EXITS)}"""
+
+_RUN, _USE, _TEND = "Run", "Follow and watch", "Tend"
+
+app = typer.Typer(
+    name="tocsin",
+    help=_ABOUT,
+    epilog=_EXAMPLES,
+    rich_markup_mode="rich",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for _panel, _commands in {
+    _RUN: (up.up, serve.serve, pipeline.pipeline, deliver.deliver, receive.receive),
+    _USE: (login.login, follow.follow, follow.unfollow),
+    _TEND: (replay.replay, settings.settings),
+}.items():
+    for _command in _commands:
+        app.command(rich_help_panel=_panel)(_command)
+app.add_typer(events.app, name="events", rich_help_panel=_USE)
+app.add_typer(alerts.app, name="alerts", rich_help_panel=_USE)
+app.add_typer(admin.app, name="admin", rich_help_panel=_TEND)
+app.add_typer(sample.app, name="sample", rich_help_panel=_TEND)
+
+
+def _version(wanted: bool) -> None:  # Typer calls it with the option's value
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(version("tocsin"))
+        raise typer.Exit
+
+
+@app.callback()
+def tocsin(
+    *,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an unexpected error.")] = False,
+    _wants_version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+    ] = False,
+) -> None:
+    """Take the options that all commands share."""
+    if not debug:
+        sys.excepthook = report_surprise
+
+
+def main() -> None:
+    """Run the command line and exit with the code that ``cli/exits.py`` gives."""
+    hold_lifeline()
+    try:
+        get_command(app)(prog_name="tocsin")
+    except TocsinError as error:
+        sys.exit(report(error))

@@ -1,0 +1,51 @@
+"""Which processes does ``tocsin up`` start, and what do they tell each other? Next: ``cli/supervise.py``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tocsin.cli.ports import LOOPBACK, free_port
+from tocsin.cli.readiness import Question, answers_at, has_started
+from tocsin.cli.receive import HTTP_PORT, SMTP_PORT
+from tocsin.cli.supervise import Part
+from tocsin.settings import Settings
+
+_EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "[::1]"}  # noqa: S104  # what a server listens on is not what one calls
+
+
+@dataclass(frozen=True)
+class Mailbox:
+    """The ports of the post room that stands in for a mail server and a webhook receiver."""
+
+    http_port: int
+    smtp_port: int
+
+    def url(self) -> str:
+        """Return where everything it received can be read."""
+        return f"http://{LOOPBACK}:{self.http_port}/received"
+
+
+def mailbox_of(settings: Settings) -> Mailbox | None:
+    """Return the post room to start, or None when a mail server is set."""
+    if settings.smtp_host is not None:
+        return None
+    return Mailbox(free_port(HTTP_PORT), free_port(SMTP_PORT))
+
+
+def local_url(settings: Settings) -> str:
+    """Return where the server answers on this machine."""
+    return f"http://{_EVERYWHERE.get(settings.host, settings.host)}:{settings.port}"
+
+
+def parts_of(settings: Settings, mailbox: Mailbox | None, pipeline_is_ready: Question) -> tuple[Part, ...]:
+    """Return the processes to start, each with what it must know of the others."""
+    shared = {"TOCSIN_PORT": str(settings.port), "TOCSIN_DATA_DIR": str(settings.data_dir.absolute())}
+    server_is_ready = answers_at(f"{local_url(settings)}/api/v1/system/version")
+    server = Part("server", ("serve",), server_is_ready, shared)
+    pipeline = Part("pipeline", ("pipeline",), pipeline_is_ready, shared)
+    if mailbox is None:
+        return server, pipeline, Part("worker", ("deliver",), has_started(), shared)
+    smtp = {"TOCSIN_SMTP_HOST": LOOPBACK, "TOCSIN_SMTP_PORT": str(mailbox.smtp_port)}
+    ports = ("--http-port", str(mailbox.http_port), "--smtp-port", str(mailbox.smtp_port))
+    worker = Part("worker", ("deliver",), has_started(), {**shared, **smtp})
+    return Part("mailbox", ("receive", *ports), answers_at(mailbox.url())), server, pipeline, worker

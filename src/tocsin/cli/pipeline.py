@@ -1,0 +1,25 @@
+"""``tocsin pipeline``: the Spark driver that works out who is told what. Next: ``jobs/match_stream.py``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tocsin.cli.configured import settings_of
+from tocsin.cli.extras import needing
+from tocsin.cli.java import check_java
+
+
+def pipeline(
+    *, master: Annotated[str | None, typer.Option(help="Spark master to run on, e.g. spark://host:7077.")] = None
+) -> None:
+    """Run the pipeline: read the log, match alerts, find recipients, write notifications.
+
+    One runs per checkpoint folder. It needs Java 17 or newer.
+    """
+    check_java()
+    settings = settings_of(spark_master=master)
+    with needing("spark"):
+        from tocsin.jobs.match_stream import main
+    main(settings)

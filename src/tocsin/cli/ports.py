@@ -1,0 +1,36 @@
+"""Which ports can the parts of ``tocsin up`` listen on? Asked of the kernel by binding."""
+
+from __future__ import annotations
+
+import socket
+
+from tocsin.errors import Conflict
+
+LOOPBACK = "127.0.0.1"
+
+
+def is_free(host: str, port: int) -> bool:
+    """Say whether something could listen on ``port`` now."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError:
+            return False
+    return True
+
+
+def check_free(host: str, port: int) -> None:
+    """Raise Conflict if something listens on ``port`` already."""
+    if not is_free(host, port):
+        raise Conflict(f"Port {port} on {host} is taken; choose another with --port.")
+
+
+def free_port(wanted: int) -> int:
+    """Return ``wanted`` if it is free on loopback, else a port that is."""
+    if is_free(LOOPBACK, wanted):
+        return wanted
+    with socket.socket() as probe:
+        probe.bind((LOOPBACK, 0))
+        return int(probe.getsockname()[1])

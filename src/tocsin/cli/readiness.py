@@ -1,0 +1,50 @@
+"""When does a part of ``tocsin up`` do its work? Each is asked in its own way, by what it does and not by its log."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+import httpx
+
+if TYPE_CHECKING:  # the store's library is an extra
+    from tocsin.store.log import EventLog
+
+Question = Callable[[], Awaitable[bool]]
+
+PIPELINE_QUERY = "match_stream"
+_ANSWER_WITHIN_S = 2.0
+
+
+def answers_at(url: str) -> Question:
+    """Return a question that is true once ``url`` answers 200."""
+
+    async def ask() -> bool:
+        # A proxy has no part in what happens on this machine.
+        async with httpx.AsyncClient(timeout=_ANSWER_WITHIN_S, trust_env=False) as http:
+            try:
+                return (await http.get(url)).status_code == httpx.codes.OK
+            except httpx.TransportError:
+                return False
+
+    return ask
+
+
+def pipeline_has_reported(log: EventLog, since_ms: int) -> Question:
+    """Return a question that is true once the pipeline has reported its progress after ``since_ms``."""
+
+    async def ask() -> bool:
+        reported_at_ms = await asyncio.to_thread(log.reported_at_ms, PIPELINE_QUERY)
+        return reported_at_ms is not None and reported_at_ms >= since_ms
+
+    return ask
+
+
+def has_started() -> Question:
+    """Return a question that is true at once, for a part that waits for work and has nothing to show before."""
+
+    async def ask() -> bool:
+        return True
+
+    return ask

@@ -1,0 +1,23 @@
+"""``tocsin receive``: a post room for trying things out; it takes mails and webhooks. Next: ``worker/receive.py``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tocsin.cli.extras import needing
+
+HTTP_PORT = 8586
+SMTP_PORT = 8587
+
+
+def receive(
+    *,
+    http_port: Annotated[int, typer.Option(help="Port that takes webhooks, and shows all at /received.")] = HTTP_PORT,
+    smtp_port: Annotated[int, typer.Option(help="Port that takes mail.")] = SMTP_PORT,
+) -> None:
+    """Run a post room on this machine: a mail server and a webhook receiver that print what arrives."""
+    with needing("server"):
+        from tocsin.worker.receive import main
+    main(http_port=http_port, smtp_port=smtp_port)

@@ -1,0 +1,38 @@
+"""``tocsin replay``: a recorded history of states, written through the catalogue's own path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tocsin.cli.configured import settings_of
+from tocsin.cli.extras import needing
+from tocsin.cli.output import AsJson, show_facts
+from tocsin.cli.progress import progress_bar
+from tocsin.cli.stored import opened_store
+from tocsin.clock import SystemClock
+from tocsin.errors import NotFound
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(help="A history: states as JSON Lines, plain or .gz.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Replay a history: every state in it is written as if it came over the API, at its own time.
+
+    Example: tocsin replay states.jsonl.gz
+    """
+    if not file.is_file():
+        raise NotFound(f"There is no file {file}.")
+    with needing("server"):
+        from tocsin.flow.capture.operations import Writes
+        from tocsin.flow.capture.replay import replay as steps_of
+        from tocsin.store.entities import SqlCatalogue
+    with opened_store(settings_of()) as engine, progress_bar(f"Replaying {file.name}") as report:
+        writes = Writes(SqlCatalogue(engine), SystemClock())
+        for step in steps_of(writes, file):
+            report(step.done, step.total)
+    show_facts({"file": str(file), "states": step.total}, as_json=as_json)

@@ -1,0 +1,33 @@
+"""``tocsin sample``: the sample company, to try things out on. Next: ``sample/load.py``."""
+
+from __future__ import annotations
+
+import typer
+
+from tocsin.cli.configured import settings_of
+from tocsin.cli.extras import needing
+from tocsin.cli.output import AsJson, show_facts
+from tocsin.cli.progress import progress_bar
+from tocsin.cli.stored import opened_store
+from tocsin.clock import SystemClock
+
+app = typer.Typer(help="The sample company, to try things out on.", no_args_is_help=True)
+
+
+@app.callback()
+def sample() -> None:
+    """Keep the sample company, to try things out on."""
+
+
+@app.command()
+def load(*, as_json: AsJson = False) -> None:
+    """Load the sample company into the store: some 300 assets, their people, lineage, tests and a year of changes.
+
+    Prints a login of somebody who works there. Loading again only gives them a new password.
+    """
+    settings = settings_of()
+    with needing("server"):
+        from tocsin.sample.load import load as load_sample
+    with opened_store(settings) as engine, progress_bar("Loading the sample company") as report:
+        login = load_sample(engine, settings, now_ms=SystemClock().now_ms(), progress=report)
+    show_facts({"name": login.name, "email": login.email, "password": login.password}, as_json=as_json)

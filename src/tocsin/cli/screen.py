@@ -1,0 +1,64 @@
+"""What does ``tocsin up`` show? Each part's lines behind its name and colour, and a welcome when all are ready."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+_COLOURS = {"server": "cyan", "pipeline": "magenta", "worker": "green", "mailbox": "yellow", "up": "bold"}
+_WIDTH = max(map(len, _COLOURS))
+
+
+@dataclass(frozen=True)
+class Login:
+    """Somebody who can log in; ``password`` is None unless it was made just now."""
+
+    who: str
+    email: str
+    password: str | None
+
+
+@dataclass(frozen=True)
+class Welcome:
+    """What a newcomer needs: the address, the logins, and where mails and webhooks can be seen.
+
+    ``mailbox`` is None when a mail server is set.
+    """
+
+    address: str
+    logins: tuple[Login, ...]
+    mailbox: str | None
+
+
+class Screen:
+    """The terminal, or whatever stands in for it."""
+
+    def __init__(self, console: Console | None = None) -> None:
+        self._console = console or Console(highlight=False)
+
+    def say(self, part: str, line: str) -> None:
+        """Show one line of one part."""
+        prefix = Text(f"{part:<{_WIDTH}} │ ", style=_COLOURS.get(part, ""))
+        self._console.print(prefix + Text.from_ansi(line), soft_wrap=True)
+
+    def welcome(self, welcome: Welcome) -> None:
+        """Show where to go and how to log in."""
+        rows = Table.grid(padding=(0, 2))
+        rows.add_row("Open", Text(welcome.address, style="bold cyan"))
+        for login in welcome.logins:
+            rows.add_row("Log in as", Text.assemble(login.email, (f"  {login.who}", "dim")))
+            rows.add_row("", _password(login.password))
+        if welcome.mailbox:
+            rows.add_row("Mails and webhooks", Text(welcome.mailbox, style="cyan"))
+        rows.add_row("End", "Ctrl-C")
+        self._console.print(Panel(rows, title="Tocsin is ready", expand=False))
+
+
+def _password(password: str | None) -> Text:
+    if password is None:
+        return Text("with the password printed at the first start; a new one: tocsin admin reset-password", style="dim")
+    return Text.assemble("password ", (password, "bold"), ("  shown only this once", "dim"))

@@ -1,0 +1,92 @@
+"""``tocsin up``: everything on this machine, with nothing to configure. Next: ``cli/parts.py``.
+
+The parts are the commands of the same names, run as processes; what they must agree on travels in their environment.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tocsin.cli.configured import settings_of
+from tocsin.cli.extras import needing
+from tocsin.cli.java import check_java
+from tocsin.cli.parts import Mailbox, local_url, mailbox_of, parts_of
+from tocsin.cli.ports import check_free
+from tocsin.cli.progress import progress_bar
+from tocsin.cli.readiness import Question, pipeline_has_reported
+from tocsin.cli.receive import HTTP_PORT
+from tocsin.cli.screen import Login, Screen, Welcome
+from tocsin.cli.stored import opened_store
+from tocsin.cli.supervise import supervise
+from tocsin.clock import SystemClock
+from tocsin.settings import Settings
+
+if TYPE_CHECKING:  # the store's library is an extra
+    from sqlalchemy import Engine
+
+
+def up(
+    *,
+    port: Annotated[int | None, typer.Option(help="Port of the page and the API.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder for everything that is kept.")] = None,
+    sample: Annotated[bool, typer.Option(help="Load the sample company into an empty store.")] = True,
+) -> None:
+    """Start everything on this machine: server, pipeline, worker, and a post room for mails and webhooks.
+
+    The first time it makes the store, prints the administrator's password once, and loads a sample company.
+    A part that dies is started again; Ctrl-C ends them all. It needs Java 17 or newer.
+    """
+    check_java()
+    settings = settings_of(port=port, data_dir=data_dir)
+    check_free(settings.host, settings.port)
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    with needing("all"):
+        import pyspark  # noqa: F401  # better now than in the pipeline, after all else has started
+    mailbox = mailbox_of(settings)
+    with opened_store(settings) as engine:
+        logins = _prepare(engine, settings, mailbox, with_sample=sample)
+        asyncio.run(_run(settings, mailbox, logins, _pipeline_question(engine)))
+
+
+def _prepare(engine: Engine, settings: Settings, mailbox: Mailbox | None, *, with_sample: bool) -> tuple[Login, ...]:
+    """Make what the first start needs, and return who can log in, with the passwords that were made just now."""
+    from tocsin.server.build import ADMINISTRATOR, first_start
+
+    administrator = Login("administrator", ADMINISTRATOR["email"], first_start(engine, settings))
+    demo = _load_sample(engine, settings, mailbox) if with_sample else None
+    return (administrator, demo) if demo else (administrator,)
+
+
+def _load_sample(engine: Engine, settings: Settings, mailbox: Mailbox | None) -> Login | None:
+    """Load the sample company unless it is there; return its demo person's login if it was made just now."""
+    from tocsin.sample.load import is_loaded, load
+
+    if is_loaded(engine):
+        return None
+    port = mailbox.http_port if mailbox else HTTP_PORT
+    with progress_bar("Loading the sample company") as report:
+        made = load(engine, settings, now_ms=SystemClock().now_ms(), progress=report, receiver_port=port)
+    return Login("somebody of the sample", made.email, made.password)
+
+
+def _pipeline_question(engine: Engine) -> Question:
+    from tocsin.store.log import EventLog
+
+    return pipeline_has_reported(EventLog(engine), SystemClock().now_ms())
+
+
+async def _run(settings: Settings, mailbox: Mailbox | None, logins: Sequence[Login], question: Question) -> None:
+    stop = asyncio.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    screen, parts = Screen(), parts_of(settings, mailbox, question)
+    welcome = Welcome(settings.public_url or local_url(settings), tuple(logins), mailbox.url() if mailbox else None)
+    screen.say("up", f"starting {', '.join(part.name for part in parts)}")
+    await supervise(parts, say=screen.say, on_ready=lambda: screen.welcome(welcome), stop=stop)
+    screen.say("up", "all parts have ended")

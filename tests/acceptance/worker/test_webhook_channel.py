@@ -1,0 +1,328 @@
+"""The webhook channel against real receivers on loopback."""
+
+import asyncio
+import contextlib
+import json
+import socket
+from collections.abc import AsyncIterator, Awaitable, Callable
+
+import pytest
+from aiohttp import web
+from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, dispatch
+
+from tocsin.flow.send.channels.webhook import WebhookChannel
+from tocsin.flow.send.egress import egress_of
+from tocsin.flow.send.outcome import DETAIL_LIMIT
+from tocsin.flow.send.signature import is_signed
+from tocsin.model.delivery import Delivered, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
+
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+LOOPBACK = ("127.0.0.0/8", "::1/128")
+
+
+@contextlib.asynccontextmanager
+async def receiver(answer: Answer) -> AsyncIterator[str]:
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    try:
+        yield f"http://127.0.0.1:{runner.addresses[0][1]}"
+    finally:
+        await runner.cleanup()
+
+
+Talk = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
+
+
+@contextlib.asynccontextmanager
+async def talking(talk: Talk) -> AsyncIterator[str]:
+    """A receiver that follows ``talk`` on every connection, and hangs up at its end."""
+    talks: set[asyncio.Task[None]] = set()
+
+    async def follow(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        talks.add(asyncio.current_task())
+        try:
+            await talk(reader, writer)
+        finally:
+            writer.close()
+            with contextlib.suppress(ConnectionError):
+                await writer.wait_closed()
+
+    server = await asyncio.start_server(follow, "127.0.0.1", 0)
+    try:
+        yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    finally:
+        server.close()
+        for task in talks:
+            task.cancel()
+        await asyncio.gather(*talks, return_exceptions=True)
+
+
+def speaking(said: bytes, *, after: float = 0.0) -> contextlib.AbstractAsyncContextManager[str]:
+    """A receiver that takes anything and says ``said``."""
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        await asyncio.sleep(after)
+        writer.write(said)
+        await writer.drain()
+
+    return talking(talk)
+
+
+def destination(endpoint: str | None, *, timeout: int = 2, read_timeout: int = 2, **config: object) -> Destination:
+    return Destination(
+        id="d",
+        category=Category.EXTERNAL,
+        type=Channel.WEBHOOK,
+        timeout=timeout,
+        read_timeout=read_timeout,
+        config=DestinationConfig(endpoint=endpoint, **config),
+    )
+
+
+async def sent(to: Destination, *, allow: tuple[str, ...] = LOOPBACK) -> Outcome:
+    async with WebhookChannel(egress_of(allow), source="http://tocsin") as channel:
+        return await channel.send(dispatch(target="http://unused.invalid"), to, now_ms=NOW_MS)
+
+
+def answering(status: int, headers: dict[str, str] | None = None, body: str = "") -> Answer:
+    async def answer(_request: web.Request) -> web.StreamResponse:
+        return web.Response(status=status, headers=headers, text=body)
+
+    return answer
+
+
+async def test_one_event_arrives_signed_in_three_ways_and_says_why() -> None:
+    arrived: list[tuple[web.Request, bytes]] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        arrived.append((request, await request.read()))
+        return web.Response(text="thanks")
+
+    async with receiver(answer) as url:
+        outcome = await sent(destination(url + "/hook", secret_key="new-secret old-secret"))
+    ((request, body),) = arrived
+    assert outcome == Delivered(200, "thanks")
+    assert (request.method, request.path) == ("POST", "/hook")
+    assert json.loads(body)["eventType"] == "entityUpdated"
+    assert request.headers["Content-Type"] == "application/json"
+    assert request.headers["webhook-id"] == DELIVERY_ID
+    assert request.headers["X-Tocsin-Offset"] == "42"
+    assert request.headers["X-Tocsin-Reason"] == "you own it (alert schema changes)"
+    assert request.headers["X-OpenMetadata-Signature"].startswith("sha256=")
+    assert request.headers["X-OM-Signature"].startswith("sha256=")
+    headers = {name.lower(): value for name, value in request.headers.items()}
+    assert is_signed(body, headers, "new-secret")
+    assert is_signed(body, headers, "old-secret")
+
+
+async def test_what_the_destination_adds_is_sent_and_what_is_ours_stays_ours() -> None:
+    arrived: list[web.Request] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        arrived.append(request)
+        return web.Response()
+
+    async with receiver(answer) as url:
+        await sent(
+            destination(
+                url + "/hook?a=1",
+                http_method="PUT",
+                query_params={"b": "2 3", "token": "&"},
+                headers={
+                    "Authorization": "Bearer XXX",
+                    "X-Evil": "a\r\nX-Injected: yes",
+                    "Bad Name": "x",
+                    "Webhook-Id": "forged",
+                    "Host": "elsewhere",
+                    "Content-Length": "1",
+                },
+                auth_type={"type": "bearer", "secretKey": "s"},
+            )
+        )
+    (request,) = arrived
+    assert request.method == "PUT"
+    assert dict(request.query) == {"a": "1", "b": "2 3", "token": "&"}
+    assert request.headers["Authorization"] == "Bearer XXX"
+    assert request.headers["X-Evil"] == "a X-Injected: yes"
+    assert "X-Injected" not in request.headers
+    assert request.headers["webhook-id"] == DELIVERY_ID
+    assert request.headers["Host"].startswith("127.0.0.1")
+    assert "X-OM-Signature" in request.headers
+
+
+@pytest.mark.parametrize(
+    ("status", "expected"),
+    [
+        (204, Delivered),
+        (301, OutcomeReason.REDIRECT),
+        (307, OutcomeReason.REDIRECT),
+        (404, OutcomeReason.CLIENT_ERROR),
+        (410, OutcomeReason.GONE),
+        (429, OutcomeReason.RATE_LIMITED),
+        (500, OutcomeReason.SERVER_ERROR),
+    ],
+)
+async def test_the_answer_decides(status: int, expected: object) -> None:
+    async with receiver(answering(status, {"Location": "http://127.0.0.1:1/"})) as url:
+        outcome = await sent(destination(url))
+    assert isinstance(outcome, Delivered) if expected is Delivered else outcome.reason is expected
+    assert outcome.status_code == status
+
+
+async def test_redirects_are_not_followed() -> None:
+    calls: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        calls.append(request.path)
+        return web.Response(status=302, headers={"Location": "/inside"})
+
+    async with receiver(answer) as url:
+        await sent(destination(url + "/hook"))
+    assert calls == ["/hook"]
+
+
+async def test_retry_after_travels_with_the_outcome() -> None:
+    async with receiver(answering(429, {"Retry-After": "77"})) as url:
+        outcome = await sent(destination(url))
+    assert isinstance(outcome, Retry)
+    assert outcome.after_s == 77.0
+
+
+async def test_switching_protocols_is_no_success() -> None:
+    async with speaking(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n") as url:
+        outcome = await sent(destination(url))
+    assert isinstance(outcome, Rejected)
+    assert outcome.reason is OutcomeReason.INFORMATIONAL
+
+
+async def test_an_endless_answer_is_read_no_further_than_the_limit() -> None:
+    async def answer(request: web.Request) -> web.StreamResponse:
+        response = web.StreamResponse()
+        await response.prepare(request)
+        with contextlib.suppress(ConnectionError):
+            while True:
+                await response.write(b"x" * 65_536)
+        return response
+
+    async with receiver(answer) as url:
+        outcome = await sent(destination(url))
+    assert isinstance(outcome, Delivered)
+    assert len(outcome.detail) == DETAIL_LIMIT
+
+
+async def test_a_compressed_answer_is_not_unpacked() -> None:
+    bomb = b"\x1f\x8b" + b"\x00" * 100
+    async with speaking(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 102\r\n\r\n" + bomb) as url:
+        outcome = await sent(destination(url))
+    assert isinstance(outcome, Delivered)
+    assert len(outcome.detail) <= 102
+
+
+async def test_a_success_whose_body_breaks_off_is_a_success() -> None:
+    async with speaking(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf") as url:
+        assert isinstance(await sent(destination(url)), Delivered)
+
+
+async def test_silence_times_out_and_awaits_a_retry() -> None:
+    async with speaking(b"", after=30.0) as url:
+        outcome = await sent(destination(url, read_timeout=0))  # clamped to one second
+    assert isinstance(outcome, Retry)
+    assert outcome.reason is OutcomeReason.TIMEOUT
+
+
+async def test_hanging_up_without_an_answer_is_a_failed_connection() -> None:
+    async with speaking(b"") as url:
+        outcome = await sent(destination(url))
+    assert isinstance(outcome, Rejected)
+    assert outcome.reason is OutcomeReason.CONNECTION_FAILED
+
+
+async def test_babble_is_a_failed_connection() -> None:
+    async with speaking(b"220 smtp.example.com ESMTP\r\n") as url:
+        outcome = await sent(destination(url))
+    assert isinstance(outcome, Rejected)
+    assert outcome.reason is OutcomeReason.CONNECTION_FAILED
+
+
+async def test_nobody_listening_fails_at_once() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        outcome = await sent(destination(f"http://127.0.0.1:{unused.getsockname()[1]}"))
+    assert isinstance(outcome, Rejected)
+    assert outcome.reason is OutcomeReason.CONNECTION_FAILED
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    ["ftp://example.com/x", "file:///etc/passwd", "not a url", "http://", "//host/x", "http://[::1", "/hook"],
+)
+async def test_what_is_no_web_address_fails_at_once(endpoint: str) -> None:
+    outcome = await sent(destination(endpoint))
+    assert isinstance(outcome, Rejected)
+    assert outcome.reason is OutcomeReason.BAD_URL
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1",
+        "127.1",
+        "2130706433",
+        "0x7f000001",
+        "0177.0.0.1",
+        "localhost",
+        "localhost.",
+        "LOCALHOST",
+        "0.0.0.0",
+        "[::1]",
+        "[::ffff:127.0.0.1]",
+        "[::ffff:7f00:1]",
+        "user:pw@127.0.0.1",
+        "169.254.169.254",
+        "[64:ff9b::a9fe:a9fe]",
+        "[2002:7f00:1::]",
+        "10.0.0.1",
+        "100.100.100.200",
+    ],
+)
+async def test_no_spelling_of_an_inner_address_is_connected_to(host: str) -> None:
+    asked: list[str] = []
+
+    async def answer(request: web.Request) -> web.StreamResponse:
+        asked.append(request.path)
+        return web.Response()
+
+    async with receiver(answer) as url:
+        port = url.rpartition(":")[2]
+        outcome = await sent(destination(f"http://{host}:{port}/hook"), allow=())
+    assert isinstance(outcome, Rejected)
+    unresolved = {OutcomeReason.CONNECTION_FAILED} if host == "localhost." else set()  # some machines know no dot
+    assert outcome.reason in {OutcomeReason.EGRESS_REFUSED, OutcomeReason.BAD_URL, *unresolved}
+    assert asked == []
+
+
+async def test_a_kept_connection_that_the_receiver_closed_is_no_failure() -> None:
+    calls: list[int] = []
+
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        head = await reader.readuntil(b"\r\n\r\n")
+        length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
+        await reader.readexactly(length)
+        calls.append(length)
+        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        await writer.drain()
+        await reader.read(1)  # the next request's first byte: hang up on it
+
+    async with talking(talk) as url, WebhookChannel(egress_of(LOOPBACK), source="http://tocsin") as channel:
+        to = destination(url)
+        first = await channel.send(dispatch(), to, now_ms=NOW_MS)
+        second = await channel.send(dispatch(), to, now_ms=NOW_MS)
+    assert isinstance(first, Delivered)
+    assert isinstance(second, Delivered)
+    assert len(calls) == 2

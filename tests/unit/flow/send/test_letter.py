@@ -1,0 +1,69 @@
+from email import message_from_bytes
+from email.policy import default
+
+import pytest
+from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, added, change_event, dispatch, updated
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.send.letter import LINES_LIMIT, Sender, link_to, render_letter
+
+SENDER = Sender("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
+
+
+def parts(told=None):
+    message = render_letter(told or dispatch(), SENDER, now_ms=NOW_MS)
+    read = message_from_bytes(message.as_bytes(), policy=default)
+    text, html = (read.get_body((kind,)).get_content().replace("\r\n", "\n") for kind in ("plain", "html"))
+    return read, text, html
+
+
+def test_a_mail_says_what_changed_who_did_it_and_why_you_are_told() -> None:
+    message, text, html = parts()
+    assert message["Subject"] == "orders: column email removed"
+    assert message["To"] == "dana@example.com"
+    assert message["Message-ID"] == f"<{DELIVERY_ID}@acme.example>"
+    for body in (text, html):
+        assert "acme.shop.public.orders" in body
+        assert "jane.smith" in body
+        assert "you own it (alert schema changes)" in body
+        assert "version 0.9 to 1.9" in body
+        assert "https://tocsin.acme.example/table/acme.shop.public.orders" in body
+
+
+def test_old_and_new_values_stand_under_their_change() -> None:
+    _, text, _ = parts(dispatch(change_event(updated("description", "Orders", "All orders"))))
+    assert "- description changed\n    was: Orders\n    now: All orders\n" in text
+
+
+def test_what_stands_in_an_entity_adds_no_header() -> None:
+    evil = change_event(entity={"name": "orders\r\nBcc: everyone@example.com\r\n\r\nhello"})
+    message, _, _ = parts(dispatch(evil))
+    assert message["Bcc"] is None
+    assert message["Subject"] == "orders Bcc: everyone@example.com hello: column email removed"
+
+
+def test_what_stands_in_an_entity_adds_no_markup() -> None:
+    evil = change_event(updated("description", None, "<script>alert(1)</script>"))
+    _, text, html = parts(dispatch(evil))
+    assert "<script>" in text
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_a_mail_lists_so_many_changes_and_counts_the_rest() -> None:
+    many = [{"name": f"column_{number}"} for number in range(LINES_LIMIT + 7)]
+    _, text, html = parts(dispatch(change_event(added("columns", many))))
+    assert text.count("\n- column ") == LINES_LIMIT
+    assert "and 7 more\n" in text
+    assert "<li>and 7 more</li>" in html
+
+
+@pytest.mark.parametrize("target", ["", "dana", "dana@example.com\r\nBcc: x@example.com", "a@b, c@d", "dana@"])
+def test_an_address_that_is_none_is_refused(target: str) -> None:
+    with pytest.raises(InvalidInput):
+        render_letter(dispatch(target=target), SENDER, now_ms=NOW_MS)
+
+
+def test_names_are_escaped_in_links() -> None:
+    event = change_event(entity_fully_qualified_name='acme."a/b c?".orders')
+    assert link_to(event, "http://h") == "http://h/table/acme.%22a%2Fb%20c%3F%22.orders"

@@ -1,0 +1,99 @@
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT7
+from tests.unit.flow.send.events import change_event
+
+from tocsin.flow.send.render import render_body
+from tocsin.model.change import EventType
+
+SOURCE = "https://tocsin.acme.example"
+SCHEMAS = Path(__file__).parents[5] / "shared" / "standards" / "schemas"
+
+
+def rendered(payload_format: str | None = None, **given: Any) -> dict[str, Any]:
+    return json.loads(render_body(change_event(**given), payload_format, source=SOURCE).payload)
+
+
+def exactly(text: str | bytes) -> Any:
+    """Read JSON with decimals: in floats 1.9 is no multiple of 0.1, which the schema asks for."""
+    return json.loads(text, parse_float=Decimal)
+
+
+@pytest.fixture(scope="module")
+def upstream() -> Draft7Validator:
+    if not SCHEMAS.is_dir():
+        pytest.skip("OpenMetadata's schemas are not beside this repository (../shared/standards/schemas)")
+
+    def retrieve(uri: str) -> Resource[Any]:
+        path = SCHEMAS / uri.removeprefix("https://open-metadata.org/schema/")
+        return Resource.from_contents(exactly(path.read_text()), default_specification=DRAFT7)
+
+    schema = exactly((SCHEMAS / "type" / "changeEvent.json").read_text())
+    return Draft7Validator(schema, registry=Registry(retrieve=retrieve))
+
+
+def test_the_default_is_the_event_of_the_seed_with_its_id() -> None:
+    event = rendered(domains=("8b4f0b8e-6a47-4c63-9d0e-111111111111",))
+    assert list(event) == [
+        "id",
+        "eventType",
+        "entityType",
+        "entityId",
+        "entityFullyQualifiedName",
+        "previousVersion",
+        "currentVersion",
+        "userName",
+        "userId",
+        "timestamp",
+        "changeDescription",
+        "entity",
+    ]
+    assert event["previousVersion"] == 0.9
+    assert event["entity"]["name"] == "orders"
+
+
+def test_what_is_unknown_is_left_out() -> None:
+    event = rendered(previous_version=None, entity=None)
+    assert "previousVersion" not in event
+    assert "entity" not in event
+
+
+@pytest.mark.parametrize("event_type", list(EventType))
+def test_the_upstream_format_holds_upstreams_schema(upstream: Draft7Validator, event_type: EventType) -> None:
+    event = change_event(event_type=event_type, domains=("8b4f0b8e-6a47-4c63-9d0e-111111111111", "Finance"))
+    sent = exactly(render_body(event, "openmetadata", source=SOURCE).payload)
+    assert [error.message for error in upstream.iter_errors(sent)] == []
+
+
+def test_upstreams_schema_would_refuse_the_default(upstream: Draft7Validator) -> None:
+    sent = exactly(render_body(change_event(), None, source=SOURCE).payload)
+    assert [error.validator for error in upstream.iter_errors(sent)] == ["additionalProperties"]
+
+
+def test_the_upstream_format_holds_the_entity_as_text_and_no_user_id() -> None:
+    event = rendered("openmetadata", event_type=EventType.TEST_CASE_FAILURE)
+    assert json.loads(event["entity"])["name"] == "orders"
+    assert "userId" not in event
+    assert event["eventType"] == "entityUpdated"
+
+
+def test_a_cloud_event_carries_the_default_form() -> None:
+    body = render_body(change_event(), "cloudEvents", source=SOURCE)
+    event = json.loads(body.payload)
+    assert body.content_type == "application/cloudevents+json"
+    assert event["specversion"] == "1.0"
+    assert event["source"] == SOURCE
+    assert event["type"] == "org.open-metadata.entityUpdated"
+    assert event["time"] == "2025-10-09T08:53:20Z"
+    assert event["data"] == rendered()
+    assert event["id"] == event["data"]["id"]
+
+
+def test_an_unknown_format_sends_the_default() -> None:
+    assert rendered("morse") == rendered()

@@ -1,0 +1,48 @@
+import base64
+import hashlib
+import hmac
+
+from tocsin.flow.send.signature import is_signed, key_of, secrets_in, sign
+
+BODY = b'{"eventType": "entityUpdated"}'
+WHSEC = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+
+def test_known_standard_webhooks_vector_is_reproduced() -> None:
+    # The vector of the specification's own libraries.
+    headers = sign(b'{"test": 2432232314}', (WHSEC,), message_id="msg_p5jXN8AQM9LWM0D4loKWxJek", timestamp_s=1614265330)
+    assert headers["webhook-signature"] == "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
+
+
+def test_openmetadata_signatures_are_hex_and_base64_of_the_same_digest() -> None:
+    headers = sign(BODY, ("your-secret-key",), message_id="m", timestamp_s=1)
+    digest = hmac.new(b"your-secret-key", BODY, hashlib.sha256).digest()
+    assert headers["X-OpenMetadata-Signature"] == f"sha256={digest.hex()}"
+    assert headers["X-OM-Signature"] == "sha256=" + base64.b64encode(digest).decode()
+
+
+def test_every_secret_signs_during_a_rotation() -> None:
+    secrets = secrets_in(f"{WHSEC}  old-secret")
+    headers = sign(BODY, secrets, message_id="m", timestamp_s=1)
+    assert all(is_signed(BODY, headers, secret) for secret in secrets)
+    assert not is_signed(BODY, headers, "another")
+
+
+def test_a_changed_body_id_or_time_breaks_the_signature() -> None:
+    headers = sign(BODY, ("s",), message_id="m", timestamp_s=1)
+    assert not is_signed(BODY + b" ", headers, "s")
+    assert not is_signed(BODY, headers | {"webhook-id": "n"}, "s")
+    assert not is_signed(BODY, headers | {"webhook-timestamp": "2"}, "s")
+
+
+def test_without_a_secret_the_request_is_named_but_not_signed() -> None:
+    assert sign(BODY, secrets_in(None), message_id="m", timestamp_s=7) == {
+        "webhook-id": "m",
+        "webhook-timestamp": "7",
+    }
+
+
+def test_a_whsec_secret_is_decoded_and_a_plain_one_taken_as_it_is() -> None:
+    assert key_of("whsec_" + base64.b64encode(b"key").decode()) == b"key"
+    assert key_of("key") == b"key"
+    assert key_of("whsec_not base64") == b"whsec_not base64"

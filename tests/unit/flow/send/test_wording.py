@@ -1,0 +1,73 @@
+import pytest
+from tests.unit.flow.send.events import added, change_event, deleted, updated
+
+from tocsin.flow.send.wording import SHOWN_LIMIT, change_lines, clean_line, headline
+from tocsin.model.change import ChangeDescription, EventType, FieldChange
+
+
+@pytest.mark.parametrize(
+    ("described", "expected"),
+    [
+        (deleted("columns", [{"name": "email"}]), "orders: column email removed"),
+        (deleted("columns", '[{"name": "email"}]'), "orders: column email removed"),
+        (deleted("columns.email", {"name": "email"}), "orders: column email removed"),
+        (added("columns", {"name": "phone"}), "orders: column phone added"),
+        (added("tags", [{"tagFQN": "PII.Sensitive"}]), "orders: tag PII.Sensitive added"),
+        (added("columns.email.tags", [{"tagFQN": "PII.Sensitive"}]), "orders: tag PII.Sensitive of column email added"),
+        (added("owners", [{"id": "1", "type": "user", "name": "dana"}]), "orders: owner dana added"),
+        (updated("columns.email.description", "a", "b"), "orders: description of column email changed"),
+        (updated("columns.address.city.dataType", "INT", "TEXT"), "orders: data type of column address.city changed"),
+        (updated("description", None, "new"), "orders: description changed"),
+        (updated("testCaseResult", None, {"testCaseStatus": "Failed"}), "orders: test failed"),
+        (updated("pipelineStatus", None, {"executionStatus": "Failed"}), "orders: run failed"),
+        (added("description", "new"), "orders: description added"),
+        (deleted("tags", [{"tagFQN": "A.b"}, {"tagFQN": "A.c"}]), "orders: tag A.b removed and 1 more change"),
+        (deleted("tags", [{"tagFQN": "A.b"}] * 3), "orders: tag A.b removed and 2 more changes"),
+    ],
+)
+def test_headlines_say_what_changed(described: ChangeDescription, expected: str) -> None:
+    assert headline(change_event(described)) == expected
+
+
+@pytest.mark.parametrize(
+    ("event_type", "expected"),
+    [
+        (EventType.ENTITY_CREATED, "orders: created"),
+        (EventType.ENTITY_SOFT_DELETED, "orders: deleted"),
+        (EventType.ENTITY_DELETED, "orders: deleted for good"),
+        (EventType.ENTITY_RESTORED, "orders: restored"),
+    ],
+)
+def test_whole_changes_are_named_for_what_they_are(event_type: EventType, expected: str) -> None:
+    assert headline(change_event(updated("deleted", False, True), event_type=event_type)) == expected
+
+
+def test_an_event_without_changes_is_named_by_its_type() -> None:
+    assert headline(change_event(None, event_type=EventType.SLA_VIOLATION)) == "orders: sla violation"
+
+
+def test_an_event_without_a_document_is_named_by_the_end_of_its_fqn() -> None:
+    event = change_event(None, entity=None, entity_fully_qualified_name='acme."my.db".orders')
+    assert headline(event) == "orders: entity updated"
+
+
+def test_large_values_are_cut() -> None:
+    (line,) = change_lines(change_event(updated("description", "x" * 9_000, "y")))
+    assert line.old is not None
+    assert len(line.old) == SHOWN_LIMIT
+    assert line.old.endswith("…")
+    assert line.new == "y"
+
+
+def test_lines_come_in_the_order_added_updated_deleted() -> None:
+    described = ChangeDescription(
+        fields_added=(FieldChange(name="tags", new_value=[{"tagFQN": "A.b"}]),),
+        fields_updated=(FieldChange(name="description", old_value="a", new_value="b"),),
+        fields_deleted=(FieldChange(name="owners", old_value=[{"name": "dana"}]),),
+    )
+    texts = [line.text for line in change_lines(change_event(described))]
+    assert texts == ["tag A.b added", "description changed", "owner dana removed"]
+
+
+def test_control_and_direction_characters_never_reach_a_line() -> None:
+    assert clean_line("a\r\nBcc: x\x00\u202eb\u2028c") == "a Bcc: x b c"

@@ -73,6 +73,16 @@ class Writes:
 
         return self._write(work, actor)
 
+    def ensure(self, entity_type: str, request: Document, *, actor: Actor, at_ms: int | None = None) -> Written:
+        """Create an entity unless there is one by that name, which is then left as it is. Raises as ``upsert``."""
+
+        def work(record: Record) -> Written:
+            draft = _draft(record, entity_type, request)
+            old = record.transaction.find(entity_type, Key.by_name(draft.fqn))
+            return _create(record, entity_type, draft) if old is None else Written(old.document, None)
+
+        return self._write(work, actor, at_ms)
+
     def upsert(self, entity_type: str, request: Document, *, actor: Actor) -> Written:
         """Create an entity, or put what the request gives; a soft-deleted one is restored.
 

@@ -1,0 +1,174 @@
+"""How is a recorded history written again? Line by line through ``Writes``, at the moments it happened.
+
+A history is a JSON Lines file (``.jsonl``, ``.jsonl.gz``) of states or of lineage edges; several are merged by
+time, the states of a moment before its edges. People, teams and domains it names are made when first named.
+"""
+
+from __future__ import annotations
+
+import gzip
+import heapq
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import BinaryIO
+
+import orjson
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Written
+from tocsin.model.change import EventType
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM, Actor
+
+End = tuple[str, str]
+
+_MADE_WHEN_NAMED = frozenset({"user", "team", "domain"})
+
+
+@dataclass(frozen=True)
+class Progress:
+    """One line of a history has been written.
+
+    Attributes
+    ----------
+    line : the line as it was read
+    written : what it came to; None for an edge that waits for one of its ends
+    read_bytes, total_bytes : how far the files are read, and how long they are, compressed as they are
+    """
+
+    line: Document
+    written: Written | None
+    read_bytes: int
+    total_bytes: int
+
+
+def replay(writes: Writes, *paths: Path) -> Iterator[Progress]:
+    """Write histories again, yielding after each line.
+
+    Raises
+    ------
+    InvalidInput : a line is not one of a history; the message names the file and the line.
+    """
+    history = _History(writes)
+    files = [_File(path) for path in paths]
+    total = sum(path.stat().st_size for path in paths)
+    for line in heapq.merge(*(file.lines() for file in files), key=_moment):
+        written = history.write(line)
+        yield Progress(line, written, sum(file.read_bytes for file in files), total)
+
+
+@dataclass
+class _File:
+    path: Path
+    read_bytes: int = 0
+
+    def lines(self) -> Iterator[Document]:
+        with self.path.open("rb") as raw:
+            for number, text in enumerate(_unpacked(self.path, raw), 1):
+                self.read_bytes = raw.tell()
+                try:
+                    yield _checked(orjson.loads(text))
+                except (orjson.JSONDecodeError, KeyError, TypeError) as refused:
+                    raise InvalidInput(f"{self.path.name}, line {number}: not a line of a history") from refused
+
+
+@dataclass
+class _History:
+    writes: Writes
+    known: dict[End, str] = field(default_factory=dict)
+    edges: defaultdict[End, dict[End, None]] = field(default_factory=lambda: defaultdict(dict))
+
+    def write(self, line: Document) -> Written | None:
+        actor = self._actor(line["user"], line["timestamp"])
+        return self._edge(line, actor) if "toEntity" in line else self._state(line, actor)
+
+    def _state(self, line: Document, actor: Actor) -> Written:
+        entity_type, fqn, at_ms = line["entityType"], line["fullyQualifiedName"], line["timestamp"]
+        if line["op"] == "delete":
+            return self.writes.remove(entity_type, fqn, at_ms, actor=actor)
+        for reference in (*line["entity"].get("owners", ()), *line["entity"].get("domains", ())):
+            self._made((reference["type"], reference["name"]), at_ms)
+        written = self.writes.replace(entity_type, fqn, line["entity"], at_ms, actor=actor)
+        if written.event and written.event.event_type is EventType.ENTITY_CREATED:
+            for to in self.edges[entity_type, fqn]:  # the history knows them already
+                self._put_edge((entity_type, fqn), to, actor, at_ms)
+        return written
+
+    def _edge(self, line: Document, actor: Actor) -> Written | None:
+        from_, to = _end(line["fromEntity"]), _end(line["toEntity"])
+        if line["op"] == "put":
+            self.edges[from_][to] = None
+            return self._put_edge(from_, to, actor, line["timestamp"])
+        self.edges[from_].pop(to, None)
+        try:
+            return self.writes.delete_edge(_reference(from_), _reference(to), actor=actor, at_ms=line["timestamp"])
+        except NotFound:  # it went with the asset it began at, or that asset was never in the catalogue
+            return None
+
+    def _put_edge(self, from_: End, to: End, actor: Actor, at_ms: int) -> Written | None:
+        edge = {"fromEntity": _reference(from_), "toEntity": _reference(to)}
+        try:
+            return self.writes.put_edge(edge, actor=actor, at_ms=at_ms)
+        except NotFound:  # an asset outside the catalogue; the edge waits until it comes
+            return None
+
+    def _actor(self, name: str, at_ms: int) -> Actor:
+        return Actor(self._made(("user", name), at_ms), name, is_bot=_is_bot(name))
+
+    def _made(self, end: End, at_ms: int) -> str:
+        """Return the id of a person, team or domain, made now if this history names it for the first time."""
+        if end[0] not in _MADE_WHEN_NAMED:
+            raise InvalidInput(f"a history cannot name a {end[0]} as an owner or domain")
+        if end not in self.known:
+            written = self.writes.ensure(end[0], _request(end), actor=SYSTEM, at_ms=at_ms)
+            self.known[end] = str(written.document["id"])
+        return self.known[end]
+
+
+def _unpacked(path: Path, raw: BinaryIO) -> Iterator[bytes]:
+    if path.suffix == ".gz":
+        with gzip.open(raw) as lines:
+            yield from lines
+    else:
+        yield from raw
+
+
+def _checked(line: Document) -> Document:
+    """Return the line if it has what a line of a history must have; ``KeyError`` if not."""
+    is_edge = "toEntity" in line
+    needed = {"timestamp", "user", "op"} | ({"fromEntity"} if is_edge else {"entityType", "fullyQualifiedName"})
+    if not is_edge and line["op"] == "put":
+        needed.add("entity")
+    if missing := needed - line.keys():
+        raise KeyError(*missing)
+    return line
+
+
+def _moment(line: Document) -> tuple[int, bool]:
+    return line["timestamp"], "toEntity" in line
+
+
+def _end(reference: Document) -> End:
+    return reference["type"], reference["fullyQualifiedName"]
+
+
+def _reference(end: End) -> Document:
+    return {"type": end[0], "fullyQualifiedName": end[1]}
+
+
+def _request(end: End) -> Document:
+    match end:
+        case "user", name:
+            return {"name": name, "email": f"{name}@history.invalid", "isBot": _is_bot(name)}
+        case "team", name:
+            return {"name": name, "teamType": "Group"}
+        case _, name:
+            return {"name": name, "domainType": "Aggregate", "description": "Named in a history."}
+
+
+def _is_bot(name: str) -> bool:
+    """Say whether a pseudonym stands for a bot; histories call them ``bot_001``."""
+    return name.startswith("bot_")

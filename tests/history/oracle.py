@@ -1,0 +1,98 @@
+"""The oracle's words for our events: what ``changes.jsonl`` would say of the same change."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import orjson
+
+from tocsin.model import fqn
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
+
+Atom = dict[str, Any]  # Any: JSON
+
+_NAMED = {"columns", "children", "tasks", "parameterValues"}
+_REFERENCES = {"owners", "domains"}
+
+
+def expected_of(line: Atom) -> Atom:
+    """Return what the oracle says of one line, in a form that compares."""
+    kind = line["eventType"]
+    if kind == "entityCreated":
+        return {"eventType": kind, "fieldsAdded": sorted(line["fields"]["fieldsAdded"])}
+    if kind == "entityDeleted":
+        return {"eventType": kind}
+    return {"eventType": kind, "atoms": _counted(line["changes"])}
+
+
+def said_by(event: ChangeEvent | None) -> Atom:
+    """Return what our event says, in the same form; no event is the oracle's ``entityNoChange``."""
+    if event is None:
+        return {"eventType": "entityNoChange", "atoms": Counter()}
+    assert event.change_description is not None
+    if event.event_type is EventType.ENTITY_CREATED:
+        added = {fqn.split(change.name)[0] for change in event.change_description.fields_added}
+        return {"eventType": "entityCreated", "fieldsAdded": sorted(added)}
+    if event.event_type is EventType.ENTITY_DELETED:
+        return {"eventType": "entityDeleted"}
+    return {"eventType": event.event_type.value, "atoms": _counted(atoms_of(event.change_description))}
+
+
+def atoms_of(change: ChangeDescription) -> list[Atom]:
+    """Return one atomic change for each member or field that changed."""
+    found: list[Atom] = []
+    for one in change.fields_added:
+        found += _several("added", "new", one, one.new_value)
+    for one in change.fields_deleted:
+        found += _several("deleted", "old", one, one.old_value)
+    for one in change.fields_updated:
+        path = fqn.split(one.name)
+        kind = "reordered" if _is_list(path) else "updated"
+        found.append({"kind": kind, "path": path, "old": _plain(one.old_value), "new": _plain(one.new_value)})
+    return found
+
+
+def _several(kind: str, side: str, change: FieldChange, value: Any) -> list[Atom]:
+    path = fqn.split(change.name)
+    if not _is_list(path):
+        return [{"kind": kind, "path": path, side: _plain(value)}]
+    return [{"kind": kind, "path": [*path, _name(path[-1], member)], side: _plain(member)} for member in value]
+
+
+def _is_list(path: list[str]) -> bool:
+    if path[0] == "extension":
+        return False
+    return path[-1] in _NAMED | _REFERENCES | {"tags", "charts"} and len(path) % 2 == 1
+
+
+def _name(field: str, member: Atom) -> str:
+    if field in _NAMED:
+        return str(member["name"])
+    if field in _REFERENCES:
+        return f"{member['type']}:{member['name']}"
+    return str(member["tagFQN"] if field == "tags" else member["fullyQualifiedName"])
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without what capture fills in: ids of references, defaults of tags."""
+    if isinstance(value, list):
+        return [_plain(member) for member in value]
+    if not isinstance(value, dict):
+        return value
+    if "tagFQN" in value:
+        return {"tagFQN": value["tagFQN"], "source": value["source"]}
+    if value.get("type") in ("user", "team", "domain") and "name" in value:
+        return {"type": value["type"], "name": value["name"]}
+    return {key: _plain(member) for key, member in value.items()}
+
+
+def _counted(atoms: list[Atom]) -> Counter[bytes]:
+    return Counter(orjson.dumps(_without_empties(atom), option=orjson.OPT_SORT_KEYS) for atom in atoms)
+
+
+def _without_empties(value: Any) -> Any:
+    """Return a member without keys that hold no value, which are the same as absent ones."""
+    if isinstance(value, dict):
+        return {k: _without_empties(v) for k, v in value.items() if v is not None and v not in ("", [], {})}
+    return [_without_empties(member) for member in value] if isinstance(value, list) else value

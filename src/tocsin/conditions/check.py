@@ -1,0 +1,210 @@
+"""Does the condition make sense, and what does it mean? Syntax to the algebra of ``nodes.py``.
+
+Every name is known, every comparison is between like kinds, and all sugar is gone: what comes out is what the
+engines interpret. Next: ``conditions/evaluate.py``, ``conditions/normal_form.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.conditions import operands
+from tocsin.conditions.compare import comparison
+from tocsin.conditions.functions import FUNCTIONS, LATER, RELATIONS
+from tocsin.conditions.methods import METHODS, text_test
+from tocsin.conditions.nodes import (
+    Constant,
+    Kind,
+    Literals,
+    Node,
+    Operator,
+    PathValue,
+    Present,
+    Root,
+    Test,
+    conjoined,
+    disjoined,
+    negated,
+)
+from tocsin.conditions.operands import Nothing, Operand
+from tocsin.conditions.parse import parse
+from tocsin.conditions.refusal import refused, unknown
+from tocsin.conditions.syntax import (
+    Call,
+    Comparison,
+    Junction,
+    Listing,
+    Method,
+    Name,
+    Negation,
+    Place,
+    Step,
+    Word,
+    Written,
+)
+
+_OLD_AND_NEW = {"oldValue": Root.OLD, "newValue": Root.NEW}
+
+
+def check(written: Written) -> Node:
+    """Return the meaning of a parsed condition.
+
+    Raises
+    ------
+    InvalidCondition : a name is unknown, kinds differ, or an argument is of the wrong kind; says where, and what
+        was expected, with the nearest known name.
+    """
+    return _condition(written)
+
+
+def checked(text: str) -> Node:
+    """Return the meaning of a condition's text: ``check(parse(text))``."""
+    return check(parse(text))
+
+
+def _condition(written: Written) -> Node:
+    """Return what must hold or not."""
+    meant = _meaning(written)
+    if isinstance(meant, Nothing):
+        raise refused("a condition cannot be null", meant.at, expected=("true", "false"))
+    return _truth(meant) if isinstance(meant, Operand) else meant
+
+
+def _truth(operand: Operand) -> Node:
+    """Return the condition that a bare value is: that it is true."""
+    if operand.is_literal and operand.kind is Kind.BOOLEAN and isinstance(operand.value, Literals):
+        return Constant(operand.value.values == (True,))
+    if operand.kind not in (Kind.BOOLEAN, Kind.ANY):
+        raise refused(
+            f"a condition is true or false, and this is a {operand.kind}; compare it with something",
+            operand.at,
+            expected=("==", "!=", "in"),
+        )
+    return comparison(Operator.EQ, operand, Operand(Literals(Kind.BOOLEAN, (True,)), Kind.BOOLEAN, operand.at))
+
+
+def _meaning(written: Written) -> Node | Operand | Nothing:
+    match written:
+        case Word():
+            return operands.literal(written)
+        case Listing():
+            return operands.listing(written)
+        case Name() | Step():
+            return operands.settled(_path(written))
+        case Call():
+            return _called(written)
+        case Method():
+            return _method(written)
+        case Negation(operand=operand):
+            return negated(_condition(operand))
+        case Comparison():
+            return _compared(written)
+        case Junction(operator=operator, operands=parts):
+            join = conjoined if operator == "and" else disjoined
+            return join(*(_condition(part) for part in parts))
+
+
+def _path(written: Written) -> Operand:
+    """Return a name, or steps from one, not yet settled."""
+    match written:
+        case Step(of=of):
+            return operands.step(_path(of), written)
+        case Name():
+            return operands.named(written)
+        case _:
+            return _operand(written)
+
+
+def _operand(written: Written) -> Operand:
+    """Return a value; refuses conditions and null."""
+    meant = _meaning(written)
+    if isinstance(meant, Operand):
+        return meant
+    raise refused("a value is needed here, and this is a condition or null", written.at)
+
+
+def _compared(written: Comparison) -> Node:
+    left, right = _meaning(written.left), _meaning(written.right)
+    is_negative = written.operator == "!="
+    node = _related(written, left, right)
+    return negated(node) if is_negative else node
+
+
+def _related(written: Comparison, left: Node | Operand | Nothing, right: Node | Operand | Nothing) -> Node:
+    """Return the comparison of ``left`` and ``right``; that of ``==`` for ``!=``."""
+    operator = "==" if written.operator == "!=" else written.operator
+    if isinstance(left, Nothing) or isinstance(right, Nothing):
+        return _absent(operator, left, right, written.at)
+    if not isinstance(left, Operand) or not isinstance(right, Operand):
+        return _same_truth(operator, left, right, written)
+    if operator == "matches":
+        return text_test(Test.MATCHES, left, right)
+    if operator == "in":
+        return comparison(Operator.EQ, left, right)
+    return comparison(Operator(operator), left, right)
+
+
+def _absent(operator: str, left: Node | Operand | Nothing, right: Node | Operand | Nothing, at: Place) -> Node:
+    """Return "it is missing", for a comparison with null."""
+    if operator != "==":
+        raise refused(f"null cannot stand beside {operator}", at, expected=("==", "!="))
+    rest = [one for one in (left, right) if not isinstance(one, Nothing)]
+    if not rest:
+        return Constant(True)
+    if not isinstance(rest[0], Operand) or rest[0].is_literal:
+        return Constant(False)
+    return negated(rest[0].guarded(Present(rest[0].value)))
+
+
+def _same_truth(operator: str, left: Node | Operand, right: Node | Operand, written: Comparison) -> Node:
+    """Return a condition compared with ``true`` or ``false``: ``isBot() == false``."""
+    condition, other = (right, left) if isinstance(left, Operand) else (left, right)
+    if operator != "==" or not isinstance(other, Operand) or other.kind is not Kind.BOOLEAN or not other.is_literal:
+        if isinstance(written.left, Negation):
+            raise refused("! binds tighter than a comparison; write !( … )", written.left.at, expected=("(",))
+        raise refused("a condition can be compared with true or false only", written.at, expected=("true", "false"))
+    assert not isinstance(condition, Operand)  # noqa: S101  # _related sends two operands elsewhere
+    return condition if _truth(other) == Constant(True) else negated(condition)
+
+
+def _called(written: Call) -> Node | Operand:
+    if written.function in _OLD_AND_NEW:
+        (paths,) = _arguments(written, ("path",))
+        if len(paths) != 1:
+            raise refused(f"{written.function} takes one path", written.at)
+        return Operand(PathValue(_OLD_AND_NEW[written.function], (), paths[0]), Kind.ANY, written.at)
+    function = FUNCTIONS.get(written.function)
+    if function is None:
+        if written.function in LATER:
+            raise refused(f"the function {written.function!r} is not available in this version", written.at)
+        raise unknown("function", written.function, written.at, (*FUNCTIONS, *_OLD_AND_NEW))
+    return function.asks(*_arguments(written, function.parameters))
+
+
+def _arguments(written: Call, parameters: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Return the arguments of a function, each a list of texts; one text stands for a list of one."""
+    if len(written.arguments) != len(parameters):
+        wanted = " and ".join(parameters) or "no argument"
+        raise refused(f"{written.function} takes {wanted}", written.at, expected=parameters)
+    return [_texts(written.function, argument) for argument in written.arguments]
+
+
+def _texts(function: str, argument: Written) -> tuple[str, ...]:
+    given = _meaning(argument)
+    if not isinstance(given, Operand) or not isinstance(given.value, Literals) or given.kind is not Kind.TEXT:
+        raise refused(f"{function} takes texts", argument.at, expected=("a list of texts such as {'a','b'}",))
+    return tuple(str(value) for value in given.value.values)
+
+
+def _method(written: Method) -> Node | Operand:
+    if isinstance(written.of, Name) and written.of.name == "user" and written.name in RELATIONS:
+        instead = RELATIONS[written.name]
+        raise refused(f"user.{written.name}(…) asks about a person, and an alert has none; use {instead}", written.at)
+    row = METHODS.get(written.name)
+    if row is None:
+        raise unknown("method", written.name, written.at, METHODS)
+    wanted = () if row.takes is None else (row.takes,)
+    if len(written.arguments) != len(wanted):
+        raise refused(f"{written.name} takes {row.takes or 'no argument'}", written.at, expected=wanted)
+    of = operands.settled(_path(written.of))
+    if of.is_literal:
+        raise refused("a literal has no methods", of.at)
+    return row.asks(of, *(_operand(argument) for argument in written.arguments))

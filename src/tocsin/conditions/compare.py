@@ -1,0 +1,61 @@
+"""Do two operands go together, and what does their comparison ask? Typed operands to a leaf. Next: ``check.py``."""
+
+from __future__ import annotations
+
+from tocsin.conditions.fields import has
+from tocsin.conditions.nodes import Compare, Constant, FieldValue, Has, Kind, Literals, Node, Operator, conjoined
+from tocsin.conditions.operands import Operand, folded
+from tocsin.conditions.refusal import refused
+
+_MIRRORED = {
+    Operator.EQ: Operator.EQ,
+    Operator.LT: Operator.GT,
+    Operator.LE: Operator.GE,
+    Operator.GT: Operator.LT,
+    Operator.GE: Operator.LE,
+}
+_FAMILY = {
+    Kind.TEXT: "text",
+    Kind.STATUS: "text",
+    Kind.TEXTS: "text",
+    Kind.NUMBER: "number",
+    Kind.BOOLEAN: "true or false",
+}
+
+
+def comparison(operator: Operator, left: Operand, right: Operand) -> Node:
+    """Return "some value of ``left`` compares so with some value of ``right``", false when either is missing.
+
+    Raises
+    ------
+    InvalidCondition : the kinds are known and differ, or have no order.
+    """
+    if left.is_literal and not right.is_literal:
+        return comparison(_MIRRORED[operator], right, left)
+    _check_kinds(operator, left, right)
+    if left.is_status or right.is_status:
+        left, right = folded(left), folded(right)
+    leaf = _fact(operator, left, right) or Compare(operator, left.value, right.value)
+    return conjoined(left.guarded(Constant(True)), right.guarded(Constant(True)), leaf)
+
+
+def _check_kinds(operator: Operator, left: Operand, right: Operand) -> None:
+    families = {_FAMILY[one.kind] for one in (left, right) if one.kind is not Kind.ANY}
+    if len(families) > 1:
+        expected = _FAMILY.get(left.kind, "text")
+        raise refused(f"a {left.kind} cannot be compared with a {right.kind}", right.at, expected=(expected,))
+    if operator is not Operator.EQ and Kind.BOOLEAN in (left.kind, right.kind):
+        raise refused("true and false have no order", right.at, expected=("==", "!="))
+
+
+def _fact(operator: Operator, left: Operand, right: Operand) -> Has | None:
+    """Return the comparison as a fact when it is an equality of a field with literals."""
+    field = left.value
+    if operator is not Operator.EQ or not isinstance(right.value, Literals) or left.kind is Kind.NUMBER:
+        return None
+    if left.is_status and left.kind is Kind.STATUS:
+        field = getattr(field, "of", field)
+    if not isinstance(field, FieldValue):
+        return None
+    node = has(field.name, right.value.values)
+    return node if isinstance(node, Has) else None

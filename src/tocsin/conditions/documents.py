@@ -1,0 +1,87 @@
+"""What does an entity's document say about its tags, owners, domains, service and tests? Asked by ``fields.py``.
+
+The seeds' older forms (``owner``, ``domain``) are read as well.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+from tocsin.conditions.paths import parts, unquoted
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+
+TIER_PREFIX = "Tier."
+_NESTED = ("columns", "children", "tasks", "schemaFields")
+_TABLE_PARTS = 4
+_LINK = re.compile(r"<#E::table::(?P<fqn>.+?)(?:::(?:columns|description|tags)\b.*)?>\Z")
+
+
+def members(value: object) -> list[Document]:
+    """Return the objects in ``value``: a list's, or the one it is."""
+    found = value if isinstance(value, list | tuple) else (value,)
+    return [member for member in found if isinstance(member, dict)]
+
+
+def tags(document: Document) -> Iterator[str]:
+    """Yield the FQN of every tag of the asset and of its nested members."""
+    yield from tag_names(document.get("tags"))
+    for key in _NESTED:
+        for member in members(document.get(key)):
+            yield from tags(member)
+
+
+def tag_names(value: object) -> Iterator[str]:
+    """Yield the FQN of every tag label in ``value``."""
+    yield from texts(label.get("tagFQN") for label in members(value))
+
+
+def references(document: Document, *keys: str, full: bool) -> list[str]:
+    """Return the names that the references under ``keys`` point to; FQNs where there are any when ``full``."""
+    order = ("fullyQualifiedName", "name") if full else ("name", "fullyQualifiedName")
+    found = (member for key in keys for member in members(document.get(key)))
+    return list(texts(next((m[k] for k in order if m.get(k)), None) for m in found))
+
+
+def service(entity_type: str, fqn: str | None, document: Document) -> str | None:
+    """Return the name of the service that the asset belongs to, or that it is."""
+    if entity_type.endswith("Service"):
+        return _text(document.get("name")) or _first_part(fqn)
+    named = references(document, "service", full=False)
+    if named:
+        return named[0]
+    return _first_part(fqn) if _is_under_service(entity_type) else None
+
+
+def tested_table(document: Document) -> str | None:
+    """Return the FQN of the table that a test case tests."""
+    link = _LINK.match(_text(document.get("entityLink")) or "")
+    if link:
+        return link["fqn"]
+    fqn = _text(document.get("entityFQN"))
+    return ".".join(parts(fqn)[:_TABLE_PARTS]) if fqn else None
+
+
+def texts(values: Iterable[object]) -> Iterator[str]:
+    """Yield those of ``values`` that are text and not empty."""
+    return (value for value in values if isinstance(value, str) and value)
+
+
+def _text(value: object) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _first_part(fqn: str | None) -> str | None:
+    cut = parts(fqn or "")
+    return unquoted(cut[0]) if cut else None
+
+
+def _is_under_service(entity_type: str) -> bool:
+    """Say whether the FQNs of this type begin with a service's name."""
+    if entity_type == "testCase":
+        return True
+    row = ENTITY_TYPES.get(entity_type)
+    while row is not None and row.parent is not None:
+        row = ENTITY_TYPES.get(row.parent)
+    return row is not None and row.name.endswith("Service")

@@ -1,0 +1,174 @@
+"""Does a checked condition hold for one event? The Python engine; ``spark/conditions.py`` is the other.
+
+Two-valued: a leaf asks whether some value passes, so it is false of what is missing. Next: ``flow/match``.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from tocsin.conditions.fields import canonical, values_of
+from tocsin.conditions.nodes import (
+    And,
+    Compare,
+    Constant,
+    Contains,
+    FieldValue,
+    Filled,
+    Has,
+    Leaf,
+    Literals,
+    Lowered,
+    Node,
+    Not,
+    Operator,
+    Or,
+    PathValue,
+    Present,
+    Root,
+    Size,
+    Test,
+    TextTest,
+    Value,
+)
+from tocsin.conditions.patterns import MAX_VALUE
+from tocsin.model.change import ChangeDescription, LoggedEvent
+
+# Any: only values of one type reach these.
+_COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
+    Operator.EQ: operator.eq,
+    Operator.LT: operator.lt,
+    Operator.LE: operator.le,
+    Operator.GT: operator.gt,
+    Operator.GE: operator.ge,
+}
+
+
+def holds(node: Node, logged: LoggedEvent) -> bool:
+    """Say whether the condition ``node`` holds for the event ``logged``."""
+    match node:
+        case Constant(holds=constant):
+            return constant
+        case Not(operand=operand):
+            return not holds(operand, logged)
+        case And(operands=operands):
+            return all(holds(operand, logged) for operand in operands)
+        case Or(operands=operands):
+            return any(holds(operand, logged) for operand in operands)
+        case _:
+            return _leaf_holds(node, logged)
+
+
+def _leaf_holds(leaf: Leaf, logged: LoggedEvent) -> bool:
+    match leaf:
+        case Has(field=field, values=wanted):
+            return any(canonical(field, value) in wanted for value in values_of(field, logged))
+        case Compare(operator=sign, left=left, right=right):
+            return _compares(sign, values(left, logged), values(right, logged))
+        case TextTest(test=test, value=value, texts=texts):
+            return any(_passes(test, v, t) for v in values(value, logged) if isinstance(v, str) for t in texts)
+        case Contains(value=value, members=members):
+            return _contains(value, members, logged)
+        case Present(value=value):
+            return bool(values(value, logged))
+        case Filled(value=value):
+            return any(v != "" for v in values(value, logged))
+
+
+def values(value: Value, logged: LoggedEvent) -> Sequence[object]:
+    """Return the values that ``value`` has in an event: scalars, and from JSON also objects and lists in lists."""
+    match value:
+        case Literals(values=literals):
+            return literals
+        case FieldValue(name=name):
+            return values_of(name, logged)
+        case PathValue():
+            return [member for end in ends(value, logged) for member in _members(end) if member is not None]
+        case Lowered(of=of):
+            return [v.lower() for v in values(of, logged) if isinstance(v, str)]
+        case Size(of=of):
+            return (float(len(values(of, logged))),)
+
+
+def ends(path: PathValue, logged: LoggedEvent) -> list[object]:
+    """Return the JSON values that ``path`` ends at; a step by name goes into every member of a list."""
+    found = _starts(path, logged)
+    for step in path.steps:
+        if isinstance(step, int):
+            found = [end[step] for end in found if isinstance(end, list) and step < len(end)]
+        else:
+            found = [m[step] for end in found for m in _members(end) if isinstance(m, dict) and step in m]
+    return found
+
+
+def _starts(path: PathValue, logged: LoggedEvent) -> list[object]:
+    if path.root is Root.ENTITY:
+        return [logged.event.entity]
+    change = logged.event.change_description or ChangeDescription()
+    changes = (*change.fields_added, *change.fields_updated, *change.fields_deleted)
+    named = (one for one in changes if one.name == path.change)
+    return [one.old_value if path.root is Root.OLD else one.new_value for one in named]
+
+
+def _members(end: object) -> Iterable[object]:
+    return end if isinstance(end, list | tuple) else (end,)
+
+
+def _compares(sign: Operator, left: Sequence[object], right: Sequence[object]) -> bool:
+    compare = _COMPARE[sign]
+    pairs = ((a, b) for a in map(_scalar, left) for b in map(_scalar, right))
+    return any(a is not None and type(a) is type(b) and compare(a, b) for a, b in pairs)
+
+
+def _scalar(value: object) -> str | float | bool | None:
+    """Return ``value`` as what comparisons know; None for objects and lists."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, int | float):
+        return float(value)
+    return None
+
+
+def _passes(test: Test, value: str, text: str) -> bool:
+    match test:
+        case Test.STARTS_WITH:
+            return value.startswith(text)
+        case Test.ENDS_WITH:
+            return value.endswith(text)
+        case Test.INCLUDES:
+            return text in value
+        case Test.MATCHES:
+            return len(value) <= MAX_VALUE and _compiled(text).fullmatch(value) is not None
+
+
+def _contains(value: Value, members: Literals, logged: LoggedEvent) -> bool:
+    """Say whether a list has one of ``members`` as a member, or a text one as a part."""
+    path, is_lowered = (value.of, True) if isinstance(value, Lowered) else (value, False)
+    found = ends(path, logged) if isinstance(path, PathValue) else []
+    for end in found:
+        if isinstance(end, list) and _compares(Operator.EQ, _cased(end, is_lowered), members.values):
+            return True
+        if isinstance(end, str) and any(m in (end.lower() if is_lowered else end) for m in _texts(members)):
+            return True
+        if not isinstance(end, list | str) and not is_lowered and _compares(Operator.EQ, [end], members.values):
+            return True
+    return False
+
+
+def _texts(members: Literals) -> list[str]:
+    return [m for m in members.values if isinstance(m, str)]
+
+
+def _cased(found: list[object], is_lowered: bool) -> list[object]:
+    return [v.lower() for v in found if isinstance(v, str)] if is_lowered else found
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII | re.DOTALL)

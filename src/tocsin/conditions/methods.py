@@ -1,0 +1,100 @@
+"""What does a method ask of the value before its dot? One row per method. Next: ``conditions/check.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from tocsin.conditions.compare import comparison
+from tocsin.conditions.nodes import (
+    Contains,
+    Filled,
+    Kind,
+    Literals,
+    Lowered,
+    Node,
+    Operator,
+    Size,
+    Test,
+    TextTest,
+    negated,
+)
+from tocsin.conditions.operands import Operand, folded
+from tocsin.conditions.patterns import PatternError, translated
+from tocsin.conditions.refusal import refused
+
+TEXTUAL = frozenset({Kind.TEXT, Kind.STATUS, Kind.TEXTS, Kind.ANY})
+
+
+@dataclass(frozen=True)
+class MethodRow:
+    """One method: whether it takes one literal (``takes``: a word for it, None for no argument), and its meaning."""
+
+    takes: str | None
+    asks: Callable[..., Node | Operand]
+    meaning: str
+
+
+def text_test(test: Test, of: Operand, given: Operand) -> Node:
+    """Return "some text of ``of`` passes ``test`` with ``given``"."""
+    if of.kind not in TEXTUAL:
+        raise refused(f"{test} asks something of a text, and this is a {of.kind}", of.at)
+    if not isinstance(given.value, Literals) or given.kind is not Kind.TEXT:
+        raise refused(f"{test} needs a text", given.at, expected=("a text in quotes",))
+    if of.is_status and test is not Test.MATCHES:
+        of, given = folded(of), folded(given)
+    assert isinstance(given.value, Literals)  # noqa: S101  # folding keeps a literal a literal
+    texts = tuple(sorted(str(text) for text in given.value.values))
+    if test is Test.MATCHES:
+        texts = tuple(_pattern(text, given) for text in texts)
+    return of.guarded(TextTest(test, of.value, texts))
+
+
+def _pattern(text: str, given: Operand) -> str:
+    try:
+        return translated(text)
+    except PatternError as error:
+        raise refused(f"this regular expression is refused: {error}", given.at) from error
+
+
+def _contains(of: Operand, given: Operand) -> Node:
+    if of.kind in (Kind.TEXT, Kind.STATUS):
+        return text_test(Test.INCLUDES, of, given)
+    if of.kind is not Kind.ANY:
+        return comparison(Operator.EQ, of, given)
+    if of.is_status:
+        of, given = folded(of), folded(given)
+    if not isinstance(given.value, Literals):
+        raise refused("contains needs a literal", given.at, expected=("a text in quotes", "a number"))
+    return of.guarded(Contains(of.value, given.value))
+
+
+def _size(of: Operand) -> Operand:
+    if of.kind not in (Kind.TEXTS, Kind.ANY):
+        raise refused("size() counts the members of a set or a list", of.at)
+    return replace(of, value=Size(of.value), kind=Kind.NUMBER, is_status=False)
+
+
+def _is_empty(of: Operand) -> Node:
+    return negated(of.guarded(Filled(of.value)))
+
+
+def _to_lower_case(of: Operand) -> Operand:
+    if of.kind not in TEXTUAL:
+        raise refused("toLowerCase() is for texts", of.at)
+    return of if isinstance(of.value, Lowered) else replace(of, value=Lowered(of.value))
+
+
+METHODS: dict[str, MethodRow] = {
+    "contains": MethodRow("literal", _contains, "a set or list has it as a member; a text has it as a part"),
+    "containsAny": MethodRow("list", _contains, "the same for one of several"),
+    "startsWith": MethodRow("text", lambda of, given: text_test(Test.STARTS_WITH, of, given), "begins so"),
+    "endsWith": MethodRow("text", lambda of, given: text_test(Test.ENDS_WITH, of, given), "ends so"),
+    "matches": MethodRow(
+        "pattern", lambda of, given: text_test(Test.MATCHES, of, given), "is, as a whole, of this form"
+    ),
+    "size": MethodRow(None, _size, "how many members there are"),
+    "isEmpty": MethodRow(None, _is_empty, "there is nothing, or only the empty text"),
+    "toLowerCase": MethodRow(None, _to_lower_case, "the same in lower case"),
+}
+"""Every method by its name."""

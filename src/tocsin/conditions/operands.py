@@ -1,0 +1,147 @@
+"""What does a name, a path or a literal stand for? Syntax to a typed value, or a refusal with the nearest name.
+
+Next: ``conditions/check.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from tocsin.conditions.fields import FIELDS, NESTED_STATUSES, has
+from tocsin.conditions.functions import FUNCTIONS
+from tocsin.conditions.nodes import (
+    Constant,
+    FieldValue,
+    Kind,
+    Literals,
+    Lowered,
+    Node,
+    PathValue,
+    Root,
+    Scalar,
+    Value,
+    conjoined,
+)
+from tocsin.conditions.refusal import refused, unknown
+from tocsin.conditions.syntax import Listing, Name, Place, Step, Word
+from tocsin.model.entity_types import ENTITY_TYPES, keys_of
+
+LATER_FIELDS = frozenset({"changeCategory", "changeOperation", "changeTarget"})
+_UNWRITABLE = frozenset("'\"?")
+
+ALIASES = {
+    "id": "entityId",
+    "fullyQualifiedName": "entityFullyQualifiedName",
+    "tier": "tier",
+    "tags": "tags",
+    "owner": "owners",
+    "owners": "owners",
+    "domain": "domains",
+    "domains": "domains",
+    "service": "service",
+}
+"""Keys of the entity's document that, standing alone, mean the field derived from them."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A value and what is known of it. ``guard`` is the entity type without which it is missing."""
+
+    value: Value
+    kind: Kind
+    at: Place
+    guard: str | None = None
+    is_status: bool = False
+
+    @property
+    def is_literal(self) -> bool:
+        """Say whether it is written in the condition itself."""
+        return isinstance(self.value, Literals)
+
+    def guarded(self, leaf: Node) -> Node:
+        """Return ``leaf``, false for entities of another type than the guard."""
+        return conjoined(has("entityType", (self.guard,)) if self.guard else Constant(True), leaf)
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """The literal ``null``."""
+
+    at: Place
+
+
+def literal(word: Word) -> Operand | Nothing:
+    """Return what a literal stands for."""
+    if word.value is None:
+        return Nothing(word.at)
+    return Operand(Literals(_kind(word.value), (word.value,)), _kind(word.value), word.at)
+
+
+def listing(written: Listing) -> Operand:
+    """Return what a list of literals stands for; all must be of one kind."""
+    values = tuple(word.value for word in written.words if word.value is not None)
+    kinds = {_kind(value) for value in values} or {Kind.TEXT}
+    if len(values) < len(written.words) or len(kinds) > 1:
+        raise refused("a list holds texts, or numbers, or truth values, of one kind and without null", written.at)
+    kind = kinds.pop()
+    return Operand(Literals(kind, values), kind, written.at)
+
+
+def named(written: Name) -> Operand:
+    """Return what a bare name stands for: a field, or the entity under one of its names."""
+    name = written.name
+    if name in FIELDS:
+        kind = FIELDS[name].kind
+        return Operand(FieldValue(name), kind, written.at, is_status=kind is Kind.STATUS)
+    if name == "entity" or name in ENTITY_TYPES:
+        guard = None if name == "entity" else name
+        return Operand(PathValue(Root.ENTITY, ()), Kind.ANY, written.at, guard)
+    if name in LATER_FIELDS:
+        raise refused(f"the field {name!r} is not available in this version", written.at)
+    if name in FUNCTIONS:
+        raise refused(f"{name!r} is a function and needs its arguments in parentheses", written.at, expected=("(",))
+    raise unknown("field", name, written.at, (*FIELDS, "entity", *ENTITY_TYPES))
+
+
+def step(of: Operand, written: Step) -> Operand:
+    """Return what one step into ``of`` stands for."""
+    if not isinstance(of.value, PathValue):
+        raise refused("only the entity and old and new values have parts", written.at)
+    key = written.key
+    if isinstance(key, str) and (not key or _UNWRITABLE & set(key)):
+        raise refused("a key in a path cannot be empty or hold quotes or a question mark", written.at)
+    if of.value.root is Root.ENTITY and not of.value.steps:
+        _check_first_key(of.guard, key, written.at)
+    value = replace(of.value, steps=(*of.value.steps, key))
+    return replace(of, value=value, at=of.at, is_status=key in NESTED_STATUSES)
+
+
+def settled(operand: Operand) -> Operand:
+    """Return ``operand`` with its path complete: an aliased key becomes its field, a status goes to lower case."""
+    value = operand.value
+    if isinstance(value, PathValue) and value.root is Root.ENTITY and len(value.steps) == 1:
+        field = ALIASES.get(str(value.steps[0]))
+        if field:
+            return replace(operand, value=FieldValue(field), kind=FIELDS[field].kind)
+    return operand
+
+
+def folded(operand: Operand) -> Operand:
+    """Return ``operand`` for a comparison without case."""
+    value = operand.value
+    if isinstance(value, Literals):
+        lowered = tuple(v.lower() if isinstance(v, str) else v for v in value.values)
+        return replace(operand, value=Literals(value.kind, lowered))
+    return operand if isinstance(value, Lowered) else replace(operand, value=Lowered(value))
+
+
+def _check_first_key(guard: str | None, key: str | int, at: Place) -> None:
+    known = keys_of(ENTITY_TYPES[guard]) if guard else frozenset().union(*map(keys_of, ENTITY_TYPES.values()))
+    if key not in known and key not in ALIASES:
+        raise unknown(f"key of {'a ' + guard if guard else 'an entity'}", str(key), at, known | set(ALIASES))
+
+
+def _kind(value: Scalar) -> Kind:
+    if isinstance(value, bool):
+        return Kind.BOOLEAN
+    return Kind.TEXT if isinstance(value, str) else Kind.NUMBER

@@ -1,0 +1,170 @@
+"""Is the text a well-formed condition, and how is it built? Text to ``syntax.py``'s tree, no meaning yet.
+
+The grammar is ``grammar.lark`` (LALR). Next: ``conditions/check.py``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.resources import files
+
+from lark import Lark, Token, Transformer, UnexpectedInput, UnexpectedToken, v_args
+from lark.exceptions import UnexpectedCharacters, VisitError
+
+from tocsin.conditions import syntax
+from tocsin.conditions.refusal import refused
+from tocsin.conditions.syntax import Place, Written
+from tocsin.errors import InvalidCondition
+
+MAX_BYTES = 4096
+MAX_DEPTH = 32
+
+_SPELT = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+_CONSTANTS = {"true": True, "false": False, "null": None}
+_FRIENDLY = {
+    "$END": "the end",
+    "NAME": "a field or function",
+    "TEXT": "a text in quotes",
+    "NUMBER": "a number",
+    "NOT": "!",
+    "TRUE": "true",
+    "FALSE": "false",
+    "NULL": "null",
+    "_AND": "&&",
+    "_OR": "||",
+    "DOT": ".",
+    "COMMA": ",",
+    "LPAR": "(",
+    "RPAR": ")",
+    "LBRACE": "{",
+    "RBRACE": "}",
+    "LSQB": "[",
+    "RSQB": "]",
+    "IN": "in",
+    "MATCHES": "matches",
+}
+_COMPARISON = "a comparison"
+
+
+def parse(text: str) -> Written:
+    """Return the tree of ``text``.
+
+    Raises
+    ------
+    InvalidCondition : the text is empty, too long, too deep or not of the grammar; says where and what was expected.
+    """
+    if not text.strip():
+        raise InvalidCondition("The condition is empty", expected=("a condition",))
+    if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
+        raise InvalidCondition(f"The condition is longer than {MAX_BYTES} bytes")
+    try:
+        tree: Written = _parser().parse(text)  # type: ignore[assignment]  # the transformer returns our own nodes
+    except UnexpectedInput as error:
+        raise _refused(error, text) from None
+    except VisitError as error:
+        raise error.orig_exc from None
+    if syntax.depth(tree) > MAX_DEPTH:
+        raise InvalidCondition(f"The condition is nested more than {MAX_DEPTH} levels deep")
+    return tree
+
+
+def place_of(token: Token) -> Place:
+    """Return where ``token`` stands."""
+    return Place(token.line or 1, token.column or 1)
+
+
+@cache
+def _parser() -> Lark:
+    grammar = files("tocsin.conditions").joinpath("grammar.lark").read_text(encoding="utf-8")
+    return Lark(grammar, parser="lalr", lexer="contextual", transformer=_Builder(), maybe_placeholders=False)
+
+
+def _refused(error: UnexpectedInput, text: str) -> InvalidCondition:
+    """Return what ``error`` means to whoever wrote the condition."""
+    expected = _expected(error)
+    line, column, found = _found(error, text)
+    wanted = f"; expected {', '.join(expected)}" if expected else ""
+    return refused(f"{found}{wanted}", Place(line, column), expected=expected)
+
+
+def _found(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
+    if isinstance(error, UnexpectedToken) and error.token.type == "$END":
+        lines = text.rstrip().split("\n")
+        return len(lines), len(lines[-1]) + 1, "the condition ends too early"
+    if isinstance(error, UnexpectedCharacters) and text[error.pos_in_stream or 0] in "'\"":
+        return error.line, error.column, "the text has no closing quote"
+    what = error.token if isinstance(error, UnexpectedToken) else text[error.pos_in_stream or 0]
+    return error.line, error.column, f"{str(what)!r} cannot stand here"
+
+
+def _expected(error: UnexpectedInput) -> tuple[str, ...]:
+    """Return what could stand there, in the words of the language; all comparison signs as one."""
+    if isinstance(error, UnexpectedToken):
+        parser = error.interactive_parser
+        names = parser.accepts() if parser else set(error.expected)  # type: ignore[no-untyped-call]  # lark's own
+    else:
+        names = set(getattr(error, "allowed", None) or ())
+    return tuple(sorted({_FRIENDLY.get(name, _COMPARISON) for name in names if name != "WS"}))
+
+
+@v_args(inline=True)
+class _Builder(Transformer[Token, Written]):
+    """Builds the tree while the text is parsed, bottom up."""
+
+    def either(self, *operands: Written) -> Written:
+        return syntax.Junction("or", operands, operands[0].at)
+
+    def both(self, *operands: Written) -> Written:
+        return syntax.Junction("and", operands, operands[0].at)
+
+    def comparison(self, left: Written, operator: str, right: Written) -> Written:
+        return syntax.Comparison(operator, left, right, left.at)
+
+    def operator(self, token: Token) -> str:
+        return _SPELT.get(token, str(token))
+
+    def negated(self, token: Token, operand: Written) -> Written:
+        return syntax.Negation(operand, place_of(token))
+
+    def step(self, of: Written, name: Token) -> Written:
+        return syntax.Step(of, str(name), place_of(name))
+
+    def index_step(self, of: Written, key: Token) -> Written:
+        if key.type == "TEXT":
+            return syntax.Step(of, _unquoted(key), place_of(key))
+        if not key.isdigit():
+            raise refused("a place in a list is a whole number from 0", place_of(key), expected=("a whole number",))
+        return syntax.Step(of, int(key), place_of(key))
+
+    def index(self, key: Token) -> Token:
+        return key
+
+    def method(self, of: Written, name: Token, arguments: tuple[Written, ...]) -> Written:
+        return syntax.Method(of, str(name), arguments, place_of(name))
+
+    def name(self, name: Token) -> Written:
+        return syntax.Name(str(name), place_of(name))
+
+    def call(self, name: Token, arguments: tuple[Written, ...]) -> Written:
+        return syntax.Call(str(name), arguments, place_of(name))
+
+    def arguments(self, *given: Written) -> tuple[Written, ...]:
+        return given
+
+    def listing(self, bracket: Token, *words: syntax.Word) -> Written:
+        return syntax.Listing(words, place_of(bracket))
+
+    def text(self, token: Token) -> Written:
+        return syntax.Word(_unquoted(token), place_of(token))
+
+    def number(self, token: Token) -> Written:
+        return syntax.Word(float(token), place_of(token))
+
+    def constant(self, token: Token) -> Written:
+        return syntax.Word(_CONSTANTS[token], place_of(token))
+
+
+def _unquoted(token: Token) -> str:
+    """Return the text between the quotes; a doubled quote stands for one, a backslash for itself."""
+    quote = token[0]
+    return str(token[1:-1]).replace(quote * 2, quote)

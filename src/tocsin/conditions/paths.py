@@ -1,0 +1,44 @@
+"""How is a dotted name cut? Quotes keep a part with dots together: ``svc."a.b".c`` has three parts.
+
+Source: OpenMetadata's FQN quoting. The Spark engine cuts with the same pattern. Next: ``conditions/fields.py``.
+"""
+
+from __future__ import annotations
+
+import re
+
+PART_PATTERN = r'(?:"[^"]*"|[^."]+)+'
+"""One part of a dotted name, in the words that Java's and Python's regular expressions share."""
+
+_PART = re.compile(PART_PATTERN)
+
+
+def parts(name: str) -> list[str]:
+    """Return the parts of a dotted name, quotes kept."""
+    return _PART.findall(name)
+
+
+def prefixes(name: str) -> tuple[str, ...]:
+    """Return ``name`` and everything above it, shortest first: ``a.b.c`` gives ``a``, ``a.b``, ``a.b.c``."""
+    cut = parts(name)
+    return tuple(dict.fromkeys([".".join(cut[:end]) for end in range(1, len(cut) + 1)] + [name]))
+
+
+def suffixes(name: str) -> tuple[str, ...]:
+    """Return every ending of ``name`` that begins at a part: ``a.b.c`` gives ``a.b.c``, ``b.c``, ``c``."""
+    cut = parts(name)
+    return tuple(dict.fromkeys([".".join(cut[start:]) for start in range(len(cut))] + [name]))
+
+
+def unquoted(part: str) -> str:
+    """Return one part as the plain name it stands for."""
+    if len(part) > 1 and part[0] == part[-1] == '"':
+        return part[1:-1].replace('""', '"')
+    return part
+
+
+def quoted(name: str) -> str:
+    """Return a plain name as a part: in quotes when it holds a dot or a quote."""
+    if "." in name or '"' in name:
+        return '"' + name.replace('"', '""') + '"'
+    return name

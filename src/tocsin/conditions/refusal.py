@@ -1,0 +1,36 @@
+"""How is a condition refused? With the place, what was expected, and the nearest known name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+from tocsin.conditions.syntax import Place
+from tocsin.errors import InvalidCondition
+
+
+def refused(
+    message: str, at: Place, *, expected: tuple[str, ...] = (), suggestion: str | None = None
+) -> InvalidCondition:
+    """Return the error for what stands ``at`` a place."""
+    hint = f"; did you mean {suggestion}?" if suggestion else ""
+    return InvalidCondition(
+        f"Line {at.line}, column {at.column}: {message}{hint}",
+        line=at.line,
+        column=at.column,
+        expected=expected,
+        suggestion=suggestion,
+    )
+
+
+def unknown(what: str, name: str, at: Place, known: Iterable[str]) -> InvalidCondition:
+    """Return the error for an unknown ``name`` of a kind of thing, suggesting the nearest of ``known``."""
+    names = tuple(sorted(known))
+    return refused(f"there is no {what} {name!r}", at, expected=names, suggestion=nearest(name, names))
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """Return the one of ``names`` that looks most like ``name``, case aside; None when none does."""
+    by_lower = {known.lower(): known for known in names}
+    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[close[0]] if close else None

@@ -1,0 +1,127 @@
+"""What stands in a condition's text? The tree that the parser builds: words and where they stand, no meaning yet.
+
+Next: ``conditions/check.py`` gives it meaning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands in the text; both count from 1."""
+
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A literal: text, number, true, false or null."""
+
+    value: str | float | bool | None
+    at: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """A list of literals: ``{'a','b'}``."""
+
+    words: tuple[Word, ...]
+    at: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A bare name: ``eventType``."""
+
+    name: str
+    at: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step into something: ``.name``, ``['name']`` or ``[0]``."""
+
+    of: Written
+    key: str | int
+    at: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function and its arguments: ``matchAnyTag({'a'})``."""
+
+    function: str
+    arguments: tuple[Written, ...]
+    at: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """A method of something: ``tags.contains('a')``."""
+
+    of: Written
+    name: str
+    arguments: tuple[Written, ...]
+    at: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """``!operand``."""
+
+    operand: Written
+    at: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two things compared; ``operator`` is one of ``== != < <= > >= in matches``."""
+
+    operator: str
+    left: Written
+    right: Written
+    at: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Junction:
+    """Conditions joined by ``&&`` or ``||``."""
+
+    operator: str
+    operands: tuple[Written, ...]
+    at: Place
+
+
+Written = Word | Listing | Name | Step | Call | Method | Negation | Comparison | Junction
+
+
+def children(node: Written) -> tuple[Written, ...]:
+    """Return what stands directly inside ``node``."""
+    match node:
+        case Step(of=of):
+            return (of,)
+        case Call(arguments=arguments):
+            return arguments
+        case Method(of=of, arguments=arguments):
+            return (of, *arguments)
+        case Negation(operand=operand):
+            return (operand,)
+        case Comparison(left=left, right=right):
+            return (left, right)
+        case Junction(operands=operands):
+            return operands
+        case _:
+            return ()
+
+
+def depth(root: Written) -> int:
+    """Return how deep the tree is; does not recurse, so that no text can exhaust the stack."""
+    deepest, waiting = 0, [(root, 1)]
+    while waiting:
+        node, level = waiting.pop()
+        deepest = max(deepest, level)
+        waiting.extend((child, level + 1) for child in children(node))
+    return deepest

@@ -1,0 +1,61 @@
+"""Who could be concerned by some changed entities? Gathers, by key, all that resolving needs; both engines start here.
+
+Asks the directory level by level (lineage, then relations, then teams, then people), each question once for
+all entities together. Next: ``flow/resolve/local.py`` for one event, ``spark/resolve.py`` for many.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from tocsin.flow.resolve.categories import Wanted
+from tocsin.flow.resolve.directory import Audience, Directory, Principal, Reach
+from tocsin.flow.resolve.visibility import may_view
+from tocsin.model.notification import ReasonKind
+from tocsin.model.people import Person
+
+_BY_ASSET = (ReasonKind.OWNER, ReasonKind.FOLLOWER)
+_BY_NAME = (ReasonKind.USER, ReasonKind.TEAM)
+
+
+def audience_of(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory) -> Audience:
+    """Return everybody whom ``rows`` could mean for changes of these entities.
+
+    Its size follows the entities and their stakeholders; nothing else of the store is read.
+    """
+    reach = tuple(_reach(entity_ids, rows, directory))
+    principals = tuple(_principals(reach, rows, directory))
+    teams = {principal.principal_id for principal in principals if principal.principal_type == "team"}
+    members = tuple(directory.members(teams)) if teams else ()
+    users = {principal.principal_id for principal in principals if principal.principal_type == "user"}
+    users.update(member.user_id for member in members)
+    people = tuple(person for person in directory.people(users) if may_be_told(person)) if users else ()
+    return Audience(reach=reach, principals=principals, members=members, people=people)
+
+
+def may_be_told(person: Person) -> bool:
+    """Say whether anybody may tell ``person`` anything: whoever is deleted or a bot is left out."""
+    return not person.is_bot and may_view(person, {})
+
+
+def _reach(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory) -> Iterator[Reach]:
+    depth = max((row.downstream_depth for row in rows if row.relation in _BY_ASSET), default=0)
+    if depth:
+        yield from directory.reach(entity_ids, depth)
+    else:
+        for entity_id in entity_ids:
+            yield Reach(root_id=entity_id, node_id=entity_id, node_fqn="", hops=0)
+
+
+def _principals(reach: Sequence[Reach], rows: Sequence[Wanted], directory: Directory) -> Iterator[Principal]:
+    asked = {row.relation for row in rows}
+    nodes = {step.node_id for step in reach}
+    for relation in _BY_ASSET:
+        if relation in asked:
+            yield from directory.stakeholders(nodes, relation)
+    for relation in _BY_NAME:
+        names = {row.receiver for row in rows if row.relation is relation}
+        if names:
+            yield from directory.named(relation, names)
+    if ReasonKind.ADMIN in asked:
+        yield from directory.administrators()

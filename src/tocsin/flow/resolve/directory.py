@@ -1,0 +1,79 @@
+"""Who stands in which relation to what? The questions that resolving asks of the outside, always by key.
+
+The cost of an answer follows the number of keys asked for, never the number of followers in the system.
+``store/directory.py`` answers them from the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+from tocsin.model.notification import ReasonKind
+from tocsin.model.people import Person
+
+
+@dataclass(frozen=True)
+class Reach:
+    """An entity that a changed one reaches through lineage, by the shortest way: ``hops`` edges."""
+
+    root_id: str
+    node_id: str
+    node_fqn: str
+    hops: int
+
+
+@dataclass(frozen=True)
+class Principal:
+    """A user or team that stands in ``relation`` to ``node_id``, or that ``receiver`` names."""
+
+    relation: ReasonKind
+    principal_id: str
+    principal_type: str
+    node_id: str | None = None
+    receiver: str = ""
+
+
+@dataclass(frozen=True)
+class Member:
+    """A person in a team, or in a team below it."""
+
+    team_id: str
+    team_name: str
+    user_id: str
+
+
+class Directory(Protocol):
+    """Answers by key; unknown keys have no answer."""
+
+    def reach(self, entity_ids: Collection[str], depth: int) -> Iterable[Reach]:
+        """Return what each entity reaches downstream within ``depth`` hops, itself (0 hops) included."""
+
+    def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterable[Principal]:
+        """Return the owners or followers of each node."""
+
+    def named(self, relation: ReasonKind, names: Collection[str]) -> Iterable[Principal]:
+        """Return the users or teams of those names."""
+
+    def administrators(self) -> Iterable[Principal]:
+        """Return all administrators."""
+
+    def members(self, team_ids: Collection[str]) -> Iterable[Member]:
+        """Return the people of each team, nested teams included, each once."""
+
+    def people(self, user_ids: Collection[str]) -> Iterable[Person]:
+        """Return the people of those ids, deleted ones and bots included."""
+
+
+@dataclass(frozen=True)
+class Audience:
+    """All that is needed to resolve some events: what they reach, who stands where, and who they are.
+
+    ``people`` holds only those who may be told at all.
+    """
+
+    reach: tuple[Reach, ...]
+    principals: tuple[Principal, ...]
+    members: tuple[Member, ...]
+    people: tuple[Person, ...]

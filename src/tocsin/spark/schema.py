@@ -1,0 +1,94 @@
+"""Which columns do the DataFrames of the pipeline have? Written out, never inferred; pinned to the model by a test.
+
+Next: ``spark/sources.py`` delivers ``EVENTS``.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql.types import (
+    ArrayType,
+    BooleanType,
+    DecimalType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+)
+
+_TEXT = StringType()
+_TEXTS = ArrayType(_TEXT, containsNull=False)
+_VERSION = DecimalType(10, 1)
+
+
+def _struct(*columns: tuple[str, object]) -> StructType:
+    return StructType([StructField(name, kind, nullable=True) for name, kind in columns])  # type: ignore[arg-type]
+
+
+EVENTS = _struct(
+    ("log_offset", LongType()),
+    ("event_id", _TEXT),
+    ("event_type", _TEXT),
+    ("entity_type", _TEXT),
+    ("entity_id", _TEXT),
+    ("entity_fqn", _TEXT),
+    ("user_name", _TEXT),
+    ("user_id", _TEXT),
+    ("is_bot", BooleanType()),
+    ("timestamp_ms", LongType()),
+    ("previous_version", _VERSION),
+    ("current_version", _VERSION),
+    ("fields_added", _TEXTS),
+    ("fields_updated", _TEXTS),
+    ("fields_deleted", _TEXTS),
+    ("field_changed", _TEXTS),
+    ("tags", _TEXTS),
+    ("owners", _TEXTS),
+    ("domains", _TEXTS),
+    ("tier", _TEXT),
+    ("service", _TEXT),
+    ("test_status", _TEXT),
+    ("pipeline_status", _TEXT),
+    ("test_suites", _TEXTS),
+    ("tested_entity_fqn", _TEXT),
+    ("event", _TEXT),
+)
+"""One row per change event. ``event`` is its JSON; from ``fields_added`` on, what capture derived from it."""
+
+MATCHES = _struct(
+    ("log_offset", LongType()),
+    ("event_id", _TEXT),
+    ("entity_id", _TEXT),
+    ("user_id", _TEXT),
+    ("subscription_id", _TEXT),
+)
+"""One row per (event, subscription) that match; ``user_id`` is whoever made the change."""
+
+WANTED = _struct(
+    ("subscription_id", _TEXT),
+    ("subscription_name", _TEXT),
+    ("destination_id", _TEXT),
+    ("channel", _TEXT),
+    ("relation", _TEXT),
+    ("receiver", _TEXT),
+    ("downstream_depth", IntegerType()),
+)
+"""One row per (destination, way of reaching people).
+
+``relation`` is a ``ReasonKind``; ``receiver`` the name, address or endpoint asked for (empty for owners,
+followers and administrators); ``downstream_depth`` how many hops downstream count (0: none).
+"""
+
+REACH = _struct(("root_id", _TEXT), ("node_id", _TEXT), ("node_fqn", _TEXT), ("hops", IntegerType()))
+"""One row per (changed entity, entity it reaches through lineage); the entity itself at 0 hops."""
+
+PRINCIPALS = _struct(
+    ("node_id", _TEXT), ("relation", _TEXT), ("receiver", _TEXT), ("principal_id", _TEXT), ("principal_type", _TEXT)
+)
+"""One row per user or team that stands in ``relation`` to a node, or that ``receiver`` names (node null)."""
+
+MEMBERS = _struct(("team_id", _TEXT), ("team_name", _TEXT), ("user_id", _TEXT))
+"""One row per (team, person in it or in a team below it)."""
+
+PEOPLE = _struct(("user_id", _TEXT), ("email", _TEXT))
+"""One row per person who may be told at all: neither deleted nor a bot."""

@@ -1,0 +1,57 @@
+"""How does the pipeline get its Spark session? The one door to the JVM.
+
+Next: ``spark/sources.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+_LOCAL_ONLY = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+
+_DEFAULTS = {
+    "spark.ui.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    # A micro-batch is small by design: 200 shuffle partitions would be 198 empty tasks.
+    "spark.sql.shuffle.partitions": "4",
+    # Empty micro-batches would only delay the next full one.
+    "spark.sql.streaming.noDataMicroBatches.enabled": "false",
+    "spark.sql.streaming.pollingDelay": "20ms",
+    # Progress of every micro-batch is kept in memory; the last few are enough.
+    "spark.sql.streaming.numRecentProgressUpdates": "8",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.sources.python.filterPushdown.enabled": "false",
+    # Python workers outlive their task, so that a micro-batch does not pay for starting one.
+    "spark.python.worker.reuse": "true",
+    "spark.log.level": "WARN",
+}
+
+
+def open_session(
+    *, master: str, driver_memory: str = "1g", conf: Mapping[str, str] | None = None, py_files: str | None = None
+) -> SparkSession:
+    """Return the session of this process, started if need be.
+
+    Parameters
+    ----------
+    master : where Spark runs: ``local[2]``, ``local-cluster[…]``, ``spark://…``, ``yarn``, ``k8s://…``
+    driver_memory : heap of the driver, in Spark's notation
+    conf : further Spark settings; they win over ours
+    py_files : the wheel or zip of Tocsin that executors on other machines import
+    """
+    if master.startswith("local"):
+        # Python workers of this machine run what we run in; on a cluster its administrator says what.
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+        os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName("tocsin").master(master).config("spark.driver.memory", driver_memory)
+    settings = {**_DEFAULTS, **(_LOCAL_ONLY if master.startswith("local") else {}), **(conf or {})}
+    for key, value in settings.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    if py_files:
+        session.sparkContext.addPyFile(py_files)
+    return session

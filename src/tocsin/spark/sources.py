@@ -1,0 +1,197 @@
+"""How does Spark read the log? A streaming Python data source over SQLite and PostgreSQL, in Arrow batches.
+
+Offsets are ``{"offset": n}``: everything up to ``n`` has been read. ``read`` runs on executors, possibly on
+other machines, so this module imports only what the wheel installs there. The contiguous-prefix rule is
+``flow/eventlog``'s. Next: ``spark/match.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any, cast
+
+import orjson
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
+from pyspark.sql.types import StructType
+
+from tocsin.spark.schema import EVENTS
+
+LOG_FORMAT = "tocsin_log"
+_ROWS_PER_ARROW_BATCH = 2_000
+
+_RANGE = (
+    "SELECT log_offset, id, event_type, entity_type, entity_id, entity_fqn, user_name, timestamp_ms, document, derived"
+    " FROM change_event WHERE log_offset > {mark} AND log_offset <= {mark} ORDER BY log_offset"
+)
+_SQLITE_END = "SELECT coalesce(max(log_offset), 0) FROM change_event"
+# A row is final with all before it once every transaction below its horizon has ended; see store/tables.py.
+_POSTGRES_END = (
+    "SELECT coalesce((SELECT log_offset FROM change_event"
+    " WHERE horizon <= pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+    " ORDER BY log_offset DESC LIMIT 1), 0)"
+)
+_DERIVED = {
+    "is_bot": "isBot",
+    "fields_added": "fieldsAdded",
+    "fields_updated": "fieldsUpdated",
+    "fields_deleted": "fieldsDeleted",
+    "field_changed": "fieldChanged",
+    "tags": "tags",
+    "owners": "owners",
+    "domains": "domains",
+    "tier": "tier",
+    "service": "service",
+    "test_status": "testStatus",
+    "pipeline_status": "pipelineStatus",
+    "test_suites": "testSuites",
+    "tested_entity_fqn": "testedEntityFqn",
+}
+"""Column of ``EVENTS`` to key of the log's derived fields."""
+
+
+@dataclass(frozen=True)
+class OffsetRange(InputPartition):
+    """What one task reads: offsets above ``after``, up to and including ``through``."""
+
+    after: int
+    through: int
+
+
+class LogSource(DataSource):
+    """The log of change events as a streaming source.
+
+    Options: ``url`` (a SQLAlchemy address), ``maxEventsPerBatch``, ``eventsPerPartition``.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the format's name."""
+        return LOG_FORMAT
+
+    def schema(self) -> StructType:
+        """Return the columns of ``EVENTS``."""
+        return EVENTS
+
+    def streamReader(self, schema: StructType) -> LogReader:  # noqa: N802  # Spark's name
+        """Return the reader of one streaming query."""
+        return LogReader(dict(self.options))
+
+
+class LogReader(DataSourceStreamReader):
+    """Plans micro-batches on the driver and reads offset ranges on executors."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._url = options["url"]
+        self._most = int(options.get("maxeventsperbatch", options.get("maxEventsPerBatch", "10000")))
+        self._share = int(options.get("eventsperpartition", options.get("eventsPerPartition", "5000")))
+        self._connection: Any = None  # Any: a DB-API connection of whichever driver
+
+    def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
+        """Bound a micro-batch to ``maxEventsPerBatch`` offsets."""
+        return ReadMaxRows(self._most)
+
+    def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
+        """Begin before the first event: what is old is told apart by each alert's watermark, not by luck."""
+        return {"offset": 0}
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802  # Spark's name
+        """Return how far the next micro-batch may read."""
+        end = max(start["offset"], self._readable_end())
+        if isinstance(limit, ReadMaxRows):
+            end = min(end, start["offset"] + limit.max_rows)
+        return {"offset": end}
+
+    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
+        """Return the end of the log, so that the query's progress shows its lag."""
+        return {"offset": self._readable_end()}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[OffsetRange]:
+        """Cut the micro-batch into ranges of ``eventsPerPartition`` offsets."""
+        cuts = [*range(start["offset"], end["offset"], self._share), end["offset"]]
+        return [OffsetRange(after, through) for after, through in pairwise(cuts)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the events of one ``OffsetRange`` in offset order; runs on an executor."""
+        wanted = cast(OffsetRange, partition)
+        with closing(_connect(self._url)) as connection:
+            cursor = connection.execute(_range_statement(self._url), (wanted.after, wanted.through))
+            while rows := cursor.fetchmany(_ROWS_PER_ARROW_BATCH):
+                yield to_arrow(rows)
+
+    def stop(self) -> None:
+        """Close the planning connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _readable_end(self) -> int:
+        if self._connection is None:
+            self._connection = _connect(self._url)
+        statement = _SQLITE_END if _is_sqlite(self._url) else _POSTGRES_END
+        row = self._connection.execute(statement).fetchone()
+        return int(row[0])
+
+    def __getstate__(self) -> dict[str, object]:
+        return {**self.__dict__, "_connection": None}
+
+
+def to_arrow(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
+    """Return rows of the log as an Arrow batch with the columns of ``EVENTS``."""
+    derived = [orjson.loads(row[9]) for row in rows]
+    heads = [_head(row[8]) for row in rows]
+    columns: dict[str, list[object]] = {
+        "log_offset": [row[0] for row in rows],
+        "event_id": [row[1] for row in rows],
+        "event_type": [row[2] for row in rows],
+        "entity_type": [row[3] for row in rows],
+        "entity_id": [row[4] for row in rows],
+        "entity_fqn": [row[5] for row in rows],
+        "user_name": [row[6] for row in rows],
+        "timestamp_ms": [row[7] for row in rows],
+        "user_id": [head.get("userId") for head in heads],
+        "previous_version": [_version(head.get("previousVersion")) for head in heads],
+        "current_version": [_version(head.get("currentVersion")) for head in heads],
+        "event": [row[8] for row in rows],
+    }
+    for column, key in _DERIVED.items():
+        columns[column] = [fields.get(key) for fields in derived]
+    schema = to_arrow_schema(EVENTS)
+    arrays = [pa.array(columns[field.name], field.type) for field in schema]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)
+
+
+def _head(document: str) -> dict[str, Any]:  # Any: JSON values
+    parsed: dict[str, Any] = orjson.loads(document)
+    return parsed
+
+
+def _version(number: float | None) -> Decimal | None:
+    return None if number is None else Decimal(str(number)).quantize(Decimal("0.1"))
+
+
+def _is_sqlite(url: str) -> bool:
+    return url.startswith("sqlite")
+
+
+def _range_statement(url: str) -> str:
+    return _RANGE.format(mark="?" if _is_sqlite(url) else "%s")
+
+
+def _connect(url: str) -> Any:  # Any: the two drivers share no type
+    """Open a read-only connection to the store at ``url`` with its own driver."""
+    if _is_sqlite(url):
+        import sqlite3
+
+        return sqlite3.connect(
+            f"file:{url.removeprefix('sqlite:///')}?mode=ro", uri=True, timeout=30, isolation_level=None
+        )
+    import psycopg
+
+    return psycopg.connect(url.replace("postgresql+psycopg://", "postgresql://"), autocommit=True)

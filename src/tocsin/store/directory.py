@@ -1,0 +1,148 @@
+"""Who stands in which relation to what, as the store knows it? ``flow/resolve/directory.py`` answered by key.
+
+Every statement looks up a bounded list of keys through an index; none scans. Next: ``store/notifications.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, select
+
+from tocsin.flow.resolve.directory import Member, Principal, Reach
+from tocsin.model.notification import ReasonKind
+from tocsin.model.people import Person
+from tocsin.store.engine import reading
+from tocsin.store.tables import entity, follow, lineage_edge, membership, ownership, person
+
+_KEYS_PER_STATEMENT = 500
+
+
+class SqlDirectory:
+    """The directory of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[Reach]:
+        """Return what each entity reaches downstream within ``depth`` hops, itself (0 hops) included.
+
+        Breadth-first, one look-up a level for all entities together, so that a node counts at its shortest
+        distance and a cycle ends where it began.
+        """
+        hops = {(root, root): 0 for root in entity_ids}
+        frontier = {root: {root} for root in entity_ids}  # node -> the roots that reached it just now
+        with reading(self._engine) as connection:
+            level = 0
+            while frontier and level < depth:
+                level += 1
+                frontier = _next_level(connection, frontier, hops, level)
+            names = _names(connection, {node for _, node in hops})
+        for (root, node), distance in hops.items():
+            if node in names:
+                yield Reach(root_id=root, node_id=node, node_fqn=names[node], hops=distance)
+
+    def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
+        """Return the owners or followers of each node."""
+        if relation is ReasonKind.OWNER:
+            statement = select(ownership.c.entity_id, ownership.c.owner_id, ownership.c.owner_type)
+            for row in self._by_key(statement, ownership.c.entity_id, node_ids):
+                yield Principal(relation, row.owner_id, row.owner_type, node_id=row.entity_id)
+        else:
+            followers = select(follow.c.entity_id, follow.c.user_id)
+            for row in self._by_key(followers, follow.c.entity_id, node_ids):
+                yield Principal(relation, row.user_id, "user", node_id=row.entity_id)
+
+    def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
+        """Return the users or teams of those names."""
+        kind = "team" if relation is ReasonKind.TEAM else "user"
+        statement = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == kind, ~entity.c.deleted)
+        for row in self._by_key(statement, entity.c.fqn, names):
+            yield Principal(relation, row.id, kind, receiver=row.fqn)
+
+    def administrators(self) -> Iterator[Principal]:
+        """Return all administrators."""
+        with reading(self._engine) as connection:
+            rows = connection.execute(select(person.c.user_id).where(person.c.is_admin)).all()
+        return (Principal(ReasonKind.ADMIN, user_id, "user") for (user_id,) in rows)
+
+    def members(self, team_ids: Collection[str]) -> Iterator[Member]:
+        """Return the people of each team, nested teams included, each once; cycles of teams end."""
+        with reading(self._engine) as connection:
+            people, below = _teams_below(connection, team_ids)
+            names = _names(connection, team_ids)
+        for team_id in team_ids:
+            for user_id in sorted({user for team in _closure(team_id, below) for user in people[team]}):
+                yield Member(team_id=team_id, team_name=names.get(team_id, team_id), user_id=user_id)
+
+    def people(self, user_ids: Collection[str]) -> Iterator[Person]:
+        """Return the people of those ids, deleted ones and bots included."""
+        for row in self._by_key(select(person), person.c.user_id, user_ids):
+            yield Person(
+                id=row.user_id,
+                name=row.name,
+                display_name=row.display_name,
+                email=row.email,
+                is_admin=row.is_admin,
+                is_bot=row.is_bot,
+                deleted=row.deleted,
+            )
+
+    def _by_key(self, statement: Select[Any], column: ColumnElement[str], keys: Collection[str]) -> Iterator[Row[Any]]:
+        with reading(self._engine) as connection:
+            yield from _by_key(connection, statement, column, keys)
+
+
+def _by_key(
+    connection: Connection, statement: Select[Any], column: ColumnElement[str], keys: Collection[str]
+) -> Iterator[Row[Any]]:
+    """Yield the rows of ``statement`` whose ``column`` is one of ``keys``, a bounded list at a time."""
+    ordered = sorted(keys)
+    for start in range(0, len(ordered), _KEYS_PER_STATEMENT):
+        yield from connection.execute(statement.where(column.in_(ordered[start : start + _KEYS_PER_STATEMENT])))
+
+
+def _next_level(
+    connection: Connection, frontier: dict[str, set[str]], hops: dict[tuple[str, str], int], level: int
+) -> dict[str, set[str]]:
+    """Follow every edge out of ``frontier`` once; note new nodes in ``hops`` and return them with their roots."""
+    following: dict[str, set[str]] = defaultdict(set)
+    edges = select(lineage_edge.c.from_id, lineage_edge.c.to_id)
+    for edge in _by_key(connection, edges, lineage_edge.c.from_id, frontier):
+        for root in frontier[edge.from_id]:
+            if (root, edge.to_id) not in hops:
+                hops[root, edge.to_id] = level
+                following[edge.to_id].add(root)
+    return following
+
+
+def _names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
+    rows = _by_key(connection, select(entity.c.id, entity.c.fqn), entity.c.id, ids)
+    return {row.id: row.fqn for row in rows}
+
+
+def _teams_below(connection: Connection, team_ids: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """Return, for these teams and all below them, their direct people and their direct teams."""
+    people: dict[str, set[str]] = defaultdict(set)
+    below: dict[str, set[str]] = defaultdict(set)
+    known, frontier = set(team_ids), set(team_ids)
+    while frontier:
+        found = set()
+        for row in _by_key(connection, select(membership), membership.c.team_id, frontier):
+            (below if row.member_type == "team" else people)[row.team_id].add(row.member_id)
+            found.update([row.member_id] if row.member_type == "team" else [])
+        frontier = found - known
+        known |= found
+    return people, below
+
+
+def _closure(team_id: str, below: dict[str, set[str]]) -> set[str]:
+    """Return ``team_id`` and every team below it."""
+    seen, waiting = {team_id}, [team_id]
+    while waiting:
+        for team in below[waiting.pop()] - seen:
+            seen.add(team)
+            waiting.append(team)
+    return seen

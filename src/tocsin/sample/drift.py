@@ -14,6 +14,7 @@ from tocsin.sample import drafts
 from tocsin.sample.assets import Asset
 from tocsin.sample.calendar import Calendar
 from tocsin.sample.columns import column, wider
+from tocsin.sample.company import DEMO_FOLLOWS
 from tocsin.sample.drafts import Draft, Operations
 from tocsin.sample.edits import SOURCES, later_columns
 from tocsin.sample.founding import CATALOGUER
@@ -51,7 +52,7 @@ def drifts(
     """Yield the drifts of the year, in no order; a column that is tested (table, column) is never dropped."""
     sources = [asset for asset in assets if asset.layer in SOURCES]
     copies = {asset.inputs[0]: asset for asset in assets if asset.layer in ("raw", "staging") and asset.inputs}
-    for source in rng.choices(sources, [4 if "Tier.Tier1" in _tags(one) else 1 for one in sources], k=_DRIFTS):
+    for source in rng.choices(sources, [_restlessness(one) for one in sources], k=_DRIFTS):
         kind = rng.choices(("add", "drop", "widen"), (6, 2, 3))[0]
         chosen = _column(source, kind, tested, rng)
         day = rng.randint(15, 355)
@@ -83,5 +84,7 @@ def _column(source: Asset, kind: str, tested: frozenset[tuple[str, str]], rng: R
     return rng.choice(names) if names else None
 
 
-def _tags(asset: Asset) -> set[str]:
-    return {label["tagFQN"] for label in asset.request["tags"]}
+def _restlessness(source: Asset) -> int:
+    if source.fqn in DEMO_FOLLOWS:
+        return 12
+    return 4 if "Tier.Tier1" in {label["tagFQN"] for label in source.request["tags"]} else 1

@@ -37,13 +37,14 @@ NOTES = (
     "The three shops are in it since spring.",
     "Will be replaced next season.",
 )
+DEPRECATED = "Lifecycle.Deprecated"
 TAGS = (
     "Quality.Certified",
     "Quality.NeedsReview",
     "Retention.TwoYears",
     "Retention.TenYears",
     "PersonalData.Personal",
-    "Lifecycle.Deprecated",
+    DEPRECATED,
 )
 PERSONAL_COLUMNS = frozenset(
     ["customer_id", "postcode", "city", "street", "ip_address", "iban", "phone", "full_name", "email", "birth_on"]
@@ -102,8 +103,13 @@ def _take_note_back(draft: Draft, rng: Random) -> Operations:
 
 
 def _add_tag(draft: Draft, rng: Random) -> Operations:
+    """Add a tag in place of another of the same classification; what matters most is never on its way out."""
     tag = rng.choice(TAGS)
-    return () if tag in draft.tags else drafts.retag(draft, [*draft.tags, tag])
+    if tag in draft.tags or (tag == DEPRECATED and "Tier.Tier1" in draft.tags):
+        return ()
+    classification = tag.partition(".")[0]
+    others = [one for one in draft.tags if one.partition(".")[0] != classification]
+    return drafts.retag(draft, [*others, tag])
 
 
 def _remove_tag(draft: Draft, rng: Random) -> Operations:

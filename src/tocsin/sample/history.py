@@ -111,7 +111,8 @@ def _pull(draft: Draft, person: PersonRow) -> int:
     owners = {one["name"] for one in draft.owners}
     own = 8 if person.name in owners else 4 if person.team in owners else 1
     matters = 3 if "Tier.Tier1" in draft.tags else 1
-    return own * matters * _LAYER_WEIGHTS.get(draft.asset.layer, _SOURCE_WEIGHT)
+    known = 5 if draft.asset.fqn in DEMO_FOLLOWS else 1  # what everybody looks at first has something to show
+    return own * matters * known * _LAYER_WEIGHTS.get(draft.asset.layer, _SOURCE_WEIGHT)
 
 
 def _follows(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[Step]:

@@ -1,0 +1,73 @@
+"""Would the server take the sample's alerts if somebody sent them?"""
+
+from __future__ import annotations
+
+from itertools import count
+from uuid import UUID
+
+import pytest
+
+from tocsin.model.entity import Document
+from tocsin.model.people import Person
+from tocsin.sample.alerts import alerts
+from tocsin.sample.company import TEAMS
+from tocsin.server.alerts.request import checked_alert
+from tocsin.store.masking import MASK
+
+HOOK = "http://127.0.0.1:8586/hook"
+
+
+class Staff:
+    """The people and teams of the sample, as the server asks for them."""
+
+    def by_name(self, name: str) -> Person | None:
+        return None
+
+    def team_exists(self, name: str) -> bool:
+        return name in {team.name for team in TEAMS}
+
+
+def sample_alerts(home_url: str | None = HOOK) -> list[Document]:
+    numbers = count(1)
+    return alerts(home_url, lambda: str(UUID(int=next(numbers))))
+
+
+@pytest.mark.parametrize("request_", sample_alerts(), ids=lambda request: str(request["name"]))
+def test_the_server_takes_the_alert_as_it_is(request_: Document) -> None:
+    sent = _with_key(request_)
+    taken = checked_alert(sent, before=None, secrets={}, names=Staff(), new_id=lambda: "unused")
+    assert {key: taken.document[key] for key in request_} == request_
+
+
+def test_no_alert_goes_to_a_webhook_that_may_not_be_called() -> None:
+    assert {one["name"] for one in sample_alerts()} - {one["name"] for one in sample_alerts(None)} == {"OrdersTable"}
+
+
+def test_the_key_of_a_webhook_is_never_part_of_an_alert() -> None:
+    keys = [
+        destination["config"]["secretKey"]
+        for alert in sample_alerts()
+        for destination in alert["destinations"]
+        if "secretKey" in destination["config"]
+    ]
+    assert keys == [MASK]
+
+
+def test_followers_owners_teams_and_a_webhook_are_told() -> None:
+    told = {(one["category"], one["type"]) for alert in sample_alerts() for one in alert["destinations"]}
+    assert told == {
+        ("Followers", "ActivityFeed"),
+        ("Owners", "ActivityFeed"),
+        ("Owners", "Email"),
+        ("Teams", "Email"),
+        ("External", "Webhook"),
+    }
+
+
+def _with_key(alert: Document) -> Document:
+    """Return the alert as it is sent before its key is masked."""
+    destinations = [
+        {**one, "config": one["config"] | ({"secretKey": "s"} if "secretKey" in one["config"] else {})}
+        for one in alert["destinations"]
+    ]
+    return {**alert, "destinations": destinations}

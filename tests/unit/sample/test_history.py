@@ -1,0 +1,135 @@
+"""Is the year a story that can be told? The same each time, in order, and about things that are there."""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter
+from random import Random
+
+import pytest
+
+from tocsin.flow.capture import json_patch
+from tocsin.sample.assets import assets
+from tocsin.sample.calendar import DAY_MS, Calendar
+from tocsin.sample.company import DEMO_FOLLOWS, DEMO_PERSON, PEOPLE
+from tocsin.sample.drafts import Draft
+from tocsin.sample.edits import edit
+from tocsin.sample.history import history
+from tocsin.sample.steps import Change, Connect, Create, Follow, ReportResult, ReportRun, Retire, Step
+
+NOW_MS = 1_790_000_000_000
+
+
+@pytest.fixture(scope="module")
+def year() -> list[Step]:
+    return history(NOW_MS)
+
+
+def test_the_same_seed_tells_the_same_story(year: list[Step]) -> None:
+    assert history(NOW_MS) == year
+    assert history(NOW_MS, seed=1) != year
+
+
+def test_the_story_fills_the_year_before_now_in_order(year: list[Step]) -> None:
+    times = [step.at_ms for step in year]
+    assert times == sorted(times)
+    assert NOW_MS - 367 * DAY_MS < times[0] < NOW_MS - 364 * DAY_MS
+    assert NOW_MS - 2 * DAY_MS < times[-1] < NOW_MS
+
+
+@pytest.mark.parametrize("hour", range(0, 24, 5))
+def test_nothing_lies_in_the_future_at_any_time_of_day(hour: int) -> None:
+    now_ms = NOW_MS - NOW_MS % DAY_MS + hour * DAY_MS // 24
+    assert max(step.at_ms for step in history(now_ms)) < now_ms
+
+
+def test_there_are_about_1500_steps_of_every_kind(year: list[Step]) -> None:
+    counts = Counter(type(step.act).__name__ for step in year)
+    assert 1_300 <= counts.total() <= 1_700
+    assert counts["Change"] > 300
+    assert counts["Follow"] > 80
+    assert set(counts) == {
+        *("Create", "Change", "Retire", "BringBack", "Connect", "Follow", "ReportResult", "ReportRun"),
+    }
+
+
+def test_tables_change_in_all_the_ways_that_people_ask_about(year: list[Step]) -> None:
+    changed = {
+        (operation["op"], operation["path"].split("/")[-1 if "columns" not in operation["path"] else 1])
+        for step in year
+        if isinstance(step.act, Change)
+        for operation in step.act.operations
+    }
+    assert {
+        ("add", "description"),
+        ("add", "columns"),
+        ("remove", "columns"),
+        ("replace", "columns"),
+        ("add", "tags"),
+        ("add", "owners"),
+    } <= changed
+
+
+def test_nothing_is_changed_before_it_is_there_or_after_it_is_gone(year: list[Step]) -> None:
+    there = {asset.fqn: False for asset in assets()}
+    names = {(asset.entity_type, asset.request["name"], _parent(asset.request)): asset.fqn for asset in assets()}
+    for step in year:
+        match step.act:
+            case Create(entity_type, request) if (entity_type, request["name"], _parent(request)) in names:
+                there[names[entity_type, request["name"], _parent(request)]] = True
+            case Retire(_, fqn):
+                there[fqn] = False
+            case Change(_, fqn) | Follow(_, fqn):
+                assert there[fqn], step
+            case Connect() as edge:
+                assert there[edge.from_fqn], step
+                assert there[edge.to_fqn], step
+
+
+def test_the_demo_person_follows_what_the_documents_name(year: list[Step]) -> None:
+    followed = {step.act.fqn for step in year if isinstance(step.act, Follow) and step.actor == DEMO_PERSON}
+    assert set(DEMO_FOLLOWS) <= followed
+
+
+def test_bots_report_and_people_edit(year: list[Step]) -> None:
+    people = {person.name for person in PEOPLE}
+    for step in year:
+        if isinstance(step.act, ReportResult | ReportRun):
+            assert step.actor.endswith("-bot")
+        if isinstance(step.act, Follow):
+            assert step.actor in people
+
+
+def test_some_tests_and_runs_failed_lately(year: list[Step]) -> None:
+    results = [step.act.result["testCaseStatus"] for step in year if isinstance(step.act, ReportResult)]
+    runs = [step.act.status["executionStatus"] for step in year if isinstance(step.act, ReportRun)]
+    assert 0.02 < results.count("Failed") / len(results) < 0.2
+    assert 0.01 < runs.count("Failed") / len(runs) < 0.2
+
+
+def test_people_work_on_workdays(year: list[Step]) -> None:
+    calendar = Calendar(NOW_MS)
+    edited = [step for step in year if isinstance(step.act, Change) and not step.actor.endswith("-bot")]
+    assert all(calendar.is_workday(calendar.day_of(step.at_ms)) for step in edited)
+
+
+def test_an_edit_changes_the_draft_as_its_operations_change_the_entity() -> None:
+    rng = Random(7)
+    for asset in assets():
+        draft = Draft.of(asset)
+        document = copy.deepcopy(asset.request)
+        for _ in range(12):
+            document = json_patch.apply(asset.entity_type, document, edit(draft, rng, governs=rng.random() < 0.5))
+        assert document["description"] == draft.description
+        assert [label["tagFQN"] for label in document["tags"]] == draft.tags
+        assert document["owners"] == draft.owners
+        assert [_plain(one) for one in document.get("columns", [])] == [_plain(one) for one in draft.columns]
+        assert [task["name"] for task in document.get("tasks", [])] == [task["name"] for task in draft.tasks]
+
+
+def _plain(column: dict[str, object]) -> dict[str, object]:
+    return {key: value for key, value in column.items() if value}
+
+
+def _parent(request: dict[str, object]) -> object:
+    return request.get("databaseSchema") or request.get("service")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,22 @@ from tocsin.settings import Settings
 from tocsin.store.engine import open_engine, reading
 from tocsin.store.log import EventLog
 from tocsin.store.people import People
-from tocsin.store.schema import migrate
 from tocsin.store.subscriptions import Subscriptions
 
 NOW_MS = 1_790_000_000_000
 TOLD_TABLES = ("entity", "entity_version", "entity_tag", "ownership", "follow", "membership", "lineage_edge")
 REPORTED_TABLES = ("test_case_result", "pipeline_run", "outbox")
+
+
+@pytest.fixture(scope="module")
+def sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A loaded sample to look at; tests that write load their own."""
+    path = tmp_path_factory.mktemp("sample") / "sample.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
+    load(engine, Settings(), now_ms=NOW_MS)
+    yield engine
+    engine.dispose()
 
 
 def test_a_loaded_sample_has_its_assets_and_its_year(store_engine: Engine) -> None:
@@ -40,66 +51,57 @@ def test_a_loaded_sample_has_its_assets_and_its_year(store_engine: Engine) -> No
     assert [event.event.timestamp for event in events] == sorted(event.event.timestamp for event in events)
 
 
-def test_the_past_of_the_sample_notifies_nobody(sqlite_engine: Engine) -> None:
-    load(sqlite_engine, Settings(), now_ms=NOW_MS)
-    created_at_ms = {one.created_at_ms for one in Subscriptions(sqlite_engine).list_enabled()}
+def test_the_past_of_the_sample_notifies_nobody(sample: Engine) -> None:
+    created_at_ms = {one.created_at_ms for one in Subscriptions(sample).list_enabled()}
     assert created_at_ms == {NOW_MS}
-    events = [event.event for event in EventLog(sqlite_engine).read(0, 10_000)]
+    events = [event.event for event in EventLog(sample).read(0, 10_000)]
     assert all(event.timestamp < NOW_MS or event.entity_type == "eventsubscription" for event in events)
 
 
-def test_two_loads_leave_the_same_rows(tmp_path: Path) -> None:
-    first, second = (_loaded(tmp_path / name) for name in ("first.db", "second.db"))
-    assert first == second
+def test_two_loads_leave_the_same_rows(sample: Engine, sqlite_engine: Engine) -> None:
+    load(sqlite_engine, Settings(), now_ms=NOW_MS)
+    assert _rows(sqlite_engine) == _rows(sample)
 
 
-def test_two_logins_never_share_a_password(sqlite_engine: Engine) -> None:
+def test_loading_again_only_draws_a_new_password(sqlite_engine: Engine) -> None:
     first = load(sqlite_engine, Settings(), now_ms=NOW_MS)
-    second = load(sqlite_engine, Settings(), now_ms=NOW_MS)
+    before = _rows(sqlite_engine)
+    second = load(sqlite_engine, Settings(), now_ms=NOW_MS + 1)
+    assert _rows(sqlite_engine) == before
     assert first.password != second.password
-    people = People(sqlite_engine)
-    person = people.by_name(DEMO_PERSON)
-    assert person is not None
-    kept = people.password_hash(person.id)
-    assert kept is not None
+    kept = _password_hash(sqlite_engine)
     assert PasswordHasher().verify(kept, second.password)
     assert second.password not in kept
 
 
-def test_nobody_else_in_the_sample_can_log_in(sqlite_engine: Engine) -> None:
-    load(sqlite_engine, Settings(), now_ms=NOW_MS)
-    with reading(sqlite_engine) as connection:
+def test_nobody_else_in_the_sample_can_log_in(sample: Engine) -> None:
+    with reading(sample) as connection:
         assert connection.execute(text("SELECT count(*) FROM credential")).scalar_one() == 1
 
 
-def test_the_webhook_has_a_key_that_no_version_and_no_event_shows(sqlite_engine: Engine) -> None:
-    load(sqlite_engine, Settings(), now_ms=NOW_MS)
-    subscriptions = Subscriptions(sqlite_engine)
+def test_the_webhook_has_a_key_that_no_version_and_no_event_shows(sample: Engine) -> None:
+    subscriptions = Subscriptions(sample)
     orders = next(one for one in subscriptions.list_enabled() if one.name == "OrdersTable")
     (secret,) = subscriptions.secrets_of(orders.id).values()
-    with reading(sqlite_engine) as connection:
+    with reading(sample) as connection:
         for table in ("entity", "entity_version", "change_event"):
             documents = connection.execute(text(f"SELECT document FROM {table}")).scalars()
             assert all(secret["secretKey"] not in document for document in documents)
 
 
 def test_a_load_that_fails_half_way_leaves_nothing_and_can_be_repeated(sqlite_engine: Engine) -> None:
+    seen: list[tuple[int, int]] = []
+
     def stop(done: int, _total: int) -> None:
-        if done == 700:
+        if done == 100:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         load(sqlite_engine, Settings(), now_ms=NOW_MS, progress=stop)
     assert EventLog(sqlite_engine).read(0, 10) == []
-    load(sqlite_engine, Settings(), now_ms=NOW_MS)
-    assert is_loaded(sqlite_engine)
-
-
-def test_progress_counts_every_step(sqlite_engine: Engine) -> None:
-    seen: list[tuple[int, int]] = []
     load(sqlite_engine, Settings(), now_ms=NOW_MS, progress=lambda done, total: seen.append((done, total)))
-    total = seen[0][1]
-    assert seen == [(done, total) for done in range(1, total + 1)]
+    assert is_loaded(sqlite_engine)
+    assert seen == [(done, len(seen)) for done in range(1, len(seen) + 1)], "progress counts every step"
 
 
 def test_no_webhook_is_set_up_where_none_may_be_called(sqlite_engine: Engine) -> None:
@@ -107,15 +109,19 @@ def test_no_webhook_is_set_up_where_none_may_be_called(sqlite_engine: Engine) ->
     assert "OrdersTable" not in {one.name for one in Subscriptions(sqlite_engine).list_enabled()}
 
 
-def _loaded(path: Path) -> dict[str, list[tuple[object, ...]]]:
+def _rows(engine: Engine) -> dict[str, list[tuple[object, ...]]]:
     """Return all rows that a load leaves, by table; what is drawn anew at each load left out."""
-    engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
-    migrate(engine)
-    load(engine, Settings(), now_ms=NOW_MS)
     with reading(engine) as connection:
-        rows = {
+        return {
             table: [tuple(row) for row in connection.execute(text(f"SELECT * FROM {table} ORDER BY 1, 2"))]
             for table in (*TOLD_TABLES, *REPORTED_TABLES, "change_event")
         }
-    engine.dispose()
-    return rows
+
+
+def _password_hash(engine: Engine) -> str:
+    people = People(engine)
+    person = people.by_name(DEMO_PERSON)
+    assert person is not None
+    kept = people.password_hash(person.id)
+    assert kept is not None
+    return kept

@@ -102,7 +102,8 @@ def build(settings: Settings) -> Parts:
 def tell(events: DataFrame, parts: Parts) -> int:
     """Take one micro-batch of ``EVENTS`` through the stages; return how many notifications it gave."""
     alerts = parts.alerts.read()
-    matched = matches(events, alerts.index).select(schema.MATCHES.names).toArrow()
+    columns = schema.MATCHES.names
+    matched = matches(events, alerts.index, columns=columns[:-1]).select(columns).toArrow()
     if not matched.num_rows:
         return 0
     rows = alerts.wanted_by(set(matched["subscription_id"].to_pylist()))
@@ -163,8 +164,9 @@ class _Reporter(StreamingQueryListener):
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802  # Spark's name
         progress = event.progress
         if progress.numInputRows:
-            self._advance(int(json.loads(progress.sources[0].endOffset)["offset"]))
-            _LOG.info("batch_committed", batch_id=progress.batchId, events=progress.numInputRows)
+            end = int(json.loads(progress.sources[0].endOffset)["offset"])
+            self._advance(end)
+            _LOG.info("batch_committed", batch_id=progress.batchId, events=progress.numInputRows, log_offset=end)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802  # Spark's name
         """Nothing new; nothing to note."""

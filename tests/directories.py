@@ -1,0 +1,134 @@
+"""A directory in memory: made-up companies for whoever resolves without a store."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, field
+
+from tocsin.flow.resolve.directory import Member, Principal, Reach
+from tocsin.model.notification import ReasonKind
+from tocsin.model.people import Person
+from tocsin.model.subscription import (
+    AlertType,
+    Category,
+    Channel,
+    Destination,
+    DestinationConfig,
+    EventSubscription,
+)
+
+
+@dataclass
+class Company:
+    """Answers as ``flow/resolve/directory.Directory`` demands, from plain dictionaries."""
+
+    assets: list[str] = field(default_factory=list)
+    edges: dict[str, list[str]] = field(default_factory=dict)
+    users: dict[str, Person] = field(default_factory=dict)
+    teams: dict[str, list[str]] = field(default_factory=dict)
+    owners: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
+    followers: dict[str, list[str]] = field(default_factory=dict)
+
+    def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[Reach]:
+        for root in entity_ids:
+            hops, frontier, level = {root: 0}, [root], 0
+            while frontier and level < depth:
+                level += 1
+                frontier = [to for node in frontier for to in self.edges.get(node, ()) if to not in hops]
+                hops.update(dict.fromkeys(frontier, level))
+            yield from (Reach(root, node, f"fqn.{node}", distance) for node, distance in hops.items())
+
+    def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
+        for node in node_ids:
+            if relation is ReasonKind.OWNER:
+                yield from (Principal(relation, who, kind, node_id=node) for who, kind in self.owners.get(node, ()))
+            else:
+                yield from (Principal(relation, who, "user", node_id=node) for who in self.followers.get(node, ()))
+
+    def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
+        known, kind = (self.teams, "team") if relation is ReasonKind.TEAM else (self.users, "user")
+        yield from (Principal(relation, name, kind, receiver=name) for name in names if name in known)
+
+    def administrators(self) -> Iterator[Principal]:
+        yield from (Principal(ReasonKind.ADMIN, one.id, "user") for one in self.users.values() if one.is_admin)
+
+    def members(self, team_ids: Collection[str]) -> Iterator[Member]:
+        for team in team_ids:
+            seen, waiting = {team}, [team]
+            people: set[str] = set()
+            while waiting:
+                for member in self.teams.get(waiting.pop(), ()):
+                    if member in self.teams and member not in seen:
+                        seen.add(member)
+                        waiting.append(member)
+                    people.update([member] if member in self.users else [])
+            yield from (Member(team, f"name of {team}", user) for user in sorted(people))
+
+    def people(self, user_ids: Collection[str]) -> Iterator[Person]:
+        yield from (self.users[one] for one in user_ids if one in self.users)
+
+    def alerts(self, rng: random.Random) -> list[EventSubscription]:
+        """Return some alerts that between them use every category and channel."""
+        return [_alert(rng, self, number) for number in range(5)]
+
+
+def company(rng: random.Random) -> Company:
+    """Return a company with cycles in its lineage and its teams, bots, deleted people and shared addresses."""
+    made = Company(assets=[f"asset-{n}" for n in range(8)])
+    made.edges = {asset: rng.sample(made.assets, rng.randint(0, 3)) for asset in made.assets}
+    for number in range(10):
+        made.users[f"user-{number}"] = Person(
+            id=f"user-{number}",
+            name=f"user-{number}",
+            email=rng.choice([None, f"u{number}@example.com", "shared@example.com"]),
+            is_admin=rng.random() < 0.2,
+            is_bot=rng.random() < 0.1,
+            deleted=rng.random() < 0.1,
+        )
+    names = [f"team-{n}" for n in range(4)]
+    made.teams = {name: rng.sample([*made.users, *names], 4) for name in names}
+    for asset in made.assets:
+        made.owners[asset] = [(rng.choice(list(made.users)), "user"), (rng.choice(names), "team")][: rng.randint(0, 2)]
+        made.followers[asset] = rng.sample(list(made.users), rng.randint(0, 4))
+    return made
+
+
+def _alert(rng: random.Random, made: Company, number: int) -> EventSubscription:
+    destinations = tuple(_destination(rng, made, f"alert-{number}-{at}") for at in range(rng.randint(1, 4)))
+    return EventSubscription(
+        id=f"alert-{number}",
+        name=f"alert {number}",
+        fully_qualified_name=f"alert {number}",
+        alert_type=AlertType.NOTIFICATION,
+        destinations=destinations,
+    )
+
+
+def _destination(rng: random.Random, made: Company, identity: str) -> Destination:
+    category = rng.choice([one for one in Category if one not in (Category.ASSIGNEES, Category.MENTIONS)])
+    channel = rng.choice([Channel.EMAIL, Channel.ACTIVITY_FEED])
+    if category is Category.EXTERNAL:
+        channel = rng.choice([Channel.EMAIL, Channel.WEBHOOK])
+    names = [*rng.sample(list(made.users), 2), *rng.sample(list(made.teams), 1), "nobody"]
+    if channel is Channel.EMAIL:
+        names = (
+            ["Out.Side@example.com", "shared@example.com", *names]
+            if category is not Category.EXTERNAL
+            else ["Out.Side@example.com"]
+        )
+    return Destination(
+        id=identity,
+        category=category,
+        type=channel,
+        enabled=rng.random() < 0.9,
+        notify_downstream=rng.random() < 0.5,
+        downstream_depth=rng.choice([None, 1, 2]),
+        config=DestinationConfig(
+            receivers=tuple(names) if category in (Category.USERS, Category.TEAMS, Category.EXTERNAL) else (),
+            endpoint="http://127.0.0.1:9/hook" if channel is Channel.WEBHOOK else None,
+            send_to_owners=rng.random() < 0.2,
+            send_to_followers=rng.random() < 0.2,
+            send_to_admins=rng.random() < 0.2,
+        ),
+    )

@@ -57,3 +57,9 @@ def parent_of(entity: Stored) -> str | None:
     field = ENTITY_TYPES[entity.entity_type].parent_field
     parent = entity.document.get(field) if field else None
     return parent.get("id") if isinstance(parent, dict) else None
+
+
+def reference_of(entity_id: str, entity_type: str, name: str, fqn: str, deleted: bool) -> Document:
+    """Return the full reference to an entity from the columns of its row."""
+    reference = {"id": entity_id, "type": entity_type, "name": name, "fullyQualifiedName": fqn}
+    return reference | ({"deleted": True} if deleted else {})

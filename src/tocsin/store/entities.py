@@ -17,16 +17,14 @@ from tocsin.flow.capture.ports import Collision, Key, Stored
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
 from tocsin.store import projections, tables
-from tocsin.store.catalogue import SqlTransaction, conditions_of
-from tocsin.store.documents import from_text, stored_of, tenths_of
+from tocsin.store.catalogue import REFERENCE, STORED, SqlTransaction, by_value, lookups
+from tocsin.store.documents import from_text, reference_of, stored_of, tenths_of
 from tocsin.store.engine import reading, writing
 from tocsin.store.listing import Listing, Page, page_of
 
 Include = Literal["non-deleted", "deleted", "all"]
 
 _ENTITY = tables.entity.c
-_STORED = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.fqn, _ENTITY.version_tenths, _ENTITY.document)
-_REFERENCE = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.name, _ENTITY.fqn, _ENTITY.deleted)
 _RACES = frozenset({"40001", "40P01"})  # PostgreSQL: serialization failure, deadlock
 
 
@@ -90,12 +88,8 @@ class SqlCatalogue:
     def reference(self, entity_type: str, key: Key) -> Document | None:
         """Return the full reference to an entity, deleted or not; None if there is none."""
         with reading(self._engine) as connection:
-            for condition in conditions_of(entity_type, key):
-                query = select(*_REFERENCE).where(_ENTITY.entity_type == entity_type, condition)
-                row = connection.execute(query).one_or_none()
-                if row:
-                    return _reference(*row)
-        return None
+            row = _row(connection, select(*REFERENCE), entity_type, key)
+        return None if row is None else reference_of(*row)
 
     def followers(self, entity_id: str) -> list[Document]:
         """Return references to the users who follow an entity, by name."""
@@ -132,25 +126,28 @@ class SqlCatalogue:
             return [from_text(text) for text in connection.execute(query.limit(limit)).scalars()]
 
     def _references(self, ids: Any) -> list[Document]:  # Any: SQLAlchemy's select of one column
-        query = select(*_REFERENCE).where(_ENTITY.id.in_(ids)).order_by(_ENTITY.fqn)
+        query = select(*REFERENCE).where(_ENTITY.id.in_(ids)).order_by(_ENTITY.fqn)
         with reading(self._engine) as connection:
-            return [_reference(*row) for row in connection.execute(query)]
+            return [reference_of(*row) for row in connection.execute(query)]
 
 
 def _find(connection: Connection, entity_type: str, key: Key) -> Stored | None:
-    for condition in conditions_of(entity_type, key):
-        row = connection.execute(select(*_STORED).where(_ENTITY.entity_type == entity_type, condition)).one_or_none()
-        if row:
-            found = stored_of(*row)
-            projections.add_memberships(connection, entity_type, [found.document])
-            return found
-    return None
+    row = _row(connection, select(*STORED), entity_type, key)
+    if row is None:
+        return None
+    found = stored_of(*row)
+    projections.add_memberships(connection, entity_type, [found.document])
+    return found
+
+
+def _row(connection: Connection, query: Any, entity_type: str, key: Key) -> Any:  # Any: SQLAlchemy's query and row
+    column, values = lookups(entity_type, key)
+    tries = (
+        connection.execute(by_value(query, column), {"entity_type": entity_type, "value": value}).one_or_none()
+        for value in values
+    )
+    return next((row for row in tries if row), None)
 
 
 def _is_included(deleted: bool, include: Include) -> bool:
     return include == "all" or deleted == (include == "deleted")
-
-
-def _reference(entity_id: str, entity_type: str, name: str, fqn: str, deleted: bool) -> Document:
-    reference = {"id": entity_id, "type": entity_type, "name": name, "fullyQualifiedName": fqn}
-    return reference | ({"deleted": True} if deleted else {})

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, and_, insert, literal, or_, select, text
+from sqlalchemy import Connection, Engine, Select, and_, bindparam, insert, literal, or_, select, text
 
 from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.flow.eventlog.selection import EventSelection
@@ -31,6 +31,12 @@ _OFFSETS = text(
 _HORIZON = text("pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
 _IS_SAFE = text("change_event.horizon <= pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
 
+_INSERT_EVENT = insert(tables.change_event)
+_INSERT_EVENT_AT = _INSERT_EVENT.values(
+    {column.name: _HORIZON if column.name == "horizon" else bindparam(column.name) for column in _EVENT}
+)
+_INSERT_OUTBOX = insert(tables.outbox)
+
 
 def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]:
     """Add events to the log and the outbox inside the write transaction; return their offsets, in order."""
@@ -40,7 +46,7 @@ def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]
     offsets = _append_sqlite(connection, rows) if is_sqlite(connection) else _append_postgresql(connection, rows)
     waiting = zip(offsets, rows, strict=True)
     connection.execute(
-        insert(tables.outbox),
+        _INSERT_OUTBOX,
         [{"log_offset": offset, "event_id": row["id"], "entity_id": row["entity_id"]} for offset, row in waiting],
     )
     return offsets
@@ -102,14 +108,14 @@ def _row(captured: CapturedEvent) -> Row:
 
 
 def _append_sqlite(connection: Connection, rows: list[Row]) -> list[int]:
-    return [int(connection.execute(insert(tables.change_event), row | {"horizon": 0}).lastrowid) for row in rows]
+    return [int(connection.execute(_INSERT_EVENT, row | {"horizon": 0}).lastrowid) for row in rows]
 
 
 def _append_postgresql(connection: Connection, rows: list[Row]) -> list[int]:
     offsets = sorted(row[1] for row in connection.execute(_OFFSETS, {"count": len(rows)}))
     # A statement of its own: its snapshot is newer than the offsets, which is what the horizon means.
-    for offset, row in zip(offsets, rows, strict=True):
-        connection.execute(insert(tables.change_event).values(horizon=_HORIZON, log_offset=offset, **row))
+    numbered = zip(offsets, rows, strict=True)
+    connection.execute(_INSERT_EVENT_AT, [row | {"log_offset": offset} for offset, row in numbered])
     return offsets
 
 

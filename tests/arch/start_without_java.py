@@ -1,0 +1,93 @@
+"""Starts a process of ours, ``server`` or ``worker``, where PySpark and Java do not exist, and says what it answered.
+
+Run in a Python of its own, without ``JAVA_HOME`` and with an empty ``PATH``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from importlib.machinery import ModuleSpec
+from pathlib import Path
+from types import ModuleType
+
+BLOCKED = ("pyspark", "py4j")
+
+
+class Blocker:
+    """Refuses to find PySpark, installed or not."""
+
+    def find_spec(
+        self, name: str, _path: Sequence[str] | None = None, _target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if name.split(".")[0] in BLOCKED:
+            raise ModuleNotFoundError(f"No module named {name!r} (blocked)", name=name)
+        return None
+
+
+def refuse_java(event: str, arguments: tuple[object, ...]) -> None:
+    """Raise when anything starts a program."""
+    if event in ("subprocess.Popen", "os.system", "os.posix_spawn", "os.exec"):
+        raise AssertionError(f"a program is started: {arguments!r:.200}")
+
+
+async def serve() -> object:
+    """Start a server on a free port, ask for its version, stop it."""
+    import httpx
+    import uvicorn
+
+    from tocsin.server.app import build_app
+    from tocsin.server.build import first_start
+    from tocsin.settings import Settings
+    from tocsin.store.engine import open_engine
+
+    settings = Settings(data_dir=Path.cwd(), port=0)
+    engine = open_engine(settings.store_url())
+    first_start(engine, settings)
+    server = uvicorn.Server(uvicorn.Config(build_app(settings, engine), port=0, log_level="error"))
+    running = asyncio.create_task(server.serve())
+    while not server.started:
+        await asyncio.sleep(0.01)
+        if running.done():
+            running.result()
+    port = server.servers[0].sockets[0].getsockname()[1]
+    async with httpx.AsyncClient() as client:
+        answer = await client.get(f"http://127.0.0.1:{port}/api/v1/system/version")
+    server.should_exit = True
+    await running
+    engine.dispose()
+    return answer.json()
+
+
+async def deliver() -> object:
+    """Start a worker, and stop it once it has looked for work."""
+    from tocsin.settings import Settings
+    from tocsin.store.engine import open_engine
+    from tocsin.store.schema import migrate
+    from tocsin.worker.deliver import run
+
+    settings = Settings(data_dir=Path.cwd())
+    engine = open_engine(settings.store_url())
+    migrate(engine)
+    engine.dispose()
+    stop = asyncio.Event()
+    running = asyncio.create_task(run(settings, stop))
+    await asyncio.sleep(0)
+    stop.set()
+    await running
+    return {"stopped": True}
+
+
+def main(process: str) -> None:
+    """Start ``process`` and print what it answered, as JSON, with the modules that must not be there."""
+    sys.meta_path.insert(0, Blocker())
+    sys.addaudithook(refuse_java)
+    answer = asyncio.run({"server": serve, "worker": deliver}[process]())
+    loaded = [name for name in sys.modules if name.split(".")[0] in BLOCKED or name.startswith("tocsin.spark")]
+    sys.stdout.write("\n" + json.dumps({"answer": answer, "loaded": loaded}))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 
 from tocsin.cli.ports import LOOPBACK, free_port
@@ -37,15 +38,20 @@ def local_url(settings: Settings) -> str:
     return f"http://{_EVERYWHERE.get(settings.host, settings.host)}:{settings.port}"
 
 
+def tocsin(*arguments: str) -> tuple[str, ...]:
+    """Return the command that runs this very Tocsin with ``arguments``."""
+    return (sys.executable, "-m", "tocsin", *arguments)
+
+
 def parts_of(settings: Settings, mailbox: Mailbox | None, pipeline_is_ready: Question) -> tuple[Part, ...]:
     """Return the processes to start, each with what it must know of the others."""
     shared = {"TOCSIN_PORT": str(settings.port), "TOCSIN_DATA_DIR": str(settings.data_dir.absolute())}
     server_is_ready = answers_at(f"{local_url(settings)}/api/v1/system/version")
-    server = Part("server", ("serve",), server_is_ready, shared)
-    pipeline = Part("pipeline", ("pipeline",), pipeline_is_ready, shared)
+    server = Part("server", tocsin("serve"), server_is_ready, shared)
+    pipeline = Part("pipeline", tocsin("pipeline"), pipeline_is_ready, shared)
     if mailbox is None:
-        return server, pipeline, Part("worker", ("deliver",), has_started(), shared)
+        return server, pipeline, Part("worker", tocsin("deliver"), has_started(), shared)
     smtp = {"TOCSIN_SMTP_HOST": LOOPBACK, "TOCSIN_SMTP_PORT": str(mailbox.smtp_port)}
     ports = ("--http-port", str(mailbox.http_port), "--smtp-port", str(mailbox.smtp_port))
-    worker = Part("worker", ("deliver",), has_started(), {**shared, **smtp})
-    return Part("mailbox", ("receive", *ports), answers_at(mailbox.url())), server, pipeline, worker
+    worker = Part("worker", tocsin("deliver"), has_started(), {**shared, **smtp})
+    return Part("mailbox", tocsin("receive", *ports), answers_at(mailbox.url())), server, pipeline, worker

@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-import sys
 import time
 from asyncio.subprocess import PIPE, STDOUT, Process
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -32,10 +31,7 @@ Say = Callable[[str, str], None]
 
 @dataclass(frozen=True)
 class Part:
-    """One process of the whole.
-
-    ``command`` stands after ``tocsin``; ``is_ready`` says whether it does its work by now.
-    """
+    """One process of the whole; ``is_ready`` says whether it does its work by now."""
 
     name: str
     command: tuple[str, ...]
@@ -43,8 +39,17 @@ class Part:
     environment: Mapping[str, str] = field(default_factory=dict)
 
 
-async def supervise(parts: Sequence[Part], *, say: Say, on_ready: Callable[[], None], stop: asyncio.Event) -> None:
+async def supervise(
+    parts: Sequence[Part],
+    *,
+    say: Say,
+    on_ready: Callable[[], None],
+    stop: asyncio.Event,
+    first_wait_s: float = FIRST_WAIT_S,
+) -> None:
     """Run ``parts`` until ``stop`` is set, then end them; call ``on_ready`` once all of them are ready.
+
+    A part that ends is started again after ``first_wait_s``, then after twice that, and so on up to half a minute.
 
     Raises
     ------
@@ -52,7 +57,7 @@ async def supervise(parts: Sequence[Part], *, say: Say, on_ready: Callable[[], N
     """
     try:
         async with asyncio.TaskGroup() as group:
-            watches = [_Watch(part, say) for part in parts]
+            watches = [_Watch(part, say, first_wait_s) for part in parts]
             running = [group.create_task(watch.keep_running()) for watch in watches]
             running.append(group.create_task(_announce(watches, on_ready)))
             await stop.wait()
@@ -70,9 +75,10 @@ async def _announce(watches: Sequence[_Watch], on_ready: Callable[[], None]) -> 
 class _Watch:
     """The life of one part, from its first start to its end."""
 
-    def __init__(self, part: Part, say: Say) -> None:
+    def __init__(self, part: Part, say: Say, first_wait_s: float) -> None:
         self._part = part
         self._say = say
+        self._first_wait_s = first_wait_s
         self._was_ready = False
 
     async def until_ready(self) -> None:
@@ -81,15 +87,15 @@ class _Watch:
         self._was_ready = True
 
     async def keep_running(self) -> None:
-        wait_s, start_count = FIRST_WAIT_S, 0
+        wait_s, start_count = self._first_wait_s, 0
         while True:
             started, start_count = time.monotonic(), start_count + 1
             code = await self._run_once()
             if not self._was_ready and start_count >= STARTS_BEFORE_GIVING_UP:
                 raise Unavailable(f"The {self._part.name} does not start; its lines above say why.")
             if time.monotonic() - started > STEADY_AFTER_S:
-                wait_s = FIRST_WAIT_S
-            self._say(self._part.name, f"ended {_how(code)}; starting again in {wait_s:.0f} s")
+                wait_s = self._first_wait_s
+            self._say(self._part.name, f"ended {_how(code)}; starting again in {wait_s:g} s")
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
 
@@ -111,7 +117,7 @@ class _Watch:
 async def _start(part: Part) -> Process:
     # A session of its own: Ctrl-C reaches only `up`, which then ends its parts in order.
     return await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "tocsin", *part.command),
+        *part.command,
         env={**os.environ, "PYTHONUNBUFFERED": "1", VARIABLE: "1", **part.environment},
         stdin=PIPE,
         stdout=PIPE,

@@ -120,11 +120,16 @@ def _named_changes(description: Document) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Notice:
-    """One notification in somebody's inbox: the change, and each reason why they were told."""
+    """One notification in somebody's inbox.
+
+    ``changes`` says what happened, a sentence each; ``reasons`` why they were told; ``change`` names the event.
+    """
 
     id: str
-    change: Change
+    title: str
+    changes: tuple[str, ...]
     reasons: tuple[str, ...]
+    change: Change
     is_read: bool
 
 

@@ -20,6 +20,7 @@ from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
 T = TypeVar("T")
 
 _SUBSCRIPTION = "eventsubscription"
+_PAGE = 100
 _BY_LIST = {collection.rsplit("/", 1)[-1]: row.name for collection, row in BY_COLLECTION.items()}
 
 
@@ -109,9 +110,9 @@ def get_follower_activity(user_id: str, since: datetime, *, event_types: Iterabl
     return _pages(f"users/{_quoted(user_id)}/activity", filters, _titled_change)
 
 
-def notifications(user_id: str, *, unread: bool | None = None, limit: int | None = None) -> Pages[Notice]:
-    """Iterate over a user's inbox, unread first."""
-    return _pages(f"users/{_quoted(user_id)}/notifications", {"unread": unread, "limit": limit}, _notice)
+def notifications(user_id: str, **filters: Filter) -> Pages[Notice]:
+    """Iterate over a user's inbox, unread first; ``unread=True`` leaves out what was read."""
+    return _pages(f"users/{_quoted(user_id)}/notifications", filters, _notice)
 
 
 def mark_read(user_id: str, notification_id: str) -> Call[None]:
@@ -212,7 +213,7 @@ def _pages(path: str, filters: dict[str, Filter], view: Callable[[Document], T])
         rows = tuple(view(row) for row in answer["data"])
         return Page(rows, after=(answer.get("paging") or {}).get("after"))
 
-    return Pages(Call("GET", path, page, query_of(filters)))
+    return Pages(Call("GET", path, page, query_of({"limit": _PAGE, **filters})))
 
 
 def _entity(entity_type: str) -> Callable[[Document], Entity]:
@@ -228,8 +229,15 @@ def _titled_change(row: Document) -> Change:
 
 
 def _notice(row: Document) -> Notice:
-    change = Change(row.get("event") or {}, title=row.get("title") or "")
-    return Notice(str(row["id"]), change, tuple(row.get("reasons") or ()), is_read=row.get("readAt") is not None)
+    title = str(row["title"])
+    return Notice(
+        id=str(row["id"]),
+        title=title,
+        changes=tuple(row["changes"]),
+        reasons=tuple(reason["sentence"] for reason in row["reasons"]),
+        change=Change(row, title),  # the row has an event's keys
+        is_read=bool(row["read"]),
+    )
 
 
 def _log_slice(answer: Document) -> LogSlice:

@@ -15,7 +15,7 @@ from tocsin.errors import InvalidInput
 def test_filters_are_sent_in_camel_case_and_lists_by_commas() -> None:
     pages = calls.list_tables(database_schema="a.b.c", tags=["PII.Sensitive", "Tier.Tier1"], include="all", owner=None)
     assert (pages.first.method, pages.first.path) == ("GET", "tables")
-    assert pages.first.query == {"databaseSchema": "a.b.c", "tags": "PII.Sensitive,Tier.Tier1", "include": "all"}
+    assert pages.first.query == {"limit": "100", "databaseSchema": "a.b.c", "tags": "PII.Sensitive,Tier.Tier1", "include": "all"}
 
 
 def test_types_with_a_nested_path_reach_their_collection() -> None:
@@ -58,7 +58,7 @@ def test_following_names_both_in_the_path() -> None:
 def test_activity_counts_from_a_moment_in_whatever_zone(since: datetime) -> None:
     pages = calls.get_follower_activity("u", since, event_types=["entityUpdated", "testCaseFailure"])
     assert pages.first.path == "users/u/activity"
-    assert pages.first.query == {"since": "1714564800000", "eventType": "entityUpdated,testCaseFailure"}
+    assert pages.first.query == {"limit": "100", "since": "1714564800000", "eventType": "entityUpdated,testCaseFailure"}
 
 
 def test_a_password_travels_as_openmetadata_sends_it() -> None:

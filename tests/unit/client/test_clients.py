@@ -77,11 +77,24 @@ def test_after_logging_in_the_new_token_is_shown(small_server: SmallServer) -> N
 
 
 def test_the_inbox_says_what_and_why(client: Client, small_server: SmallServer) -> None:
-    row = {"id": "n", "title": "orders changed", "reasons": ["you follow it"], "event": {"eventType": "entityCreated"}}
-    small_server.answer("GET", "/api/v1/users/u/notifications", {"data": [row, {**row, "readAt": 5}], "paging": {}})
-    unread, read = client.notifications("u")
-    assert (unread.change.title, unread.reasons, unread.is_read) == ("orders changed", ("you follow it",), False)
-    assert read.is_read
+    row = {
+        "id": "n",
+        "eventType": "entityUpdated",
+        "entityFullyQualifiedName": "a.orders",
+        "title": "orders changed",
+        "changes": ["description: new text"],
+        "reasons": [{"kind": "follower", "sentence": "you follow it"}],
+        "timestamp": 1,
+        "read": False,
+    }
+    small_server.answer("GET", "/api/v1/users/u/notifications", {"data": [row, {**row, "read": True}], "paging": {}})
+    unread, read = client.notifications("u", unread=False)
+    assert (unread.title, unread.changes, unread.reasons) == (
+        "orders changed",
+        ("description: new text",),
+        ("you follow it",),
+    )
+    assert (unread.change.entity_name, unread.is_read, read.is_read) == ("a.orders", False, True)
 
 
 @pytest.mark.parametrize(

@@ -38,7 +38,7 @@ def test_all_matching_tables_are_followed(small_server: SmallServer, names: dict
         small_server.answer("PUT", f"/api/v1/tables/{table}/followers/my-user-uuid", {"eventType": "entityUpdated"})
     exec(programs(PRINTED)[0], names)
     first, second, *follows = small_server.asked[0], small_server.asked[2], small_server.asked[1], small_server.asked[3]
-    assert first.query == {"database": "postgres_prod", "tags": "PII.Sensitive"}
+    assert first.query == {"limit": "100", "database": "postgres_prod", "tags": "PII.Sensitive"}
     assert second.query["after"] == "c"
     assert [asked.path for asked in follows] == [
         f"/api/v1/tables/{table}/followers/my-user-uuid" for table in ("t1", "t2")

@@ -1,0 +1,46 @@
+"""How unit tests run a command: as the shell would, and with what it printed and how it ended."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from tests.unit.small_server import SmallServer
+
+from tocsin.cli.main import main
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended."""
+
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Ended]
+
+
+@pytest.fixture
+def run(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], small_server: SmallServer, tmp_path: Path
+) -> Run:
+    """Run ``tocsin`` with arguments, in an empty folder, with the small server as its server."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TOCSIN_SERVER", small_server.url)
+    monkeypatch.setenv("COLUMNS", "120")
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # the command sets it; put back afterwards
+
+    def run(*arguments: str) -> Ended:
+        monkeypatch.setattr(sys, "argv", ["tocsin", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        code = ended.value.code
+        return Ended(code if isinstance(code, int) else int(code is not None), printed.out, printed.err)
+
+    return run

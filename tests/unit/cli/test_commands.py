@@ -1,0 +1,207 @@
+"""The commands that talk to a server say what they did, to people and to programs."""
+
+from __future__ import annotations
+
+import io
+import json
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+from tocsin.cli.alerts import parse_alerts
+from tocsin.cli.main import app
+from tocsin.errors import InvalidInput
+
+API = "/api/v1"
+ORDERS = {"id": "t", "name": "orders", "fullyQualifiedName": "a.orders"}
+ALERT = {"name": "owners", "alertType": "Notification", "destinations": [{"category": "Owners", "type": "Email"}]}
+
+
+def test_help_teaches_with_examples_and_names_every_command(run: Run) -> None:
+    shown = run("--help")
+    assert shown.code == 0
+    for word in ("tocsin follow", "Run", "Follow and watch", "Tend", "Exit codes"):
+        assert word in shown.out
+    assert app.registered_commands
+    for command in app.registered_commands:
+        name = command.name or getattr(command.callback, "__name__", "")
+        assert run(name, "--help").code == 0
+    for group in app.registered_groups:
+        assert run(str(group.name), "--help").code == 0
+
+
+def test_the_version_is_printed(run: Run) -> None:
+    if not list(metadata.distributions(name="tocsin")):
+        pytest.skip("tocsin is not installed: pip install -e .")
+    ended = run("--version")
+    assert ended.code == 0
+    assert ended.out.strip().count(".") == 2
+
+
+def test_wrong_usage_ends_with_two(run: Run) -> None:
+    assert run("follow").code == 2
+    assert run("no-such-command").code == 2
+
+
+def test_an_asset_is_found_whatever_its_type_and_followed_by_oneself(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/dashboards/name/a.orders", ORDERS)
+    small_server.answer("GET", f"{API}/users/loggedInUser", {"id": "u", "name": "dana"})
+    small_server.answer("PUT", f"{API}/dashboards/t/followers/u")
+    assert run("follow", "a.orders").out == "dana now follows dashboard a.orders.\n"
+
+
+def test_somebody_else_can_be_named_and_the_answer_is_json_if_asked(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/tables/name/a.orders", ORDERS)
+    small_server.answer("GET", f"{API}/users/name/dana", {"id": "u", "name": "dana"})
+    small_server.answer("DELETE", f"{API}/tables/t/followers/u")
+    ended = run("unfollow", "a.orders", "--as", "dana", "--type", "table", "--json")
+    assert json.loads(ended.out) == {"user": "dana", "asset": "a.orders", "type": "table", "follows": False}
+
+
+def test_an_unknown_asset_ends_with_three_and_one_line(run: Run) -> None:
+    ended = run("follow", "nothing")
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err == "tocsin: There is no asset named 'nothing'.\n"
+
+
+def test_a_missing_login_ends_with_four(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/tables/name/a", {"code": 401, "message": "Log in first."}, status=401)
+    ended = run("follow", "a")
+    assert (ended.code, ended.err) == (4, "tocsin: Log in first.\n")
+
+
+def test_a_login_prints_the_token_and_nothing_else(
+    run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_server.answer("POST", f"{API}/users/login", {"accessToken": "token"})
+    monkeypatch.setattr("sys.stdin", io.StringIO("pässword\n"))
+    assert run("login", "a@example.com", "--password-stdin").out == "token\n"
+
+
+def event(name: str) -> dict[str, object]:
+    return {
+        "eventType": "entityUpdated",
+        "entityType": "table",
+        "entityFullyQualifiedName": name,
+        "timestamp": 1714564800000,
+        "userName": "dana",
+        "changeDescription": {"fieldsAdded": [{"name": "tags"}]},
+    }
+
+
+def test_the_log_is_followed_from_an_offset_to_its_end(run: Run, small_server: SmallServer) -> None:
+    small_server.answer(
+        "GET",
+        f"{API}/events",
+        {"data": [event("a.b")], "paging": {"offset": 8}},
+        {"data": [event("a.c")], "paging": {"offset": 9}},
+        {"data": [], "paging": {"offset": 9}},
+    )
+    ended = run("events", "tail", "--since", "7", "--once")
+    assert ended.out.splitlines() == [
+        "2024-05-01 12:00:00  table a.b  tags added  by dana",
+        "2024-05-01 12:00:00  table a.c  tags added  by dana",
+    ]
+    assert [asked.query["offset"] for asked in small_server.asked] == ["7", "8", "9"]
+
+
+def test_events_are_one_json_a_line(run: Run, small_server: SmallServer) -> None:
+    small_server.answer(
+        "GET",
+        f"{API}/events",
+        {"data": [event("a.b"), event("a.c")], "paging": {"offset": 2}},
+        {"data": [], "paging": {"offset": 2}},
+    )
+    ended = run("events", "tail", "--since", "start", "--once", "--json")
+    assert [json.loads(line)["entityFullyQualifiedName"] for line in ended.out.splitlines()] == ["a.b", "a.c"]
+
+
+def test_from_now_on_means_from_the_end_of_the_log(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/events", {"data": [], "paging": {"offset": 5}})
+    assert run("events", "tail", "--once").code == 0
+    assert [asked.query["offset"] for asked in small_server.asked] == ["latest", "5"]
+
+
+def test_an_offset_that_is_none_is_refused(run: Run) -> None:
+    assert run("events", "tail", "--since", "yesterday").code == 2
+
+
+def test_alerts_of_a_file_are_created_updated_or_left(run: Run, small_server: SmallServer, tmp_path: Path) -> None:
+    path = f"{API}/events/subscriptions"
+    small_server.answer("GET", f"{path}/name/old", {"id": "1", "version": 0.1})
+    small_server.answer("GET", f"{path}/name/same", {"id": "2", "version": 0.2})
+    after = [{"id": "1", "version": 0.2}, {"id": "2", "version": 0.2}, {"id": "3", "version": 0.1}]
+    small_server.answer("PUT", path, *after)
+    file = tmp_path / "alerts.json"
+    file.write_text(json.dumps([{**ALERT, "name": name} for name in ("old", "same", "new")]))
+    ended = run("alerts", "apply", str(file), "--json")
+    outcomes = {row["name"]: row["outcome"] for row in json.loads(ended.out)}
+    assert outcomes == {"old": "updated", "same": "unchanged", "new": "created"}
+
+
+def test_alerts_come_from_standard_input_too(
+    run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_server.answer("PUT", f"{API}/events/subscriptions", {"id": "1", "version": 0.1})
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(ALERT)))
+    assert "created" in run("alerts", "apply", "-").out
+    assert small_server.asked[-1].body == ALERT
+
+
+def test_a_file_that_is_not_there_ends_with_three(run: Run) -> None:
+    assert run("alerts", "apply", "nowhere.json").code == 3
+
+
+TOML = """
+[[alerts]]
+name = "owners"
+alertType = "Notification"
+
+[[alerts.destinations]]
+category = "Owners"
+type = "Email"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "source"),
+    [
+        (json.dumps(ALERT), "a.json"),
+        (json.dumps([ALERT]), "a.json"),
+        (json.dumps({"alerts": [ALERT]}), "-"),
+        (TOML, "a.toml"),
+        (TOML, "-"),
+        (TOML.replace("[[alerts]]", "").replace("alerts.", ""), "-"),
+    ],
+)
+def test_an_alert_reads_the_same_in_every_form(text: str, source: str) -> None:
+    assert parse_alerts(text, source) == [ALERT]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", "[1]", '{"alertType": "Custom"}', "7"])
+def test_what_holds_no_alerts_is_refused_with_the_files_name(text: str) -> None:
+    with pytest.raises(InvalidInput, match=r"a\.json"):
+        parse_alerts(text, "a.json")
+
+
+def test_alerts_are_listed_with_whom_they_tell(run: Run, small_server: SmallServer) -> None:
+    row = {**ALERT, "id": "1", "enabled": True, "filteringRules": {"resources": ["table"]}}
+    small_server.answer("GET", f"{API}/events/subscriptions", {"data": [row], "paging": {}})
+    shown = run("alerts", "list").out.splitlines()
+    assert shown[1].split() == ["owners", "yes", "Notification", "table", "Owners", "by", "Email"]
+
+
+def test_every_setting_is_shown_and_secrets_are_not(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOCSIN_SMTP_PASSWORD", "hush")
+    monkeypatch.setenv("TOCSIN_PORT", "4711")
+    ended = run("settings", "--json")
+    values = {row["variable"]: row["value"] for row in json.loads(ended.out)}
+    assert values["TOCSIN_PORT"] == 4711
+    assert "hush" not in ended.out
+
+
+def test_a_history_that_is_not_there_ends_with_three(run: Run) -> None:
+    assert run("replay", "nothing.jsonl").code == 3

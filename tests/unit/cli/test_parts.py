@@ -1,0 +1,68 @@
+"""What ``tocsin up`` starts depends on what is set, and the parts know of each other."""
+
+from __future__ import annotations
+
+import socket
+from pathlib import Path
+
+import pytest
+from tests.unit.small_server import SmallServer
+
+from tocsin.cli.parts import Mailbox, local_url, mailbox_of, parts_of
+from tocsin.cli.ports import check_free, free_port, is_free
+from tocsin.cli.readiness import answers_at, has_started
+from tocsin.errors import Conflict
+from tocsin.settings import Settings
+
+SETTINGS = Settings(port=4711, data_dir=Path("kept"))
+
+
+def test_the_worker_is_told_where_the_mailbox_takes_mail() -> None:
+    parts = {part.name: part for part in parts_of(SETTINGS, Mailbox(1, 2), has_started())}
+    assert list(parts) == ["mailbox", "server", "pipeline", "worker"]
+    assert parts["worker"].environment["TOCSIN_SMTP_PORT"] == "2"
+    assert parts["mailbox"].command[-4:] == ("--http-port", "1", "--smtp-port", "2")
+
+
+def test_with_a_mail_server_there_is_no_mailbox() -> None:
+    assert mailbox_of(Settings(smtp_host="mail.example.com")) is None
+    parts = {part.name: part for part in parts_of(SETTINGS, None, has_started())}
+    assert list(parts) == ["server", "pipeline", "worker"]
+    assert "TOCSIN_SMTP_HOST" not in parts["worker"].environment
+
+
+def test_all_parts_share_the_port_and_the_folder() -> None:
+    for part in parts_of(SETTINGS, None, has_started()):
+        assert part.environment["TOCSIN_PORT"] == "4711"
+        assert Path(part.environment["TOCSIN_DATA_DIR"]).is_absolute()
+
+
+def test_a_server_that_listens_everywhere_is_called_on_this_machine() -> None:
+    assert local_url(Settings(host="0.0.0.0", port=80)) == "http://127.0.0.1:80"
+    assert local_url(SETTINGS) == "http://127.0.0.1:4711"
+
+
+def test_a_taken_port_is_said_and_replaced_where_it_may_be() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        with pytest.raises(Conflict, match=f"Port {port} on 127.0.0.1 is taken"):
+            check_free("127.0.0.1", port)
+        other = free_port(port)
+        assert other != port
+        assert is_free("127.0.0.1", other)
+    assert free_port(port) == port
+
+
+async def test_a_part_is_ready_once_its_address_answers_well(small_server: SmallServer) -> None:
+    small_server.answer("GET", "/ready", {})
+    small_server.answer("GET", "/ill", {}, status=503)
+    assert await answers_at(f"{small_server.url}/ready")()
+    assert not await answers_at(f"{small_server.url}/ill")()
+
+
+async def test_a_part_that_does_not_listen_yet_is_not_ready() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        assert not await answers_at(f"http://127.0.0.1:{bound.getsockname()[1]}/")()

@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import asdict
-from typing import Any
 
-from sqlalchemy import Column, Connection, Engine, Row, Table, select, tuple_
+from sqlalchemy import Connection, Engine, Row, bindparam, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.flow.track.attempts import Finished
-from tocsin.flow.track.standing import Standing, standing_after
+from tocsin.flow.track.standing import UNTRIED, Standing, concerns_destination, standing_after
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.tables import destination_status
 
 _KEYS = (destination_status.c.subscription_id, destination_status.c.destination_id)
+_CHANGE = destination_status.update().where(
+    destination_status.c.subscription_id == bindparam("key_subscription"),
+    destination_status.c.destination_id == bindparam("key_destination"),
+)
 Key = tuple[str, str]
 
 
@@ -40,34 +43,34 @@ def count_in(connection: Connection, finished: Iterable[Finished]) -> None:
     """Bring the standings up to date with these attempts, in their order; part of the caller's transaction."""
     by_key: dict[Key, list[Finished]] = {}
     for one in finished:
-        by_key.setdefault((one.delivery.subscription_id, one.delivery.destination_id), []).append(one)
-    known = _locked(connection, sorted(by_key))
+        if concerns_destination(one.attempt):
+            by_key.setdefault((one.delivery.subscription_id, one.delivery.destination_id), []).append(one)
     rows = []
-    for key in sorted(by_key):
-        standing = known.get(key)
+    for key, before in _locked(connection, sorted(by_key)).items():
+        standing = before
         for one in by_key[key]:
             standing = standing_after(standing, one.attempt, one.step)
-        if standing is not None:
-            rows.append({"subscription_id": key[0], "destination_id": key[1], **asdict(standing)})
-    _upsert(connection, rows)
+        rows.append(_row(key, standing))
+    if rows:
+        connection.execute(_CHANGE, rows)
 
 
 def _locked(connection: Connection, keys: list[Key]) -> dict[Key, Standing]:
-    """Return the standings at ``keys``, held against other workers until the transaction ends."""
+    """Return the standings at ``keys``, held against other workers until the transaction ends.
+
+    Rows that are not there yet are made first: what does not exist cannot be held.
+    """
+    if not keys:
+        return {}
+    insert = sqlite.insert if is_sqlite(connection) else postgresql.insert
+    new = [{"subscription_id": one[0], "destination_id": one[1], **asdict(UNTRIED)} for one in keys]
+    connection.execute(insert(destination_status).on_conflict_do_nothing(), new)
     query = select(destination_status).where(tuple_(*_KEYS).in_(keys)).order_by(*_KEYS).with_for_update()
     return {(row.subscription_id, row.destination_id): _standing(row) for row in connection.execute(query)}
 
 
-def _upsert(connection: Connection, rows: list[dict[str, object]]) -> None:
-    if not rows:
-        return
-    insert = sqlite.insert(destination_status) if is_sqlite(connection) else postgresql.insert(destination_status)
-    values = {column.name: insert.excluded[column.name] for column in _values_of(destination_status)}
-    connection.execute(insert.on_conflict_do_update(index_elements=list(_KEYS), set_=values), rows)
-
-
-def _values_of(table: Table) -> list[Column[Any]]:  # Any: columns of several types
-    return [column for column in table.c if not column.primary_key]
+def _row(key: Key, standing: Standing) -> dict[str, object]:
+    return {"key_subscription": key[0], "key_destination": key[1], **asdict(standing)}
 
 
 def _standing(row: Row[tuple[object, ...]]) -> Standing:

@@ -56,24 +56,32 @@ class Standing:
         return {key: value for key, value in wire.items() if value is not None}
 
 
-def standing_after(before: Standing | None, attempt: Attempt, step: Step) -> Standing | None:
+UNTRIED = Standing(SubscriptionState.ACTIVE, 0)
+"""The standing of a destination that nothing was sent to yet."""
+
+
+def concerns_destination(attempt: Attempt) -> bool:
+    """Say whether the attempt tells anything about its destination."""
+    return reason_of(attempt.outcome) not in _SAYS_NOTHING
+
+
+def standing_after(before: Standing, attempt: Attempt, step: Step) -> Standing:
     """Return the destination's standing after ``attempt``, which led to ``step``.
 
     What says nothing about the destination (switched off, recipient gone) leaves it as it was.
     """
     outcome, ended_at_ms = attempt.outcome, attempt.started_at_ms + attempt.duration_ms
-    if reason_of(outcome) in _SAYS_NOTHING:
+    if not concerns_destination(attempt):
         return before
-    known = before or Standing(SubscriptionState.ACTIVE, ended_at_ms)
-    after = replace(known, status=_STATES[step.status], timestamp_ms=ended_at_ms, next_attempt_ms=step.due_at_ms)
+    after = replace(before, status=_STATES[step.status], timestamp_ms=ended_at_ms, next_attempt_ms=step.due_at_ms)
     if isinstance(outcome, Delivered):
-        return replace(after, last_successful_at_ms=ended_at_ms, delivered_count=known.delivered_count + 1)
+        return replace(after, last_successful_at_ms=ended_at_ms, delivered_count=before.delivered_count + 1)
     return replace(
         after,
         last_failed_at_ms=ended_at_ms,
         last_failed_status_code=outcome.status_code,
         last_failed_reason=outcome.reason.value,
-        failed_count=known.failed_count + (step.due_at_ms is None),
+        failed_count=before.failed_count + (step.due_at_ms is None),
     )
 
 

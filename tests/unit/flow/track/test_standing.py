@@ -7,7 +7,7 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
 from tocsin.flow.track.attempts import next_step
-from tocsin.flow.track.standing import Standing, asked_to_stop, standing_after
+from tocsin.flow.track.standing import UNTRIED, Standing, asked_to_stop, standing_after
 from tocsin.model.delivery import Attempt, Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import SubscriptionState
 
@@ -16,8 +16,8 @@ RETRY = Retry(OutcomeReason.SERVER_ERROR, status_code=503)
 GONE = Rejected(OutcomeReason.GONE, status_code=410)
 
 
-def after(*outcomes: Outcome, number: int = 1, retries: int = 3) -> Standing | None:
-    standing = None
+def after(*outcomes: Outcome, number: int = 1, retries: int = 3) -> Standing:
+    standing = UNTRIED
     for place, outcome in enumerate(outcomes):
         attempt = Attempt("d", number, started_at_ms=1_000 * (place + 1), duration_ms=10, outcome=outcome)
         standing = standing_after(standing, attempt, next_step(attempt, retries=retries, wait_s=5.0))
@@ -43,7 +43,6 @@ def test_a_retry_to_come_makes_awaiting_retry_and_names_its_time() -> None:
 
 def test_the_last_retry_makes_retry_limit_reached() -> None:
     standing = after(RETRY, number=4)
-    assert standing is not None
     assert standing.status is SubscriptionState.RETRY_LIMIT_REACHED
     assert (standing.failed_count, standing.next_attempt_ms) == (1, None)
 
@@ -51,20 +50,18 @@ def test_the_last_retry_makes_retry_limit_reached() -> None:
 @pytest.mark.parametrize("reason", [OutcomeReason.BAD_URL, OutcomeReason.CONNECTION_FAILED, OutcomeReason.REDIRECT])
 def test_what_fails_at_once_makes_failed(reason: OutcomeReason) -> None:
     standing = after(Rejected(reason))
-    assert standing is not None
     assert (standing.status, standing.failed_count) == (SubscriptionState.FAILED, 1)
 
 
 def test_the_next_success_makes_active_again_and_remembers_the_failure() -> None:
     standing = after(RETRY, Delivered(200))
-    assert standing is not None
     assert (standing.status, standing.next_attempt_ms) == (SubscriptionState.ACTIVE, None)
     assert (standing.last_successful_at_ms, standing.last_failed_at_ms) == (2_010, 1_010)
 
 
 @pytest.mark.parametrize("reason", [OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE])
 def test_what_says_nothing_about_the_destination_leaves_it_alone(reason: OutcomeReason) -> None:
-    assert after(Rejected(reason)) is None
+    assert after(Rejected(reason)) is UNTRIED
     assert after(GONE, Rejected(reason)) == after(GONE)
 
 
@@ -86,5 +83,4 @@ def test_a_standing_on_the_wire_holds_upstreams_schema(outcome: Outcome) -> None
     resource = Resource.from_contents(types, default_specification=DRAFT7)
     validator = Draft7Validator(schema, registry=Registry(retrieve=lambda _uri: resource))
     standing = after(outcome)
-    assert standing is not None
     assert [error.message for error in validator.iter_errors(standing.to_wire())] == []

@@ -1,0 +1,49 @@
+import aiohttp
+from tests.unit.flow.send.events import NOW_MS, dispatch
+
+from tocsin.flow.send.channels.email import EmailChannel, MailServer
+from tocsin.flow.send.channels.webhook import WebhookChannel
+from tocsin.flow.send.egress import egress_of
+from tocsin.flow.send.letter import Sender
+from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
+from tocsin.worker.receive import KEPT_COUNT, PostRoom, receiving
+
+
+def destination(endpoint: str | None, **config: object) -> Destination:
+    channel = Channel.WEBHOOK if endpoint else Channel.EMAIL
+    made = DestinationConfig(endpoint=endpoint, **config)
+    return Destination(id="d", category=Category.EXTERNAL, type=channel, config=made)
+
+
+async def test_arrivals_are_printed_and_can_be_read_back() -> None:
+    lines: list[str] = []
+    room = PostRoom(lines.append, secret="s")
+    async with (
+        receiving(room, 0, 0) as (http, smtp),
+        WebhookChannel(egress_of(("127.0.0.0/8",)), source="http://tocsin") as webhook,
+    ):
+        url = f"http://127.0.0.1:{http}"
+        for secret in ("s", "wrong", None):
+            await webhook.send(dispatch(), destination(f"{url}/hook", secret_key=secret), now_ms=NOW_MS)
+        email = EmailChannel(MailServer("127.0.0.1", smtp), Sender("tocsin@localhost", url))
+        await email.send(dispatch(), destination(None), now_ms=NOW_MS)
+        async with aiohttp.ClientSession() as session, session.get(f"{url}/received") as answer:
+            received = (await answer.json())["received"]
+    named = "webhook  /hook  entityUpdated acme.shop.public.orders  webhook-id 0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11"
+    assert lines == [
+        f"{named}  signature ok",
+        f"{named}  signature WRONG",
+        f"{named}  signature none",
+        'mail     dana@example.com  "orders: column email removed"  (because you own it (alert schema changes))',
+    ]
+    assert [one["line"] for one in received] == lines
+    assert received[0]["event"]["entityType"] == "table"
+
+
+async def test_anything_at_all_may_be_posted_and_only_the_last_are_kept() -> None:
+    room = PostRoom(lambda _line: None)
+    async with receiving(room, 0, 0) as (http, _), aiohttp.ClientSession() as session:
+        for body in (b"", b"\xff", b"[1]", *[b"{}"] * KEPT_COUNT):
+            async with session.put(f"http://127.0.0.1:{http}/x", data=body) as answer:
+                assert answer.status == 200
+    assert len(room.received()) == KEPT_COUNT

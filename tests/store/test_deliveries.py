@@ -1,0 +1,260 @@
+"""Are deliveries claimed once, recorded once, and never lost? On both stores."""
+
+from __future__ import annotations
+
+import multiprocessing
+from collections import Counter
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+
+import pytest
+from sqlalchemy import Engine, select, text, update
+from tests.store.rows import SUBSCRIPTION, add_alert, add_deliveries, finished, states
+from tests.unit.flow.send.events import NOW_MS
+
+from tocsin.model.delivery import Delivered, OutcomeReason, Rejected, Retry
+from tocsin.model.subscription import SubscriptionState
+from tocsin.store.deliveries import Deliveries
+from tocsin.store.engine import open_engine, reading, writing
+from tocsin.store.routes import Routes
+from tocsin.store.status import Standings
+from tocsin.store.tables import attempt, delivery, entity, notification
+
+LEASE_S = 90.0
+LATER_MS = NOW_MS + 10_000
+
+
+def claim(deliveries: Deliveries, owner: str = "a", limit: int = 64, *, now_ms: int = LATER_MS, **given):
+    return deliveries.claim(owner, limit, lease_s=LEASE_S, now_ms=now_ms, **given)
+
+
+def test_what_is_due_is_claimed_longest_due_first(store_engine: Engine) -> None:
+    ids = add_deliveries(store_engine, 5)
+    assert [one.id for one in claim(Deliveries(store_engine), limit=3)] == ids[:3]
+
+
+def test_nothing_is_claimed_before_it_is_due(store_engine: Engine) -> None:
+    add_deliveries(store_engine, 1, due_at_ms=LATER_MS + 1)
+    assert claim(Deliveries(store_engine)) == []
+    assert len(claim(Deliveries(store_engine), now_ms=LATER_MS + 1)) == 1
+
+
+def test_what_is_claimed_is_nobody_elses_while_the_lease_holds(store_engine: Engine) -> None:
+    ids = add_deliveries(store_engine, 1)
+    deliveries = Deliveries(store_engine)
+    assert len(claim(deliveries, "a")) == 1
+    end_ms = LATER_MS + 90_000
+    assert claim(deliveries, "b", now_ms=end_ms - 1) == []
+    assert [one.id for one in claim(deliveries, "b", now_ms=end_ms)] == ids
+
+
+def test_a_lost_workers_rows_come_back_with_the_same_id_and_count(store_engine: Engine) -> None:
+    add_deliveries(store_engine, 3)
+    deliveries = Deliveries(store_engine)
+    before = claim(deliveries, "killed")
+    assert claim(deliveries, "next", now_ms=LATER_MS + 90_000) == before
+
+
+def test_a_renewed_lease_holds_longer_and_only_its_owner_renews_it(store_engine: Engine) -> None:
+    (one,) = add_deliveries(store_engine, 1)
+    deliveries = Deliveries(store_engine)
+    claim(deliveries, "a")
+    assert deliveries.renew("b", [one], lease_s=LEASE_S, now_ms=LATER_MS + 80_000) == set()
+    assert deliveries.renew("a", [one], lease_s=LEASE_S, now_ms=LATER_MS + 80_000) == {one}
+    assert claim(deliveries, "b", now_ms=LATER_MS + 100_000) == []
+
+
+def test_what_is_given_back_is_free_at_once(store_engine: Engine) -> None:
+    ids = add_deliveries(store_engine, 2)
+    deliveries = Deliveries(store_engine)
+    claim(deliveries, "a")
+    deliveries.release("b", ids)
+    assert claim(deliveries, "b") == []
+    deliveries.release("a", ids[:1])
+    assert [one.id for one in claim(deliveries, "b")] == ids[:1]
+
+
+def test_an_outcome_is_written_with_its_attempt_and_its_standing(store_engine: Engine) -> None:
+    (one,) = add_deliveries(store_engine, 1)
+    deliveries = Deliveries(store_engine)
+    (claimed,) = claim(deliveries)
+    assert deliveries.record("a", [finished(claimed)], now_ms=LATER_MS) == {one}
+    assert states(store_engine) == {one: ("delivered", 1)}
+    standing = Standings(store_engine).of(SUBSCRIPTION)["d"]
+    assert (standing.status, standing.delivered_count) == (SubscriptionState.ACTIVE, 1)
+    with reading(store_engine) as connection:
+        row = connection.execute(select(attempt)).one()
+    assert (row.delivery_id, row.number, row.outcome, row.reason, row.status_code) == (one, 1, "delivered", "ok", 200)
+    assert (row.duration_ms, row.detail) == (5, "ok")
+    assert claim(deliveries, now_ms=LATER_MS + 10**9) == []
+
+
+def test_a_retry_is_a_row_that_is_due_later(store_engine: Engine) -> None:
+    (one,) = add_deliveries(store_engine, 1)
+    deliveries = Deliveries(store_engine)
+    (claimed,) = claim(deliveries)
+    outcome = Retry(OutcomeReason.SERVER_ERROR, status_code=500)
+    deliveries.record("a", [finished(claimed, outcome, at_ms=LATER_MS)], now_ms=LATER_MS)
+    assert states(store_engine) == {one: ("awaitingRetry", 1)}
+    assert claim(deliveries, "b", now_ms=LATER_MS + 60_004) == []
+    (again,) = claim(deliveries, "b", now_ms=LATER_MS + 60_005)
+    assert (again.id, again.attempt_count) == (one, 1)
+    assert Standings(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS + 60_005
+
+
+def test_nothing_is_recorded_once_the_lease_is_somebody_elses(store_engine: Engine) -> None:
+    (one,) = add_deliveries(store_engine, 1)
+    deliveries = Deliveries(store_engine)
+    (slow,) = claim(deliveries, "slow")
+    (quick,) = claim(deliveries, "quick", now_ms=LATER_MS + 90_000)
+    assert deliveries.record("slow", [finished(slow, Rejected(OutcomeReason.BAD_URL))], now_ms=LATER_MS) == set()
+    assert states(store_engine) == {one: ("pending", 0)}
+    assert deliveries.record("quick", [finished(quick)], now_ms=LATER_MS) == {one}
+    assert deliveries.record("quick", [finished(quick)], now_ms=LATER_MS) == set()
+    assert states(store_engine) == {one: ("delivered", 1)}
+    assert Standings(store_engine).of(SUBSCRIPTION)["d"].delivered_count == 1
+
+
+def test_a_lease_that_ended_unclaimed_still_records(store_engine: Engine) -> None:
+    (one,) = add_deliveries(store_engine, 1)
+    deliveries = Deliveries(store_engine)
+    (claimed,) = claim(deliveries)
+    assert deliveries.record("a", [finished(claimed)], now_ms=LATER_MS + 10**6) == {one}
+
+
+def test_one_lost_lease_does_not_spoil_its_group(store_engine: Engine) -> None:
+    ids = add_deliveries(store_engine, 3)
+    deliveries = Deliveries(store_engine)
+    claimed = claim(deliveries, "a")
+    with writing(store_engine) as connection:
+        connection.execute(update(delivery).where(delivery.c.id == ids[1]).values(lease_owner="b"))
+    assert deliveries.record("a", [finished(one) for one in claimed], now_ms=LATER_MS) == {ids[0], ids[2]}
+
+
+def test_standings_of_a_group_add_up_in_its_order(store_engine: Engine) -> None:
+    add_deliveries(store_engine, 3)
+    deliveries = Deliveries(store_engine)
+    outcomes = [Delivered(200), Retry(OutcomeReason.TIMEOUT), Rejected(OutcomeReason.REDIRECT, status_code=302)]
+    group = [finished(one, outcome) for one, outcome in zip(claim(deliveries), outcomes, strict=True)]
+    deliveries.record("a", group, now_ms=LATER_MS)
+    standing = Standings(store_engine).of(SUBSCRIPTION)["d"]
+    assert (standing.status, standing.delivered_count, standing.failed_count) == (SubscriptionState.FAILED, 1, 1)
+    assert (standing.last_failed_status_code, standing.last_failed_reason) == (302, "redirect")
+
+
+def test_destinations_with_something_due_are_found_in_order(store_engine: Engine) -> None:
+    for name in ("c", "a", "b"):
+        add_deliveries(store_engine, 3, destination_id=name)
+    add_deliveries(store_engine, 1, destination_id="later", due_at_ms=LATER_MS + 1)
+    deliveries = Deliveries(store_engine)
+    assert deliveries.due_destinations(LATER_MS) == ["a", "b", "c"]
+    claim(deliveries, shares={"b": 3})
+    assert deliveries.due_destinations(LATER_MS) == ["a", "c"]
+
+
+def test_each_destination_gets_its_share_of_a_claim(store_engine: Engine) -> None:
+    add_deliveries(store_engine, 50, destination_id="busy")
+    add_deliveries(store_engine, 2, destination_id="quiet")
+    claimed = claim(Deliveries(store_engine), shares={"busy": 4, "quiet": 4})
+    assert Counter(one.destination_id for one in claimed) == {"busy": 4, "quiet": 2}
+
+
+def test_a_claim_walks_the_index_of_open_deliveries(store_engine: Engine) -> None:
+    add_deliveries(store_engine, 400, destination_id="done", status="delivered")
+    add_deliveries(store_engine, 2, destination_id="open")
+    query = (
+        "SELECT id FROM delivery WHERE status IN ('pending', 'awaitingRetry') AND due_at_ms <= 9999999999999 "
+        "AND lease_until_ms <= 1 AND destination_id = 'open' ORDER BY due_at_ms LIMIT 64"
+    )
+    sqlite = store_engine.dialect.name == "sqlite"
+    with writing(store_engine) as connection:
+        if not sqlite:
+            connection.execute(text("SET LOCAL enable_seqscan = off"))
+        plan = connection.execute(text(("EXPLAIN QUERY PLAN " if sqlite else "EXPLAIN ") + query)).all()
+    assert "ix_delivery_open" in " ".join(str(row) for row in plan)
+    assert Deliveries(store_engine).due_destinations(LATER_MS) == ["open"]
+
+
+def test_a_dispatch_carries_its_event_and_reasons(store_engine: Engine) -> None:
+    add_deliveries(store_engine, 2)
+    deliveries = Deliveries(store_engine)
+    claimed = claim(deliveries)
+    dispatches = deliveries.dispatches(claimed)
+    assert [one.delivery for one in dispatches] == claimed
+    assert [one.event.id for one in dispatches] == [one.event_id for one in claimed]
+    assert dispatches[0].reasons[0].subscription_name == "alert"
+    assert not dispatches[0].recipient_gone
+
+
+@pytest.mark.parametrize(("deleted", "gone"), [(False, False), (True, True), (None, True)])
+def test_a_recipient_who_was_deleted_is_gone(store_engine: Engine, deleted: bool | None, gone: bool) -> None:
+    add_deliveries(store_engine, 1)
+    add_alert(store_engine, [])  # any entity will do as the recipient
+    with writing(store_engine) as connection:
+        recipient = SUBSCRIPTION if deleted is not None else "nobody"
+        connection.execute(update(notification).values(recipient_id=recipient))
+        connection.execute(update(entity).values(deleted=bool(deleted)))
+    deliveries = Deliveries(store_engine)
+    assert deliveries.dispatches(claim(deliveries))[0].recipient_gone is gone
+
+
+def test_a_route_leads_where_the_alert_says_now(store_engine: Engine) -> None:
+    routes = Routes(store_engine)
+    assert routes.of(SUBSCRIPTION) == {}
+    add_alert(store_engine, [{"id": "d", "config": {"endpoint": "http://e"}}], retries=5)
+    route = routes.of(SUBSCRIPTION)["d"]
+    assert (route.destination.config.endpoint, route.retries, route.closed_because) == ("http://e", 5, None)
+    add_alert(store_engine, [{"id": "d", "enabled": False}])
+    assert routes.of(SUBSCRIPTION)["d"].closed_because == "the destination is switched off"
+    add_alert(store_engine, [{"id": "d"}], enabled=False)
+    assert routes.of(SUBSCRIPTION)["d"].closed_because == "the alert is switched off"
+
+
+def test_gone_closes_a_route_until_the_alert_is_changed(store_engine: Engine) -> None:
+    add_alert(store_engine, [{"id": "d"}])
+    add_deliveries(store_engine, 1)
+    deliveries, routes = Deliveries(store_engine), Routes(store_engine)
+    gone = Rejected(OutcomeReason.GONE, status_code=410)
+    deliveries.record("a", [finished(one, gone, at_ms=NOW_MS) for one in claim(deliveries)], now_ms=LATER_MS)
+    assert "410" in (routes.of(SUBSCRIPTION)["d"].closed_because or "")
+    with writing(store_engine) as connection:
+        connection.execute(update(entity).values(updated_at_ms=LATER_MS))
+    assert routes.of(SUBSCRIPTION)["d"].closed_because is None
+
+
+def _claim_all(deliveries: Deliveries, owner: str) -> list[str]:
+    """Claim and record until nothing is left; return what this worker was given."""
+    mine: list[str] = []
+    while claimed := claim(deliveries, owner, 7):
+        mine += [one.id for one in claimed]
+        deliveries.record(owner, [finished(one) for one in claimed], now_ms=LATER_MS)
+    return mine
+
+
+def test_racing_threads_never_get_one_delivery_twice(store_engine: Engine) -> None:
+    ids = [one for name in "abc" for one in add_deliveries(store_engine, 70, destination_id=name)]
+    deliveries = Deliveries(store_engine)
+    with ThreadPoolExecutor(4) as pool:
+        given = [one for got in pool.map(lambda owner: _claim_all(deliveries, owner), "wxyz") for one in got]
+    assert len(given) == len(set(given))
+    # A worker may stop early while the others hold the rest; what is left is left for the next look.
+    given += _claim_all(deliveries, "last")
+    assert Counter(given) == Counter(ids)
+    assert set(states(store_engine).values()) == {("delivered", 1)}
+    counts = [one.delivered_count for one in Standings(store_engine).of(SUBSCRIPTION).values()]
+    assert counts == [70, 70, 70]
+
+
+def _claim_all_in_a_process(url: str, owner: str) -> list[str]:
+    engine = open_engine(url, synchronous="NORMAL")
+    try:
+        return _claim_all(Deliveries(engine), owner)
+    finally:
+        engine.dispose()
+
+
+def test_racing_processes_never_get_one_delivery_twice(store_engine: Engine, store_url: str) -> None:
+    ids = [one for name in "ab" for one in add_deliveries(store_engine, 60, destination_id=name)]
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        given = [one for got in pool.map(_claim_all_in_a_process, [store_url] * 2, "xy") for one in got]
+    given += _claim_all(Deliveries(store_engine), "last")
+    assert Counter(given) == Counter(ids)

@@ -16,6 +16,8 @@ SAY_NOTHING = {
 
 ALLOWED = {
     "base_url": "the web's own word for the address that links start with",
+    "_base64": "the name of an encoding",
+    "handle_DATA": "aiosmtpd calls it by this name",
 }
 """Names that hold such a word all the same, each with its reason."""
 

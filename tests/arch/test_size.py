@@ -15,7 +15,10 @@ MOST_LINES_IN_A_FUNCTION = 50
 MOST_POSITIONAL_PARAMETERS = 5
 DEEPEST_NESTING = 3
 
-EXEMPT: dict[str, str] = {}
+EXEMPT: dict[str, str] = {
+    "tocsin/store/migrations/versions/v0001_initial.py:_create_people": "tables written out, never changed again",
+    "tocsin/store/migrations/versions/v0001_initial.py:_create_deliveries": "tables written out, never changed again",
+}
 """``path`` or ``path:function`` -> the reason why it may be larger."""
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef

@@ -87,6 +87,13 @@ class EventLog:
             query = select(done.log_offset).where(done.query_name == query_name)
             return int(connection.execute(query).scalar_one_or_none() or 0)
 
+    def reported_at_ms(self, query_name: str) -> int | None:
+        """Return when a streaming query last reported how far it is (epoch milliseconds), or None if it never did."""
+        done = tables.pipeline_progress.c
+        with reading(self._engine) as connection:
+            query = select(done.updated_at_ms).where(done.query_name == query_name)
+            return connection.execute(query).scalar_one_or_none()
+
     def lag(self, query_name: str) -> int:
         """Return how many offsets a streaming query is behind the end of the log."""
         return max(0, self.readable_end() - self.progress(query_name))

@@ -14,4 +14,6 @@ def deliver() -> None:
     settings = settings_of()
     with needing("server"):
         from tocsin.worker.deliver import main
+        from tocsin.server.logs import set_up_logs
+    set_up_logs(settings)
     main(settings)

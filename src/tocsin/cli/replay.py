@@ -33,6 +33,9 @@ def replay(
         from tocsin.store.entities import SqlCatalogue
     with opened_store(settings_of()) as engine, progress_bar(f"Replaying {file.name}") as report:
         writes = Writes(SqlCatalogue(engine), SystemClock())
+        line_count = event_count = 0
         for step in steps_of(writes, file):
-            report(step.done, step.total)
-    show_facts({"file": str(file), "states": step.total}, as_json=as_json)
+            report(step.read_bytes, step.total_bytes)
+            line_count += 1
+            event_count += step.written is not None and step.written.event is not None
+    show_facts({"file": str(file), "lines": line_count, "events": event_count}, as_json=as_json)

@@ -22,7 +22,7 @@ LONGEST_WAIT_S = 30.0
 STEADY_AFTER_S = 60.0
 STARTS_BEFORE_GIVING_UP = 3
 GRACE_S = 10.0
-_LOOK_EVERY_S = 0.2
+_LOOK_EVERY_S = 0.1
 _LONGEST_LINE = 1 << 20
 
 Say = Callable[[str, str], None]
@@ -103,7 +103,7 @@ class _Watch:
         process = await _start(self._part)
         lines = asyncio.create_task(self._pass_on(process))
         try:
-            return await process.wait()
+            return await _exit_of(process)
         finally:
             await _end(process)
             await lines
@@ -127,13 +127,20 @@ async def _start(part: Part) -> Process:
     )
 
 
+async def _exit_of(process: Process) -> int:
+    # Not process.wait(), which also waits for whatever the process started to close the pipes it inherited.
+    while process.returncode is None:
+        await asyncio.sleep(_LOOK_EVERY_S)
+    return process.returncode
+
+
 async def _end(process: Process) -> None:
     """End a process and whatever it started, politely at first."""
     if process.returncode is None:
         with suppress(ProcessLookupError):
             process.terminate()
         with suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), GRACE_S)
+            await asyncio.wait_for(_exit_of(process), GRACE_S)
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)  # its session holds only it and its own children
     await process.wait()

@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 _SUBSCRIPTION = "eventsubscription"
 _PAGE = 100
+_FORMAT = "tocsin"  # the form that also says who
 _BY_LIST = {collection.rsplit("/", 1)[-1]: row.name for collection, row in BY_COLLECTION.items()}
 
 
@@ -152,12 +153,12 @@ def subscription_status(subscription_id: str) -> Call[Document]:
 
 def events(**filters: Filter) -> Pages[Change]:
     """Iterate over change events, oldest first; filters are the API's, e.g. ``entity_type``, ``event_type``."""
-    return _pages("events", filters, Change)
+    return _pages("events", {"format": _FORMAT, **filters}, Change)
 
 
 def read_log(offset: int | str, *, limit: int = 100) -> Call[LogSlice]:
     """Return the events after a log offset; the offset ``latest`` only asks where the log ends."""
-    return Call("GET", "events", _log_slice, query_of({"offset": offset, "limit": limit}))
+    return Call("GET", "events", _log_slice, query_of({"offset": offset, "limit": limit, "format": _FORMAT}))
 
 
 def add_test_result(test_case_fqn: str, result: Document) -> Call[Document]:

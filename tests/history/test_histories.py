@@ -1,0 +1,137 @@
+"""Do the change events of real histories equal the oracle's, event by event and field by field?
+
+The histories are not part of the product; where they are absent these tests skip and say so.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import orjson
+import pytest
+from sqlalchemy import Engine, select
+from tests.history.oracle import Atom, expected_of, said_by
+
+from tocsin.clock import SystemClock
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.replay import Progress, replay
+from tocsin.model.change import LoggedEvent
+from tocsin.model.people import SYSTEM
+from tocsin.store import tables
+from tocsin.store.engine import open_engine
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.log import EventLog
+
+_FOLDER = Path(os.environ.get("TOCSIN_TEST_HISTORIES", Path(__file__).resolve().parents[3] / "shared" / "data"))
+_PEOPLE = {"user", "team", "domain"}
+
+pytestmark = pytest.mark.skipif(not _FOLDER.is_dir(), reason="no histories: set TOCSIN_TEST_HISTORIES to their folder")
+
+
+def test_the_sample_history_equals_the_oracle(store_engine: Engine) -> None:
+    folder = _FOLDER / "bqetl_sample"
+    written = _replayed(store_engine, folder / "states.jsonl", folder / "lineage.jsonl")
+    expected = {line["seq"]: line for line in _lines(folder / "changes.jsonl")}
+    assert _differences(expected, written) == []
+    _check_the_log_tells_all(store_engine, written)
+    assert _edges(store_engine) == _edges_at_the_end(store_engine, folder / "lineage.jsonl") != set()
+
+
+def test_replaying_a_history_again_changes_nothing_that_still_stands(sqlite_engine: Engine) -> None:
+    states = _FOLDER / "bqetl_sample" / "states.jsonl"
+    last = {(line["entityType"], line["fullyQualifiedName"]): line for line in _lines(states)}
+    _replayed(sqlite_engine, states)
+    end = EventLog(sqlite_engine).readable_end()
+    writes = _writes(sqlite_engine)
+    for (entity_type, fqn), line in last.items():
+        if line["op"] == "put":
+            written = writes.replace(entity_type, fqn, line["entity"], line["timestamp"], actor=SYSTEM)
+            assert written.event is None
+    assert EventLog(sqlite_engine).readable_end() == end
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+def test_seven_years_of_history_equal_the_oracle(sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = _FOLDER / "bqetl_main"
+    expected = {line["seq"]: line for line in _lines(folder / "changes.jsonl.gz")}
+    engine = open_engine(sqlite_url, synchronous="NORMAL")
+    started = time.monotonic()
+    written = _replayed(engine, folder / "states.jsonl.gz", folder / "lineage.jsonl.gz")
+    took_s = time.monotonic() - started
+    with capsys.disabled():
+        print(f"\n  {len(written)} lines in {took_s:.1f} s: {len(written) / took_s:.0f} writes/s")  # noqa: T201
+    assert _differences(expected, written) == []
+    _check_the_log_tells_all(engine, written)
+    assert _edges(engine) == _edges_at_the_end(engine, folder / "lineage.jsonl.gz")
+    engine.dispose()
+
+
+def _replayed(engine: Engine, *paths: Path) -> list[Progress]:
+    progress = list(replay(_writes(engine), *paths))
+    assert progress[-1].read_bytes == progress[-1].total_bytes
+    return progress
+
+
+def _writes(engine: Engine) -> Writes:
+    return Writes(SqlCatalogue(engine), SystemClock())
+
+
+def _lines(path: Path) -> Iterator[Atom]:
+    with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as lines:
+        yield from map(orjson.loads, lines)
+
+
+def _differences(expected: dict[int, Atom], written: list[Progress]) -> list[tuple[int, Atom, Atom]]:
+    found = []
+    states = [one for one in written if "seq" in one.line]
+    assert [one.line["seq"] for one in states] == list(expected)
+    for one in states:
+        assert one.written is not None
+        wanted, said = expected_of(expected[one.line["seq"]]), said_by(one.written.event)
+        if wanted != said:
+            found.append((one.line["seq"], wanted, said))
+    return found
+
+
+def _check_the_log_tells_all(engine: Engine, written: list[Progress]) -> None:
+    """Every event a line made is in the log, in the lines' order; beside them only people and late edges."""
+    told = [one.written.event.id for one in written if one.written and one.written.event]
+    logged = [(one.event.id, one.event.change_description, one.event.entity_type) for one in _logged(engine)]
+    by_lines = set(told)
+    assert [event_id for event_id, _, _ in logged if event_id in by_lines] == told
+    others = [(kind, change) for event_id, change, kind in logged if event_id not in by_lines]
+    assert all(kind in _PEOPLE or (change and change.paths() == ("lineage",)) for kind, change in others)
+
+
+def _logged(engine: Engine) -> list[LoggedEvent]:
+    log, found, after = EventLog(engine), [], 0
+    while some := log.read(after, 1000):
+        after = some[-1].offset
+        found += some
+    return found
+
+
+def _edges(engine: Engine) -> set[tuple[str, str]]:
+    from_, to = tables.entity.alias(), tables.entity.alias()
+    edge = tables.lineage_edge
+    query = select(from_.c.fqn, to.c.fqn).select_from(
+        edge.join(from_, from_.c.id == edge.c.from_id).join(to, to.c.id == edge.c.to_id)
+    )
+    with engine.connect() as connection:
+        return {(row[0], row[1]) for row in connection.execute(query)}
+
+
+def _edges_at_the_end(engine: Engine, path: Path) -> set[tuple[str, str]]:
+    """Return the edges the file leaves between assets that are in the catalogue at the end."""
+    with engine.connect() as connection:
+        present = set(connection.execute(select(tables.entity.c.fqn)).scalars())
+    edges: set[tuple[str, str]] = set()
+    for line in _lines(path):
+        edge = line["fromEntity"]["fullyQualifiedName"], line["toEntity"]["fullyQualifiedName"]
+        (edges.add if line["op"] == "put" else edges.discard)(edge)
+    return {edge for edge in edges if present.issuperset(edge)}

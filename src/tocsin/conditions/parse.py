@@ -26,6 +26,7 @@ _FRIENDLY = {
     "NAME": "a field or function",
     "TEXT": "a text in quotes",
     "NUMBER": "a number",
+    "BANG": "!",
     "NOT": "!",
     "TRUE": "true",
     "FALSE": "false",
@@ -122,6 +123,9 @@ class _Builder(Transformer[Token, Written]):
 
     def operator(self, token: Token) -> str:
         return _SPELT.get(token, str(token))
+
+    def not_sign(self, token: Token) -> Token:
+        return token
 
     def negated(self, token: Token, operand: Written) -> Written:
         return syntax.Negation(operand, place_of(token))

@@ -1,0 +1,40 @@
+"""How is each engine asked the same question? Each answers with (number of the condition, offset of the event)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812
+from tests.parity.logged import events_frame
+
+from tocsin.conditions.evaluate import holds
+from tocsin.conditions.nodes import Node
+from tocsin.flow.match.plan import Plan
+from tocsin.model.change import LoggedEvent
+from tocsin.spark.conditions import condition, with_document
+from tocsin.spark.match import index_of, matches
+
+
+def plan(number: int, node: Node) -> Plan:
+    """Return a plan for events of every type and time."""
+    return Plan(subscription_id=str(number), resources=("all",), node=node, created_at_ms=0)
+
+
+def python(nodes: Sequence[Node], events: Sequence[LoggedEvent]) -> set[tuple[int, int]]:
+    """Ask the Python engine."""
+    return {(n, one.offset) for n, node in enumerate(nodes) for one in events if holds(node, one)}
+
+
+def on_columns(spark: SparkSession, nodes: Sequence[Node], events: Sequence[LoggedEvent]) -> set[tuple[int, int]]:
+    """Ask Spark, each condition as one Column."""
+    frame = with_document(events_frame(spark, events))
+    rows = frame.select("log_offset", F.array(*map(condition, nodes)).alias("told")).collect()
+    assert all(answer is not None for row in rows for answer in row.told), "conditions are two-valued"
+    return {(n, row.log_offset) for row in rows for n, answer in enumerate(row.told) if answer}
+
+
+def indexed(spark: SparkSession, plans: Sequence[Plan], events: Sequence[LoggedEvent]) -> list[tuple[int, int]]:
+    """Ask Spark, all conditions at once through the index."""
+    found = matches(events_frame(spark, events), index_of(plans)).collect()
+    return [(int(row.subscription_id), row.log_offset) for row in found]

@@ -1,0 +1,152 @@
+"""Which events does the parity table speak of? A few by name, each showing something."""
+
+from __future__ import annotations
+
+from tests.parity.logged import logged
+from tocsin.model.change import LoggedEvent
+
+_ORDERS = {
+    "id": "7e1c",
+    "name": "Orders",
+    "fullyQualifiedName": "shop.sales.public.orders",
+    "description": "One row per order; see shop.wiki",
+    "tableType": "Regular",
+    "deleted": False,
+    "service": {"id": "s", "type": "databaseService", "name": "shop"},
+    "database": {"id": "d", "type": "database", "name": "sales", "fullyQualifiedName": "shop.sales"},
+    "databaseSchema": {
+        "id": "c",
+        "type": "databaseSchema",
+        "name": "public",
+        "fullyQualifiedName": "shop.sales.public",
+    },
+    "owners": [{"id": "1", "type": "user", "name": "ann"}, {"id": "2", "type": "team", "name": "Finance"}],
+    "domains": [{"id": "3", "type": "domain", "name": "Retail", "fullyQualifiedName": "Business.Retail"}],
+    "tags": [{"tagFQN": "Tier.Tier1", "source": "Classification"}],
+    "columns": [
+        {"name": "id", "dataType": "BIGINT", "description": ""},
+        {"name": "email", "dataType": "VARCHAR", "dataLength": 20, "tags": [{"tagFQN": "PII.Sensitive"}]},
+        {"name": "total", "dataType": "NUMERIC", "precision": 12},
+    ],
+    "extension": {
+        "costCenter": "C-17",
+        "score": 2.5,
+        "runs": 7,
+        "critical": True,
+        "labels": ["gold", "Silver", None],
+        "nothing": None,
+        "blank": "",
+        "empty": [],
+        "odd key": "odd",
+        "number as text": "7",
+        "nested": {"deep": [{"x": 1}, {"x": "two"}, [3]]},
+    },
+}
+
+_CASE = {
+    "name": "total_is_positive",
+    "fullyQualifiedName": "shop.sales.public.orders.total.total_is_positive",
+    "entityLink": "<#E::table::shop.sales.public.orders::columns::total>",
+    "testSuites": [{"id": "9", "type": "testSuite", "name": "nightly", "fullyQualifiedName": "suites.nightly"}],
+    "testCaseResult": {"testCaseStatus": "Failed", "timestamp": 5, "failedRows": 12},
+    "owners": [{"id": "1", "type": "user", "name": "ann"}],
+}
+
+HAPPENINGS: dict[str, LoggedEvent] = {
+    "column": logged(
+        1,
+        eventType="entityUpdated",
+        entityType="table",
+        entityFullyQualifiedName="shop.sales.public.orders",
+        userName="ann",
+        userId="u-1",
+        previousVersion=0.4,
+        currentVersion=0.5,
+        changeDescription={
+            "fieldsUpdated": [
+                {"name": "columns.email.description", "oldValue": "the mail", "newValue": "The mail address"},
+                {"name": "extension.score", "oldValue": 1.5, "newValue": 2.5},
+            ],
+            "fieldsAdded": [{"name": "tags", "newValue": [{"tagFQN": "Tier.Tier1"}]}],
+            "fieldsDeleted": [{"name": "displayName", "oldValue": "Orders!"}],
+            "previousVersion": 0.4,
+        },
+        entity=_ORDERS,
+    ),
+    "dropped": logged(
+        2,
+        is_bot=True,
+        eventType="entityUpdated",
+        entityType="table",
+        entityFullyQualifiedName='shop.sales."odd.schema".orders_archive',
+        userName="ingestion-bot",
+        previousVersion=1.9,
+        currentVersion=2.9,
+        changeDescription={
+            "fieldsDeleted": [{"name": "columns", "oldValue": [{"name": "a.b", "dataType": "INT"}]}],
+            "fieldsUpdated": [{"name": "owners", "oldValue": '[{"name": "bob"}]', "newValue": None}],
+        },
+        entity={"name": "orders_archive", "columns": [], "owners": [], "tags": []},
+    ),
+    "failed": logged(
+        3,
+        eventType="entityUpdated",
+        entityType="testCase",
+        entityFullyQualifiedName="shop.sales.public.orders.total.total_is_positive",
+        userName="ingestion-bot",
+        currentVersion=0.1,
+        changeDescription={
+            "fieldsUpdated": [
+                {
+                    "name": "testCaseResult",
+                    "oldValue": {"testCaseStatus": "Success"},
+                    "newValue": {"testCaseStatus": "Failed", "failedRows": 12},
+                }
+            ]
+        },
+        entity=_CASE,
+    ),
+    "reworded": logged(
+        4,
+        eventType="entityUpdated",
+        entityType="testCase",
+        entityFullyQualifiedName="shop.sales.public.orders.total.total_is_positive",
+        userName="ann",
+        changeDescription={"fieldsUpdated": [{"name": "description", "oldValue": "a", "newValue": "b"}]},
+        entity=_CASE,
+    ),
+    "revenue": logged(
+        5,
+        eventType="testCaseFailure",
+        entityType="testCase",
+        entityFullyQualifiedName="shop.sales.public.revenue.revenue_threshold_check",
+        entity={"name": "revenue_threshold_check", "testCaseResult": {"testCaseStatus": "failed"}},
+    ),
+    "run": logged(
+        6,
+        eventType="entityUpdated",
+        entityType="pipeline",
+        entityFullyQualifiedName="airflow.daily_etl",
+        userName="airflow",
+        changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed"}}]},
+        entity={"name": "daily_etl", "service": {"name": "airflow"}, "pipelineStatus": {"executionStatus": "Failed"}},
+    ),
+    "violation": logged(
+        7,
+        eventType="policyViolation",
+        entityType="policy",
+        userName="eve",
+        entity={"name": "no-export", "tags": [{"tagFQN": "PII.Sensitive"}], "owners": [{"name": "Compliance"}]},
+    ),
+    "bare": logged(8, eventType="entityDeleted", entityType="dashboard"),
+    "tagged": logged(
+        9,
+        eventType="entityUpdated",
+        entityType="table",
+        entityFullyQualifiedName="snowflake_prod.sales.public.customers",
+        userName="Éva Ångström",
+        userId="system",
+        changeDescription={"fieldsAdded": [{"name": "tags", "newValue": [{"tagFQN": "PII.Sensitive"}]}]},
+    ),
+}
+"""Every event of the table by its name."""

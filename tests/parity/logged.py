@@ -1,0 +1,44 @@
+"""What do events look like to each engine? ``LoggedEvent`` for Python, the log source's own batches for Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from tocsin.conditions.fields import derive
+from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.spark.schema import EVENTS
+from tocsin.spark.sources import to_arrow
+
+
+def logged(offset: int, *, is_bot: bool = False, **keys: object) -> LoggedEvent:
+    """Return the event with these wire keys at ``offset``, derived fields and all."""
+    wire = {"id": f"event-{offset}", "entityId": f"entity-{offset}", "timestamp": 1_700_000_000_000 + offset, **keys}
+    event = ChangeEvent.model_validate(wire)
+    return LoggedEvent(offset, event, derive(event, actor_is_bot=is_bot))
+
+
+def events_frame(spark: SparkSession, events: Sequence[LoggedEvent]) -> DataFrame:
+    """Return ``events`` as the log source delivers them to Spark."""
+    batch = to_arrow([_row(one) for one in events])
+    return spark.createDataFrame(pa.Table.from_batches([batch]), schema=EVENTS)
+
+
+def _row(one: LoggedEvent) -> tuple[object, ...]:
+    """Return one event as the row that the log source reads from the store."""
+    event = one.event
+    return (
+        one.offset,
+        event.id,
+        event.event_type.value,
+        event.entity_type,
+        event.entity_id,
+        event.entity_fully_qualified_name,
+        event.user_name,
+        event.timestamp,
+        json.dumps(event.to_wire()),
+        json.dumps(one.derived),
+    )

@@ -1,0 +1,48 @@
+"""Do both engines say what the table says, on every row?"""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.parity.engines import indexed, on_columns, plan, python
+from tests.parity.happenings import HAPPENINGS
+from tests.parity.table import ALL, TABLE
+
+from tocsin.conditions.check import checked
+
+pytestmark = pytest.mark.spark
+
+NODES = [checked(condition) for condition, _ in TABLE]
+EVENTS = list(HAPPENINGS.values())
+EXPECTED = {(n, HAPPENINGS[name].offset) for n, (_, names) in enumerate(TABLE) for name in names}
+
+
+def _told(pairs: set[tuple[int, int]]) -> list[str]:
+    """Return pairs in words, for the message of a failing assertion."""
+    names = {one.offset: name for name, one in HAPPENINGS.items()}
+    return sorted(f"{TABLE[n][0]}  <-  {names[offset]}" for n, offset in pairs)
+
+
+def test_the_table_names_every_event_and_has_no_line_twice() -> None:
+    assert set(ALL) == set(HAPPENINGS)
+    assert len({condition for condition, _ in TABLE}) == len(TABLE)
+    assert len(TABLE) * len(HAPPENINGS) >= 120
+
+
+def test_python_agrees_with_the_table() -> None:
+    found = python(NODES, EVENTS)
+    assert _told(found - EXPECTED) == []
+    assert _told(EXPECTED - found) == []
+
+
+def test_spark_columns_agree_with_the_table(spark: SparkSession) -> None:
+    found = on_columns(spark, NODES, EVENTS)
+    assert _told(found - EXPECTED) == []
+    assert _told(EXPECTED - found) == []
+
+
+def test_the_index_agrees_with_the_table(spark: SparkSession) -> None:
+    found = indexed(spark, [plan(n, node) for n, node in enumerate(NODES)], EVENTS)
+    assert _told(set(found) - EXPECTED) == []
+    assert _told(EXPECTED - set(found)) == []
+    assert len(found) == len(set(found)), "an event is found once per subscription"

@@ -1,0 +1,219 @@
+"""What does somebody who writes an alert mean by it? Request to checked subscription document.
+
+Takes upstream's create form (``resources``, ``input``) as well as the seed's (``filteringRules``); fills in defaults,
+gives destinations ids, and says of everything that cannot work where it stands and what would work.
+Next: ``server/routes/subscriptions.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.match.plan import plan_of
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.subscription import Destination, EventSubscription, TriggerType
+from tocsin.server.alerts.destinations import Names, check_destination
+from tocsin.server.alerts.filters import rules_of
+from tocsin.server.errors import describe_validation
+from tocsin.store.masking import split_secrets
+
+# The seed's defaults; upstream's create request says 10 and 10, its entity 100 and 60 as the seed does.
+DEFAULTS: Document = {
+    "enabled": True,
+    "batchSize": 100,
+    "retries": 3,
+    "pollInterval": 60,
+    "trigger": {"triggerType": "RealTime"},
+    "destinations": [],
+}
+
+_LATER = (
+    "apiCollection apiEndpoint classification container dashboardDataModel dataProduct glossary glossaryTerm "
+    "ingestionPipeline messagingService metadataService metric mlmodel mlmodelService policy query role searchIndex "
+    "searchService storageService tag topic"
+)
+LATER_RESOURCES = frozenset(_LATER.split())
+"""Types that upstream has and this catalogue will: an alert may name them already."""
+
+_BOUNDS = {"batchSize": (1, 10_000), "retries": (0, 100), "pollInterval": (0, 86_400)}
+_LONGEST_NAME = 256
+_MOST_DESTINATIONS = 100
+_UNDERSTOOD = frozenset(field.alias or name for name, field in EventSubscription.model_fields.items())
+_PASSED_ON = frozenset({"className", "notificationTemplate", "config"})
+_CREATE_ONLY = frozenset({"resources"})
+_OURS = "id fullyQualifiedName version updatedAt updatedBy href changeDescription incrementalChangeDescription"
+_WRITTEN_BY_US = frozenset({*_OURS.split(), "createdAtMs"})
+_SETTABLE = (_UNDERSTOOD | _PASSED_ON) - _WRITTEN_BY_US
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_PLACEHOLDER_ID = "00000000-0000-0000-0000-000000000000"
+
+
+@dataclass(frozen=True)
+class Alert:
+    """A subscription that may be stored: its document with masks, and its secrets by destination id."""
+
+    document: Document
+    secrets: dict[str, Document]
+
+
+def checked_alert(
+    request: Document,
+    *,
+    before: Document | None,
+    secrets: dict[str, Document],
+    names: Names,
+    new_id: Callable[[], str],
+) -> Alert:
+    """Return what ``request`` means.
+
+    ``before`` is the document as it stands (None: there is none yet) and ``secrets`` what is stored for it by
+    destination id: a destination keeps its id, and a mask its secret.
+
+    Raises
+    ------
+    InvalidInput : something cannot work; the message says where and what would
+    """
+    document = _settable(request, (before or {}).get("provider", "user"))
+    known = (before or {}).get("destinations", [])
+    document["destinations"] = _with_ids(document["destinations"], known, new_id)
+    kept: dict[str, Document] = {}
+    for index, destination in enumerate(document["destinations"]):
+        kept[destination["id"]] = _mask(destination, secrets, index)
+    _check(document, names)
+    return Alert(document, kept)
+
+
+def checked_destination(given: object, names: Names) -> Destination:
+    """Return one destination that is to be tried, its secrets in clear, if it can work.
+
+    Raises
+    ------
+    InvalidInput : it cannot; the message says why
+    """
+    if not isinstance(given, dict):
+        raise InvalidInput("must be an object", field="destination")
+    plain = {key: value for key, value in given.items() if key not in ("statusDetails", "id") and value is not None}
+    if isinstance(plain.get("config"), dict):
+        split_secrets(plain["config"], {})  # refuses a mask: nothing is stored for a trial
+    try:
+        destination = Destination.model_validate({**plain, "id": _PLACEHOLDER_ID})
+    except ValidationError as error:
+        raise InvalidInput(describe_validation(error.errors()), field="destination") from error
+    check_destination(destination, names, "destination")
+    return destination
+
+
+def _settable(request: Document, provider: str) -> Document:
+    unknown = sorted(set(request) - _SETTABLE - _WRITTEN_BY_US - _CREATE_ONLY)
+    if unknown:
+        raise InvalidInput(f"there is no such key; there are: {', '.join(sorted(_SETTABLE))}", field=unknown[0])
+    document = {**DEFAULTS, **{key: value for key, value in request.items() if key in _SETTABLE and value is not None}}
+    document["filteringRules"] = _filtering_rules(request)
+    document["provider"] = provider
+    if not isinstance(document["destinations"], list) or len(document["destinations"]) > _MOST_DESTINATIONS:
+        raise InvalidInput(f"must be a list of at most {_MOST_DESTINATIONS}", field="destinations")
+    return document
+
+
+def _filtering_rules(request: Document) -> object:
+    """Return the rules as given, or those that upstream's ``resources`` and ``input`` stand for."""
+    if request.get("filteringRules") is not None:
+        return request["filteringRules"]
+    chosen = request.get("input") or {}
+    if not isinstance(chosen, dict):
+        raise InvalidInput("must be an object with filters and actions", field="input")
+    rules: Document = {"resources": request.get("resources") or []}
+    for key, given in (("rules", "filters"), ("actions", "actions")):
+        if named := chosen.get(given):
+            if not isinstance(named, list) or not all(isinstance(one, dict) for one in named):
+                raise InvalidInput("must be a list of objects", field=f"input.{given}")
+            rules[key] = rules_of(named, f"input.{given}")
+    return rules
+
+
+def _with_ids(destinations: Sequence[object], known: Sequence[Document], new_id: Callable[[], str]) -> list[Document]:
+    """Give every destination an id: its own, that of the stored one it repeats, or a new one."""
+    free = list(known)
+    named: list[Document] = []
+    for index, destination in enumerate(destinations):
+        if not isinstance(destination, dict):
+            raise InvalidInput("must be an object", field=f"destinations[{index}]")
+        plain = {key: value for key, value in destination.items() if key != "statusDetails" and value is not None}
+        same = next((one for one in free if _is_same(plain, one)), None)
+        if same is not None:
+            free.remove(same)
+        named.append({**plain, "id": plain.get("id") or (same["id"] if same else new_id())})
+    _check_ids([one["id"] for one in named])
+    return named
+
+
+def _check_ids(ids: Sequence[object]) -> None:
+    for index, given in enumerate(ids):
+        if not isinstance(given, str) or not _ID.fullmatch(given):
+            raise InvalidInput("must be a UUID; leave it out to get one", field=f"destinations[{index}].id")
+    if len(set(ids)) < len(ids):
+        raise InvalidInput("two destinations have the same id", field="destinations")
+
+
+def _is_same(destination: Document, stored: Document) -> bool:
+    if "id" in destination:
+        return bool(destination["id"] == stored["id"])
+    return _goal(destination) == _goal(stored)
+
+
+def _goal(destination: Document) -> tuple[object, ...]:
+    config = destination.get("config")
+    config = config if isinstance(config, dict) else {}
+    return (destination.get("category"), destination.get("type"), config.get("endpoint"), config.get("receivers"))
+
+
+def _mask(destination: Document, secrets: dict[str, Document], index: int) -> Document:
+    """Put masks into the destination's configuration and return the secrets they stand for."""
+    config = destination.get("config")
+    if not isinstance(config, dict):
+        return {}
+    try:
+        destination["config"], kept = split_secrets(config, secrets.get(str(destination["id"]), {}))
+    except InvalidInput as error:
+        raise InvalidInput(error.message, field=f"destinations[{index}].config.{error.field}") from error
+    return kept
+
+
+def _check(document: Document, names: Names) -> None:
+    name = document.get("name")
+    if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME:
+        raise InvalidInput(f"an alert needs a name of at most {_LONGEST_NAME} characters", field="name")
+    subscription = _model(document, name)
+    for key, (least, most) in _BOUNDS.items():
+        if not least <= document[key] <= most:
+            raise InvalidInput(f"must lie between {least} and {most}", field=key)
+    if subscription.trigger.trigger_type is TriggerType.SCHEDULED:
+        raise InvalidInput("Scheduled triggers come later; use RealTime", field="trigger.triggerType")
+    _check_resources(subscription)
+    plan_of(subscription)  # parses and checks every condition
+    for index, destination in enumerate(subscription.destinations):
+        check_destination(destination, names, f"destinations[{index}]")
+
+
+def _model(document: Document, name: str) -> EventSubscription:
+    """Return the document as the pipeline will read it; references may still lack what the catalogue fills in."""
+    meant = {key: value for key, value in document.items() if key not in _PASSED_ON | {"owners", "domains"}}
+    try:
+        return EventSubscription.model_validate({**meant, "id": _PLACEHOLDER_ID, "fullyQualifiedName": name})
+    except ValidationError as error:
+        raise InvalidInput(describe_validation(error.errors())) from error
+
+
+def _check_resources(subscription: EventSubscription) -> None:
+    rules = subscription.filtering_rules
+    for index, resource in enumerate(rules.resources if rules else ()):
+        if resource not in ENTITY_TYPES and resource not in LATER_RESOURCES and resource != "all":
+            there_are = ", ".join(["all", *ENTITY_TYPES])
+            place = f"filteringRules.resources[{index}]"
+            raise InvalidInput(f"there is no resource {resource!r}; there are: {there_are}", field=place)

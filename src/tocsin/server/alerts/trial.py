@@ -1,0 +1,103 @@
+"""Does this destination work? One event made up for the purpose, really sent, and what came back.
+
+What the receiver answered is told as its status and a reason, never its body: a trial must not become a way to
+look around inside the network. Next: ``flow/send/channels``.
+"""
+
+from __future__ import annotations
+
+from contextlib import AsyncExitStack
+from uuid import uuid4
+
+from tocsin.flow.send.channels.email import EmailChannel, MailServer
+from tocsin.flow.send.channels.webhook import WebhookChannel
+from tocsin.flow.send.dispatch import Channel as Way
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.egress import egress_of
+from tocsin.flow.send.letter import Sender
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.delivery import Delivered, Delivery, Outcome
+from tocsin.model.entity import FIRST_VERSION, Document
+from tocsin.model.people import Actor
+from tocsin.model.subscription import Channel, Destination
+from tocsin.settings import Settings
+
+_NOBODY = "00000000-0000-0000-0000-000000000000"
+
+
+async def try_destination(destination: Destination, settings: Settings, actor: Actor, *, now_ms: int) -> Document:
+    """Send a made-up event to ``destination`` and return upstream's ``testDestinationStatus``.
+
+    Destinations inside Tocsin (the inbox, or mail to people by their role) have nowhere to be tried at: they succeed.
+    """
+    targets = _targets(destination)
+    if not targets:
+        return {"status": "Success", "statusInfo": "nothing leaves the house for a trial", "timestamp": now_ms}
+    async with AsyncExitStack() as stack:
+        way = await _way(destination, settings, stack)
+        dispatches = [_dispatch(destination, target, actor, now_ms) for target in targets]
+        outcomes = [await way.send(dispatch, destination, now_ms=now_ms) for dispatch in dispatches]
+    failed = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]
+    return _status((failed or outcomes)[0], now_ms)
+
+
+def _targets(destination: Destination) -> tuple[str, ...]:
+    match destination.type:
+        case Channel.WEBHOOK:
+            return (destination.config.endpoint or "",)
+        case Channel.EMAIL:
+            return tuple(receiver for receiver in destination.config.receivers if "@" in receiver)
+        case _:
+            return ()
+
+
+async def _way(destination: Destination, settings: Settings, stack: AsyncExitStack) -> Way:
+    if destination.type is Channel.WEBHOOK:
+        egress = egress_of(settings.egress_allow)
+        return await stack.enter_async_context(WebhookChannel(egress, source=settings.base_url()))
+    password = settings.smtp_password.get_secret_value() if settings.smtp_password else None
+    server = settings.smtp_host and MailServer(
+        settings.smtp_host, settings.smtp_port, settings.smtp_user, password, settings.smtp_tls
+    )
+    return EmailChannel(server or None, Sender(settings.smtp_sender, settings.base_url()))
+
+
+def _dispatch(destination: Destination, target: str, actor: Actor, now_ms: int) -> Dispatch:
+    event = ChangeEvent(
+        id=str(uuid4()),
+        event_type=EventType.ENTITY_UPDATED,
+        entity_type="table",
+        entity_id=_NOBODY,
+        entity_fully_qualified_name="tocsin.test.destination",
+        previous_version=FIRST_VERSION,
+        current_version=FIRST_VERSION,
+        user_name=actor.name,
+        user_id=actor.id,
+        timestamp=now_ms,
+        change_description=ChangeDescription(
+            fields_updated=(
+                FieldChange(name="description", old_value="", new_value="This is a trial of a destination."),
+            )
+        ),
+    )
+    delivery = Delivery(
+        id=str(uuid4()),
+        notification_id=_NOBODY,
+        event_id=event.id,
+        log_offset=0,
+        subscription_id=_NOBODY,
+        destination_id=destination.id,
+        channel=destination.type.value,
+        target=target,
+        attempt_count=0,
+        due_at_ms=now_ms,
+        created_at_ms=now_ms,
+    )
+    return Dispatch(delivery, event)
+
+
+def _status(outcome: Outcome, now_ms: int) -> Document:
+    code = {} if outcome.status_code is None else {"statusCode": outcome.status_code}
+    if isinstance(outcome, Delivered):
+        return {"status": "Success", "timestamp": now_ms, **code}
+    return {"status": "Failed", "reason": outcome.reason.value, "timestamp": now_ms, **code}

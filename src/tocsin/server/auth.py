@@ -1,0 +1,148 @@
+"""Who is asking? Passwords (argon2) and signed tokens (JWT, HS256) for people and bots.
+
+The key that signs is made at first start and shared by all servers through the store. Whether somebody may see an
+asset is not decided here: ``flow/resolve/visibility.py`` does. Next: ``server/request.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import secrets
+import threading
+from dataclasses import dataclass
+from functools import cache
+
+import jwt
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
+
+from tocsin.clock import Clock
+from tocsin.errors import NotFound, Unauthenticated
+from tocsin.model.people import Actor, Person
+from tocsin.store.people import People
+
+# Source: OWASP Password Storage Cheat Sheet, the Argon2id line with 19 MiB.
+_HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
+# Hashing is meant to cost memory; without a bound, forty logins at once would cost forty times as much.
+_HASHING = threading.BoundedSemaphore(4)
+_ALGORITHM = "HS256"
+_WRONG = "The address or the password is wrong."
+_LONGEST_PASSWORD = 1024
+
+
+@dataclass(frozen=True)
+class Token:
+    """A bearer token and when it stops working (epoch milliseconds; None: never)."""
+
+    text: str
+    expires_at_ms: int | None
+
+
+class Tokens:
+    """Signs tokens and reads them; ``lifetime_s`` is how long a person's token works."""
+
+    def __init__(self, people: People, clock: Clock, *, lifetime_s: float) -> None:
+        self._people, self._clock, self._lifetime_s = people, clock, lifetime_s
+        self._key = people.secret("token-key", lambda: secrets.token_hex(32))
+
+    def issue(self, person: Person) -> Token:
+        """Return a new token: one that expires for a person, one that does not for a bot."""
+        now_ms = self._clock.now_ms()
+        expires_at_ms = None if person.is_bot else now_ms + int(self._lifetime_s * 1000)
+        claims: dict[str, object] = {
+            "iss": "tocsin",
+            "sub": person.id,
+            "name": person.name,
+            "isBot": person.is_bot,
+            "iat": now_ms // 1000,
+        }
+        if expires_at_ms is not None:
+            claims["exp"] = expires_at_ms // 1000
+        return Token(jwt.encode(claims, self._key, algorithm=_ALGORITHM), expires_at_ms)
+
+    def actor(self, authorization: str | None) -> Actor:
+        """Return who sent this ``Authorization`` header.
+
+        Raises
+        ------
+        Unauthenticated : the header is missing or not a bearer token, the token is forged or expired, or whoever
+            it was made for has been deleted since
+        """
+        scheme, _, text = (authorization or "").partition(" ")
+        if scheme.lower() != "bearer" or not text.strip():
+            raise Unauthenticated("Log in first and send the token as: Authorization: Bearer <token>")
+        person = self._people.by_id(self._subject(text.strip()))
+        if person is None or person.deleted:
+            raise Unauthenticated("Whom this token was made for is no longer here.")
+        return Actor(id=person.id, name=person.name, is_admin=person.is_admin, is_bot=person.is_bot)
+
+    def _subject(self, text: str) -> str:
+        try:
+            # Times are checked below, by the clock that was handed in.
+            options = {"verify_exp": False, "verify_iat": False, "require": ["sub", "iat"]}
+            claims = jwt.decode(text, self._key, algorithms=[_ALGORITHM], issuer="tocsin", options=options)  # type: ignore[arg-type]  # PyJWT's own TypedDict
+        except jwt.PyJWTError as error:
+            raise Unauthenticated("This token was not made here; log in again.") from error
+        expires = claims.get("exp")
+        if isinstance(expires, int) and expires * 1000 <= self._clock.now_ms():
+            raise Unauthenticated("This token has expired; log in again.")
+        return str(claims["sub"])
+
+
+def hash_password(password: str) -> str:
+    """Return the hash of a password, as it is stored."""
+    with _HASHING:
+        return _HASHER.hash(password)
+
+
+def log_in(people: People, login: str, password: str) -> Person:
+    """Return who logs in with this address (or name) and password.
+
+    ``password`` may be base64, as OpenMetadata's client sends it, or plain. An unknown address costs the same time
+    as a wrong password.
+
+    Raises
+    ------
+    Unauthenticated : the two do not belong together; the message does not say which of them is wrong
+    """
+    person = people.by_email(login) if "@" in login else people.by_name(login)
+    known = people.password_hash(person.id) if person is not None and not person.deleted else None
+    if len(password) > _LONGEST_PASSWORD or not _fits(known or _decoy(), password) or known is None or person is None:
+        raise Unauthenticated(_WRONG)
+    return person
+
+
+def issue_token(people: People, clock: Clock, name: str, *, lifetime_s: float) -> Token:
+    """Return a token for the person or bot of that name; for the administrator's command line."""
+    person = people.by_name(name)
+    if person is None or person.deleted:
+        raise NotFound(f"There is no user named {name!r}.")
+    return Tokens(people, clock, lifetime_s=lifetime_s).issue(person)
+
+
+def new_password() -> str:
+    """Return a random password that is hard to guess and easy to copy."""
+    return secrets.token_urlsafe(15)
+
+
+def _fits(known: str, password: str) -> bool:
+    candidates = [password]
+    with contextlib.suppress(binascii.Error, ValueError):  # not base64: a plain password
+        candidates.insert(0, base64.b64decode(password, validate=True).decode())
+    return any(_verify(known, candidate) for candidate in candidates)
+
+
+def _verify(known: str, candidate: str) -> bool:
+    try:
+        with _HASHING:
+            return _HASHER.verify(known, candidate)
+    except (VerifyMismatchError, VerificationError, InvalidHashError):
+        return False
+
+
+@cache
+def _decoy() -> str:
+    """Return a hash nobody has the password of, made on first use."""
+    return hash_password(secrets.token_hex(16))

@@ -1,0 +1,145 @@
+"""Which HTTP status does a failure answer with, and what does its body say? One table says it.
+
+There is one shape for every error: ``{"code": 404, "message": "…"}`` with an integer code, which is what
+OpenMetadata's client insists on. Next: ``server/request.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Any
+from uuid import uuid4
+
+import orjson
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tocsin.errors import (
+    Conflict,
+    Forbidden,
+    InternalError,
+    InvalidCondition,
+    InvalidInput,
+    NotFound,
+    PreconditionFailed,
+    TocsinError,
+    Unauthenticated,
+    Unavailable,
+)
+
+STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
+    InvalidInput: HTTPStatus.BAD_REQUEST,
+    Unauthenticated: HTTPStatus.UNAUTHORIZED,
+    Forbidden: HTTPStatus.FORBIDDEN,
+    NotFound: HTTPStatus.NOT_FOUND,
+    PreconditionFailed: HTTPStatus.PRECONDITION_FAILED,
+    Conflict: HTTPStatus.CONFLICT,
+    Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    InternalError: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+"""Every family and its status; a subclass answers as its nearest ancestor here."""
+
+_log = structlog.get_logger()
+
+
+def status_of(error: TocsinError) -> HTTPStatus:
+    """Return the HTTP status of ``error``: that of its nearest family."""
+    return next((STATUS_OF[kind] for kind in type(error).__mro__ if kind in STATUS_OF), HTTPStatus(500))
+
+
+def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+    """Return the one shape that every error is answered in."""
+    body = orjson.dumps({"code": int(status), "message": message})
+    return Response(body, status_code=status, headers=headers, media_type="application/json")
+
+
+def install_errors(app: FastAPI) -> None:
+    """Make ``app`` answer every failure in that shape."""
+    app.add_exception_handler(TocsinError, _expected)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+
+
+class Boundary:
+    """The outermost layer of a request: what nobody expected is logged with an id and answered 500."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; answer for whatever it raises."""
+        started = False
+
+        async def watch(message: Message) -> None:
+            nonlocal started
+            started = started or message["type"] == "http.response.start"
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watch)
+        except Exception:  # the request boundary, one of the three places of the house style
+            if scope["type"] != "http":
+                raise
+            incident = str(uuid4())
+            _log.exception("request failed", incident=incident, method=scope["method"], path=scope["path"])
+            if not started:
+                answer = error_answer(500, f"Tocsin itself is at fault; its log says more under {incident}.")
+                await answer(scope, receive, send)
+
+
+def _expected(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, TocsinError)  # noqa: S101  what Starlette registers the handler for
+    status = status_of(error)
+    headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None
+    return error_answer(status, _message(error), headers)
+
+
+def _message(error: TocsinError) -> str:
+    """Return the message with the place and the way out, where the error knows them."""
+    if isinstance(error, InvalidCondition):
+        parts = [f"{error.message} (line {error.line}, column {error.column})"]
+        if error.expected:
+            parts.append(f"expected {', '.join(error.expected)}")
+        if error.suggestion:
+            parts.append(f"did you mean {error.suggestion}?")
+        return "; ".join(parts)
+    if isinstance(error, InvalidInput) and error.field and error.field not in error.message:
+        return f"{error.field}: {error.message}"
+    return error.message
+
+
+def _invalid(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101  as above
+    return error_answer(400, describe_validation(error.errors()))
+
+
+def _http(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101  as above
+    message = str(error.detail)
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        message = "There is no such address here; docs/api.md lists them all."
+    return error_answer(error.status_code, message, dict(error.headers or {}))
+
+
+def describe_validation(errors: Sequence[Any]) -> str:  # Any: pydantic's own error dictionaries
+    """Return what pydantic found as one line: each place, and what is wrong there."""
+    found = [f"{_place(one['loc'])}: {_sentence(one)}" for one in errors[:5]]
+    more = [f"and {len(errors) - 5} more"] if len(errors) > 5 else []
+    return "; ".join(found + more)
+
+
+def _place(path: Sequence[str | int]) -> str:
+    steps = [step for step in path if step not in ("query", "path", "header", "body")]
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".") or "request"
+
+
+def _sentence(one: dict[str, Any]) -> str:  # Any: as above
+    if one["type"] == "extra_forbidden":
+        return "there is no such key; remove it"
+    if one["type"] == "missing":
+        return "is missing"
+    return str(one["msg"]).removeprefix("Value error, ")

@@ -1,0 +1,55 @@
+"""How do the server's log lines look? structlog's own and uvicorn's, in one form."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+import structlog
+
+from tocsin.settings import Settings
+
+_SHARED: list[Any] = [  # Any: structlog's processors have many shapes
+    structlog.contextvars.merge_contextvars,
+    structlog.processors.add_log_level,
+    structlog.processors.TimeStamper(fmt="iso", utc=True),
+    structlog.processors.format_exc_info,
+]
+
+
+def set_up_logs(settings: Settings) -> None:
+    """Make log lines go to the standard error stream, as the settings say."""
+    level = getattr(logging, settings.log_level.upper())
+    structlog.configure(
+        processors=[*_SHARED, _renderer(settings)],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def uvicorn_logs(settings: Settings) -> dict[str, Any]:  # Any: a logging configuration
+    """Return the configuration that lets uvicorn's lines look like ours."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {
+            "ours": {
+                "()": structlog.stdlib.ProcessorFormatter,
+                "processors": [
+                    structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+                    _renderer(settings),
+                ],
+                "foreign_pre_chain": _SHARED,
+            }
+        },
+        "handlers": {"ours": {"class": "logging.StreamHandler", "formatter": "ours", "stream": "ext://sys.stderr"}},
+        "loggers": {"uvicorn": {"handlers": ["ours"], "level": settings.log_level.upper(), "propagate": False}},
+    }
+
+
+def _renderer(settings: Settings) -> Any:  # Any: as above
+    if settings.log_format == "json":
+        return structlog.processors.JSONRenderer()
+    return structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())

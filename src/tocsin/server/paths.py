@@ -1,0 +1,38 @@
+"""Which path was asked for? Paths are split before they are decoded, and ``/v1`` is another name of ``/api/v1``.
+
+A name may hold an encoded slash (``%22a.b%2Fc%22``); were the path decoded first, the route would be lost.
+So routing sees the path as it was sent, and ``request.PathText`` decodes each parameter. Next: ``routes/``.
+"""
+
+from __future__ import annotations
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from tocsin.server.errors import error_answer
+
+API = "/api/v1"
+
+
+class RawPaths:
+    """Route by the undecoded path; treat ``/v1/…`` as ``/api/v1/…`` and forget a trailing slash."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on under its plain path; refuse NUL, which no store can hold."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        raw: bytes = scope.get("raw_path") or scope["path"].encode()
+        if b"%00" in raw or b"%00" in scope["query_string"]:
+            await error_answer(400, "The address holds a NUL character; remove it.")(scope, receive, send)
+            return
+        await self._app({**scope, "path": _plain(raw.decode("latin-1"))}, receive, send)
+
+
+def _plain(path: str) -> str:
+    path = path.rstrip("/") or "/"
+    if path == "/v1" or path.startswith("/v1/"):
+        return f"/api{path}"
+    return path

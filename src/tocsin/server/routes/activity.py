@@ -1,0 +1,39 @@
+"""What has happened to what I follow? A person's activity, newest first. Next: ``store/activity.py``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.errors import Forbidden
+from tocsin.flow.resolve.visibility import may_view
+from tocsin.flow.send.render import as_seed
+from tocsin.flow.send.wording import headline
+from tocsin.model.entity import Document
+from tocsin.server.request import Asked, PathId, Timestamp, answer
+from tocsin.server.routes.events import parse_event_types
+
+router = APIRouter(tags=["inbox"])
+
+
+@router.get("/users/{user_id}/activity")
+def list_activity(
+    user_id: PathId,
+    caller: Asked,
+    *,
+    since: Timestamp = 0,
+    event_type: Annotated[str | None, Query(alias="eventType", max_length=1000)] = None,
+    after: Annotated[int | None, Query(ge=0, le=2**62)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+) -> Response:
+    """Return the changes of the assets a user follows, each ``{event, title}``; only oneself or an administrator."""
+    if caller.actor.id != str(user_id) and not caller.actor.is_admin:
+        raise Forbidden("What somebody follows closely is open to themselves and to administrators only.")
+    kinds = parse_event_types(event_type or "")
+    logged = caller.parts.activity.followed_by(
+        str(user_id), since_ms=since, event_types=kinds, below=after, limit=limit
+    )
+    visible = [one.event for one in logged if may_view(caller.actor, one.event.entity or {})]
+    paging: Document = {"after": str(logged[-1].offset)} if len(logged) == limit else {}
+    return answer({"data": [{"event": as_seed(one), "title": headline(one)} for one in visible], "paging": paging})

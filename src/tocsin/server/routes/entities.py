@@ -1,0 +1,197 @@
+"""How is the catalogue read and written? One set of routes for every type of ``model/entity_types.py``.
+
+The path names the collection, its row says the rest. What some types have besides stands in the files beside this
+one. Next: ``server/view.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+import orjson
+from fastapi import APIRouter, Header, Query, Response
+
+from tocsin.errors import Forbidden, InvalidInput
+from tocsin.flow.capture import etag
+from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.resolve.visibility import may_view
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import EntityType
+from tocsin.server.auth import hash_password
+from tocsin.server.permissions import check_delete, check_patch, check_put
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, Row, answer
+from tocsin.server.routes.users import check_password
+from tocsin.server.view import parse_fields, shown
+
+Include = Literal["non-deleted", "deleted", "all"]
+Fields = Annotated[str | None, Query(max_length=2000)]
+IfMatch = Annotated[str | None, Header(max_length=1000)]
+HardDelete = Annotated[bool, Query(alias="hardDelete")]
+
+_VERSION = re.compile(r"\d{1,6}(\.\d)?")
+_PASSWORD_KEYS = frozenset({"password", "confirmPassword", "createPasswordType"})
+
+router = APIRouter(tags=["entities"])
+"""Included under every collection (``server/app.py``)."""
+
+
+@router.post("", status_code=201)
+def create(row: Row, body: DocumentBody, caller: Asked) -> Response:
+    """Create an entity; 409 when one of that name exists."""
+    check_put(caller.actor, row, body)
+    request, password = _without_password(row, body, caller)
+    written = caller.parts.writes.create(row.name, request, actor=caller.actor)
+    return _with_password(row, written, caller, password)
+
+
+@router.put("")
+def create_or_update(row: Row, body: DocumentBody, caller: Asked) -> Response:
+    """Create an entity, or bring the one of that name to this state; keys left out stay as they are."""
+    check_put(caller.actor, row, body)
+    request, password = _without_password(row, body, caller)
+    written = caller.parts.writes.upsert(row.name, request, actor=caller.actor)
+    return _with_password(row, written, caller, password)
+
+
+@router.put("/restore")
+def restore(row: Row, body: DocumentBody, caller: Asked) -> Response:
+    """Bring a soft-deleted entity back: ``{"id": …}``."""
+    entity_id = body.get("id")
+    if not isinstance(entity_id, str):
+        raise InvalidInput("is missing: send the id of what to restore", field="id")
+    check_delete(caller.actor, row, None)
+    return written_answer(row, caller.parts.writes.restore(row.name, entity_id.lower(), actor=caller.actor), caller)
+
+
+@router.get("/name/{fqn}")
+def read_by_name(
+    row: Row, fqn: PathText, caller: Asked, *, fields: Fields = None, include: Include = "non-deleted"
+) -> Response:
+    """Return the entity of that fully qualified name."""
+    return _read(row, found(row, Key.by_name(fqn), caller, include=include), caller, fields)
+
+
+@router.patch("/name/{fqn}")
+def patch_by_name(row: Row, fqn: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+    """Apply a JSON Patch (RFC 6902) to the entity of that name."""
+    return _patch(row, found(row, Key.by_name(fqn), caller)["id"], body, caller, if_match=if_match)
+
+
+@router.delete("/name/{fqn}")
+def delete_by_name(
+    row: Row, fqn: PathText, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
+) -> Response:
+    """Delete the entity of that name: softly, or for good with ``hardDelete``."""
+    entity_id = found(row, Key.by_name(fqn), caller, include="all")["id"]
+    return _delete(row, entity_id, caller, hard=hard_delete, recursive=recursive)
+
+
+@router.get("/{entity_id}")
+def read(
+    row: Row, entity_id: PathId, caller: Asked, *, fields: Fields = None, include: Include = "non-deleted"
+) -> Response:
+    """Return the entity with that id."""
+    return _read(row, found(row, Key.by_id(str(entity_id)), caller, include=include), caller, fields)
+
+
+@router.patch("/{entity_id}")
+def patch(row: Row, entity_id: PathId, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+    """Apply a JSON Patch (RFC 6902) to the entity with that id; ``If-Match`` guards against a change unseen."""
+    return _patch(row, str(entity_id), body, caller, if_match=if_match)
+
+
+@router.delete("/{entity_id}")
+def delete(
+    row: Row, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
+) -> Response:
+    """Delete the entity with that id: softly, or for good with ``hardDelete``; ``recursive`` takes all under it."""
+    return _delete(row, str(entity_id), caller, hard=hard_delete, recursive=recursive)
+
+
+@router.get("/{entity_id}/versions")
+def list_versions(row: Row, entity_id: PathId, caller: Asked) -> Response:
+    """Return every version of the entity, newest first, each as a JSON text as upstream does."""
+    versions = caller.parts.catalogue.versions(str(entity_id))
+    check_visible(caller, versions[0])
+    texts = [orjson.dumps(shown(row, one, caller.root)).decode() for one in versions]
+    return answer({"entityType": row.name, "versions": texts})
+
+
+@router.get("/{entity_id}/versions/{version}")
+def read_version(row: Row, entity_id: PathId, version: PathText, caller: Asked) -> Response:
+    """Return the entity as it stood in that version."""
+    if not _VERSION.fullmatch(version):
+        raise InvalidInput(f"{version!r} is no version; versions look like 0.1", field="version")
+    document = caller.parts.catalogue.version(str(entity_id), version)
+    check_visible(caller, document)
+    return answer(shown(row, document, caller.root))
+
+
+def found(row: EntityType, key: Key, caller: Caller, *, include: Include = "non-deleted") -> Document:
+    """Return the entity's document, if there is one and the caller may see it."""
+    document = caller.parts.catalogue.get(row.name, key, include)
+    check_visible(caller, document)
+    return document
+
+
+def written_answer(row: EntityType, written: Written, caller: Caller) -> Response:
+    """Return the answer to a write: the whole entity, 201 when it is new."""
+    headers = {"ETag": etag.strong_tag(written.document)}
+    return answer(shown(row, written.document, caller.root), 201 if written.created else 200, headers)
+
+
+def with_relations(row: EntityType, document: Document, caller: Caller, fields: frozenset[str]) -> Document:
+    """Return the document with what is kept beside it and was asked for: who follows, what is followed."""
+    extra: Document = {}
+    if "followers" in fields and row.is_asset and "followers" not in row.absent:
+        extra["followers"] = caller.parts.catalogue.followers(document["id"])
+    if "follows" in fields and row.name == "user":
+        extra["follows"] = caller.parts.catalogue.follows(document["id"])
+    return extra
+
+
+def _read(row: EntityType, document: Document, caller: Caller, fields: str | None) -> Response:
+    asked = parse_fields(row, fields)
+    view = shown(row, document, caller.root, fields=asked) | with_relations(row, document, caller, asked)
+    return answer(view, headers={"ETag": etag.strong_tag(document)})
+
+
+def _patch(row: EntityType, entity_id: str, body: object, caller: Caller, *, if_match: str | None) -> Response:
+    check_patch(caller.actor, row, entity_id, body)
+    operations = body if isinstance(body, list) else []
+    key = Key.by_id(entity_id)
+    written = caller.parts.writes.patch(row.name, key, operations, actor=caller.actor, if_match=if_match)
+    return written_answer(row, written, caller)
+
+
+def _delete(row: EntityType, entity_id: str, caller: Caller, *, hard: bool, recursive: bool) -> Response:
+    check_delete(caller.actor, row, entity_id)
+    key = Key.by_id(entity_id)
+    written = caller.parts.writes.delete(row.name, key, actor=caller.actor, recursive=recursive, hard=hard)
+    return answer(shown(row, written.document, caller.root))
+
+
+def check_visible(caller: Caller, document: Document) -> None:
+    """Refuse to show what the caller may not see."""
+    if not may_view(caller.actor, document):
+        raise Forbidden("You may not see this.")
+
+
+def _without_password(row: EntityType, body: Document, caller: Caller) -> tuple[Document, str | None]:
+    """Split a new user's password from the request: it must never be part of an entity."""
+    if row.name != "user" or not _PASSWORD_KEYS & body.keys():
+        return body, None
+    if not caller.actor.is_admin:
+        raise Forbidden("Only an administrator may set somebody's password.")
+    password = body.get("password")
+    if password is not None and (not isinstance(password, str) or body.get("confirmPassword", password) != password):
+        raise InvalidInput("is no text, or differs from confirmPassword", field="password")
+    checked = None if password is None else check_password(password)
+    return {key: value for key, value in body.items() if key not in _PASSWORD_KEYS}, checked
+
+
+def _with_password(row: EntityType, written: Written, caller: Caller, password: str | None) -> Response:
+    if password is not None:
+        caller.parts.people.set_password(written.document["id"], hash_password(password))
+    return written_answer(row, written, caller)

@@ -1,0 +1,156 @@
+"""Who follows what? In the seed's form (the user in the path) and in upstream's (the user in the body).
+
+Answers with the change event; following twice changes nothing and answers ``entityNoChange``.
+Next: ``server/routes/users.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID, uuid4
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
+from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.send.render import as_seed
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES, EntityType
+from tocsin.server.errors import status_of
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, Row, answer
+from tocsin.server.routes.entities import found
+from tocsin.server.view import addressed
+
+MOST_AT_ONCE = 1_000
+"""Assets that one request may follow."""
+
+of_asset = APIRouter(prefix="/{entity_id}/followers", tags=["followers"])
+"""Included under every collection (``server/app.py``)."""
+
+router = APIRouter(tags=["followers"])
+
+
+@of_asset.get("")
+def list_followers(row: Row, entity_id: PathId, caller: Asked) -> Response:
+    """Return who follows the asset."""
+    found(row, Key.by_id(str(entity_id)), caller, include="all")
+    users = caller.parts.catalogue.followers(str(entity_id))
+    return answer({"data": [addressed(user, caller.root) for user in users]})
+
+
+@of_asset.put("")
+def add_follower(row: Row, entity_id: PathId, body: JsonBody, caller: Asked) -> Response:
+    """Make the user whose id is the body (a JSON string) a follower."""
+    try:
+        user_id = UUID(body) if isinstance(body, str) else None
+    except ValueError:
+        user_id = None
+    if user_id is None:
+        raise InvalidInput("The body must be a user's id, as a JSON string.")
+    return answer(_event(row, _follow(row, str(entity_id), str(user_id), caller), caller))
+
+
+@of_asset.put("/{user_id}")
+def follow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
+    """Make the user a follower."""
+    return answer(_event(row, _follow(row, str(entity_id), str(user_id), caller), caller))
+
+
+@of_asset.delete("/{user_id}")
+def unfollow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
+    """Make the user no follower."""
+    _check_oneself(str(user_id), caller)
+    written = caller.parts.writes.unfollow(row.name, str(entity_id), str(user_id), actor=caller.actor)
+    return answer(_event(row, written, caller))
+
+
+@router.get("/users/{user_id}/follows")
+def list_follows(
+    user_id: PathId, caller: Asked, *, fields: Annotated[str | None, Query(max_length=1000)] = None
+) -> Response:
+    """Return what a user follows, grouped: ``{"tables": […], "dashboards": […]}``; ``fields`` names the groups."""
+    if caller.parts.people.by_id(str(user_id)) is None:
+        raise NotFound(f"There is no user {user_id}.")
+    groups = {_group(row): row for row in ENTITY_TYPES.values() if row.is_asset}
+    asked = [name.strip() for name in (fields or "").split(",") if name.strip()]
+    if unknown := [name for name in asked if name not in groups]:
+        raise InvalidInput(f"{unknown[0]!r} cannot be followed; there are: {', '.join(groups)}", field="fields")
+    grouped: dict[str, list[Document]] = {name: [] for name in asked}
+    for reference in caller.parts.catalogue.follows(str(user_id)):
+        name = _group(ENTITY_TYPES[reference["type"]])
+        if not asked or name in grouped:
+            grouped.setdefault(name, []).append(addressed(reference, caller.root))
+    return answer(grouped)
+
+
+@router.put("/users/{user_id}/follows/bulk")
+def follow_many(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Follow several assets: ``{"entities": [{"id": …, "type": …}]}``; answers for each whether it went well."""
+    entities = body.get("entities")
+    if not isinstance(entities, list) or len(entities) > MOST_AT_ONCE:
+        raise InvalidInput(f"must be a list of at most {MOST_AT_ONCE} references", field="entities")
+    _check_oneself(str(user_id), caller)
+    outcomes = [_follow_one(one, str(user_id), caller) for one in entities]
+    passed = [one for one in outcomes if one["status"] == 200]
+    failed = [one for one in outcomes if one["status"] != 200]
+    return answer(
+        {
+            "status": "success" if not failed else "partialSuccess" if passed else "failure",
+            "numberOfRowsProcessed": len(outcomes),
+            "numberOfRowsPassed": len(passed),
+            "numberOfRowsFailed": len(failed),
+            "successRequest": passed,
+            "failedRequest": failed,
+        }
+    )
+
+
+def _follow_one(reference: object, user_id: str, caller: Caller) -> Document:
+    try:
+        row, entity_id = _target(reference)
+        _follow(row, entity_id, user_id, caller)
+    except TocsinError as error:
+        return {"request": reference, "message": error.message, "status": int(status_of(error))}
+    return {"request": reference, "status": 200}
+
+
+def _target(reference: object) -> tuple[EntityType, str]:
+    if not isinstance(reference, dict) or reference.get("type") not in ENTITY_TYPES:
+        raise InvalidInput("Each of entities needs an id and a known type.")
+    try:
+        return ENTITY_TYPES[reference["type"]], str(UUID(str(reference.get("id"))))
+    except ValueError as error:
+        raise InvalidInput(f"{reference.get('id')!r} is no id.") from error
+
+
+def _follow(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> Written:
+    _check_oneself(user_id, caller)
+    found(row, Key.by_id(entity_id), caller)
+    return caller.parts.writes.follow(row.name, entity_id, user_id, actor=caller.actor)
+
+
+def _check_oneself(user_id: str, caller: Caller) -> None:
+    if user_id != caller.actor.id and not caller.actor.is_admin:
+        raise Forbidden("Only an administrator may change what somebody else follows.")
+
+
+def _event(row: EntityType, written: Written, caller: Caller) -> Document:
+    if written.event is not None:
+        return as_seed(written.event)
+    document = written.document
+    return {
+        "id": str(uuid4()),
+        "eventType": "entityNoChange",
+        "entityType": row.name,
+        "entityId": document["id"],
+        "entityFullyQualifiedName": document["fullyQualifiedName"],
+        "previousVersion": document["version"],
+        "currentVersion": document["version"],
+        "userName": caller.actor.name,
+        "userId": caller.actor.id,
+        "timestamp": caller.parts.clock.now_ms(),
+    }
+
+
+def _group(row: EntityType) -> str:
+    return row.collection.rpartition("/")[2]

@@ -1,0 +1,131 @@
+"""What have I been told? A person's inbox: pages, marks, and a live stream (server-sent events).
+
+Only oneself or an administrator may look. Next: ``server/streams.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import AsyncIterable
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+
+from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.flow.resolve.visibility import may_view
+from tocsin.flow.send.wording import change_lines, headline
+from tocsin.model.entity import Document
+from tocsin.model.people import Actor
+from tocsin.server.request import PartsHere, PathId, Sender, answer
+from tocsin.store.inbox import InboxEntry, Place
+
+_RECONNECT_AFTER_MS = 2000
+
+
+def own_inbox(user_id: PathId, sender: Sender, parts: PartsHere) -> str:
+    """Return whose inbox is asked for, if the sender may look into it."""
+    owner = str(user_id)
+    if sender.id != owner and not sender.is_admin:
+        raise Forbidden("An inbox is open to its owner and to administrators only.")
+    if sender.id != owner and parts.people.by_id(owner) is None:
+        raise NotFound(f"There is no user {owner}.")
+    return owner
+
+
+Owner = Annotated[str, Depends(own_inbox)]
+router = APIRouter(prefix="/users/{user_id}/notifications", tags=["inbox"])
+
+
+@router.get("")
+def list_notifications(
+    owner: Owner,
+    sender: Sender,
+    parts: PartsHere,
+    *,
+    limit: Annotated[int, Query(ge=0, le=1000)] = 20,
+    after: Annotated[str | None, Query(max_length=100)] = None,
+    unread: bool = False,
+) -> Response:
+    """Return a page of the inbox: unread first, then newest."""
+    now_ms = parts.clock.now_ms()
+    place = _parse_cursor(after) if after else None
+    entries = parts.inbox.page(owner, now_ms, limit=limit, after=place, unread_only=unread) if limit else []
+    unread_count, total = parts.inbox.counts(owner, now_ms)
+    paging: Document = {"total": unread_count if unread else total}
+    if limit and len(entries) == limit:
+        paging["after"] = _cursor(entries[-1])
+    shown = [entry_on_wire(entry) for entry in entries if _may_see(sender, entry)]
+    return answer({"data": shown, "paging": paging, "counts": {"unread": unread_count, "total": total}})
+
+
+@router.put("/read")
+def mark_all_read(owner: Owner, parts: PartsHere) -> Response:
+    """Mark everything in the inbox as read."""
+    return answer({"marked": parts.inbox.mark_all_read(owner, parts.clock.now_ms())})
+
+
+@router.put("/{notification_id}/read")
+def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Response:
+    """Mark one notification as read."""
+    parts.inbox.mark_read(owner, str(notification_id), parts.clock.now_ms())
+    return answer({"id": str(notification_id), "read": True})
+
+
+@router.get("/stream", response_class=EventSourceResponse)
+async def stream(
+    owner: Owner,
+    sender: Sender,
+    parts: PartsHere,
+    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+) -> AsyncIterable[ServerSentEvent]:
+    """Send each notification the moment it arrives; ``Last-Event-ID`` resumes where a connection broke."""
+    yield ServerSentEvent(comment="open", retry=_RECONNECT_AFTER_MS)
+    async for entry in parts.streams.listen(owner, _parse_offset(last_event_id)):
+        if _may_see(sender, entry):
+            yield ServerSentEvent(data=entry_on_wire(entry), event="notification", id=str(entry.log_offset))
+
+
+def entry_on_wire(entry: InboxEntry) -> Document:
+    """Return an inbox entry as it is answered: what happened in words, and why this person is told."""
+    event = entry.event
+    return {
+        "id": entry.id,
+        "eventId": event.id,
+        "eventType": event.event_type.value,
+        "entityType": event.entity_type,
+        "entityId": event.entity_id,
+        "entityFullyQualifiedName": event.entity_fully_qualified_name,
+        "title": headline(event),
+        "changes": [line.text for line in change_lines(event)],
+        "reasons": [{**reason.to_wire(), "sentence": reason.sentence()} for reason in entry.reasons],
+        "userName": event.user_name,
+        "timestamp": event.timestamp,
+        "read": entry.read,
+    }
+
+
+def _may_see(sender: Actor, entry: InboxEntry) -> bool:
+    return may_view(sender, entry.event.entity or {})
+
+
+def _cursor(entry: InboxEntry) -> str:
+    text = f"{'r' if entry.read else 'u'}{entry.log_offset}"
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def _parse_cursor(cursor: str) -> Place:
+    try:
+        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
+    except (binascii.Error, ValueError) as error:
+        raise InvalidInput("is not a cursor that this server gave", field="after") from error
+    offset = _parse_offset(text[1:])
+    if text[:1] not in ("r", "u") or offset is None:
+        raise InvalidInput("is not a cursor that this server gave", field="after")
+    return Place(read=text[0] == "r", log_offset=offset)
+
+
+def _parse_offset(text: str | None) -> int | None:
+    """Return a log offset, or None for what is none: a broken ``Last-Event-ID`` starts afresh."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None

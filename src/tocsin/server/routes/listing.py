@@ -1,0 +1,65 @@
+"""Which entities of one type are there? A page of them, filtered. Next: ``store/listing.py``."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.resolve.visibility import may_view
+from tocsin.model.entity import Document
+from tocsin.server.request import Asked, Row, answer
+from tocsin.server.routes.entities import with_relations
+from tocsin.server.view import parse_fields, shown
+from tocsin.store.listing import Listing
+
+router = APIRouter(tags=["entities"])
+"""Included under every collection (``server/app.py``)."""
+
+
+class ListQuery(BaseModel):
+    """What may be asked of a list; unknown parameters are ignored, as upstream does."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+    fields: str | None = Field(default=None, max_length=2000)
+    include: Literal["non-deleted", "deleted", "all"] = "non-deleted"
+    limit: int = Field(default=10, ge=0, le=1_000_000)
+    after: str | None = Field(default=None, max_length=8000)
+    before: str | None = Field(default=None, max_length=8000)
+    service: str | None = None
+    database: str | None = None
+    database_schema: str | None = None
+    tags: str | None = None
+    owner: str | None = None
+    name_prefix: str | None = None
+
+    def listing(self) -> Listing:
+        """Return what is asked of the store."""
+        if self.after and self.before:
+            raise InvalidInput("give after or before, not both", field="after")
+        return Listing(
+            include=self.include,
+            under=self.database_schema or self.database or self.service,
+            tags=tuple(tag for tag in (self.tags or "").split(",") if tag),
+            owner=self.owner,
+            name_prefix=self.name_prefix,
+            after=self.after,
+            before=self.before,
+            limit=self.limit,
+        )
+
+
+@router.get("")
+def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()]) -> Response:
+    """Return a page of entities in FQN order."""
+    asked = parse_fields(row, query.fields)
+    page = caller.parts.catalogue.list_entities(row.name, query.listing())
+    visible = [one for one in page.documents if may_view(caller.actor, one)]
+    data = [shown(row, one, caller.root, fields=asked) | with_relations(row, one, caller, asked) for one in visible]
+    cursors = {"after": page.after, "before": page.before}
+    paging: Document = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
+    return answer({"data": data, "paging": paging})

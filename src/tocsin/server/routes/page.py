@@ -1,0 +1,59 @@
+"""Where is the page? Static files that speak only the public API. Next: ``ui/page.js``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import fastapi
+from fastapi import APIRouter, Response
+from fastapi.responses import FileResponse
+
+from tocsin.errors import NotFound
+from tocsin.model.entity_types import ENTITY_TYPES
+
+FILES = {
+    "page.js": "text/javascript",
+    "api.js": "text/javascript",
+    "stream.js": "text/javascript",
+    "page.css": "text/css",
+    "bell.svg": "image/svg+xml",
+}
+"""Every file of the page but the page itself, and its type."""
+
+_FOLDER = Path(__file__).parents[2] / "ui"
+_GUARDS = {
+    "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "Cache-Control": "no-cache",
+}
+
+router = APIRouter()
+
+
+@router.get("/")
+def page() -> Response:
+    """Return the page."""
+    return _file("index.html", "text/html")
+
+
+@router.get("/ui/{name}")
+def part(name: Annotated[str, fastapi.Path(max_length=50)]) -> Response:
+    """Return one of the page's files."""
+    if name not in FILES:
+        raise NotFound(f"The page has no file {name!r}.")
+    return _file(name, FILES[name])
+
+
+@router.get("/{entity_type}/{fqn}")
+def page_of(entity_type: str, fqn: str) -> Response:
+    """Return the page for one asset, as mails link to it: ``/table/<fqn>``."""
+    del fqn  # the page itself asks for it
+    if entity_type not in ENTITY_TYPES:
+        raise NotFound("There is no such page.")
+    return page()
+
+
+def _file(name: str, media_type: str) -> Response:
+    return FileResponse(_FOLDER / name, media_type=media_type, headers=_GUARDS)

@@ -1,0 +1,48 @@
+"""What has lately happened to what somebody follows? Newest first. Next: ``server/routes/users.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from sqlalchemy import Engine, select
+
+from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.store.documents import from_text
+from tocsin.store.engine import reading
+from tocsin.store.tables import change_event, follow
+
+
+class Activity:
+    """What happens to followed assets, in one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def followed_by(
+        self,
+        user_id: str,
+        *,
+        since_ms: int = 0,
+        event_types: Collection[str] = (),
+        below: int | None = None,
+        limit: int = 20,
+    ) -> list[LoggedEvent]:
+        """Return what happened since ``since_ms`` to the assets a user follows, newest first.
+
+        ``event_types`` narrows to these (none: all); ``below`` is the log offset the last page ended with.
+        """
+        query = (
+            select(change_event.c.log_offset, change_event.c.document, change_event.c.derived)
+            .join(follow, follow.c.entity_id == change_event.c.entity_id)
+            .where(follow.c.user_id == user_id, change_event.c.timestamp_ms >= since_ms)
+        )
+        if event_types:
+            query = query.where(change_event.c.event_type.in_(sorted(event_types)))
+        if below is not None:
+            query = query.where(change_event.c.log_offset < below)
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.order_by(change_event.c.log_offset.desc()).limit(limit))
+            return [
+                LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.document), from_text(row.derived))
+                for row in rows
+            ]

@@ -1,0 +1,101 @@
+"""Which event subscriptions are there, for those who match and those who send? Both read them here.
+
+A subscription is an entity of type ``eventsubscription``: the catalogue writes and versions it, here it is read as
+what it means. Its secrets stand apart, in ``destination_secret``. Next: ``flow/match/plan.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from sqlalchemy import ColumnElement, Engine, Row, func, select
+
+from tocsin.model.entity import Document
+from tocsin.model.subscription import EventSubscription
+from tocsin.store.engine import reading, writing
+from tocsin.store.masking import with_secrets
+from tocsin.store.tables import change_event, destination_secret, destination_status, entity, entity_version
+
+ENTITY_TYPE = "eventsubscription"
+
+_MEANT = frozenset(field.alias or name for name, field in EventSubscription.model_fields.items())
+_FIRST_WRITTEN = (
+    select(func.min(entity_version.c.updated_at_ms)).where(entity_version.c.entity_id == entity.c.id).scalar_subquery()
+)
+
+
+class Subscriptions:
+    """The event subscriptions of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def list_enabled(self) -> list[EventSubscription]:
+        """Return every enabled subscription, secrets masked, ordered by name."""
+        return [one for one in self._read() if one.enabled]
+
+    def find(self, subscription_id: str) -> EventSubscription | None:
+        """Return the subscription with that id, secrets masked."""
+        return next(iter(self._read(entity.c.id == subscription_id)), None)
+
+    def with_secrets(self, subscription_id: str) -> EventSubscription | None:
+        """Return the subscription with that id as whoever sends needs it: secrets in clear."""
+        found = self.find(subscription_id)
+        if found is None:
+            return None
+        known = self.secrets_of(subscription_id)
+        document = found.to_wire()
+        for destination in document.get("destinations", ()):
+            config = destination.get("config", {})
+            destination["config"] = with_secrets(config, known.get(destination["id"], {}))
+        return EventSubscription.model_validate({**document, "createdAtMs": found.created_at_ms})
+
+    def revision(self) -> int:
+        """Return a number that differs whenever a subscription was written since.
+
+        It is the sum of the log offsets of what happened to subscriptions, not the highest: on PostgreSQL a lower
+        offset may commit after a higher one, and must count all the same.
+        """
+        query = select(func.coalesce(func.sum(change_event.c.log_offset), 0))
+        with reading(self._engine) as connection:
+            return int(connection.execute(query.where(change_event.c.entity_type == ENTITY_TYPE)).scalar_one())
+
+    def secrets_of(self, subscription_id: str) -> dict[str, Document]:
+        """Return the secrets of a subscription by destination id."""
+        query = select(destination_secret.c.destination_id, destination_secret.c.document)
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.where(destination_secret.c.subscription_id == subscription_id))
+            return {row.destination_id: json.loads(row.document) for row in rows}
+
+    def keep_secrets(self, subscription_id: str, secrets: dict[str, Document]) -> None:
+        """Make ``secrets``, by destination id, all the secrets this subscription has."""
+        rows = [
+            {"subscription_id": subscription_id, "destination_id": destination_id, "document": json.dumps(document)}
+            for destination_id, document in secrets.items()
+            if document
+        ]
+        with writing(self._engine) as connection:
+            mine = destination_secret.c.subscription_id == subscription_id
+            connection.execute(destination_secret.delete().where(mine))
+            if rows:
+                connection.execute(destination_secret.insert(), rows)
+
+    def forget(self, subscription_id: str) -> None:
+        """Drop the secrets and the status of a subscription that has been deleted."""
+        with writing(self._engine) as connection:
+            for table in (destination_secret, destination_status):
+                connection.execute(table.delete().where(table.c.subscription_id == subscription_id))
+
+    def _read(self, *conditions: ColumnElement[bool]) -> list[EventSubscription]:
+        query = select(entity.c.document, _FIRST_WRITTEN.label("created_at_ms")).where(
+            entity.c.entity_type == ENTITY_TYPE, entity.c.deleted.is_(False), *conditions
+        )
+        with reading(self._engine) as connection:
+            return [_subscription(row) for row in connection.execute(query.order_by(entity.c.fqn))]
+
+
+def _subscription(row: Row[*tuple[Any, ...]]) -> EventSubscription:  # Any: a column's value
+    document = json.loads(row.document)
+    meant = {key: value for key, value in document.items() if key in _MEANT}
+    return EventSubscription.model_validate({**meant, "createdAtMs": row.created_at_ms or 0})

@@ -1,0 +1,21 @@
+// How does the page speak with the server? JSON over fetch, with the token of this tab.
+
+const KEY = "tocsin.token";
+
+export const token = () => sessionStorage.getItem(KEY);
+export const forgetToken = () => sessionStorage.removeItem(KEY);
+
+export async function call(method, path, body) {
+  const headers = { "Content-Type": "application/json" };
+  if (token()) headers.Authorization = `Bearer ${token()}`;
+  const response = await fetch(`/api/v1${path}`, { method, headers, body: body && JSON.stringify(body) });
+  const answer = await response.json().catch(() => null);
+  if (!response.ok) throw new Error(answer?.message || `The server answered ${response.status}.`);
+  return answer;
+}
+
+export async function logIn(email, password) {
+  const encoded = btoa(String.fromCharCode(...new TextEncoder().encode(password)));
+  const answer = await call("POST", "/users/login", { email, password: encoded });
+  sessionStorage.setItem(KEY, answer.accessToken);
+}

@@ -1,0 +1,253 @@
+// What does a person see? Log in, find an asset, follow it, and hear the bell. Speaks only the public API.
+// Everything that comes from the server is put in as text, never as markup.
+
+import { call, forgetToken, logIn, token } from "./api.js";
+import { openStream } from "./stream.js";
+
+const TYPES = [
+  ["tables", "table"],
+  ["dashboards", "dashboard"],
+  ["pipelines", "pipeline"],
+  ["databaseSchemas", "schema"],
+  ["dataQuality/testCases", "test"],
+];
+const COLLECTION_OF = {
+  table: "tables",
+  dashboard: "dashboards",
+  pipeline: "pipelines",
+  databaseSchema: "databaseSchemas",
+  database: "databases",
+  testCase: "dataQuality/testCases",
+  testSuite: "dataQuality/testSuites",
+};
+const SHOWN = 100;
+const at = (id) => document.getElementById(id);
+
+let me = null;
+let assets = [];
+let stopStream = () => {};
+let nextPage = null;
+
+function make(tag, { text, ...attributes } = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  if (text !== undefined) element.textContent = text;
+  element.append(...children);
+  return element;
+}
+
+function show(name) {
+  for (const id of ["login", "assets", "asset"]) at(id).hidden = id !== name;
+  at("session").hidden = !me;
+}
+
+function say(text) {
+  at("message").textContent = text;
+}
+
+const when = (ms) => new Date(ms).toLocaleString();
+
+// ---- log in and out
+
+async function start() {
+  if (!token()) return show("login");
+  try {
+    me = await call("GET", "/users/loggedInUser");
+  } catch {
+    return leave("Please log in again.");
+  }
+  at("me").textContent = me.displayName || me.name;
+  await Promise.all([loadAssets(), loadInbox()]);
+  stopStream = openStream(`/users/${me.id}/notifications/stream`, ring);
+  await route();
+}
+
+function leave(text) {
+  stopStream();
+  forgetToken();
+  me = null;
+  at("inbox").hidden = true;
+  show("login");
+  say(text);
+}
+
+at("login").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  const form = event.target;
+  try {
+    await logIn(form.email.value, form.password.value);
+    form.reset();
+    say("");
+    await start();
+  } catch (error) {
+    say(error.message);
+  }
+});
+at("logout").addEventListener("click", () => leave(""));
+
+// ---- assets
+
+async function loadAssets() {
+  const lists = await Promise.all(TYPES.map(([collection]) => call("GET", `/${collection}?limit=1000`)));
+  assets = lists.flatMap((list, index) =>
+    list.data.map((asset) => ({ ...asset, collection: TYPES[index][0], kind: TYPES[index][1] })),
+  );
+}
+
+function listAssets() {
+  const wanted = at("search").value.trim().toLowerCase();
+  const found = assets.filter((asset) => asset.fullyQualifiedName.toLowerCase().includes(wanted));
+  at("found").textContent = `${found.length} of ${assets.length} assets`;
+  at("asset-list").replaceChildren(
+    ...found.slice(0, SHOWN).map((asset) => {
+      const link = make("a", { href: `#/${asset.collection}/${asset.id}`, text: asset.displayName || asset.name });
+      const path = make("div", { class: "soft", text: `${asset.kind} · ${asset.fullyQualifiedName}` });
+      return make("li", { class: "card" }, link, path);
+    }),
+  );
+}
+at("search").addEventListener("input", listAssets);
+
+async function route() {
+  if (!me) return show("login");
+  const [, collection, id] = location.hash.match(/^#\/(.+)\/([0-9a-f-]{36})$/) || [];
+  try {
+    if (id) await openAsset(collection, id);
+    else {
+      listAssets();
+      show("assets");
+    }
+  } catch (error) {
+    say(error.message);
+  }
+}
+window.addEventListener("hashchange", route);
+
+async function openAsset(collection, id) {
+  const [asset, history] = await Promise.all([
+    call("GET", `/${collection}/${id}?fields=owners,tags,followers&include=all`),
+    call("GET", `/${collection}/${id}/versions`),
+  ]);
+  const heading = make("div", { class: "row" }, make("h2", { text: asset.displayName || asset.name }));
+  heading.append(followButton(collection, asset));
+  at("asset").replaceChildren(
+    heading,
+    make("p", { class: "soft", text: `${asset.fullyQualifiedName} · version ${asset.version}` }),
+    make("p", { text: asset.description || "No description." }),
+    named("Owned by", asset.owners),
+    named("Followed by", asset.followers),
+    columns(asset.columns || asset.tasks || []),
+    make("h3", { text: "Changes" }),
+    changes(history.versions.map((version) => JSON.parse(version))),
+  );
+  say("");
+  show("asset");
+}
+
+function followButton(collection, asset) {
+  const follows = (asset.followers || []).some((follower) => follower.id === me.id);
+  const button = make("button", { type: "button", id: "follow", "aria-pressed": String(follows) });
+  button.textContent = follows ? "Following" : "Follow";
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    try {
+      await call(follows ? "DELETE" : "PUT", `/${collection}/${asset.id}/followers/${me.id}`);
+      await openAsset(collection, asset.id);
+      at("follow").focus();
+    } catch (error) {
+      button.disabled = false;
+      say(error.message);
+    }
+  });
+  return button;
+}
+
+function named(label, references) {
+  const names = (references || []).map((one) => one.displayName || one.name).join(", ");
+  return make("p", { class: "soft", text: `${label}: ${names || "nobody"}` });
+}
+
+function columns(members) {
+  if (!members.length) return make("p", { hidden: "" });
+  const rows = members.map((one) => {
+    const type = one.dataTypeDisplay || one.dataType || one.taskType || "";
+    const cells = [one.name, type, one.description || ""].map((text) => make("td", { text }));
+    return make("tr", {}, ...cells);
+  });
+  const titles = ["Name", "Type", "Description"].map((text) => make("th", { scope: "col", text }));
+  return make("table", {}, make("thead", {}, make("tr", {}, ...titles)), make("tbody", {}, ...rows));
+}
+
+function changes(versions) {
+  const lines = versions.map((version) => {
+    const head = `${version.version} · ${version.updatedBy} · ${when(version.updatedAt)}`;
+    return make("li", { class: "card" }, make("div", { class: "soft", text: head }), words(version.changeDescription));
+  });
+  return make("ol", { id: "changes" }, ...lines);
+}
+
+function words(description) {
+  const verbs = { fieldsAdded: "added", fieldsUpdated: "changed", fieldsDeleted: "removed" };
+  const lines = Object.entries(verbs).flatMap(([key, verb]) =>
+    ((description || {})[key] || []).map((change) => make("li", { text: `${change.name} ${verb}` })),
+  );
+  return make("ul", { class: "plain" }, ...(lines.length ? lines : [make("li", { text: "created" })]));
+}
+
+// ---- the bell
+
+async function loadInbox(after) {
+  const page = await call("GET", `/users/${me.id}/notifications?limit=20${after ? `&after=${after}` : ""}`);
+  if (!after) at("notifications").replaceChildren();
+  page.data.forEach((one) => at("notifications").append(line(one)));
+  nextPage = page.paging.after || null;
+  at("more-notifications").hidden = !nextPage;
+  count(page.counts.unread);
+}
+
+function line(one) {
+  const collection = COLLECTION_OF[one.entityType];
+  const title = collection
+    ? make("a", { href: `#/${collection}/${one.entityId}`, text: one.title })
+    : make("span", { text: one.title });
+  const why = `Why: ${one.reasons.map((reason) => reason.sentence).join("; ")}`;
+  const entry = make("li", { "data-id": one.id, class: one.read ? "" : "unread" }, title);
+  if (one.changes.length > 1) entry.append(make("ul", { class: "plain" }, ...one.changes.map((text) => make("li", { text }))));
+  entry.append(make("div", { class: "soft", text: `${one.userName || "somebody"} · ${when(one.timestamp)}` }));
+  entry.append(make("div", { class: "soft why", text: why }));
+  title.addEventListener("click", () => markRead(entry));
+  return entry;
+}
+
+async function markRead(entry) {
+  if (!entry.classList.contains("unread")) return;
+  await call("PUT", `/users/${me.id}/notifications/${entry.dataset.id}/read`);
+  entry.classList.remove("unread");
+  count(Number(at("unread").textContent) - 1);
+}
+
+function ring(one) {
+  if (document.querySelector(`[data-id="${CSS.escape(one.id)}"]`)) return;
+  at("notifications").prepend(line(one));
+  count(Number(at("unread").textContent) + 1);
+  say(one.title);
+}
+
+function count(unread) {
+  at("unread").textContent = String(Math.max(0, unread));
+  at("bell").classList.toggle("ringing", unread > 0);
+  at("no-notifications").hidden = at("notifications").children.length > 0;
+}
+
+at("bell").addEventListener("click", () => {
+  const open = at("inbox").hidden;
+  at("inbox").hidden = !open;
+  at("bell").setAttribute("aria-expanded", String(open));
+});
+at("read-all").addEventListener("click", async () => {
+  await call("PUT", `/users/${me.id}/notifications/read`);
+  await loadInbox();
+});
+at("more-notifications").addEventListener("click", () => loadInbox(nextPage));
+
+start();

@@ -1,0 +1,58 @@
+// How do notifications arrive by themselves? Server-sent events over fetch, because EventSource sends no token.
+
+import { token } from "./api.js";
+
+const SOON_MS = 1000;
+const LATEST_MS = 30000;
+
+// Calls hear(notification) for each one; comes back after every break and misses nothing. Returns how to stop.
+export function openStream(path, hear) {
+  const stop = new AbortController();
+  run(path, hear, stop.signal);
+  return () => stop.abort();
+}
+
+async function run(path, hear, signal) {
+  let last = null;
+  let wait = SOON_MS;
+  while (!signal.aborted) {
+    try {
+      await listen(path, last, signal, (event) => {
+        wait = SOON_MS;
+        last = event.id || last;
+        if (event.event === "notification") hear(JSON.parse(event.data));
+      });
+    } catch (error) {
+      if (signal.aborted) return;
+      wait = Math.min(2 * wait, LATEST_MS);
+    }
+    await new Promise((resume) => setTimeout(resume, wait));
+  }
+}
+
+async function listen(path, last, signal, take) {
+  const headers = { Authorization: `Bearer ${token()}`, Accept: "text/event-stream" };
+  if (last) headers["Last-Event-ID"] = last;
+  const response = await fetch(`/api/v1${path}`, { headers, signal });
+  if (!response.ok) throw new Error(`stream refused: ${response.status}`);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text += value;
+    const events = text.split("\n\n");
+    text = events.pop();
+    events.map(parse).forEach(take);
+  }
+}
+
+function parse(block) {
+  const event = { data: "" };
+  for (const line of block.split("\n")) {
+    const [, field, value] = line.match(/^([a-z]+): ?(.*)$/) || [];
+    if (field === "data") event.data += value;
+    else if (field) event[field] = value;
+  }
+  return event;
+}

@@ -39,6 +39,10 @@ class RouteBook:
             self._readings[name] = reading
         return (await asyncio.shield(reading[1])).get(delivery.destination_id)
 
+    def forget(self, subscription_id: str) -> None:
+        """Read the subscription's routes afresh at the next question: its standing is known to have changed."""
+        self._readings.pop(subscription_id, None)
+
 
 async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook) -> Finished:
     """Try ``dispatch`` once and return what came of it; a surprise in our own code counts as a failed try."""

@@ -18,7 +18,7 @@ import structlog
 
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
-from tocsin.model.delivery import Delivery
+from tocsin.model.delivery import Delivery, OutcomeReason
 from tocsin.settings import Settings
 from tocsin.worker.attempt import RouteBook, attempt, lost
 from tocsin.worker.build import Parts, build
@@ -133,6 +133,8 @@ class Worker:
         self._hand.drop(one.delivery.id for one in group)
         self._recorded.set()
         for one in group:
+            if reason_of(one.attempt.outcome) is OutcomeReason.GONE:
+                self._book.forget(one.delivery.subscription_id)
             _log_attempt(one, kept=one.delivery.id in written)
 
     async def _keep_leases(self) -> None:

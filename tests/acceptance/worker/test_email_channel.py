@@ -6,7 +6,7 @@ import socket
 from collections.abc import AsyncIterator
 
 import pytest
-from aiosmtpd.smtp import SMTP, Envelope, Session
+from aiosmtpd.smtp import SMTP, Envelope
 from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, dispatch
 
 from tocsin.flow.send.channels.email import EmailChannel, MailServer
@@ -25,12 +25,12 @@ class Mailbox:
         self.mails: list[tuple[list[str], bytes]] = []
         self._rcpt, self._content = rcpt, content
 
-    async def handle_RCPT(self, _server: SMTP, _session: Session, envelope: Envelope, address: str, _options) -> str:
+    async def handle_RCPT(self, _server, _session, envelope: Envelope, address: str, _options) -> str:  # noqa: N802
         if self._rcpt.startswith("250"):
             envelope.rcpt_tos.append(address)
         return self._rcpt
 
-    async def handle_DATA(self, _server: SMTP, _session: Session, envelope: Envelope) -> str:
+    async def handle_DATA(self, _server, _session, envelope: Envelope) -> str:  # noqa: N802  aiosmtpd's name
         self.mails.append((list(envelope.rcpt_tos), bytes(envelope.content)))
         return self._content
 

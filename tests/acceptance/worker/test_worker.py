@@ -1,0 +1,287 @@
+"""A real worker, a real store, real receivers: what arrives, how often, and what is recorded."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
+
+import pytest
+from aiohttp import web
+from sqlalchemy import Engine, select, update
+from tests.store.rows import SUBSCRIPTION, add_alert, add_deliveries, states
+
+from tocsin.flow.send.channels.webhook import WebhookChannel
+from tocsin.flow.send.egress import egress_of
+from tocsin.model.delivery import Outcome
+from tocsin.model.subscription import Channel
+from tocsin.store.deliveries import Deliveries
+from tocsin.store.engine import reading, writing
+from tocsin.store.routes import Routes
+from tocsin.store.status import Standings
+from tocsin.store.tables import attempt, delivery
+from tocsin.worker.build import Limits, Parts
+from tocsin.worker.deliver import Worker
+
+PATIENCE_S = 30.0
+Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Receiver:
+    """Counts what arrives by webhook-id and path."""
+
+    def __init__(self) -> None:
+        self.arrived: list[tuple[str, str]] = []
+        self.open = asyncio.Event()
+        self.open.set()
+        self.url = ""
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        await request.read()
+        self.arrived.append((request.path, request.headers["webhook-id"]))
+        if request.path.startswith("/slow"):
+            await asyncio.sleep(PATIENCE_S)
+        if request.path.startswith("/held"):
+            await self.open.wait()
+        status = int(request.path.rpartition("/")[2]) if request.path.startswith("/status/") else 200
+        return web.Response(status=status)
+
+    def ids(self, path: str) -> list[str]:
+        return [one for at, one in self.arrived if at == path]
+
+
+@pytest.fixture
+async def receiver() -> AsyncIterator[Receiver]:
+    made = Receiver()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", made.answer)
+    runner = web.AppRunner(app, shutdown_timeout=0.1)
+    await runner.setup()
+    await web.TCPSite(runner, "127.0.0.1", 0).start()
+    made.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
+    yield made
+    await runner.cleanup()
+
+
+LIMITS = Limits(lease_s=60.0, poll_s=0.02, grace_s=5.0)
+
+
+@contextlib.asynccontextmanager
+async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> AsyncIterator[None]:
+    """Run a worker on ``engine`` while the context lasts."""
+    stop = asyncio.Event()
+    async with WebhookChannel(egress_of(("127.0.0.0/8",)), source="http://tocsin") as webhook:
+        parts = Parts(
+            deliveries=Deliveries(engine),
+            routes=Routes(engine),
+            channels={Channel.WEBHOOK: webhook},
+            limits=limits,
+            owner="test",
+        )
+        task = asyncio.create_task(Worker(replace(parts, **given)).run(stop))
+        try:
+            yield
+        finally:
+            stop.set()
+            await asyncio.wait_for(task, PATIENCE_S)
+
+
+async def until(holds: Callable[[], bool], *, within_s: float = PATIENCE_S) -> None:
+    """Return once ``holds``; fail when it does not within the time."""
+    async with asyncio.timeout(within_s):
+        while not holds():
+            await asyncio.sleep(0.02)
+
+
+def statuses(engine: Engine) -> Counter[str]:
+    return Counter(status for status, _ in states(engine).values())
+
+
+def to(receiver: Receiver, path: str, name: str = "d", **given: object) -> dict[str, object]:
+    return {"id": name, "config": {"endpoint": receiver.url + path}, **given}
+
+
+async def test_every_delivery_arrives_once_and_is_recorded(store_engine: Engine, receiver: Receiver) -> None:
+    add_alert(store_engine, [to(receiver, "/hook")])
+    ids = add_deliveries(store_engine, 200)
+    async with working(store_engine):
+        await until(lambda: statuses(store_engine) == {"delivered": 200})
+    assert sorted(receiver.ids("/hook")) == sorted(ids)
+    assert Standings(store_engine).of(SUBSCRIPTION)["d"].delivered_count == 200
+
+
+async def test_two_workers_share_the_work_and_send_nothing_twice(store_engine: Engine, receiver: Receiver) -> None:
+    add_alert(store_engine, [to(receiver, "/a", "a"), to(receiver, "/b", "b")])
+    ids = [one for name in "ab" for one in add_deliveries(store_engine, 150, destination_id=name)]
+    async with working(store_engine, owner="one"), working(store_engine, owner="two"):
+        await until(lambda: statuses(store_engine) == {"delivered": 300})
+    assert Counter(one for _, one in receiver.arrived) == Counter(ids)
+
+
+async def test_one_slow_receiver_delays_nobody_else(sqlite_engine: Engine, receiver: Receiver) -> None:
+    add_alert(sqlite_engine, [to(receiver, "/slow", "a-slow"), to(receiver, "/hook", "b-swift")])
+    add_deliveries(sqlite_engine, 500, destination_id="a-slow")
+    swift = add_deliveries(sqlite_engine, 200, destination_id="b-swift")
+    limits = replace(LIMITS, grace_s=0.1)
+    async with working(sqlite_engine, limits):
+        await until(lambda: len(receiver.ids("/slow")) == limits.per_destination)
+        await until(lambda: statuses(sqlite_engine)["delivered"] == 200, within_s=10.0)
+    assert sorted(receiver.ids("/hook")) == sorted(swift)
+    assert len(receiver.ids("/slow")) == limits.per_destination
+
+
+async def test_no_destination_gets_more_requests_at_once_than_allowed(
+    sqlite_engine: Engine, receiver: Receiver
+) -> None:
+    add_alert(sqlite_engine, [to(receiver, "/held")])
+    add_deliveries(sqlite_engine, 40)
+    receiver.open.clear()
+    async with working(sqlite_engine, replace(LIMITS, per_destination=3)):
+        await until(lambda: len(receiver.arrived) == 3)
+        await asyncio.sleep(0.2)  # time enough for a fourth, were there one
+        assert len(receiver.arrived) == 3
+        receiver.open.set()
+        await until(lambda: statuses(sqlite_engine) == {"delivered": 40})
+
+
+async def test_stopping_finishes_what_is_in_flight_and_gives_back_the_rest(
+    sqlite_engine: Engine, receiver: Receiver
+) -> None:
+    add_alert(sqlite_engine, [to(receiver, "/held")])
+    add_deliveries(sqlite_engine, 40)
+    receiver.open.clear()
+    async with working(sqlite_engine):
+        await until(lambda: len(receiver.arrived) == 8)
+        asyncio.get_running_loop().call_later(0.2, receiver.open.set)
+    assert statuses(sqlite_engine) == {"delivered": 8, "pending": 32}
+    with reading(sqlite_engine) as connection:
+        assert set(connection.execute(select(delivery.c.lease_owner)).scalars()) == {None}
+
+
+async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, receiver: Receiver) -> None:
+    add_alert(sqlite_engine, [to(receiver, "/status/503")], retries=2)
+    (one,) = add_deliveries(sqlite_engine, 1)
+    async with working(sqlite_engine):
+        for tried in (1, 2):
+            await until(lambda tried=tried: states(sqlite_engine)[one] == ("awaitingRetry", tried))
+            with writing(sqlite_engine) as connection:  # the wait is over
+                connection.execute(update(delivery).values(due_at_ms=0))
+        await until(lambda: states(sqlite_engine)[one] == ("retryLimitReached", 3))
+    assert receiver.ids("/status/503") == [one] * 3
+    assert Standings(sqlite_engine).of(SUBSCRIPTION)["d"].status == "retryLimitReached"
+
+
+async def test_gone_ends_what_else_waits_for_the_destination(sqlite_engine: Engine, receiver: Receiver) -> None:
+    add_alert(sqlite_engine, [to(receiver, "/status/410")])
+    add_deliveries(sqlite_engine, 30)
+    async with working(sqlite_engine, replace(LIMITS, per_destination=1, claim=1)):
+        await until(lambda: statuses(sqlite_engine) == {"failed": 30})
+    assert len(receiver.arrived) == 1
+    standing = Standings(sqlite_engine).of(SUBSCRIPTION)["d"]
+    assert (standing.status, standing.last_failed_status_code) == ("failed", 410)
+
+
+@pytest.mark.parametrize("how", ["alert deleted", "alert off", "destination off", "destination removed"])
+async def test_what_was_switched_off_meanwhile_gets_nothing(
+    sqlite_engine: Engine, receiver: Receiver, how: str
+) -> None:
+    if how != "alert deleted":
+        name = "other" if how == "destination removed" else "d"
+        enabled = how != "destination off"
+        add_alert(sqlite_engine, [to(receiver, "/hook", name, enabled=enabled)], enabled=how != "alert off")
+    add_deliveries(sqlite_engine, 3)
+    async with working(sqlite_engine):
+        await until(lambda: statuses(sqlite_engine) == {"failed": 3})
+    assert receiver.arrived == []
+    assert Standings(sqlite_engine).of(SUBSCRIPTION) == {}
+    with reading(sqlite_engine) as connection:
+        assert set(connection.execute(select(attempt.c.reason)).scalars()) == {"disabled"}
+
+
+async def test_a_fault_of_our_own_counts_as_a_failed_try(sqlite_engine: Engine, receiver: Receiver) -> None:
+    class Broken:
+        async def send(self, *_: object, **__: object) -> Outcome:
+            raise KeyError("a bug")
+
+    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    (one,) = add_deliveries(sqlite_engine, 1)
+    async with working(sqlite_engine, channels={Channel.WEBHOOK: Broken()}):
+        await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 1))
+
+
+async def test_a_store_that_is_away_for_a_moment_loses_no_outcome(sqlite_engine: Engine, receiver: Receiver) -> None:
+    class Away(Deliveries):
+        failures = 1
+
+        def record(self, *args: object, **given: object) -> set[str]:
+            if self.failures:
+                self.failures -= 1
+                raise ConnectionError("the store is away")
+            return super().record(*args, **given)
+
+    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    (one,) = add_deliveries(sqlite_engine, 1)
+    async with working(sqlite_engine, deliveries=Away(sqlite_engine)):
+        await until(lambda: states(sqlite_engine)[one] == ("delivered", 1))
+    assert receiver.ids("/hook") == [one]
+
+
+_VICTIM = """
+import sys
+from tocsin.settings import Settings
+from tocsin.worker.deliver import main
+
+main(Settings(database_url=sys.argv[1], worker_lease_s=2.0, worker_poll_s=0.05, sqlite_synchronous="NORMAL"))
+"""
+
+
+def victim(url: str) -> subprocess.Popen[bytes]:
+    """Start a worker in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-c", _VICTIM, url], stdout=subprocess.DEVNULL, env={**os.environ, "PYTHONPATH": "src"}
+    )
+
+
+async def test_a_killed_workers_deliveries_come_back_under_the_same_ids(
+    store_engine: Engine, store_url: str, receiver: Receiver
+) -> None:
+    add_alert(store_engine, [to(receiver, "/held")])
+    ids = add_deliveries(store_engine, 20)
+    receiver.open.clear()
+    process = victim(store_url)
+    try:
+        await until(lambda: len(receiver.arrived) == 8)
+    finally:
+        process.kill()
+        await asyncio.to_thread(process.wait)
+    killed_at = time.monotonic()
+    receiver.open.set()
+    async with working(store_engine):
+        await until(lambda: statuses(store_engine) == {"delivered": 20})
+    assert time.monotonic() - killed_at < 15
+    arrived = Counter(receiver.ids("/held"))
+    assert set(arrived) == set(ids)
+    assert sorted(arrived.values()) == [1] * 12 + [2] * 8
+    assert set(states(store_engine).values()) == {("delivered", 1)}
+
+
+async def test_a_worker_ends_well_when_it_is_asked_to(
+    sqlite_engine: Engine, sqlite_url: str, receiver: Receiver
+) -> None:
+    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    add_deliveries(sqlite_engine, 5)
+    process = victim(sqlite_url)
+    try:
+        await until(lambda: statuses(sqlite_engine) == {"delivered": 5})
+        process.send_signal(signal.SIGTERM)
+        assert await asyncio.to_thread(process.wait, PATIENCE_S) == 0
+    finally:
+        process.kill()
+        process.wait()

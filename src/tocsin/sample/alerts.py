@@ -25,8 +25,8 @@ def _webhook(url: str, new_id: Callable[[], str]) -> Document:
     config = {"endpoint": url, "secretKey": MASK}
     return _alert(
         "OrdersTable",
-        "Sends everything about the orders table to a webhook on this machine.",
-        resources=("table",),
+        "Sends everything about the orders table and its tests to a webhook on this machine.",
+        resources=("table", "testCase"),
         condition=f"matchAnyEntityFqn({{'{WATCHED_TABLE}'}})",
         destinations=[_destination("External", "Webhook", new_id, config=config)],
     )

@@ -1,0 +1,117 @@
+"""Is everything that the pages name really there? And does every page, package and decision have its place?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from tocsin.cli.main import app
+
+ROOT = Path(__file__).resolve().parents[2]
+PACKAGE = ROOT / "src/tocsin"
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
+
+CODE = re.compile(r"```.*?\n(?P<block>.*?)```|`(?P<span>[^`\n]+)`", re.DOTALL)
+PATH = re.compile(r"[\w.-]+(?:/[\w.-]+)*(?:/|\.(?:py|md|toml|js|csv|lark|sql))|(?:src|tests|docs)(?:/[\w.-]+)+")
+LINK = re.compile(r"\[[^\]]+\]\((?P<target>[^)#]+)")
+MADE_BY_USERS = {"tocsin.toml", "alerts.toml"}
+DECISION_PARTS = ("**Context.**", "**Choice.**", "**What we gave up.**", "**How we would notice that it was wrong.**")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_file_and_folder_that_a_page_names_exists(page: Path) -> None:
+    named = [span for span in _spans(page) if PATH.fullmatch(span) and span not in MADE_BY_USERS]
+    assert [name for name in named if not _exists(name, page)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_link_leads_somewhere(page: Path) -> None:
+    targets = [link["target"] for link in LINK.finditer(page.read_text())]
+    local = [target for target in targets if "://" not in target]
+    assert [target for target in local if not (page.parent / target).exists()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    named = {word for code in _code(page) for word in re.findall(r"(?:^|`|\s)make ([a-z]+)(?=$|`|\s)", code)}
+    assert named <= targets
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
+    unknown = []
+    for code in _code(page):
+        for line in code.splitlines():
+            for call in re.findall(r"(?:^|[(\s])tocsin ([a-z][^#)|\n]*)", line):
+                unknown += [f"tocsin {call}: {word}" for word in _unknown_words(call.split())]
+    assert unknown == []
+
+
+def test_the_readme_leads_to_every_page() -> None:
+    readme = (ROOT / "README.md").read_text()
+    linked = {link["target"] for link in LINK.finditer(readme)}
+    own_page = [name for name in NAMES if not name.startswith("docs/decisions/") and name != "README.md"]
+    assert [name for name in own_page if name not in linked] == []
+
+
+def test_the_architecture_names_every_package() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    folders = {path.parent for path in PACKAGE.rglob("*.py")} - {PACKAGE}
+    packages = sorted(str(folder.relative_to(PACKAGE)) for folder in folders)
+    assert [package for package in packages if f"`{package}`" not in page] == []
+
+
+def test_the_readme_says_what_to_do_first() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert readme.index("make up") < readme.index("make test") < readme.index("## Install")
+
+
+def test_the_glossary_is_in_order_and_says_each_word_once() -> None:
+    rows = re.findall(r"^\| ([\w -]+?) \|", (ROOT / "docs/glossary.md").read_text(), re.MULTILINE)
+    words = [word.lower() for word in rows if word != "word" and not set(word) <= {"-"}]
+    assert words == sorted(set(words))
+    assert len(words) > 40
+
+
+def test_decisions_are_numbered_and_say_what_was_given_up() -> None:
+    records = sorted((ROOT / "docs/decisions").glob("*.md"))
+    numbers = [record.name[:4] for record in records]
+    assert all(re.fullmatch(r"\d{4}-[a-z0-9-]+\.md", record.name) for record in records)
+    assert len(set(numbers)) == len(numbers)
+    missing = [(record.name, part) for record in records for part in DECISION_PARTS if part not in record.read_text()]
+    assert missing == []
+
+
+def _code(page: Path) -> Iterator[str]:
+    for found in CODE.finditer(page.read_text()):
+        yield found["block"] if found["block"] is not None else found["span"]
+
+
+def _spans(page: Path) -> Iterator[str]:
+    for found in CODE.finditer(page.read_text()):
+        if found["span"] is not None:
+            yield found["span"]
+
+
+def _exists(name: str, page: Path) -> bool:
+    """Say whether a path exists, seen from the repository, the package, or the page; ``<…>`` stands for anything."""
+    return any((start / name).exists() for start in (ROOT, PACKAGE, page.parent))
+
+
+def _unknown_words(words: list[str]) -> list[str]:
+    """Return what of a call's words is no command and no option."""
+    command = get_command(app)
+    while isinstance(command, TyperGroup) and words and not words[0].startswith("-"):
+        if words[0] not in command.commands:
+            return words[:1]
+        command, words = command.commands[words[0]], words[1:]
+    options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+    given = [word.partition("=")[0].rstrip(".,;:") for word in words if word.startswith("--")]
+    return [word for word in given if word not in options | {"--help", "--version", "--debug"}]

@@ -12,7 +12,6 @@ from email.message import EmailMessage
 from email.policy import SMTP
 from email.utils import format_datetime, parseaddr
 from functools import cache
-from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, select_autoescape
 
@@ -21,6 +20,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.wording import change_lines, clean_line, headline, name_of
 from tocsin.model.change import ChangeEvent
+from tocsin.model.entity_types import ENTITY_TYPES
 
 LINES_LIMIT = 50
 """Most changes that one mail lists; it says how many more there are."""
@@ -58,9 +58,9 @@ def render_letter(dispatch: Dispatch, sender: Sender, *, now_ms: int) -> EmailMe
 
 
 def link_to(event: ChangeEvent, base_url: str) -> str:
-    """Return the address of the changed asset's page."""
-    name = event.entity_fully_qualified_name or event.entity_id
-    return f"{base_url}/{quote(event.entity_type, safe='')}/{quote(name, safe='')}"
+    """Return the address of the changed asset's page; of the first page for a type that has none."""
+    row = ENTITY_TYPES.get(event.entity_type)
+    return f"{base_url}/#/{row.collection}/{event.entity_id}" if row else f"{base_url}/"
 
 
 def _said(dispatch: Dispatch, sender: Sender) -> dict[str, object]:

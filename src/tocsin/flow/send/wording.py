@@ -13,6 +13,8 @@ from typing import Any
 
 import orjson
 
+from tocsin.errors import InvalidInput
+from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent, EventType, FieldChange
 
 SHOWN_LIMIT = 500
@@ -22,6 +24,7 @@ _HEADLINE_LIMIT = 120
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _MEMBERS = {
     "columns": "column",
+    "children": "column",
     "tasks": "task",
     "tags": "tag",
     "owners": "owner",
@@ -65,7 +68,7 @@ def cut(text: str, *, limit: int = SHOWN_LIMIT) -> str:
 def name_of(event: ChangeEvent) -> str:
     """Return what people call the changed asset."""
     entity = event.entity or {}
-    last = (event.entity_fully_qualified_name or event.entity_id).rpartition(".")[2].strip('"')
+    last = _path(event.entity_fully_qualified_name or event.entity_id)[-1]
     return clean_line(str(entity.get("displayName") or entity.get("name") or last))
 
 
@@ -91,18 +94,20 @@ def change_lines(event: ChangeEvent) -> list[ChangeLine]:
 
 def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
     """Yield the lines of one field change; members added to or removed from a list get one line each."""
-    leaf = change.name.rpartition(".")[2]
-    if leaf in _NAMED_BY_STATUS:
-        yield _status_line(change, *_NAMED_BY_STATUS[leaf])
+    path = _path(change.name)
+    if path[-1] in _NAMED_BY_STATUS:
+        yield _status_line(change, *_NAMED_BY_STATUS[path[-1]])
         return
     value = _parsed(change.old_value if verb == "removed" else change.new_value)
     members = value if isinstance(value, list) else [value]
-    if verb != "changed" and leaf in _MEMBERS and all(isinstance(member, dict | str) for member in members):
-        of = _subject(change.name.rpartition(".")[0])
+    if verb != "changed" and path[-1] in _MEMBERS and all(isinstance(member, dict | str) for member in members):
+        of = f" of {_subject(path[:-1])}" if len(path) > 1 else ""
         for member in members:
-            yield ChangeLine(f"{_MEMBERS[leaf]} {_identity(member)}{f' of {of}' if of else ''} {verb}")
+            yield ChangeLine(f"{_MEMBERS[path[-1]]} {_identity(member)}{of} {verb}")
         return
-    yield ChangeLine(f"{_subject(change.name)} {verb}", _shown(change.old_value), _shown(change.new_value))
+    if verb == "changed" and _is_same_set(_parsed(change.old_value), value):
+        verb = "reordered"
+    yield ChangeLine(f"{_subject(path)} {verb}", _shown(change.old_value), _shown(change.new_value))
 
 
 def _status_line(change: FieldChange, noun: str, key: str) -> ChangeLine:
@@ -111,45 +116,34 @@ def _status_line(change: FieldChange, noun: str, key: str) -> ChangeLine:
     return ChangeLine(f"{noun} {_spaced(str(status or 'reported'))}", new=_shown(value))
 
 
-def _subject(path: str) -> str:
+def _path(name: str) -> list[str]:
+    """Return the steps of a field's path; a name that is no path is its own only step."""
+    try:
+        return fqn.split(name)
+    except InvalidInput:
+        return [name]
+
+
+def _subject(path: list[str]) -> str:
     """Return the words for a path: ``columns.email.description`` is "description of column email"."""
-    head, _, rest = path.partition(".")
+    head, *rest = path
+    if head == "extension" and rest:
+        return clean_line(f"custom property {'.'.join(rest)}")
     if head not in _MEMBERS or not rest:
-        return clean_line(_spaced(path)) if path else ""
-    member, leaf = _member_and_leaf(rest)
-    whole = f"{_MEMBERS[head]} {member}"
-    return clean_line(f"{_spaced(leaf)} of {whole}" if leaf else whole)
+        return clean_line(" ".join(_spaced(step) for step in path))
+    names = [rest.pop(0)]
+    while len(rest) > 1 and rest[0] == "children":
+        names.append(rest[1])
+        rest = rest[2:]
+    whole = f"{_MEMBERS[head]} {'.'.join(names)}"
+    return clean_line(f"{' '.join(_spaced(step) for step in rest)} of {whole}" if rest else whole)
 
 
-def _member_and_leaf(rest: str) -> tuple[str, str]:
-    """Split what follows the list's name into the member (nested ones keep their dots) and its field."""
-    member, _, leaf = rest.rpartition(".")
-    return (member, leaf) if member and leaf[:1].islower() and leaf in _MEMBER_FIELDS else (rest, "")
-
-
-_MEMBER_FIELDS = frozenset(
-    [
-        "description",
-        "displayName",
-        "dataType",
-        "dataLength",
-        "dataTypeDisplay",
-        "arrayDataType",
-        "precision",
-        "scale",
-        "constraint",
-        "tags",
-        "ordinalPosition",
-        "children",
-        "value",
-        "taskType",
-        "downstreamTasks",
-        "owners",
-        "jsonSchema",
-        "profile",
-        "customMetrics",
-    ]
-)
+def _is_same_set(old: Value, new: Value) -> bool:
+    """Say whether these are lists of the same names in another order."""
+    if not (isinstance(old, list) and isinstance(new, list) and old):
+        return False
+    return all(isinstance(name, str) for name in (*old, *new)) and sorted(old) == sorted(new)
 
 
 def _identity(member: Value) -> str:

@@ -27,7 +27,7 @@ def test_a_mail_says_what_changed_who_did_it_and_why_you_are_told() -> None:
         assert "jane.smith" in body
         assert "you own it (alert schema changes)" in body
         assert "version 0.9 to 1.9" in body
-        assert "https://tocsin.acme.example/table/acme.shop.public.orders" in body
+        assert "https://tocsin.acme.example/#/tables/123e4567-e89b-12d3-a456-426614174000" in body
 
 
 def test_old_and_new_values_stand_under_their_change() -> None:
@@ -64,6 +64,9 @@ def test_an_address_that_is_none_is_refused(target: str) -> None:
         render_letter(dispatch(target=target), SENDER, now_ms=NOW_MS)
 
 
-def test_names_are_escaped_in_links() -> None:
-    event = change_event(entity_fully_qualified_name='acme."a/b c?".orders')
-    assert link_to(event, "http://h") == "http://h/table/acme.%22a%2Fb%20c%3F%22.orders"
+def test_a_link_leads_to_the_assets_page() -> None:
+    assert link_to(change_event(entity_id="1"), "http://h") == "http://h/#/tables/1"
+    assert link_to(change_event(entity_type="databaseService", entity_id="1"), "http://h").endswith(
+        "/#/services/databaseServices/1"
+    )
+    assert link_to(change_event(entity_type="glossary"), "http://h") == "http://h/"

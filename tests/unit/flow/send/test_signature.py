@@ -1,6 +1,11 @@
 import base64
 import hashlib
 import hmac
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tocsin.flow.send.signature import is_signed, key_of, secrets_in, sign
 
@@ -46,3 +51,17 @@ def test_a_whsec_secret_is_decoded_and_a_plain_one_taken_as_it_is() -> None:
     assert key_of("whsec_" + base64.b64encode(b"key").decode()) == b"key"
     assert key_of("key") == b"key"
     assert key_of("whsec_not base64") == b"whsec_not base64"
+
+
+@pytest.mark.parametrize("secret", [WHSEC, "your-secret-key"])
+def test_the_snippet_in_the_documents_verifies_what_is_sent(secret: str) -> None:
+    page = (Path(__file__).parents[4] / "docs" / "delivery.md").read_text()
+    snippet: dict[str, Any] = {}
+    exec(page.partition("```python\n")[2].partition("```")[0], snippet)
+    is_genuine = snippet["is_genuine"]
+    now_s = int(time.time())
+    headers = sign(BODY, (secret, "old"), message_id="m", timestamp_s=now_s)
+    assert is_genuine(BODY, headers, secret)
+    assert is_genuine(BODY, headers, "old")
+    assert not is_genuine(BODY + b" ", headers, secret)
+    assert not is_genuine(BODY, sign(BODY, (secret,), message_id="m", timestamp_s=now_s - 1_000), secret)

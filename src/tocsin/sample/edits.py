@@ -136,7 +136,9 @@ def _retier(draft: Draft, rng: Random) -> Operations:
 
 
 def _hand_over(draft: Draft, rng: Random) -> Operations:
-    """Let a colleague own it in place of whoever did; the team stays."""
+    """Let a colleague own it in place of whoever did; the team stays, and what matters most stays in its hands."""
+    if "Tier.Tier1" in draft.tags:
+        return ()
     teams = [one for one in draft.owners if one["type"] == "team"]
     team_names = {one["name"] for one in teams}
     candidates = [person.name for person in PEOPLE if person.team in team_names]

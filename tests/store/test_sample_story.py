@@ -1,0 +1,89 @@
+"""Is the story that the README tells true? Somebody changes the orders table of the sample; who hears of it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from tocsin.clock import FixedClock
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.once import World, told_of
+from tocsin.flow.schedule.due import Scheduled
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
+from tocsin.model.subscription import Channel
+from tocsin.sample.alerts import WATCHED_TABLE
+from tocsin.sample.company import DEMO_PERSON
+from tocsin.sample.load import load
+from tocsin.server.build import first_start
+from tocsin.settings import Settings
+from tocsin.store.directory import SqlDirectory
+from tocsin.store.engine import open_engine
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.log import EventLog
+from tocsin.store.people import People
+from tocsin.store.subscriptions import Subscriptions
+
+NOW_MS = 1_890_000_000_000
+NEW_COLUMN: Document = {"op": "add", "path": "/columns/-", "value": {"name": "gift_note", "dataType": "TEXT"}}
+
+
+@pytest.fixture(scope="module")
+def engine(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """The store of a first start with the sample, one minute after somebody gave the orders table a new column."""
+    path = tmp_path_factory.mktemp("story") / "tocsin.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
+    first_start(engine, Settings())
+    load(engine, Settings(), now_ms=NOW_MS)
+    Writes(SqlCatalogue(engine), FixedClock(NOW_MS + 60_000)).patch(
+        "table", Key.by_name(WATCHED_TABLE), [NEW_COLUMN], actor=SYSTEM
+    )
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def told(engine: Engine) -> list[Scheduled]:
+    """Everybody who hears of it."""
+    logged = EventLog(engine).read(0, 10_000)[-1]
+    subscriptions = Subscriptions(engine).list_enabled()
+    world = World(
+        read=lambda _event_id: logged,
+        subscriptions=subscriptions,
+        directory=SqlDirectory(engine),
+        channels={},
+        clock=FixedClock(NOW_MS + 60_000),
+    )
+    return told_of(logged, [one for one in subscriptions if matches(plan_of(one), logged)], world)
+
+
+def test_the_follower_hears_it_from_the_bell(told: list[Scheduled], engine: Engine) -> None:
+    person = People(engine).by_name(DEMO_PERSON)
+    assert person is not None
+    (bell,) = [one for one in told if one.notification.recipient_id == person.id and one.delivery_id is None]
+    assert "you follow it (alert ActivityFeedAlert)" in [reason.sentence() for reason in bell.notification.reasons]
+
+
+def test_the_owner_gets_one_mail_that_says_why(told: list[Scheduled]) -> None:
+    (mail,) = [one for one in told if one.target == "priya.raman@fernhill.example.com"]
+    assert "you own it (alert Tier1SchemaChanges)" in [reason.sentence() for reason in mail.notification.reasons]
+
+
+def test_the_webhook_is_called_once(told: list[Scheduled]) -> None:
+    assert [one.target for one in told if one.notification.channel == Channel.WEBHOOK] == ["http://127.0.0.1:8586/hook"]
+
+
+def test_whoever_builds_on_the_table_hears_that_it_lies_upstream(told: list[Scheduled]) -> None:
+    sentences = {reason.sentence() for one in told for reason in one.notification.reasons if reason.hops}
+    assert any("marts.fct_orders, 3 hops downstream" in sentence for sentence in sentences)
+
+
+def test_nobody_is_told_twice_over_one_channel(told: list[Scheduled]) -> None:
+    assert len({(one.notification.channel, one.notification.recipient) for one in told}) == len(told)

@@ -17,7 +17,9 @@ def open_engine(url: str, *, synchronous: str = "FULL", pool_size: int = 10) -> 
     if url.startswith("sqlite"):
         return _sqlite(url, synchronous)
     # Statement snapshots are what the log's horizon relies on; see store/log.py.
-    return create_engine(url, pool_size=pool_size, max_overflow=pool_size, isolation_level="READ COMMITTED")
+    return create_engine(
+        url, pool_size=pool_size, max_overflow=pool_size, isolation_level="READ COMMITTED", hide_parameters=True
+    )
 
 
 def is_sqlite(connection: Connection) -> bool:
@@ -46,7 +48,8 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 
 def _sqlite(url: str, synchronous: str) -> Engine:
-    engine = create_engine(url, connect_args={"timeout": 30.0, "check_same_thread": False})
+    # Errors name the statement, never what was in it: entities and secrets stay out of the logs.
+    engine = create_engine(url, connect_args={"timeout": 30.0, "check_same_thread": False}, hide_parameters=True)
 
     @event.listens_for(engine, "connect")
     def _prepare(raw: Any, _record: object) -> None:  # Any: the driver's own connection

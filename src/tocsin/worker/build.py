@@ -26,6 +26,7 @@ from tocsin.settings import Settings
 from tocsin.store.deliveries import Deliveries
 from tocsin.store.engine import open_engine
 from tocsin.store.routes import Routes
+from tocsin.store.schema import migrate
 
 
 @dataclass(frozen=True)
@@ -55,11 +56,16 @@ class Parts:
 
 @asynccontextmanager
 async def build(settings: Settings) -> AsyncIterator[Parts]:
-    """Yield the parts of a worker as ``settings`` ask for; close them afterwards."""
+    """Yield the parts of a worker as ``settings`` ask for; close them afterwards.
+
+    Whichever process starts first makes the store.
+    """
+    if settings.database_url is None:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
-    webhook = WebhookChannel(egress_of(settings.egress_allow), source=settings.base_url())
     try:
-        async with webhook:
+        migrate(engine)
+        async with WebhookChannel(egress_of(settings.egress_allow), source=settings.base_url()) as webhook:
             yield parts_of(settings, engine, webhook)
     finally:
         engine.dispose()

@@ -216,6 +216,21 @@ async def test_a_fault_of_our_own_counts_as_a_failed_try(sqlite_engine: Engine, 
         await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 1))
 
 
+async def test_a_slow_answer_keeps_its_lease_and_is_not_asked_for_twice(
+    store_engine: Engine, receiver: Receiver
+) -> None:
+    add_alert(store_engine, [to(receiver, "/held", readTimeout=30)])
+    (one,) = add_deliveries(store_engine, 1)
+    receiver.open.clear()
+    limits = replace(LIMITS, lease_s=1.5)
+    async with working(store_engine, limits, owner="one"), working(store_engine, limits, owner="two"):
+        await until(lambda: len(receiver.arrived) == 1)
+        await asyncio.sleep(2 * limits.lease_s)  # without a heartbeat the other worker would have it by now
+        receiver.open.set()
+        await until(lambda: states(store_engine)[one] == ("delivered", 1))
+    assert receiver.ids("/held") == [one]
+
+
 async def test_a_store_that_is_away_for_a_moment_loses_no_outcome(sqlite_engine: Engine, receiver: Receiver) -> None:
     class Away(Deliveries):
         failures = 1

@@ -1,9 +1,7 @@
 """In which order did changes happen, and how far may a reader go? The log, in offset order.
 
 SQLite has one writer at a time, so every row is final when it shows. On PostgreSQL a lower offset may commit
-after a higher one. A writer therefore has a transaction id before it takes an offset, and stores with its
-rows a *horizon* seen after that: every transaction that took a lower offset has an id below it. When all of
-those have ended, a reader may pass the row; one that was rolled back blocks nobody. Next: ``flow/match``.
+after a higher one; ``flow/eventlog/readable.py`` says how a reader knows where to stop. Next: ``flow/match``.
 """
 
 from __future__ import annotations
@@ -11,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, and_, bindparam, insert, literal, or_, select, text
+from sqlalchemy import Connection, Engine, Select, and_, func, insert, literal, or_, select, text
 
 from tocsin.flow.capture.ports import CapturedEvent
+from tocsin.flow.eventlog.readable import POSTGRESQL_END, POSTGRESQL_TAKE
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.store import tables
@@ -23,18 +22,9 @@ from tocsin.store.engine import is_sqlite, reading
 _EVENT = tables.change_event.c
 _LOGGED = (_EVENT.log_offset, _EVENT.document, _EVENT.derived)
 
-# The transaction id comes first: nextval() runs above the materialised row that holds it.
-_OFFSETS = text(
-    "WITH writer AS MATERIALIZED (SELECT pg_current_xact_id() AS xid) "
-    "SELECT xid, nextval(pg_get_serial_sequence('change_event', 'log_offset')) FROM writer, generate_series(1, :count)"
-)
-_HORIZON = text("pg_snapshot_xmax(pg_current_snapshot())::text::bigint")
-_IS_SAFE = text("change_event.horizon <= pg_snapshot_xmin(pg_current_snapshot())::text::bigint")
-
+_TAKE = text(POSTGRESQL_TAKE)
+_END = text(POSTGRESQL_END)
 _INSERT_EVENT = insert(tables.change_event)
-_INSERT_EVENT_AT = _INSERT_EVENT.values(
-    {column.name: _HORIZON if column.name == "horizon" else bindparam(column.name) for column in _EVENT}
-)
 _INSERT_OUTBOX = insert(tables.outbox)
 
 
@@ -61,12 +51,11 @@ class EventLog:
     def readable_end(self) -> int:
         """Return the highest offset a reader may pass: every event up to it is final. 0 when there is none."""
         with reading(self._engine) as connection:
-            return int(connection.execute(select(_readable_end(connection))).scalar_one() or 0)
+            return _readable_end(connection)
 
     def read(self, after: int, limit: int) -> list[LoggedEvent]:
         """Return the next events after offset ``after``, at most ``limit``, in offset order, none skipped."""
-        with reading(self._engine) as connection:
-            return _logged(connection, _readable(connection).where(_EVENT.log_offset > after).limit(limit))
+        return self.list_events(EventSelection(), after=after, limit=limit)
 
     def find(self, event_id: str) -> LoggedEvent | None:
         """Return the event with that id."""
@@ -77,8 +66,9 @@ class EventLog:
     def list_events(self, selection: EventSelection, *, limit: int, after: int = 0) -> list[LoggedEvent]:
         """Return the selected events after offset ``after``, at most ``limit``, in offset order."""
         with reading(self._engine) as connection:
-            query = _readable(connection).where(_EVENT.log_offset > after, *_conditions(selection)).limit(limit)
-            return _logged(connection, query)
+            end = _readable_end(connection)
+            query = select(*_LOGGED).where(_EVENT.log_offset > after, _EVENT.log_offset <= end)
+            return _logged(connection, query.where(*_conditions(selection)).order_by(_EVENT.log_offset).limit(limit))
 
     def progress(self, query_name: str) -> int:
         """Return the offset up to which a streaming query has told every event."""
@@ -115,25 +105,19 @@ def _row(captured: CapturedEvent) -> Row:
 
 
 def _append_sqlite(connection: Connection, rows: list[Row]) -> list[int]:
-    return [int(connection.execute(_INSERT_EVENT, row | {"horizon": 0}).lastrowid) for row in rows]
+    return [int(connection.execute(_INSERT_EVENT, row).lastrowid) for row in rows]
 
 
 def _append_postgresql(connection: Connection, rows: list[Row]) -> list[int]:
-    offsets = sorted(row[1] for row in connection.execute(_OFFSETS, {"count": len(rows)}))
-    # A statement of its own: its snapshot is newer than the offsets, which is what the horizon means.
+    offsets = sorted(row[0] for row in connection.execute(_TAKE, {"count": len(rows)}))
     numbered = zip(offsets, rows, strict=True)
-    connection.execute(_INSERT_EVENT_AT, [row | {"log_offset": offset} for offset, row in numbered])
+    connection.execute(_INSERT_EVENT, [row | {"log_offset": offset} for offset, row in numbered])
     return offsets
 
 
-def _readable_end(connection: Connection) -> Any:  # Any: SQLAlchemy's scalar subquery
-    query = select(_EVENT.log_offset).order_by(_EVENT.log_offset.desc()).limit(1)
-    return (query if is_sqlite(connection) else query.where(_IS_SAFE)).scalar_subquery()
-
-
-def _readable(connection: Connection) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
-    query = select(*_LOGGED).order_by(_EVENT.log_offset)
-    return query if is_sqlite(connection) else query.where(_EVENT.log_offset <= _readable_end(connection))
+def _readable_end(connection: Connection) -> int:
+    query = select(func.max(_EVENT.log_offset)) if is_sqlite(connection) else _END
+    return int(connection.execute(query).scalar_one() or 0)
 
 
 def _logged(connection: Connection, query: Select[Any]) -> list[LoggedEvent]:  # Any: as above

@@ -12,6 +12,7 @@ import typer
 
 from tocsin.cli.output import AsJson, show_json, show_rows
 from tocsin.client import Client, Entity
+from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 
@@ -52,7 +53,7 @@ def status(name: Annotated[str, typer.Argument(help="Name of the alert.")], *, a
     if as_json:
         show_json(answer)
         return
-    show_rows([_status_row(row) for row in answer.get("data", [])], as_json=False)
+    show_rows([_status_row(row) for row in answer["data"]], as_json=False)
 
 
 def parse_alerts(text: str, source: str) -> list[Document]:
@@ -118,16 +119,24 @@ def _row(alert: Entity) -> Document:
         "enabled": bool(document.get("enabled", True)),
         "type": document.get("alertType"),
         "resources": (document.get("filteringRules") or {}).get("resources", []),
-        "destinations": [f"{row['category']} by {row['type']}" for row in document.get("destinations") or ()],
+        "destinations": [_destination(row) for row in document["destinations"]],
     }
 
 
 def _status_row(row: Document) -> Document:
-    details = row.get("statusDetails") or row
+    details = row["statusDetails"]
     return {
-        "destination": f"{row.get('category', '')} by {row.get('type', '')}",
+        "destination": _destination(row),
         "status": details.get("status"),
-        "last sent": details.get("lastSuccessfulAt"),
-        "last failed": details.get("lastFailedAt"),
+        "last sent": _moment(details.get("lastSuccessfulAt")),
+        "last failed": _moment(details.get("lastFailedAt")),
         "reason": details.get("lastFailedReason"),
     }
+
+
+def _destination(row: Document) -> str:
+    return f"{row['category']} by {row['type']}"
+
+
+def _moment(at_ms: int | None) -> str:
+    return "" if at_ms is None else f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"

@@ -8,12 +8,12 @@ import traceback
 from types import TracebackType
 
 from tocsin.cli.exits import exit_code
-from tocsin.errors import InvalidCondition, TocsinError
+from tocsin.errors import TocsinError
 
 
 def report(error: TocsinError) -> int:
     """Write ``error`` as one line on stderr and return the exit code it stands for."""
-    _line(error.message + _advice(error))
+    _line(error.message)
     return exit_code(error)
 
 
@@ -22,12 +22,6 @@ def report_surprise(kind: type[BaseException], error: BaseException, trace: Trac
     with tempfile.NamedTemporaryFile("w", prefix="tocsin-", suffix=".log", delete=False, encoding="utf-8") as log:
         traceback.print_exception(kind, error, trace, file=log)
     _line(f"Tocsin itself is at fault ({kind.__name__}: {error}). The log is {log.name}; --debug shows it here.")
-
-
-def _advice(error: TocsinError) -> str:
-    if isinstance(error, InvalidCondition) and error.suggestion:
-        return f" Did you mean {error.suggestion}?"
-    return ""
 
 
 def _line(text: str) -> None:

@@ -16,6 +16,7 @@ Report = Callable[[int, int], None]
 def progress_bar(what: str) -> Iterator[Report]:
     """Yield a function that moves a bar named ``what`` on stderr."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -32,7 +32,7 @@ def answers_at(url: str) -> Question:
 
 
 def pipeline_has_reported(log: EventLog, since_ms: int) -> Question:
-    """Return a question that is true once the pipeline has reported its progress after ``since_ms``."""
+    """Return a question that is true once the pipeline has reported how far it is, at ``since_ms`` or later."""
 
     async def ask() -> bool:
         reported_at_ms = await asyncio.to_thread(log.reported_at_ms, PIPELINE_QUERY)

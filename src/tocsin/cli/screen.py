@@ -39,6 +39,7 @@ class Screen:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False)
+        self._has_welcomed = False
 
     def say(self, part: str, line: str) -> None:
         """Show one line of one part."""
@@ -47,6 +48,7 @@ class Screen:
 
     def welcome(self, welcome: Welcome) -> None:
         """Show where to go and how to log in."""
+        self._has_welcomed = True
         rows = Table.grid(padding=(0, 2))
         rows.add_row("Open", Text(welcome.address, style="bold cyan"))
         for login in welcome.logins:
@@ -56,6 +58,13 @@ class Screen:
             rows.add_row("Mails and webhooks", Text(welcome.mailbox, style="cyan"))
         rows.add_row("End", "Ctrl-C")
         self._console.print(Panel(rows, title="Tocsin is ready", expand=False))
+
+    def farewell(self, welcome: Welcome) -> None:
+        """Say that all parts have ended; passwords that nobody has seen yet are not lost."""
+        for login in welcome.logins:
+            if login.password and not self._has_welcomed:
+                self.say("up", f"{login.email} has the password {login.password}")
+        self.say("up", "all parts have ended")
 
 
 def _password(password: str | None) -> Text:

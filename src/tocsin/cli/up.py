@@ -88,5 +88,7 @@ async def _run(settings: Settings, mailbox: Mailbox | None, logins: Sequence[Log
     screen, parts = Screen(), parts_of(settings, mailbox, question)
     welcome = Welcome(settings.public_url or local_url(settings), tuple(logins), mailbox.url() if mailbox else None)
     screen.say("up", f"starting {', '.join(part.name for part in parts)}")
-    await supervise(parts, say=screen.say, on_ready=lambda: screen.welcome(welcome), stop=stop)
-    screen.say("up", "all parts have ended")
+    try:
+        await supervise(parts, say=screen.say, on_ready=lambda: screen.welcome(welcome), stop=stop)
+    finally:
+        screen.farewell(welcome)

@@ -1,10 +1,9 @@
-"""Which error does a failed answer become? The one the server raised, told by its code or else by its status."""
+"""Which error does a failed answer become? The one the server raised, told by its status and message."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import httpx
 
@@ -12,7 +11,6 @@ from tocsin.errors import (
     Conflict,
     Forbidden,
     InternalError,
-    InvalidCondition,
     InvalidInput,
     NotFound,
     PreconditionFailed,
@@ -37,31 +35,18 @@ _BY_STATUS: dict[int, type[TocsinError]] = {
 
 
 def failure(response: httpx.Response) -> TocsinError:
-    """Return the error that ``response`` (a status of 300 or more) stands for."""
-    facts = _facts(response)
-    message = str(facts.get("message") or f"{response.status_code} {response.reason_phrase}")
-    if facts.get("errorType") == InvalidCondition.code:
-        return InvalidCondition(
-            message,
-            line=int(facts.get("line", 1)),
-            column=int(facts.get("column", 1)),
-            expected=tuple(facts.get("expected") or ()),
-            suggestion=facts.get("suggestion"),
-        )
-    kind = _BY_STATUS.get(response.status_code)
-    if kind is InvalidInput:
-        return InvalidInput(message, field=facts.get("field"))
-    if kind is None:
-        kind = InternalError if response.status_code >= 500 else InvalidInput
-    return kind(message)
+    """Return the error that ``response`` (a status of 300 or more) stands for, in the server's words."""
+    fault = InternalError if response.status_code >= 500 else InvalidInput
+    kind = _BY_STATUS.get(response.status_code, fault)
+    return kind(_message(response) or f"{response.status_code} {response.reason_phrase}")
 
 
-def _facts(response: httpx.Response) -> dict[str, Any]:  # Any: the body's JSON values
+def _message(response: httpx.Response) -> str | None:
     try:
         body = response.json()
     except ValueError:
-        return {}
-    return body if isinstance(body, dict) else {}
+        return None
+    return str(body["message"]) if isinstance(body, dict) and body.get("message") else None
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import io
 import json
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.cli.conftest import Run
@@ -17,7 +18,11 @@ from tocsin.errors import InvalidInput
 
 API = "/api/v1"
 ORDERS = {"id": "t", "name": "orders", "fullyQualifiedName": "a.orders"}
-ALERT = {"name": "owners", "alertType": "Notification", "destinations": [{"category": "Owners", "type": "Email"}]}
+ALERT: dict[str, Any] = {
+    "name": "owners",
+    "alertType": "Notification",
+    "destinations": [{"category": "Owners", "type": "Email"}],
+}
 
 
 def test_help_teaches_with_examples_and_names_every_command(run: Run) -> None:
@@ -192,6 +197,15 @@ def test_alerts_are_listed_with_whom_they_tell(run: Run, small_server: SmallServ
     small_server.answer("GET", f"{API}/events/subscriptions", {"data": [row], "paging": {}})
     shown = run("alerts", "list").out.splitlines()
     assert shown[1].split() == ["owners", "yes", "Notification", "table", "Owners", "by", "Email"]
+
+
+def test_the_status_of_an_alert_says_how_each_destination_fares(run: Run, small_server: SmallServer) -> None:
+    path = f"{API}/events/subscriptions"
+    details = {"status": "awaitingRetry", "lastFailedAt": 1714564800000, "lastFailedReason": "timeout"}
+    small_server.answer("GET", f"{path}/name/owners", {**ALERT, "id": "1"})
+    small_server.answer("GET", f"{path}/1/status", {"data": [{**ALERT["destinations"][0], "statusDetails": details}]})
+    shown = run("alerts", "status", "owners").out.splitlines()
+    assert shown[1].split() == ["Owners", "by", "Email", "awaitingRetry", "2024-05-01", "12:00:00", "timeout"]
 
 
 def test_every_setting_is_shown_and_secrets_are_not(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

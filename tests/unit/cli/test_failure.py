@@ -10,17 +10,12 @@ import pytest
 from tocsin.cli.configured import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.failure import report, report_surprise
-from tocsin.errors import InvalidCondition, InvalidSetting, MissingExtra, NotFound
+from tocsin.errors import InvalidSetting, MissingExtra, NotFound
 
 
 def test_an_expected_error_is_one_line_and_its_code(capsys: pytest.CaptureFixture[str]) -> None:
     assert report(NotFound("There is no\n table x.")) == 3
     assert capsys.readouterr().err == "tocsin: There is no table x.\n"
-
-
-def test_a_wrong_condition_comes_with_advice(capsys: pytest.CaptureFixture[str]) -> None:
-    report(InvalidCondition("There is no field teir.", suggestion="tier"))
-    assert capsys.readouterr().err == "tocsin: There is no field teir. Did you mean tier?\n"
 
 
 def test_a_surprise_is_one_line_and_its_traceback_is_kept(capsys: pytest.CaptureFixture[str]) -> None:

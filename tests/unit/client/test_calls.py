@@ -15,7 +15,12 @@ from tocsin.errors import InvalidInput
 def test_filters_are_sent_in_camel_case_and_lists_by_commas() -> None:
     pages = calls.list_tables(database_schema="a.b.c", tags=["PII.Sensitive", "Tier.Tier1"], include="all", owner=None)
     assert (pages.first.method, pages.first.path) == ("GET", "tables")
-    assert pages.first.query == {"limit": "100", "databaseSchema": "a.b.c", "tags": "PII.Sensitive,Tier.Tier1", "include": "all"}
+    assert pages.first.query == {
+        "limit": "100",
+        "databaseSchema": "a.b.c",
+        "tags": "PII.Sensitive,Tier.Tier1",
+        "include": "all",
+    }
 
 
 def test_types_with_a_nested_path_reach_their_collection() -> None:

@@ -14,7 +14,6 @@ from tocsin.errors import (
     Conflict,
     Forbidden,
     InternalError,
-    InvalidCondition,
     InvalidInput,
     NotFound,
     PreconditionFailed,
@@ -121,13 +120,10 @@ def test_a_refusal_is_the_error_of_its_family_with_the_servers_words(
     assert type(caught.value) is kind
 
 
-def test_a_wrong_condition_says_where_and_what_was_expected(client: Client, small_server: SmallServer) -> None:
-    facts = {"line": 1, "column": 7, "expected": ["=="], "suggestion": "tier"}
-    body = {"code": 400, "message": "unknown field", "errorType": "INVALID_CONDITION", **facts}
-    small_server.answer("POST", "/api/v1/events/subscriptions", body, status=400)
-    with pytest.raises(InvalidCondition) as caught:
-        client.create_subscription({"name": "x"})
-    assert (caught.value.column, caught.value.expected, caught.value.suggestion) == (7, ("==",), "tier")
+def test_a_refusal_without_words_says_its_status(client: Client, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{TABLES}/1", ["not", "an", "error"], status=503)
+    with pytest.raises(Unavailable, match="503 Service Unavailable"):
+        client.get_by_id("table", "1")
 
 
 def test_an_answer_that_makes_no_sense_is_a_fault_and_not_a_surprise(client: Client, small_server: SmallServer) -> None:

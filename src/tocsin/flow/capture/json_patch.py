@@ -1,7 +1,7 @@
 """How is a JSON Patch applied to an entity? As RFC 6902 says, to the document a client would have read.
 
 A client that read ``owners: []`` sends ``/owners/0``, so lists that a document leaves out when empty are
-put in before the patch and taken out again after it.
+put in before the patch and taken out again after it (those of members by ``request.py``).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def apply(entity_type: str, document: Document, operations: Sequence[Operation])
         raise InvalidInput(f"the patch cannot be applied: {refused}") from refused
     if not isinstance(patched, dict):
         raise InvalidInput("the patch does not leave an object")
-    return patched
+    return {key: value for key, value in patched.items() if key in document or value not in ([], {})}
 
 
 def _with_empty_lists(entity_type: str, document: Document) -> Document:

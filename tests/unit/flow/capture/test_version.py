@@ -1,0 +1,85 @@
+"""Does a version rise by 0.1, or by 1.0 when consumers break?"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from tocsin.flow.capture.diff import diff
+from tocsin.flow.capture.version import is_breaking, next_version
+from tocsin.model.entity import Document
+
+
+def _table(*columns: Document, **more: Any) -> Document:
+    return {"name": "t", "columns": list(columns), **more}
+
+
+def _column(name: str = "a", data_type: str = "VARCHAR", **more: Any) -> Document:
+    return {"name": name, "dataType": data_type, **more}
+
+
+def _nested(column: Document) -> Document:
+    return _column("s", "STRUCT", children=[column])
+
+
+def _breaks(old: Document, new: Document, entity_type: str = "table") -> bool:
+    return is_breaking(entity_type, diff(entity_type, old, new))
+
+
+@pytest.mark.parametrize(
+    ("current", "breaking", "following"),
+    [("0.1", False, "0.2"), ("0.9", False, "1.0"), ("0.2", True, "1.2"), ("1.9", True, "2.9"), ("16.1", False, "16.2")],
+)
+def test_the_minor_digit_is_kept_when_the_major_one_rises(current: str, breaking: bool, following: str) -> None:
+    assert next_version(Decimal(current), breaking=breaking) == Decimal(following)
+
+
+def test_versions_do_not_drift() -> None:
+    version = Decimal("0.1")
+    for _ in range(1000):
+        version = next_version(version, breaking=False)
+    assert version == Decimal("100.1")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (_column(), None),
+        (_column(data_type="INT"), _column(data_type="STRING")),
+        (_column(arrayDataType="INT"), _column(arrayDataType="STRING")),
+        (_column(dataLength=20), _column(dataLength=10)),
+        (_column(precision=9), _column(precision=8)),
+        (_column(scale=2), _column(scale=1)),
+    ],
+)
+def test_a_column_dropped_retyped_or_narrowed_breaks_at_any_depth(old: Document, new: Document | None) -> None:
+    rest = _column("rest")
+    assert _breaks(_table(old, rest), _table(*([new] if new else []), rest))
+    after = _column("s", "STRUCT", children=[*([new] if new else []), rest])
+    assert _breaks(_table(_column("s", "STRUCT", children=[old, rest])), _table(after))
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (_table(_column()), _table(_column(), _column("b"))),
+        (_table(_column(), _column("b")), _table(_column("b"), _column())),
+        (_table(_column(dataLength=10)), _table(_column(dataLength=20))),
+        (_table(_column(description="x")), _table(_column())),
+        (_table(_column(tags=[{"tagFQN": "A.b"}])), _table(_column())),
+        (_table(_nested(_column(tags=[{"tagFQN": "A.b"}]))), _table(_nested(_column()))),
+        (_table(_column(), tags=[{"tagFQN": "A.b"}]), _table(_column())),
+        (_table(_column(), extension={"columns": 9}), _table(_column())),
+        (_table(_column("children", description="x")), _table(_column("children"))),
+        (_table(_column("dataType", constraint="NULL")), _table(_column("dataType", constraint="UNIQUE"))),
+    ],
+)
+def test_what_leaves_every_consumer_able_to_read_does_not_break(old: Document, new: Document) -> None:
+    assert not diff("table", old, new).is_empty()
+    assert not _breaks(old, new)
+
+
+def test_a_task_that_goes_breaks_nobody() -> None:
+    assert not _breaks({"tasks": [{"name": "a"}]}, {"tasks": []}, "pipeline")

@@ -1,7 +1,7 @@
 """How does an asset look while the story is told? And what can be done to it: edits in two forms.
 
-Each edit changes the draft and returns the JSON Patch operations that do the same to the stored entity; an
-edit that does not fit returns none. Next: ``sample/edits.py``, which chooses among them.
+Each edit changes the draft and returns the JSON Patch operations that do the same to the stored entity, sharing
+nothing with the draft; an edit that does not fit returns none. Next: ``sample/edits.py``, which chooses among them.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def add_task(draft: Draft, name: str) -> Operations:
         return ()
     task: Document = {"name": name, "downstreamTasks": []}
     draft.tasks.append(task)
-    return ({"op": "add", "path": "/tasks/-", "value": task},)
+    return ({"op": "add", "path": "/tasks/-", "value": dict(task)},)
 
 
 def add_column(draft: Draft, written: str) -> Operations:
@@ -91,7 +91,7 @@ def add_column(draft: Draft, written: str) -> Operations:
     if draft.column_at(new["name"]) is not None:
         return ()
     draft.columns.append(new)
-    return ({"op": "add", "path": "/columns/-", "value": new},)
+    return ({"op": "add", "path": "/columns/-", "value": copy.deepcopy(new)},)
 
 
 def drop_column(draft: Draft, name: str) -> Operations:
@@ -112,7 +112,7 @@ def retype_column(draft: Draft, name: str, kind: Document) -> Operations:
         key: value for key, value in draft.columns[place].items() if key not in ("dataLength", "precision", "scale")
     }
     draft.columns[place] = {**kept, **kind}
-    return ({"op": "replace", "path": f"/columns/{place}", "value": draft.columns[place]},)
+    return ({"op": "replace", "path": f"/columns/{place}", "value": copy.deepcopy(draft.columns[place])},)
 
 
 def describe_column(draft: Draft, name: str, text: str) -> Operations:

@@ -69,15 +69,23 @@ def _edits(catalogue: Sequence[Asset], born: dict[str, int], calendar: Calendar,
     open_drafts = {asset.fqn: Draft.of(asset) for asset in catalogue if asset.fqn not in _gone()}
     tested = frozenset((test.table, test.column) for test in rows.tests() if test.column)
     moments: list[Session | Drift] = [*_sessions(calendar, rng), *drifts(catalogue, tested, calendar, rng)]
+    free_at_ms = 0  # one after another: an edit must find what the one before it left
     for moment in sorted(moments, key=lambda one: one.at_ms):
-        present = {fqn: draft for fqn, draft in open_drafts.items() if born[fqn] + 60 * MINUTE_MS < moment.at_ms}
-        match moment:
-            case Session():
-                yield from _session_steps(moment, list(present.values()), rng)
-            case Drift(fqn=fqn) if fqn in present:
-                operations = moment.applied_to(present[fqn])
-                if operations:
-                    yield Step(moment.at_ms, moment.actor, Change("table", fqn, operations))
+        at_ms = max(moment.at_ms, free_at_ms)
+        present = {fqn: draft for fqn, draft in open_drafts.items() if born[fqn] + 60 * MINUTE_MS < at_ms}
+        for step in _moment_steps(moment, present, at_ms, rng):
+            free_at_ms = step.at_ms + MINUTE_MS
+            yield step
+
+
+def _moment_steps(moment: Session | Drift, present: dict[str, Draft], at_ms: int, rng: Random) -> Iterator[Step]:
+    match moment:
+        case Session():
+            yield from _session_steps(moment, list(present.values()), at_ms, rng)
+        case Drift(fqn=fqn) if fqn in present:
+            operations = moment.applied_to(present[fqn])
+            if operations:
+                yield Step(at_ms, moment.actor, Change("table", fqn, operations))
 
 
 def _sessions(calendar: Calendar, rng: Random) -> Iterator[Session]:
@@ -89,8 +97,8 @@ def _sessions(calendar: Calendar, rng: Random) -> Iterator[Session]:
                 yield Session(calendar.by_day(day, rng), person, count)
 
 
-def _session_steps(session: Session, present: list[Draft], rng: Random) -> Iterator[Step]:
-    at_ms, draft = session.at_ms, _chosen(present, session.person, rng)
+def _session_steps(session: Session, present: list[Draft], at_ms: int, rng: Random) -> Iterator[Step]:
+    draft = _chosen(present, session.person, rng)
     for _ in range(session.edit_count):
         operations = edit(draft, rng, governs=session.person.team == "DataGovernance")
         if operations:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -125,6 +126,25 @@ def test_an_edit_changes_the_draft_as_its_operations_change_the_entity() -> None
         assert document["owners"] == draft.owners
         assert [_plain(one) for one in document.get("columns", [])] == [_plain(one) for one in draft.columns]
         assert [task["name"] for task in document.get("tasks", [])] == [task["name"] for task in draft.tasks]
+
+
+@pytest.mark.parametrize("days_later", range(8))
+def test_every_change_finds_what_the_one_before_it_left_whatever_day_it_is(days_later: int) -> None:
+    """Workdays fall differently on every day of the week, so every day tells another story."""
+    entities = {asset.fqn: copy.deepcopy(asset.request) for asset in assets()}
+    for step in history(NOW_MS + days_later * DAY_MS + days_later * 7_000_000):
+        if isinstance(step.act, Change):
+            fqn, before = step.act.fqn, entities[step.act.fqn]
+            entities[fqn] = json_patch.apply(step.act.entity_type, before, step.act.operations)
+            assert entities[fqn] != before, step
+            names = [one["name"] for one in entities[fqn].get("columns", [])]
+            assert len(set(names)) == len(names), step
+            assert _renamed(before, entities[fqn]) <= 1, step
+
+
+def _renamed(before: dict[str, Any], after: dict[str, Any]) -> int:
+    """Return how many columns came or went."""
+    return len({one["name"] for one in before.get("columns", [])} ^ {one["name"] for one in after.get("columns", [])})
 
 
 def _plain(column: dict[str, object]) -> dict[str, object]:

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import signal
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -116,10 +118,21 @@ def tell(events: DataFrame, parts: Parts) -> int:
     return write_notifications(notifications(told, parts.clock.now_ms()), parts.notifications)
 
 
-def start(parts: Parts) -> StreamingQuery:
-    """Start the query and return it; it runs in the background."""
+@contextmanager
+def streaming(parts: Parts) -> Iterator[StreamingQuery]:
+    """Run the query in the background and yield it; it is stopped at the end."""
     parts.session.dataSource.register(LogSource)
-    parts.session.streams.addListener(_Reporter(parts))
+    reporter = _Reporter(parts)
+    parts.session.streams.addListener(reporter)
+    query = _start(parts)
+    try:
+        yield query
+    finally:
+        query.stop()
+        parts.session.streams.removeListener(reporter)
+
+
+def _start(parts: Parts) -> StreamingQuery:
     events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options).load()
 
     def told(batch: DataFrame, batch_id: int) -> None:
@@ -140,16 +153,13 @@ def main(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopping.set())
     parts = build(settings)
-    query = start(parts)
-    _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
-    try:
+    with streaming(parts) as query:
+        _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
         while query.isActive and not stopping.is_set():
             stopping.wait(0.5)
         if not stopping.is_set():
             query.awaitTermination()  # raises what made it stop
-    finally:
-        query.stop()
-        parts.session.stop()
+    parts.session.stop()
 
 
 class _Reporter(StreamingQueryListener):
@@ -162,11 +172,12 @@ class _Reporter(StreamingQueryListener):
         self._advance(self._parts.told_before)
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802  # Spark's name
-        progress = event.progress
-        if progress.numInputRows:
-            end = int(json.loads(progress.sources[0].endOffset)["offset"])
+        # Counted rows do not tell: what matches no alert at all, Spark may not even read.
+        source = event.progress.sources[0]
+        if source.endOffset != source.startOffset:
+            end = int(json.loads(source.endOffset)["offset"])
             self._advance(end)
-            _LOG.info("batch_committed", batch_id=progress.batchId, events=progress.numInputRows, log_offset=end)
+            _LOG.info("batch_committed", batch_id=event.progress.batchId, log_offset=end)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802  # Spark's name
         """Nothing new; nothing to note."""

@@ -47,6 +47,7 @@ def open_session(
         # Python workers of this machine run what we run in; on a cluster its administrator says what.
         os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+        os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("tocsin").master(master).config("spark.driver.memory", driver_memory)
     settings = {**_DEFAULTS, **(_LOCAL_ONLY if master.startswith("local") else {}), **(conf or {})}
     for key, value in settings.items():

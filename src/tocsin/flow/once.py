@@ -1,0 +1,113 @@
+"""One event through all seven stages, in order. Read this first.
+
+This is the whole of what Tocsin does, in plain Python and for one event: it serves previews and explanations, and
+it is what the tests hold Spark against. In the running product ``jobs/match_stream.py`` walks the same path for
+many events at once up to *schedule*, and ``worker/deliver.py`` walks the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from tocsin.clock import Clock
+from tocsin.flow.capture.ports import Written
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.resolve.audience import audience_of
+from tocsin.flow.resolve.categories import wanted
+from tocsin.flow.resolve.directory import Directory
+from tocsin.flow.resolve.local import recipients
+from tocsin.flow.schedule.due import Scheduled, schedule
+from tocsin.flow.send.dispatch import Channel, Dispatch
+from tocsin.flow.send.retry import wait_s
+from tocsin.flow.track.attempts import Finished, next_step
+from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.delivery import Attempt, Delivery, Retry
+from tocsin.model.subscription import EventSubscription
+
+_MIDWAY = 0.5
+"""Jitter that neither shortens nor lengthens a wait."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What the stages need from outside.
+
+    ``read`` gives an event as it stands in the log; ``channels`` are the ways out of the house, by name.
+    """
+
+    read: Callable[[str], LoggedEvent | None]
+    subscriptions: Sequence[EventSubscription]
+    directory: Directory
+    channels: Mapping[str, Channel]
+    clock: Clock
+
+
+@dataclass(frozen=True)
+class Told:
+    """One notification, and what became of its delivery; the inbox needs none."""
+
+    scheduled: Scheduled
+    finished: Finished | None
+
+
+async def once(write: Callable[[], Written], world: World) -> tuple[Told, ...]:
+    """Make one write, tell whom it concerns, and return who was told what and how it went."""
+    written = write()  # 1 capture: compare, next version, change event; nothing changed means no event
+    logged = world.read(written.event.id) if written.event else None  # 2 eventlog: at its place in the order
+    if logged is None:
+        return ()
+    matched = [one for one in world.subscriptions if matches(plan_of(one), logged)]  # 3 match
+    due = told_of(logged, matched, world)  # 4 resolve, 5 schedule
+    return tuple([await _sent(one, logged.event, matched, world) for one in due])  # 6 send, 7 track
+
+
+def told_of(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
+    """Return the notifications that ``logged`` gives when exactly these subscriptions match it."""
+    rows = [row for one in matched for row in wanted(one)]
+    audience = audience_of({logged.event.entity_id}, rows, world.directory)
+    return [
+        schedule(
+            logged.event.id,
+            logged.offset,
+            channel=one.channel,
+            key=one.key,
+            target=one.target,
+            user_id=one.user_id,
+            reasons=one.reasons,
+            now_ms=world.clock.now_ms(),
+        )
+        for one in recipients(logged, rows, audience)
+    ]
+
+
+async def _sent(due: Scheduled, event: ChangeEvent, matched: Sequence[EventSubscription], world: World) -> Told:
+    if due.delivery_id is None:
+        return Told(due, None)  # the inbox row is the delivery
+    subscription = next(one for one in matched if one.id == due.reason.subscription_id)
+    destination = next(one for one in subscription.destinations if one.id == due.reason.destination_id)
+    delivery = _delivery(due, due.delivery_id)
+    started_at_ms = world.clock.now_ms()
+    dispatch = Dispatch(delivery, event, due.notification.reasons)
+    outcome = await world.channels[delivery.channel].send(dispatch, destination, now_ms=started_at_ms)
+    attempt = Attempt(delivery.id, 1, started_at_ms, world.clock.now_ms() - started_at_ms, outcome)
+    pause_s = wait_s(outcome, attempt.number, jitter=_MIDWAY) if isinstance(outcome, Retry) else 0.0
+    return Told(due, Finished(delivery, attempt, next_step(attempt, retries=subscription.retries, wait_s=pause_s)))
+
+
+def _delivery(due: Scheduled, identity: str) -> Delivery:
+    notification = due.notification
+    return Delivery(
+        id=identity,
+        notification_id=notification.id,
+        event_id=notification.event_id,
+        log_offset=notification.log_offset,
+        subscription_id=due.reason.subscription_id,
+        destination_id=due.reason.destination_id,
+        channel=notification.channel,
+        target=due.target,
+        attempt_count=0,
+        due_at_ms=notification.due_at_ms,
+        created_at_ms=notification.created_at_ms,
+    )

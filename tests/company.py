@@ -1,0 +1,82 @@
+"""A small company in a real store: people, teams, tables with lineage, for tests that walk the whole path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import Engine
+
+from tocsin.clock import FixedClock
+from tocsin.flow.capture.operations import Writes
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM, Actor
+from tocsin.store.entities import SqlCatalogue
+
+STARTED_MS = 1_760_000_000_000
+
+PEOPLE = ("ana", "ben", "cem", "dia")
+
+
+@dataclass
+class SmallCompany:
+    """``orders`` (owned by team shop: ana, ben; followed by cem) feeds ``revenue`` (owned by dia)."""
+
+    engine: Engine
+    clock: FixedClock = field(default_factory=lambda: FixedClock(STARTED_MS))
+    ids: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.writes = Writes(SqlCatalogue(self.engine), self.clock)
+        for name in PEOPLE:
+            self.put("user", {"name": name, "email": f"{name}@example.com"})
+        self.put("team", {"name": "shop", "users": [{"id": self.ids["ana"], "type": "user"}]})
+        below = {"name": "tills", "users": [{"id": self.ids["ben"], "type": "user"}]}
+        self.put("team", {**below, "parents": [{"id": self.ids["shop"], "type": "team"}]})
+        self.put("databaseService", {"name": "pg", "serviceType": "Postgres"})
+        self.put("database", {"name": "store", "service": "pg"})
+        self.put("databaseSchema", {"name": "public", "database": "pg.store"})
+        self.table("orders", owners=[{"type": "team", "name": "shop"}])
+        self.table("revenue", owners=[{"type": "user", "name": "dia"}])
+        self.writes.follow("table", self.ids["orders"], self.ids["cem"], actor=self.actor("cem"))
+        edge = {side: {"type": "table", "id": self.ids[name]} for side, name in _EDGE.items()}
+        self.writes.put_edge(edge, actor=SYSTEM)
+
+    def put(self, entity_type: str, request: Document) -> Document:
+        """Put an entity as the system and remember its id by its name."""
+        written = self.writes.upsert(entity_type, request, actor=SYSTEM)
+        self.ids[request["name"]] = written.document["id"]
+        return written.document
+
+    def table(self, name: str, **fields: object) -> Document:
+        """Put a table of two columns."""
+        columns = [{"name": "id", "dataType": "INT"}, {"name": "email", "dataType": "VARCHAR", "dataLength": 80}]
+        return self.put("table", {"name": name, "databaseSchema": "pg.store.public", "columns": columns, **fields})
+
+    def alert(self, name: str, destinations: list[Document], *rules: str, resources: tuple[str, ...] = ("all",)) -> str:
+        """Put an alert; return its id."""
+        request = {
+            "name": name,
+            "alertType": "Notification",
+            "filteringRules": {
+                "resources": list(resources),
+                "rules": [{"effect": "include", "condition": rule} for rule in rules],
+            },
+            "destinations": [{"id": f"{name}-{at}", **one} for at, one in enumerate(destinations)],
+        }
+        return str(self.put("eventsubscription", request)["id"])
+
+    def actor(self, name: str) -> Actor:
+        """Return the person as whoever makes a write."""
+        return Actor(id=self.ids[name], name=name)
+
+    def describe(self, table: str, text: str, *, by: str = "dia") -> Document | None:
+        """Change a table's description a second later; return the event's document."""
+        self.clock.advance(1_000)
+        from tocsin.flow.capture.ports import Key
+
+        patch = [{"op": "add", "path": "/description", "value": text}]
+        written = self.writes.patch("table", Key.by_id(self.ids[table]), patch, actor=self.actor(by))
+        return written.event.to_wire() if written.event else None
+
+
+_EDGE = {"fromEntity": "orders", "toEntity": "revenue"}

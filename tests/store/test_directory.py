@@ -1,0 +1,100 @@
+"""The directory answers by key what the catalogue wrote, on both stores."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine, event
+from tests.company import SmallCompany
+
+from tocsin.flow.resolve.directory import Member, Principal, Reach
+from tocsin.model.notification import ReasonKind
+from tocsin.store.directory import SqlDirectory
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    return SmallCompany(store_engine)
+
+
+@pytest.fixture
+def directory(company: SmallCompany) -> SqlDirectory:
+    return SqlDirectory(company.engine)
+
+
+def test_reach_counts_hops_and_names_what_it_reaches(company: SmallCompany, directory: SqlDirectory) -> None:
+    orders, revenue = company.ids["orders"], company.ids["revenue"]
+    assert set(directory.reach({orders, revenue}, 5)) == {
+        Reach(orders, orders, "pg.store.public.orders", 0),
+        Reach(orders, revenue, "pg.store.public.revenue", 1),
+        Reach(revenue, revenue, "pg.store.public.revenue", 0),
+    }
+
+
+def test_reach_ends_where_a_cycle_began_and_at_its_depth(company: SmallCompany, directory: SqlDirectory) -> None:
+    for name in ("b", "c"):
+        company.table(name)
+    for start, end in (("revenue", "b"), ("b", "c"), ("c", "orders"), ("c", "c")):
+        edge = {"fromEntity": {"type": "table", "id": company.ids[start]}, "toEntity": {"type": "table", "id": company.ids[end]}}
+        company.writes.put_edge(edge, actor=company.actor("ana"))
+    whole = {step.node_fqn: step.hops for step in directory.reach({company.ids["orders"]}, 99)}
+    near = {step.node_fqn: step.hops for step in directory.reach({company.ids["orders"]}, 2)}
+    assert whole == {f"pg.store.public.{name}": hops for hops, name in enumerate(("orders", "revenue", "b", "c"))}
+    assert near == {fqn: hops for fqn, hops in whole.items() if hops <= 2}
+
+
+def test_stakeholders_are_owners_or_followers(company: SmallCompany, directory: SqlDirectory) -> None:
+    orders = company.ids["orders"]
+    assert list(directory.stakeholders({orders}, ReasonKind.OWNER)) == [
+        Principal(ReasonKind.OWNER, company.ids["shop"], "team", node_id=orders)
+    ]
+    assert list(directory.stakeholders({orders}, ReasonKind.FOLLOWER)) == [
+        Principal(ReasonKind.FOLLOWER, company.ids["cem"], "user", node_id=orders)
+    ]
+
+
+def test_members_include_nested_teams_once_even_in_a_cycle(company: SmallCompany, directory: SqlDirectory) -> None:
+    shop, tills = company.ids["shop"], company.ids["tills"]
+    company.put("team", {"name": "shop", "parents": [{"id": tills, "type": "team"}]})
+    everybody = {company.ids["ana"], company.ids["ben"]}
+    assert set(directory.members({shop})) == {Member(shop, "shop", one) for one in everybody}
+    assert {one.user_id for one in directory.members({tills})} == everybody
+
+
+def test_names_and_administrators_are_found(company: SmallCompany, directory: SqlDirectory) -> None:
+    company.put("user", {"name": "root", "email": "root@example.com", "isAdmin": True})
+    assert [one.principal_id for one in directory.administrators()] == [company.ids["root"]]
+    named = directory.named(ReasonKind.USER, {"ana", "nobody"})
+    assert [(one.principal_id, one.receiver) for one in named] == [(company.ids["ana"], "ana")]
+    assert [one.principal_id for one in directory.named(ReasonKind.TEAM, {"shop"})] == [company.ids["shop"]]
+
+
+def test_people_come_with_what_decides_whether_they_are_told(company: SmallCompany, directory: SqlDirectory) -> None:
+    company.put("user", {"name": "robot", "email": "Robot@Example.com", "isBot": True})
+    (robot,) = directory.people({company.ids["robot"], "unknown"})
+    assert (robot.email, robot.is_bot, robot.deleted) == ("robot@example.com", True, False)
+
+
+def test_every_look_up_uses_an_index(sqlite_engine: Engine) -> None:
+    """SQLite says how it would run each statement, whatever the size: a scan of a table would grow with the system."""
+    company = SmallCompany(sqlite_engine)
+    directory = SqlDirectory(sqlite_engine)
+    statements: list[tuple[str, object]] = []
+    event.listen(
+        company.engine, "before_cursor_execute", lambda _c, _cur, sql, args, _ctx, _many: statements.append((sql, args))
+    )
+    ids = {company.ids["orders"], company.ids["revenue"]}
+    list(directory.reach(ids, 9))
+    list(directory.stakeholders(ids, ReasonKind.OWNER))
+    list(directory.stakeholders(ids, ReasonKind.FOLLOWER))
+    list(directory.members({company.ids["shop"]}))
+    list(directory.named(ReasonKind.USER, {"ana"}))
+    list(directory.administrators())
+    list(directory.people({company.ids["ana"]}))
+    plans = [_plan(company.engine, sql, args) for sql, args in statements if sql.startswith("SELECT")]
+    assert len(plans) >= 8
+    assert not [line for plan in plans for line in plan if line.startswith("SCAN")]
+
+
+def _plan(engine: Engine, sql: str, args: object) -> list[str]:
+    with engine.connect() as connection:
+        return [str(row[3]) for row in connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {sql}", args)]  # type: ignore[arg-type]

@@ -14,7 +14,6 @@ _SHARED: list[Any] = [  # Any: structlog's processors have many shapes
     structlog.contextvars.merge_contextvars,
     structlog.processors.add_log_level,
     structlog.processors.TimeStamper(fmt="iso", utc=True),
-    structlog.processors.format_exc_info,
 ]
 
 
@@ -22,7 +21,7 @@ def set_up_logs(settings: Settings) -> None:
     """Make log lines go to the standard error stream, as the settings say."""
     level = getattr(logging, settings.log_level.upper())
     structlog.configure(
-        processors=[*_SHARED, _renderer(settings)],
+        processors=[*_SHARED, *_rendering(settings)],
         wrapper_class=structlog.make_filtering_bound_logger(level),
         logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
         cache_logger_on_first_use=True,
@@ -39,7 +38,7 @@ def uvicorn_logs(settings: Settings) -> dict[str, Any]:  # Any: a logging config
                 "()": structlog.stdlib.ProcessorFormatter,
                 "processors": [
                     structlog.stdlib.ProcessorFormatter.remove_processors_meta,
-                    _renderer(settings),
+                    *_rendering(settings),
                 ],
                 "foreign_pre_chain": _SHARED,
             }
@@ -49,7 +48,9 @@ def uvicorn_logs(settings: Settings) -> dict[str, Any]:  # Any: a logging config
     }
 
 
-def _renderer(settings: Settings) -> Any:  # Any: as above
+def _rendering(settings: Settings) -> list[Any]:  # Any: as above
     if settings.log_format == "json":
-        return structlog.processors.JSONRenderer()
-    return structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        return [structlog.processors.format_exc_info, structlog.processors.JSONRenderer()]
+    # A plain traceback: the pretty one prints local variables, and those may be secrets.
+    plain = structlog.dev.plain_traceback
+    return [structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)]

@@ -122,5 +122,6 @@ JsonBody = Annotated[Any, Depends(json_of)]  # Any: whatever JSON was sent
 DocumentBody = Annotated[Document, Depends(document_of)]
 PathId = Annotated[UUID, Path(), AfterValidator(_id_text)]
 PathText = Annotated[str, Path(max_length=10_000), AfterValidator(unquote)]
+Fields = Annotated[str | None, Query(max_length=2000)]
 Limit = Annotated[int, Query(ge=0, le=1_000_000)]
 Timestamp = Annotated[int, Query(ge=0, le=LATEST_MS)]

@@ -71,7 +71,8 @@ class People:
         """Store the hash unless there is one already, and say whether this call stored it."""
         with writing(self._engine) as connection:
             row = {"user_id": user_id, "password_hash": password_hash}
-            return connection.execute(_insert_once(connection, credential, row)).rowcount == 1
+            insert = _insert_once(connection, credential, row).returning(credential.c.user_id)
+            return connection.execute(insert).first() is not None
 
     def secret(self, name: str, make: Callable[[], str]) -> str:
         """Return the server's secret of that name, made by ``make`` when there is none yet."""

@@ -57,8 +57,8 @@ async function start() {
     return leave("Please log in again.");
   }
   at("me").textContent = me.displayName || me.name;
-  await Promise.all([loadAssets(), loadInbox()]);
-  stopStream = openStream(`/users/${me.id}/notifications/stream`, ring);
+  const [from] = await Promise.all([loadInbox(), loadAssets()]);
+  stopStream = openStream(`/users/${me.id}/notifications/stream`, from, ring);
   await route();
 }
 
@@ -203,6 +203,7 @@ async function loadInbox(after) {
   nextPage = page.paging.after || null;
   at("more-notifications").hidden = !nextPage;
   count(page.counts.unread);
+  return page.streamFrom;
 }
 
 function line(one) {

@@ -5,15 +5,15 @@ import { token } from "./api.js";
 const SOON_MS = 1000;
 const LATEST_MS = 30000;
 
-// Calls hear(notification) for each one; comes back after every break and misses nothing. Returns how to stop.
-export function openStream(path, hear) {
+// Calls hear(notification) for each one after the event `from`; comes back after every break and misses nothing. Returns how to stop.
+export function openStream(path, from, hear) {
   const stop = new AbortController();
-  run(path, hear, stop.signal);
+  run(path, from, hear, stop.signal);
   return () => stop.abort();
 }
 
-async function run(path, hear, signal) {
-  let last = null;
+async function run(path, from, hear, signal) {
+  let last = from;
   let wait = SOON_MS;
   while (!signal.aborted) {
     try {

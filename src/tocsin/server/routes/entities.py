@@ -20,12 +20,11 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import EntityType
 from tocsin.server.auth import hash_password
 from tocsin.server.permissions import check_delete, check_patch, check_put
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, Row, answer
+from tocsin.server.request import Asked, Caller, DocumentBody, Fields, JsonBody, PathId, PathText, Row, answer
 from tocsin.server.routes.users import check_password
 from tocsin.server.view import parse_fields, shown
 
 Include = Literal["non-deleted", "deleted", "all"]
-Fields = Annotated[str | None, Query(max_length=2000)]
 IfMatch = Annotated[str | None, Header(max_length=1000)]
 HardDelete = Annotated[bool, Query(alias="hardDelete")]
 

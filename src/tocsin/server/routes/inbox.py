@@ -48,8 +48,8 @@ def list_notifications(
     after: Annotated[str | None, Query(max_length=100)] = None,
     unread: bool = False,
 ) -> Response:
-    """Return a page of the inbox: unread first, then newest."""
-    now_ms = parts.clock.now_ms()
+    """Return a page of the inbox: unread first, then newest. ``streamFrom`` is where the live stream goes on."""
+    now_ms, newest = parts.clock.now_ms(), parts.inbox.newest_offset()
     place = _parse_cursor(after) if after else None
     entries = parts.inbox.page(owner, now_ms, limit=limit, after=place, unread_only=unread) if limit else []
     unread_count, total = parts.inbox.counts(owner, now_ms)
@@ -57,7 +57,8 @@ def list_notifications(
     if limit and len(entries) == limit:
         paging["after"] = _cursor(entries[-1])
     shown = [entry_on_wire(entry) for entry in entries if _may_see(sender, entry)]
-    return answer({"data": shown, "paging": paging, "counts": {"unread": unread_count, "total": total}})
+    counts = {"unread": unread_count, "total": total}
+    return answer({"data": shown, "paging": paging, "counts": counts, "streamFrom": str(newest)})
 
 
 @router.put("/read")

@@ -23,8 +23,8 @@ from tocsin.model.subscription import AlertType, SubscriptionState
 from tocsin.server.alerts.request import Alert, checked_alert, checked_destination
 from tocsin.server.alerts.trial import try_destination
 from tocsin.server.permissions import check_alert
-from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, Limit, PathId, PathText, answer
-from tocsin.server.routes.entities import Fields, IfMatch, found, written_answer
+from tocsin.server.request import Asked, Caller, DocumentBody, Fields, JsonBody, Limit, PathId, PathText, answer
+from tocsin.server.routes.entities import IfMatch, found, written_answer
 from tocsin.server.view import parse_fields, shown
 from tocsin.store.listing import Listing, cursor_of, fqn_of
 

@@ -8,10 +8,13 @@ from __future__ import annotations
 from fastapi import APIRouter, Response
 
 from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.server.auth import hash_password, log_in
-from tocsin.server.request import Administrator, DocumentBody, PartsHere, PathId, Sender, answer
+from tocsin.server.request import Administrator, Asked, DocumentBody, Fields, PartsHere, PathId, Sender, answer
+from tocsin.server.view import parse_fields, shown
 
 SHORTEST_PASSWORD = 8
 """Characters that a password has at least."""
@@ -29,6 +32,14 @@ def login(body: DocumentBody, parts: PartsHere) -> Response:
     token = parts.tokens.issue(person)
     expires_at_ms = token.expires_at_ms
     return answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": expires_at_ms})
+
+
+@router.get("/users/loggedInUser")
+def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
+    """Return who the token belongs to."""
+    row = ENTITY_TYPES["user"]
+    document = caller.parts.catalogue.get(row.name, Key.by_id(caller.actor.id))
+    return answer(shown(row, document, caller.root, fields=parse_fields(row, fields)))
 
 
 @router.put("/users/changePassword")

@@ -1,0 +1,149 @@
+"""Is the log read as asked? Change events, lineage and reports, by HTTP."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+
+import httpx
+import pytest
+from tests.serving import Json, table
+
+PATCH = {"Content-Type": "application/json-patch+json"}
+
+
+def describe(client: httpx.Client, asset: Json, text: str) -> None:
+    operations = [{"op": "add", "path": "/description", "value": text}]
+    assert client.patch(f"/tables/{asset['id']}", content=json.dumps(operations), headers=PATCH).is_success
+
+
+def test_events_come_oldest_first_in_upstreams_shape(administrator: httpx.Client, orders: Json) -> None:
+    describe(administrator, orders, "Orders.")
+    events = administrator.get("/events?entityCreated=table&entityUpdated=table").json()["data"]
+    assert [one["eventType"] for one in events] == ["entityCreated", "entityUpdated"]
+    assert "userId" not in events[0]
+    assert json.loads(events[0]["entity"])["name"] == "orders"
+    one = administrator.get(f"/events/{events[1]['id']}").json()
+    assert one == events[1]
+
+
+def test_the_seeds_shape_is_asked_for(administrator: httpx.Client, orders: Json) -> None:
+    events = administrator.get("/events?entityCreated=table&format=tocsin").json()["data"]
+    assert events[0]["entity"]["name"] == "orders"
+    assert len(events[0]["userId"]) == 36
+
+
+def test_filters_narrow(administrator: httpx.Client, orders: Json) -> None:
+    describe(administrator, orders, "Orders.")
+    administrator.delete(f"/services/databaseServices/name/{'warehouse'}?recursive=true")
+
+    def kinds(query: str) -> list[tuple[str, str]]:
+        found = administrator.get(f"/events?{query}").json()["data"]
+        return [(one["eventType"], one["entityType"]) for one in found]
+
+    assert kinds("entityDeleted=*") == [
+        ("entitySoftDeleted", kind) for kind in ("table", "databaseSchema", "database", "databaseService")
+    ]
+    assert kinds("eventType=entityUpdated&entityType=table,dashboard") == [("entityUpdated", "table")]
+    assert kinds(f"entityId={orders['id']}&eventType=entityCreated") == [("entityCreated", "table")]
+    assert kinds("entityCreated=*&entityType=database") == [("entityCreated", "database")]
+    assert kinds("entityCreated=dashboard") == []
+    assert kinds("userName=nobody") == []
+    assert kinds("timestamp=99999999999999") == []
+    assert ("entityCreated", "user") in kinds("userName=system")
+
+
+def test_the_log_is_read_on_from_an_offset(administrator: httpx.Client, orders: Json) -> None:
+    end = administrator.get("/events?offset=latest").json()
+    assert end["data"] == []
+    describe(administrator, orders, "one")
+    describe(administrator, orders, "two")
+    first = administrator.get(f"/events?offset={end['paging']['offset']}&limit=1").json()
+    assert (len(first["data"]), first["data"][0]["currentVersion"]) == (1, 0.2)
+    second = administrator.get(
+        f"/events?offset={end['paging']['offset']}&limit=1&after={first['paging']['after']}"
+    ).json()
+    assert second["data"][0]["currentVersion"] == 0.3
+    rest = administrator.get(f"/events?offset={second['paging']['offset']}").json()
+    assert rest["data"] == []
+    assert "after" not in rest["paging"]
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["eventType=loud", "entityId=1", "timestamp=-1", "timestamp=x", "limit=-1", "after=x", "offset=soon", "format=x"],
+)
+def test_a_question_that_makes_no_sense_is_refused(administrator: httpx.Client, query: str) -> None:
+    assert administrator.get(f"/events?{query}").status_code == 400
+
+
+def test_an_unknown_event_is_404(administrator: httpx.Client) -> None:
+    assert administrator.get("/events/00000000-0000-0000-0000-000000000000").status_code == 404
+
+
+def test_lineage_is_put_read_and_removed(administrator: httpx.Client, orders: Json) -> None:
+    names = ("b", "c", "d")
+    chain = [orders, *(table(administrator, name) for name in names)]
+    for source, target in [*pairwise(chain), (chain[-1], chain[0])]:  # a cycle
+        ends = {"fromEntity": {"id": source["id"], "type": "table"}, "toEntity": {"id": target["id"], "type": "table"}}
+        assert administrator.put(
+            "/lineage", json={"edge": {**ends, "lineageDetails": {"sqlQuery": "select 1"}}}
+        ).is_success
+    near = administrator.get(f"/lineage/table/{orders['id']}?upstreamDepth=0&downstreamDepth=1").json()
+    assert [node["name"] for node in near["nodes"]] == ["b"]
+    assert near["entity"]["id"] == orders["id"]
+    assert near["downstreamEdges"][0]["lineageDetails"] == {"sqlQuery": "select 1"}
+    assert near["upstreamEdges"] == []
+    far = administrator.get("/lineage/table/name/warehouse.shop.public.orders?upstreamDepth=9&downstreamDepth=9").json()
+    assert [node["name"] for node in far["nodes"]] == ["b", "c", "d"]
+    edge = f"{orders['id']}/{chain[1]['id']}"
+    assert administrator.get(f"/lineage/getLineageEdge/{edge}").json()["edge"] == {"sqlQuery": "select 1"}
+    path = f"/lineage/table/{orders['id']}/table/{chain[1]['id']}"
+    assert administrator.delete(path).status_code == 200
+    assert administrator.delete(path).status_code == 404
+    assert administrator.get(f"/lineage/getLineageEdge/{edge}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"edge": 1}, {"edge": {}}, {"edge": {"fromEntity": {"type": "table"}, "toEntity": 7}}]
+)
+def test_half_an_edge_is_refused(administrator: httpx.Client, body: Json) -> None:
+    assert administrator.put("/lineage", json=body).status_code == 400
+
+
+@pytest.mark.parametrize("form", ["post", "put"])
+def test_a_failed_test_is_reported_and_read(administrator: httpx.Client, orders: Json, form: str) -> None:
+    request = {
+        "name": "no_nulls",
+        "entityLink": "<#E::table::warehouse.shop.public.orders>",
+        "testDefinition": "columnValuesToBeNotNull",
+    }
+    case = administrator.post("/dataQuality/testCases", json=request)
+    assert case.status_code == 201, case.text
+    fqn = case.json()["fullyQualifiedName"]
+    result = {"timestamp": 1_700_000_000_000, "testCaseStatus": "Failed", "result": "3 nulls"}
+    posted = (
+        administrator.post(f"/dataQuality/testCases/testCaseResults/{fqn}", json=result)
+        if form == "post"
+        else administrator.put(f"/dataQuality/testCases/{fqn}/testCaseResult", json=result)
+    )
+    assert posted.status_code == 200, posted.text
+    read = administrator.get(f"/dataQuality/testCases/testCaseResults/{fqn}?startTs=0").json()
+    assert [one["testCaseStatus"] for one in read["data"]] == ["Failed"]
+    events = administrator.get("/events?eventType=testCaseFailure&format=tocsin").json()["data"]
+    assert [one["entityFullyQualifiedName"] for one in events] == [fqn]
+    upstream = administrator.get("/events?eventType=testCaseFailure").json()["data"]
+    assert [one["eventType"] for one in upstream] == ["entityUpdated"]
+
+
+def test_a_pipelines_run_is_reported_and_read(administrator: httpx.Client) -> None:
+    administrator.post("/services/pipelineServices", json={"name": "airflow", "serviceType": "Airflow"})
+    administrator.post("/pipelines", json={"name": "etl", "service": "airflow"})
+    status = {"timestamp": 1_700_000_000_000, "executionStatus": "Failed"}
+    answer = administrator.put("/pipelines/airflow.etl/status", json=status)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["pipelineStatus"]["executionStatus"] == "Failed"
+    assert administrator.get("/pipelines/airflow.etl/status").json()["paging"]["total"] == 1
+    for wrong in ({}, {**status, "timestamp": "now"}, {**status, "timestamp": 2**63}, {**status, "timestamp": True}):
+        assert administrator.put("/pipelines/airflow.etl/status", json=wrong).status_code == 400
+    assert administrator.put("/pipelines/airflow.nothing/status", json=status).status_code == 404

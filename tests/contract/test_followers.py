@@ -1,0 +1,137 @@
+"""Do both forms of following work? The seed's and upstream's, by HTTP."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from tests.serving import Json, Served, table
+
+
+@pytest.fixture
+def alice(served: Served) -> Iterator[tuple[str, httpx.Client]]:
+    user_id, client = served.person("alice")
+    with client:
+        yield user_id, client
+
+
+def offset(served: Served) -> int:
+    return int(served.app.state.parts.log.readable_end())
+
+
+@pytest.mark.parametrize("form", ["path", "body"])
+def test_following_answers_with_the_change_event(alice: tuple[str, httpx.Client], orders: Json, form: str) -> None:
+    user_id, client = alice
+    path = f"/tables/{orders['id']}/followers"
+    answer = client.put(f"{path}/{user_id}") if form == "path" else client.put(path, json=user_id)
+    assert answer.status_code == 200
+    event = answer.json()
+    assert (event["eventType"], event["entityId"]) == ("entityUpdated", orders["id"])
+    added = event["changeDescription"]["fieldsAdded"][0]
+    assert (added["name"], added["newValue"][0]["id"]) == ("followers", user_id)
+    assert event["previousVersion"] == event["currentVersion"] == 0.1
+    followers = client.get(path).json()["data"]
+    assert [(one["id"], one["type"], one["name"]) for one in followers] == [(user_id, "user", "alice")]
+    asked = client.get(f"/tables/{orders['id']}?fields=followers").json()["followers"]
+    assert [one["id"] for one in asked] == [user_id]
+
+
+def test_following_twice_answers_200_and_emits_nothing(
+    served: Served, alice: tuple[str, httpx.Client], orders: Json
+) -> None:
+    user_id, client = alice
+    client.put(f"/tables/{orders['id']}/followers/{user_id}")
+    before = offset(served)
+    again = client.put(f"/tables/{orders['id']}/followers/{user_id}")
+    assert (again.status_code, again.json()["eventType"]) == (200, "entityNoChange")
+    assert offset(served) == before
+
+
+def test_unfollowing_names_who_left(alice: tuple[str, httpx.Client], orders: Json) -> None:
+    user_id, client = alice
+    client.put(f"/tables/{orders['id']}/followers/{user_id}")
+    gone = client.delete(f"/tables/{orders['id']}/followers/{user_id}").json()
+    assert gone["changeDescription"]["fieldsDeleted"][0]["name"] == "followers"
+    assert client.delete(f"/tables/{orders['id']}/followers/{user_id}").json()["eventType"] == "entityNoChange"
+    assert client.get(f"/tables/{orders['id']}/followers").json() == {"data": []}
+
+
+def test_only_an_administrator_follows_for_somebody_else(
+    served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
+) -> None:
+    bob_id, bob = served.person("bob")
+    bob.close()
+    path = f"/tables/{orders['id']}/followers/{bob_id}"
+    assert alice[1].put(path).status_code == 403
+    assert administrator.put(path).status_code == 200
+    assert alice[1].delete(path).status_code == 403
+    assert administrator.delete(path).status_code == 200
+
+
+def test_what_cannot_be_followed_says_so(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
+) -> None:
+    user_id, client = alice
+    nobody = "00000000-0000-0000-0000-000000000000"
+    assert client.put(f"/tables/{nobody}/followers/{user_id}").status_code == 404
+    assert client.put(f"/users/{user_id}/followers/{user_id}").status_code == 400
+    assert administrator.put(f"/tables/{orders['id']}/followers/{nobody}").status_code == 404
+    assert client.put(f"/tables/{orders['id']}/followers", json="alice").status_code == 400
+    assert client.put(f"/tables/{orders['id']}/followers", json={"id": user_id}).status_code == 400
+
+
+def test_follows_are_grouped_by_kind(
+    alice: tuple[str, httpx.Client], administrator: httpx.Client, orders: Json
+) -> None:
+    user_id, client = alice
+    other = table(administrator, "customers")
+    body = {"entities": [{"id": orders["id"], "type": "table"}, {"id": other["id"], "type": "table"}]}
+    bulk = client.put(f"/users/{user_id}/follows/bulk", json=body).json()
+    assert (bulk["status"], bulk["numberOfRowsPassed"], bulk["failedRequest"]) == ("success", 2, [])
+    follows = client.get(f"/users/{user_id}/follows?fields=tables,dashboards").json()
+    assert [one["fullyQualifiedName"] for one in follows["tables"]] == [
+        "warehouse.shop.public.customers",
+        "warehouse.shop.public.orders",
+    ]
+    assert follows["dashboards"] == []
+    assert set(client.get(f"/users/{user_id}/follows").json()) == {"tables"}
+    assert client.get(f"/users/{user_id}/follows?fields=spoons").status_code == 400
+    assert len(client.get(f"/users/{user_id}?fields=follows").json()["follows"]) == 2
+
+
+def test_a_bulk_follow_tells_of_each_that_failed(alice: tuple[str, httpx.Client], orders: Json) -> None:
+    user_id, client = alice
+    bad = [
+        {"id": "nonsense", "type": "table"},
+        {"id": orders["id"], "type": "spoon"},
+        7,
+        {"id": user_id, "type": "table"},
+    ]
+    answer = client.put(
+        f"/users/{user_id}/follows/bulk", json={"entities": [*bad, {"id": orders["id"], "type": "table"}]}
+    )
+    assert answer.status_code == 200
+    assert answer.json()["status"] == "partialSuccess"
+    assert [one["status"] for one in answer.json()["failedRequest"]] == [400, 400, 400, 404]
+
+
+def test_activity_lists_the_changes_of_what_one_follows_newest_first(
+    served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
+) -> None:
+    user_id, client = alice
+    other = table(administrator, "customers")
+    client.put(f"/tables/{orders['id']}/followers/{user_id}")
+    for text in ("one", "two"):
+        for asset in (orders, other):
+            operations = [{"op": "add", "path": "/description", "value": text}]
+            headers = {"Content-Type": "application/json-patch+json"}
+            assert administrator.request("PATCH", f"/tables/{asset['id']}", json=operations, headers=headers).is_success
+    seen = client.get(f"/users/{user_id}/activity?eventType=entityUpdated&limit=2").json()
+    assert [one["event"]["currentVersion"] for one in seen["data"]] == [0.3, 0.2]
+    assert seen["data"][0]["title"].startswith("orders: description")
+    assert "after" in seen["paging"]
+    assert client.get(f"/users/{user_id}/activity?since=99999999999999").json()["data"] == []
+    _, bob = served.person("bob")
+    with bob:
+        assert bob.get(f"/users/{user_id}/activity").status_code == 403

@@ -1,0 +1,219 @@
+"""Does the bell ring, and does it say why? The inbox and its live stream, by HTTP."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from sqlalchemy import Engine, insert
+from tests.serving import Json, Served, table
+
+from tocsin.model.change import ChangeEvent
+from tocsin.model.notification import Reason, ReasonKind, notification_id
+from tocsin.store.engine import writing
+from tocsin.store.tables import notification
+
+BECAUSE = Reason(
+    kind=ReasonKind.FOLLOWER, subscription_id="s", subscription_name="ActivityFeedAlert", destination_id="d"
+)
+
+
+@pytest.fixture
+def alice(served: Served) -> Iterator[tuple[str, httpx.Client]]:
+    user_id, client = served.person("alice")
+    with client:
+        yield user_id, client
+
+
+class Teller:
+    """Writes notifications as the pipeline does."""
+
+    def __init__(self, served: Served, engine: Engine, client: httpx.Client) -> None:
+        self._served, self._engine, self._client = served, engine, client
+
+    def tell(self, user_id: str, name: str, *, due_in_ms: int = 0) -> str:
+        """Create a table of that name and tell the user of it."""
+        log = self._served.app.state.parts.log
+        table(self._client, name)
+        logged = log.read(log.readable_end() - 1, 1)[0]
+        return self._keep(user_id, logged.offset, logged.event, due_in_ms)
+
+    def _keep(self, user_id: str, offset: int, event: ChangeEvent, due_in_ms: int) -> str:
+        made = notification_id(event.id, "ActivityFeed", user_id)
+        now_ms = time.time_ns() // 1_000_000
+        row = {
+            "id": made,
+            "event_id": event.id,
+            "log_offset": offset,
+            "channel": "ActivityFeed",
+            "recipient": user_id,
+            "recipient_id": user_id,
+            "reasons": json.dumps([BECAUSE.to_wire()]),
+            "due_at_ms": now_ms + due_in_ms,
+            "created_at_ms": now_ms,
+        }
+        with writing(self._engine) as connection:
+            connection.execute(insert(notification), row)
+        return made
+
+
+@pytest.fixture
+def teller(served: Served, sqlite_engine: Engine, administrator: httpx.Client, orders: Json) -> Teller:
+    return Teller(served, sqlite_engine, administrator)
+
+
+def test_a_notification_says_what_happened_and_why(alice: tuple[str, httpx.Client], teller: Teller) -> None:
+    user_id, client = alice
+    made = teller.tell(user_id, "customers")
+    page = client.get(f"/users/{user_id}/notifications").json()
+    one = page["data"][0]
+    assert (one["id"], one["read"], one["userName"]) == (made, False, "admin")
+    assert one["entityFullyQualifiedName"] == "warehouse.shop.public.customers"
+    assert one["title"] == "customers: created"
+    assert one["reasons"][0]["sentence"] == "you follow it (alert ActivityFeedAlert)"
+    assert page["counts"] == {"unread": 1, "total": 1}
+    assert page["paging"] == {"total": 1}
+
+
+def test_unread_comes_first_then_the_newest(alice: tuple[str, httpx.Client], teller: Teller) -> None:
+    user_id, client = alice
+    made = [teller.tell(user_id, name) for name in ("a", "b", "c", "d", "e")]
+    for read in (made[4], made[0]):
+        assert client.put(f"/users/{user_id}/notifications/{read}/read").json()["read"] is True
+    expected = [made[3], made[2], made[1], made[4], made[0]]
+    assert [one["id"] for one in client.get(f"/users/{user_id}/notifications").json()["data"]] == expected
+    paged: list[str] = []
+    after = ""
+    while True:
+        page = client.get(f"/users/{user_id}/notifications?limit=2{after}").json()
+        paged += [one["id"] for one in page["data"]]
+        if "after" not in page["paging"]:
+            break
+        after = f"&after={page['paging']['after']}"
+    assert paged == expected
+    unread = client.get(f"/users/{user_id}/notifications?unread=true").json()
+    assert ([one["id"] for one in unread["data"]], unread["counts"]) == (expected[:3], {"unread": 3, "total": 5})
+
+
+def test_all_are_marked_read_at_once(alice: tuple[str, httpx.Client], teller: Teller) -> None:
+    user_id, client = alice
+    for name in ("a", "b"):
+        teller.tell(user_id, name)
+    assert client.put(f"/users/{user_id}/notifications/read").json() == {"marked": 2}
+    assert client.put(f"/users/{user_id}/notifications/read").json() == {"marked": 0}
+    assert client.get(f"/users/{user_id}/notifications").json()["counts"] == {"unread": 0, "total": 2}
+
+
+def test_what_is_not_due_yet_is_not_shown(alice: tuple[str, httpx.Client], teller: Teller) -> None:
+    user_id, client = alice
+    made = teller.tell(user_id, "later", due_in_ms=3_600_000)
+    page = client.get(f"/users/{user_id}/notifications").json()
+    assert (page["data"], page["counts"]["total"]) == ([], 0)
+    assert client.put(f"/users/{user_id}/notifications/{made}/read").status_code == 404
+
+
+def test_an_inbox_is_open_to_its_owner_and_to_administrators(
+    served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], teller: Teller
+) -> None:
+    user_id, _ = alice
+    made = teller.tell(user_id, "secret")
+    bob_id, bob = served.person("bob")
+    with bob:
+        for method, path in (("GET", ""), ("GET", "/stream"), ("PUT", "/read"), ("PUT", f"/{made}/read")):
+            assert bob.request(method, f"/users/{user_id}/notifications{path}").status_code == 403
+        assert bob.put(f"/users/{bob_id}/notifications/{made}/read").status_code == 404
+    assert administrator.get(f"/users/{user_id}/notifications").json()["counts"]["total"] == 1
+    nobody = "00000000-0000-0000-0000-000000000000"
+    assert administrator.get(f"/users/{nobody}/notifications").status_code == 404
+
+
+@pytest.mark.parametrize("query", ["after=!", "after=dTFhYg", "after=eDE", "limit=-1", "limit=1001", "unread=perhaps"])
+def test_a_broken_question_is_refused(alice: tuple[str, httpx.Client], query: str) -> None:
+    user_id, client = alice
+    assert client.get(f"/users/{user_id}/notifications?{query}").status_code == 400
+
+
+class Listener:
+    """Reads a stream in a thread of its own."""
+
+    def __init__(self, served: Served, user_id: str, last_seen: str | None = None) -> None:
+        self.events: list[dict[str, str]] = []
+        self.arrived, self.opened = threading.Condition(), threading.Event()
+        headers = {"Last-Event-ID": last_seen} if last_seen else {}
+        self._thread = threading.Thread(target=self._run, args=(served, user_id, headers), daemon=True)
+        self._thread.start()
+        assert self.opened.wait(10)
+
+    def _run(self, served: Served, user_id: str, headers: dict[str, str]) -> None:
+        token = served.tokens["alice@example.org"]
+        with (
+            served.client(token) as client,
+            client.stream("GET", f"/users/{user_id}/notifications/stream", headers=headers) as answer,
+        ):
+            event: dict[str, str] = {}
+            for line in answer.iter_lines():
+                self.opened.set()
+                key, _, value = line.partition(": ")
+                if line:
+                    event[key] = value
+                    continue
+                if "data" in event:
+                    with self.arrived:
+                        self.events.append(event)
+                        self.arrived.notify_all()
+                event = {}
+
+    def wait_for(self, count: int) -> list[Json]:
+        """Return the first ``count`` notifications, once they are there."""
+        with self.arrived:
+            assert self.arrived.wait_for(lambda: len(self.events) >= count, 10), self.events
+        return [json.loads(one["data"]) for one in self.events]
+
+
+def test_a_notification_rings_at_once(served: Served, alice: tuple[str, httpx.Client], teller: Teller) -> None:
+    user_id, client = alice
+    start = client.get(f"/users/{user_id}/notifications").json()["streamFrom"]
+    listener = Listener(served, user_id, start)
+    made = teller.tell(user_id, "fresh")
+    heard = listener.wait_for(1)
+    assert heard[0] == client.get(f"/users/{user_id}/notifications").json()["data"][0]
+    assert (heard[0]["id"], listener.events[0]["event"]) == (made, "notification")
+    assert listener.events[0]["id"].isdigit()
+
+
+def test_a_broken_stream_goes_on_where_it_ended(
+    served: Served, alice: tuple[str, httpx.Client], teller: Teller
+) -> None:
+    user_id, _ = alice
+    made = [teller.tell(user_id, name) for name in ("a", "b", "c")]
+    first = Listener(served, user_id, "0")
+    assert [one["id"] for one in first.wait_for(3)] == made
+    resumed = Listener(served, user_id, first.events[0]["id"])
+    assert [one["id"] for one in resumed.wait_for(2)] == made[1:]
+    late = teller.tell(user_id, "d")
+    assert [one["id"] for one in resumed.wait_for(3)] == [*made[1:], late]
+    assert [one["id"] for one in first.wait_for(4)] == [*made, late]
+
+
+def test_what_becomes_due_rings_then(served: Served, alice: tuple[str, httpx.Client], teller: Teller) -> None:
+    user_id, _ = alice
+    listener = Listener(served, user_id)
+    soon = teller.tell(user_id, "soon", due_in_ms=700)
+    now = teller.tell(user_id, "now")
+    assert [one["id"] for one in listener.wait_for(2)] == [now, soon]
+
+
+def test_nobody_hears_what_others_are_told(
+    served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], teller: Teller
+) -> None:
+    user_id, _ = alice
+    bob_id, bob = served.person("bob")
+    bob.close()
+    listener = Listener(served, user_id)
+    teller.tell(bob_id, "for_bob")
+    mine = teller.tell(user_id, "for_alice")
+    assert [one["id"] for one in listener.wait_for(1)] == [mine]

@@ -1,0 +1,326 @@
+"""Are alerts taken, checked, masked and watched? seeds/001, by HTTP."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from threading import Thread
+
+import httpx
+import pytest
+from tests.serving import Json, Served
+
+PATCH = {"Content-Type": "application/json-patch+json"}
+MASK = "*********"
+HOOK = {
+    "category": "External",
+    "type": "Webhook",
+    "config": {
+        "endpoint": "http://127.0.0.1:9/hook",
+        "secretKey": "s3cret",
+        "headers": {"Authorization": "Bearer XXX", "X-Team": "data"},
+    },
+}
+
+
+def alert(**more: Json) -> Json:
+    return {
+        "name": "SchemaChanges",
+        "alertType": "Notification",
+        "filteringRules": {
+            "resources": ["table"],
+            "rules": [{"name": "columns", "effect": "include", "condition": "fieldChanged == 'columns'"}],
+        },
+        "destinations": [HOOK],
+        **more,
+    }
+
+
+def patched(client: httpx.Client, path: str, *operations: Json) -> httpx.Response:
+    return client.patch(path, content=json.dumps(operations), headers=PATCH)
+
+
+@pytest.fixture
+def created(administrator: httpx.Client) -> Json:
+    answer = administrator.post("/events/subscriptions", json=alert())
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def test_an_alert_gets_the_seeds_defaults_and_ids(created: Json) -> None:
+    assert (created["batchSize"], created["retries"], created["pollInterval"]) == (100, 3, 60)
+    assert (created["enabled"], created["trigger"], created["provider"]) == (True, {"triggerType": "RealTime"}, "user")
+    assert len(created["destinations"][0]["id"]) == 36
+    assert created["version"] == 0.1
+
+
+def test_secrets_never_leave(served: Served, administrator: httpx.Client, created: Json) -> None:
+    config = administrator.get(f"/events/subscriptions/{created['id']}").json()["destinations"][0]["config"]
+    assert config["secretKey"] == MASK
+    assert config["headers"] == {"Authorization": MASK, "X-Team": "data"}
+    everything = [
+        administrator.get(path).text
+        for path in ("/events/subscriptions", f"/events/subscriptions/{created['id']}/versions", "/events")
+    ]
+    assert not any("s3cret" in text or "Bearer XXX" in text for text in everything)
+    known = served.app.state.parts.subscriptions.with_secrets(created["id"])
+    assert known.destinations[0].config.secret_key == "s3cret"
+    assert known.destinations[0].config.headers["Authorization"] == "Bearer XXX"
+    assert known.created_at_ms == created["updatedAt"]
+
+
+def test_a_mask_that_is_written_back_keeps_the_secret(
+    served: Served, administrator: httpx.Client, created: Json
+) -> None:
+    subscriptions = served.app.state.parts.subscriptions
+    path = f"/events/subscriptions/{created['id']}"
+    moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "http://127.0.0.1:9/moved"}
+    assert patched(administrator, path, moved).status_code == 200
+    assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key == "s3cret"
+    read = administrator.get(path).json()
+    again = alert(destinations=read["destinations"], description="Read and put back.")
+    assert administrator.put("/events/subscriptions", json=again).status_code == 200
+    assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key == "s3cret"
+    rotated = {"op": "replace", "path": "/destinations/0/config/secretKey", "value": "n3w"}
+    answer = patched(administrator, path, rotated)
+    assert answer.json()["destinations"][0]["config"]["secretKey"] == MASK
+    assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key == "n3w"
+    gone = {"op": "remove", "path": "/destinations/0/config/secretKey"}
+    assert patched(administrator, path, gone).status_code == 200
+    assert subscriptions.with_secrets(created["id"]).destinations[0].config.secret_key is None
+
+
+def test_a_mask_without_a_secret_is_refused(administrator: httpx.Client) -> None:
+    masked = {**HOOK, "config": {"endpoint": "http://127.0.0.1:9/", "secretKey": MASK}}
+    answer = administrator.post("/events/subscriptions", json=alert(destinations=[masked]))
+    assert answer.status_code == 400
+    assert "destinations[0].config.secretKey" in answer.json()["message"]
+
+
+def test_putting_the_same_alert_again_changes_nothing(
+    served: Served, administrator: httpx.Client, created: Json
+) -> None:
+    before = served.app.state.parts.subscriptions.revision()
+    again = administrator.put("/events/subscriptions", json=alert())
+    assert (again.status_code, again.json()["version"]) == (200, 0.1)
+    assert again.json()["destinations"] == created["destinations"]
+    assert served.app.state.parts.subscriptions.revision() == before
+
+
+def test_switching_off_is_a_version_and_shows_as_disabled(
+    served: Served, administrator: httpx.Client, created: Json
+) -> None:
+    subscriptions = served.app.state.parts.subscriptions
+    before = subscriptions.revision()
+    answer = patched(
+        administrator, f"/events/subscriptions/{created['id']}", {"op": "replace", "path": "/enabled", "value": False}
+    )
+    assert (answer.status_code, answer.json()["version"], answer.json()["enabled"]) == (200, 0.2, False)
+    assert subscriptions.revision() != before
+    assert created["id"] not in [one.id for one in subscriptions.list_enabled()]
+    status = administrator.get(f"/events/subscriptions/{created['id']}/status").json()["data"]
+    assert [one["statusDetails"]["status"] for one in status] == ["disabled"]
+
+
+def test_status_is_read_for_one_destination_too(administrator: httpx.Client, created: Json) -> None:
+    destination_id = created["destinations"][0]["id"]
+    status = administrator.get(f"/events/subscriptions/{created['id']}/status/{destination_id}").json()
+    assert status == {"status": "active", "timestamp": created["updatedAt"]}
+    by_name = administrator.get(f"/events/subscriptions/name/SchemaChanges/status/{destination_id}").json()
+    assert by_name == status
+    assert administrator.get(f"/events/subscriptions/{created['id']}/status/{created['id']}").status_code == 404
+
+
+def test_upstreams_create_form_is_understood(administrator: httpx.Client) -> None:
+    request = {
+        "name": "FromUpstream",
+        "alertType": "Observability",
+        "resources": ["table"],
+        "input": {
+            "filters": [
+                {"name": "filterByFqn", "effect": "include", "arguments": [{"name": "fqnList", "input": ["a.b"]}]}
+            ],
+            "actions": [{"name": "GetTableSchemaChanges"}],
+        },
+        "destinations": [{"category": "Owners", "type": "Email"}],
+    }
+    answer = administrator.post("/events/subscriptions", json=request)
+    assert answer.status_code == 201, answer.text
+    rules = answer.json()["filteringRules"]
+    assert rules["resources"] == ["table"]
+    assert rules["rules"][0]["condition"] == 'matchAnyEntityFqn({"a.b"})'
+    assert rules["actions"][0]["condition"] == "matchAnyFieldChange({'columns','dataModel','joins'})"
+
+
+WRONG: dict[str, tuple[Json, str]] = {
+    "no name": (alert(name=None), "name"),
+    "empty name": (alert(name=" "), "name"),
+    "no alert type": (alert(alertType=None), "alertType"),
+    "unknown alert type": (alert(alertType="Loud"), "alertType"),
+    "unknown key": (alert(colour="red"), "colour"),
+    "unknown resource": (alert(filteringRules={"resources": ["tabel"]}), "resources[0]"),
+    "scheduled": (alert(trigger={"triggerType": "Scheduled"}), "come later"),
+    "broken condition": (
+        alert(
+            filteringRules={"resources": ["all"], "rules": [{"name": "r", "effect": "include", "condition": "a =="}]}
+        ),
+        "line 1, column",
+    ),
+    "unknown field in a condition": (
+        alert(filteringRules={"resources": ["all"], "rules": [{"effect": "include", "condition": "eventTipe == 'x'"}]}),
+        "eventType",
+    ),
+    "unknown effect": (
+        alert(filteringRules={"resources": ["all"], "rules": [{"effect": "maybe", "condition": "true"}]}),
+        "effect",
+    ),
+    "slack": (alert(destinations=[{"category": "External", "type": "Slack", "config": {}}]), "comes later"),
+    "webhook to owners": (alert(destinations=[{**HOOK, "category": "Owners"}]), "External"),
+    "no endpoint": (alert(destinations=[{**HOOK, "config": {}}]), "destinations[0].config.endpoint"),
+    "bad endpoint": (alert(destinations=[{**HOOK, "config": {"endpoint": "ftp://x"}}]), "https"),
+    "endpoint without a host": (alert(destinations=[{**HOOK, "config": {"endpoint": "http://"}}]), "https"),
+    "header with a line break": (
+        alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "headers": {"A": "b\r\nC: d"}}}]),
+        "headers.A",
+    ),
+    "oauth2": (
+        alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "authType": {"type": "oauth2"}}}]),
+        "comes later",
+    ),
+    "mail to nowhere": (alert(destinations=[{"category": "External", "type": "Email"}]), "at least one address"),
+    "mail to a broken address": (
+        alert(destinations=[{"category": "External", "type": "Email", "config": {"receivers": ["a@"]}}]),
+        "not a mail address",
+    ),
+    "mail to an unknown name": (
+        alert(destinations=[{"category": "Users", "type": "Email", "config": {"receivers": ["ghost"]}}]),
+        "no user or team named 'ghost'",
+    ),
+    "users without names": (alert(destinations=[{"category": "Users", "type": "ActivityFeed"}]), "receivers"),
+    "feed to outsiders": (alert(destinations=[{"category": "External", "type": "ActivityFeed"}]), "ActivityFeed"),
+    "too many retries": (alert(retries=1000), "retries"),
+    "batch of nothing": (alert(batchSize=0), "batchSize"),
+    "text for a number": (alert(batchSize="many"), "batchSize"),
+    "destinations no list": (alert(destinations={"a": 1}), "destinations"),
+    "destination no object": (alert(destinations=[1]), "destinations[0]"),
+    "destination id no UUID": (alert(destinations=[{**HOOK, "id": "1"}]), "destinations[0].id"),
+    "unknown named filter": (
+        {"name": "x", "alertType": "Custom", "resources": ["all"], "input": {"filters": [{"name": "byMood"}]}},
+        "byMood",
+    ),
+    "unknown config key": (alert(destinations=[{**HOOK, "config": {"endpoint": "http://x.y", "mood": 1}}]), "mood"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_work_is_refused_with_its_place(administrator: httpx.Client, case: str) -> None:
+    request, hint = WRONG[case]
+    answer = administrator.post("/events/subscriptions", json={k: v for k, v in request.items() if v is not None})
+    assert (answer.status_code, answer.json()["code"]) == (400, 400), answer.text
+    assert hint in answer.json()["message"]
+
+
+def test_a_patch_is_checked_as_a_new_alert_is(administrator: httpx.Client, created: Json) -> None:
+    path = f"/events/subscriptions/{created['id']}"
+    slack = {"op": "replace", "path": "/destinations/0/type", "value": "Slack"}
+    assert patched(administrator, path, slack).status_code == 400
+    condition = {"op": "replace", "path": "/filteringRules/rules/0/condition", "value": "(("}
+    assert "line 1" in patched(administrator, path, condition).json()["message"]
+    assert patched(administrator, path, {"op": "remove", "path": "/nothing"}).status_code == 400
+    assert administrator.get(path).json()["version"] == 0.1
+
+
+def test_alerts_are_listed_by_type(administrator: httpx.Client, created: Json) -> None:
+    names = [one["name"] for one in administrator.get("/events/subscriptions?limit=100").json()["data"]]
+    assert names == ["ActivityFeedAlert", "SchemaChanges"]
+    page = administrator.get("/events/subscriptions?alertType=Notification&limit=10").json()
+    assert ([one["name"] for one in page["data"]], page["paging"]["total"]) == (["SchemaChanges"], 1)
+    first = administrator.get("/events/subscriptions?limit=1").json()
+    assert first["data"][0]["name"] == "ActivityFeedAlert"
+    second = administrator.get(f"/events/subscriptions?limit=1&after={first['paging']['after']}").json()
+    assert second["data"][0]["name"] == "SchemaChanges"
+    assert administrator.get("/events/subscriptions?alertType=Loud").status_code == 400
+
+
+def test_deleting_is_for_good_and_takes_the_secrets(served: Served, administrator: httpx.Client, created: Json) -> None:
+    assert administrator.delete(f"/events/subscriptions/{created['id']}").status_code == 200
+    assert administrator.get(f"/events/subscriptions/{created['id']}?include=all").status_code == 404
+    assert served.app.state.parts.subscriptions.secrets_of(created["id"]) == {}
+
+
+def test_the_systems_alert_can_be_disabled_but_not_deleted(administrator: httpx.Client) -> None:
+    path = "/events/subscriptions/name/ActivityFeedAlert"
+    assert administrator.delete(path).status_code == 403
+    off = patched(administrator, path, {"op": "replace", "path": "/enabled", "value": False})
+    assert (off.status_code, off.json()["provider"]) == (200, "system")
+
+
+def test_an_alert_is_changed_only_by_who_owns_or_made_it(
+    served: Served, administrator: httpx.Client, created: Json
+) -> None:
+    alice_id, alice = served.person("alice")
+    off = {"op": "replace", "path": "/enabled", "value": False}
+    with alice:
+        path = f"/events/subscriptions/{created['id']}"
+        assert patched(alice, path, off).status_code == 403
+        assert alice.delete(path).status_code == 403
+        own = alice.post("/events/subscriptions", json=alert(name="Mine"))
+        assert own.status_code == 201
+        assert patched(alice, f"/events/subscriptions/{own.json()['id']}", off).status_code == 200
+        given = {"op": "add", "path": "/owners", "value": [{"id": alice_id, "type": "user"}]}
+        assert patched(administrator, path, given).status_code == 200
+        assert patched(alice, path, off).status_code == 200
+
+
+class Receiver(BaseHTTPRequestHandler):
+    """Answers as the path says and keeps what it got."""
+
+    got: list[Json]
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.got.append((dict(self.headers), json.loads(body)))  # type: ignore[attr-defined]
+        self.send_response(500 if self.path == "/broken" else 200)
+        self.end_headers()
+        self.wfile.write(b"inside the network")
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def receiver() -> Iterator[tuple[str, list[Json]]]:
+    server = HTTPServer(("127.0.0.1", 0), Receiver)
+    server.got = []  # type: ignore[attr-defined]
+    thread = Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", server.got  # type: ignore[attr-defined]
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_destination_is_tried_for_real(administrator: httpx.Client, receiver: tuple[str, list[Json]]) -> None:
+    url, got = receiver
+    destination = {**HOOK, "config": {"endpoint": f"{url}/hook", "secretKey": "s3cret"}}
+    one = administrator.post("/events/subscriptions/validation/destination", json={"destination": destination})
+    assert one.json()["statusDetails"]["status"] == "Success"
+    headers, event = got[0]
+    assert event["entityFullyQualifiedName"] == "tocsin.test.destination"
+    assert "X-OpenMetadata-Signature" in headers
+    broken = {**HOOK, "config": {"endpoint": f"{url}/broken"}}
+    many = administrator.post("/events/subscriptions/testDestination", json={"destinations": [destination, broken]})
+    assert [one["statusDetails"]["status"] for one in many.json()] == ["Success", "Failed"]
+    assert many.json()[1]["statusDetails"]["statusCode"] == 500
+    assert "inside the network" not in many.text
+
+
+def test_a_trial_is_checked_like_a_destination(administrator: httpx.Client) -> None:
+    trial: Callable[[Json], httpx.Response] = lambda body: administrator.post(  # noqa: E731
+        "/events/subscriptions/validation/destination", json=body
+    )
+    assert trial({}).status_code == 400
+    assert trial({"destination": {**HOOK, "config": {"endpoint": "nope"}}}).status_code == 400
+    assert trial({"destination": {"category": "External", "type": "Slack"}}).status_code == 400
+    assert administrator.post("/events/subscriptions/testDestination", json={"destinations": []}).status_code == 400

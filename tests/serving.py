@@ -1,0 +1,99 @@
+"""How do tests speak with a real server? uvicorn in a thread on a free port of the loopback, over any store."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import uvicorn
+from fastapi import FastAPI
+from sqlalchemy import Engine
+
+from tocsin.server.app import StreamingServer, build_app
+from tocsin.server.build import ADMINISTRATOR, first_start
+from tocsin.server.logs import set_up_logs
+from tocsin.settings import Settings
+
+Json = Any  # Any: whatever JSON the server answers
+
+
+@dataclass
+class Served:
+    """A running server and who speaks with it; ``api`` paths stand below ``/api/v1``."""
+
+    url: str
+    app: FastAPI
+    password: str
+    tokens: dict[str, str] = field(default_factory=dict)
+
+    def client(self, token: str | None = None) -> httpx.Client:
+        """Return an HTTP client of this server, with a token if one is given."""
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=20)
+
+    def administrator(self) -> httpx.Client:
+        """Return a client that is logged in as the administrator."""
+        return self.client(self.log_in(ADMINISTRATOR["email"], self.password))
+
+    def person(self, name: str, **more: Json) -> tuple[str, httpx.Client]:
+        """Create somebody; return their id and a client that is logged in as them."""
+        request = {"name": name, "email": f"{name}@example.org", "password": f"{name}-password", **more}
+        with self.administrator() as administrator:
+            created = administrator.post("/users", json=request)
+        assert created.status_code == 201, created.text
+        return created.json()["id"], self.client(self.log_in(request["email"], request["password"]))
+
+    def log_in(self, email: str, password: str) -> str:
+        """Return a token; one log-in per address is enough."""
+        if email not in self.tokens:
+            with self.client() as client:
+                answer = client.post("/users/login", json={"email": email, "password": password})
+            assert answer.status_code == 200, answer.text
+            self.tokens[email] = answer.json()["accessToken"]
+        return self.tokens[email]
+
+
+@contextmanager
+def running_server(engine: Engine, settings: Settings | None = None) -> Iterator[Served]:
+    """Run a server over ``engine`` until the block ends."""
+    settings = settings or Settings(log_level="warning")
+    set_up_logs(settings)
+    password = first_start(engine, settings) or ""
+    app = build_app(settings, engine)
+    server = StreamingServer(uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=2), app)
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive(), "the server did not start"
+            thread.join(0.005)
+        port = server.servers[0].sockets[0].getsockname()[1]
+        yield Served(f"http://127.0.0.1:{port}", app, password)
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        assert not thread.is_alive(), "the server did not stop"
+
+
+def warehouse(client: httpx.Client) -> Json:
+    """Create a service, a database, a schema and the table ``orders``; return the table."""
+    for path, request in (
+        ("/services/databaseServices", {"name": "warehouse", "serviceType": "Postgres"}),
+        ("/databases", {"name": "shop", "service": "warehouse"}),
+        ("/databaseSchemas", {"name": "public", "database": "warehouse.shop"}),
+    ):
+        assert client.post(path, json=request).status_code == 201
+    return table(client, "orders")
+
+
+def table(client: httpx.Client, name: str, **more: Json) -> Json:
+    """Create a table in the schema that ``warehouse`` made."""
+    columns = [{"name": "id", "dataType": "BIGINT"}, {"name": "email", "dataType": "VARCHAR", "dataLength": 200}]
+    request = {"name": name, "databaseSchema": "warehouse.shop.public", "columns": columns, **more}
+    answer = client.post("/tables", json=request)
+    assert answer.status_code == 201, answer.text
+    return answer.json()

@@ -1,0 +1,124 @@
+"""Is everybody shown what they were told, and nobody else? The inbox, on both stores."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from sqlalchemy import Engine, insert
+
+from tocsin.clock import FixedClock
+from tocsin.errors import NotFound
+from tocsin.flow.capture.operations import Writes
+from tocsin.model.people import SYSTEM
+from tocsin.store.engine import writing
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.inbox import Arrival, Inbox, Place
+from tocsin.store.log import EventLog
+from tocsin.store.tables import notification
+
+NOW_MS = 1_700_000_000_000
+REASON = {
+    "kind": "follower",
+    "subscriptionId": "s",
+    "subscriptionName": "ActivityFeedAlert",
+    "destinationId": "d",
+    "hops": 0,
+}
+Tell = Callable[..., int]
+
+
+@pytest.fixture
+def inbox(store_engine: Engine) -> Inbox:
+    return Inbox(store_engine)
+
+
+@pytest.fixture
+def tell(store_engine: Engine) -> Tell:
+    """Make something happen and tell these people of it; returns its place in the log."""
+    writes = Writes(SqlCatalogue(store_engine), FixedClock(NOW_MS))
+    log = EventLog(store_engine)
+
+    def tell(*people: str, due_in_ms: int = 0, channel: str = "ActivityFeed") -> int:
+        written = writes.create("team", {"name": f"team{log.readable_end()}"}, actor=SYSTEM)
+        assert written.event is not None
+        offset = log.readable_end()
+        rows = [
+            {
+                "id": f"{person}-{offset}-{channel}",
+                "event_id": written.event.id,
+                "log_offset": offset,
+                "channel": channel,
+                "recipient": person,
+                "recipient_id": person,
+                "reasons": json.dumps([REASON]),
+                "due_at_ms": NOW_MS + due_in_ms,
+                "created_at_ms": NOW_MS,
+            }
+            for person in people
+        ]
+        with writing(store_engine) as connection:
+            connection.execute(insert(notification), rows)
+        return offset
+
+    return tell
+
+
+def offsets(inbox: Inbox, person: str, **more: object) -> list[int]:
+    return [one.log_offset for one in inbox.page(person, NOW_MS, **{"limit": 100, **more})]  # type: ignore[arg-type]  # keywords by name
+
+
+def test_a_page_holds_the_unread_first_then_the_newest(inbox: Inbox, tell: Tell) -> None:
+    one, two, three = tell("ann"), tell("ann", "bob"), tell("ann")
+    inbox.mark_read("ann", f"ann-{three}-ActivityFeed", NOW_MS)
+    assert offsets(inbox, "ann") == [two, one, three]
+    assert offsets(inbox, "ann", limit=2) == [two, one]
+    assert offsets(inbox, "ann", after=Place(read=False, log_offset=two)) == [one, three]
+    assert offsets(inbox, "ann", after=Place(read=True, log_offset=three)) == []
+    assert offsets(inbox, "ann", unread_only=True) == [two, one]
+    assert offsets(inbox, "bob") == [two]
+    assert inbox.counts("ann", NOW_MS) == (2, 3)
+
+
+def test_what_is_for_another_channel_or_another_time_is_not_shown(inbox: Inbox, tell: Tell) -> None:
+    tell("ann", channel="Email")
+    later = tell("ann", due_in_ms=1000)
+    assert offsets(inbox, "ann") == []
+    assert inbox.counts("ann", NOW_MS) == (0, 0)
+    assert inbox.mark_all_read("ann", NOW_MS) == 0
+    assert [one.log_offset for one in inbox.page("ann", NOW_MS + 1000, limit=9)] == [later]
+
+
+def test_nobody_marks_what_others_were_told(inbox: Inbox, tell: Tell) -> None:
+    offset = tell("ann")
+    with pytest.raises(NotFound):
+        inbox.mark_read("bob", f"ann-{offset}-ActivityFeed", NOW_MS)
+    assert inbox.counts("ann", NOW_MS) == (1, 1)
+
+
+def test_marking_twice_keeps_the_first_time(inbox: Inbox, tell: Tell, store_engine: Engine) -> None:
+    offset = tell("ann")
+    inbox.mark_read("ann", f"ann-{offset}-ActivityFeed", NOW_MS + 1)
+    inbox.mark_read("ann", f"ann-{offset}-ActivityFeed", NOW_MS + 2)
+    assert inbox.mark_all_read("ann", NOW_MS + 3) == 0
+    with store_engine.connect() as connection:
+        assert connection.execute(notification.select()).one().read_at_ms == NOW_MS + 1
+
+
+def test_arrivals_come_in_order_and_never_cut_an_offset_in_two(inbox: Inbox, tell: Tell) -> None:
+    one, two, three = tell("ann", "bob"), tell("ann", "bob", "cy"), tell("ann", due_in_ms=50)
+    tell("ann", channel="Webhook")
+    assert inbox.newest_offset() >= three
+    page = inbox.arrivals(0, limit=3)
+    assert sorted({row.log_offset for row in page}) == [one, two]
+    assert len(page) == 5
+    assert inbox.arrivals(two, limit=3) == [Arrival(three, "ann", NOW_MS + 50)]
+
+
+def test_entries_are_read_back_by_place(inbox: Inbox, tell: Tell) -> None:
+    one, two = tell("ann", "bob"), tell("ann", "bob")
+    found = inbox.entries_at([(one, "ann"), (two, "bob")])
+    assert [(entry.log_offset, entry.recipient_id) for entry in found] == [(one, "ann"), (two, "bob")]
+    assert found[0].reasons[0].sentence() == "you follow it (alert ActivityFeedAlert)"
+    assert [entry.log_offset for entry in inbox.entries_after("ann", one, NOW_MS, limit=5)] == [two]

@@ -1,0 +1,97 @@
+"""Are alerts read as they are meant, and their secrets kept apart? On both stores."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine
+
+from tocsin.clock import FixedClock
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.masking import MASK
+from tocsin.store.subscriptions import ENTITY_TYPE, Subscriptions
+
+DESTINATION = "11111111-1111-1111-1111-111111111111"
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(1_700_000_000_000)
+
+
+@pytest.fixture
+def writes(store_engine: Engine, clock: FixedClock) -> Writes:
+    return Writes(SqlCatalogue(store_engine), clock)
+
+
+@pytest.fixture
+def subscriptions(store_engine: Engine) -> Subscriptions:
+    return Subscriptions(store_engine)
+
+
+def create(writes: Writes, name: str, **more: object) -> str:
+    config = {"endpoint": "https://example.org/hook", "secretKey": MASK, "headers": {"Authorization": MASK, "X-A": "b"}}
+    destination = {"id": DESTINATION, "category": "External", "type": "Webhook", "config": config}
+    request: Document = {"name": name, "alertType": "Notification", "destinations": [destination], **more}
+    return str(writes.create(ENTITY_TYPE, request, actor=SYSTEM).document["id"])
+
+
+def test_only_enabled_alerts_are_listed_in_the_order_of_their_names(
+    subscriptions: Subscriptions, writes: Writes
+) -> None:
+    create(writes, "b")
+    create(writes, "a")
+    create(writes, "off", enabled=False)
+    assert [one.name for one in subscriptions.list_enabled()] == ["a", "b"]
+
+
+def test_the_watermark_is_the_first_version_whatever_changes_later(
+    subscriptions: Subscriptions, writes: Writes, clock: FixedClock
+) -> None:
+    alert_id = create(writes, "a")
+    clock.advance(60_000)
+    writes.patch(ENTITY_TYPE, Key.by_id(alert_id), [{"op": "add", "path": "/retries", "value": 7}], actor=SYSTEM)
+    found = subscriptions.find(alert_id)
+    assert found is not None
+    assert (found.retries, found.created_at_ms) == (7, 1_700_000_000_000)
+
+
+def test_secrets_are_put_in_only_for_who_sends(subscriptions: Subscriptions, writes: Writes) -> None:
+    alert_id = create(writes, "a")
+    subscriptions.keep_secrets(alert_id, {DESTINATION: {"secretKey": "k", "headers": {"Authorization": "Bearer t"}}})
+    masked, clear = subscriptions.find(alert_id), subscriptions.with_secrets(alert_id)
+    assert masked is not None
+    assert clear is not None
+    assert masked.destinations[0].config.secret_key == MASK
+    assert clear.destinations[0].config.secret_key == "k"
+    assert clear.destinations[0].config.headers == {"Authorization": "Bearer t", "X-A": "b"}
+    assert clear.created_at_ms == masked.created_at_ms
+
+
+def test_keeping_secrets_replaces_all_of_them(subscriptions: Subscriptions) -> None:
+    subscriptions.keep_secrets("s", {"one": {"secretKey": "1"}, "two": {"secretKey": "2"}})
+    subscriptions.keep_secrets("s", {"two": {"secretKey": "3"}, "three": {}})
+    assert subscriptions.secrets_of("s") == {"two": {"secretKey": "3"}}
+    subscriptions.forget("s")
+    assert subscriptions.secrets_of("s") == {}
+
+
+def test_the_revision_differs_after_every_write(subscriptions: Subscriptions, writes: Writes) -> None:
+    seen = [subscriptions.revision()]
+    alert_id = create(writes, "a")
+    seen.append(subscriptions.revision())
+    writes.patch(ENTITY_TYPE, Key.by_id(alert_id), [{"op": "add", "path": "/enabled", "value": False}], actor=SYSTEM)
+    seen.append(subscriptions.revision())
+    writes.create("team", {"name": "data"}, actor=SYSTEM)
+    assert subscriptions.revision() == seen[-1]
+    writes.delete(ENTITY_TYPE, Key.by_id(alert_id), actor=SYSTEM, hard=True)
+    seen.append(subscriptions.revision())
+    assert len(set(seen)) == 4
+
+
+def test_what_is_gone_is_not_found(subscriptions: Subscriptions) -> None:
+    assert subscriptions.find("nothing") is None
+    assert subscriptions.with_secrets("nothing") is None

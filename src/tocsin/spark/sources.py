@@ -1,8 +1,8 @@
 """How does Spark read the log? A streaming Python data source over SQLite and PostgreSQL, in Arrow batches.
 
 Offsets are ``{"offset": n}``: everything up to ``n`` has been read. ``read`` runs on executors, possibly on
-other machines, so this module imports only what the wheel installs there. The contiguous-prefix rule is
-``flow/eventlog``'s. Next: ``spark/match.py``.
+other machines, so this module imports only what the wheel installs there. How far a reader may go is
+``flow/eventlog/readable.py``'s to say. Next: ``spark/match.py``.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
+from tocsin.flow.eventlog.readable import POSTGRESQL_END
 from tocsin.spark.schema import EVENTS
 
 LOG_FORMAT = "tocsin_log"
@@ -31,12 +32,6 @@ _RANGE = (
     " FROM change_event WHERE log_offset > {mark} AND log_offset <= {mark} ORDER BY log_offset"
 )
 _SQLITE_END = "SELECT coalesce(max(log_offset), 0) FROM change_event"
-# A row is final with all before it once every transaction below its horizon has ended; see store/tables.py.
-_POSTGRES_END = (
-    "SELECT coalesce((SELECT log_offset FROM change_event"
-    " WHERE horizon <= pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
-    " ORDER BY log_offset DESC LIMIT 1), 0)"
-)
 _DERIVED = {
     "is_bot": "isBot",
     "fields_added": "fieldsAdded",
@@ -134,7 +129,7 @@ class LogReader(DataSourceStreamReader):
     def _readable_end(self) -> int:
         if self._connection is None:
             self._connection = _connect(self._url)
-        statement = _SQLITE_END if _is_sqlite(self._url) else _POSTGRES_END
+        statement = _SQLITE_END if _is_sqlite(self._url) else POSTGRESQL_END
         row = self._connection.execute(statement).fetchone()
         return int(row[0])
 

@@ -176,7 +176,7 @@ class SqlTransaction:
         log.append(self._connection, list(events))
 
     def _stored(self, query: Select[Any], hold: Hold) -> list[Stored]:  # Any: SQLAlchemy's tuple of columns
-        return [stored_of(*row) for row in self._run(_held(query, hold)).tuples()]
+        return [stored_of(*row) for row in self._run(_held(query, hold))]
 
     def _keep_version(self, entity: Stored, text: str) -> None:
         row = {

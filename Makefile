@@ -43,7 +43,7 @@ bench: $(INSTALLED) ## Measure, and print a table
 	@$(BIN)/python -m bench
 
 wheel: $(INSTALLED) ## Build the wheel into dist/
-	@$(BIN)/pip wheel --quiet --no-deps --wheel-dir dist .
+	@$(BIN)/python -m hatchling build --target wheel --directory dist
 
 zip: wheel ## Build dist/tocsin-py-files.zip, for Spark's --py-files
 	@cp dist/tocsin-*.whl dist/tocsin-py-files.zip  # a pure-Python wheel is the zip that executors import from

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterator
 from typing import Annotated
 
 import typer
@@ -36,16 +37,21 @@ def tail(
     Examples: tocsin events tail · tocsin events tail --since start --once --json
     """
     with Client() as client:
-        offset = _first_offset(client, since)
-        while True:
-            piece = client.read_log(offset, limit=_SLICE)
-            for change in piece.changes:
-                _show(change, as_json=as_json)
-            if piece.end == offset:
-                if once:
-                    return
-                time.sleep(_EVERY_S)
+        for change in _changes(client, _first_offset(client, since), once=once):
+            _show(change, as_json=as_json)
+
+
+def _changes(client: Client, offset: int, *, once: bool) -> Iterator[Change]:
+    """Yield every change after ``offset``; at the end of the log, stop or wait for more."""
+    while True:
+        piece = client.read_log(offset, limit=_SLICE)
+        yield from piece.changes
+        if piece.end > offset:
             offset = piece.end
+        elif once:
+            return
+        else:
+            time.sleep(_EVERY_S)
 
 
 def _first_offset(client: Client, since: str) -> int:

@@ -1,0 +1,119 @@
+"""The wheel is pure Python, holds everything the program reads, and its small part works without the extras."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import zipfile
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+RUN_BARE = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Absent(MetaPathFinder):
+    def find_spec(self, fullname, path=None, target=None):
+        if fullname.partition(".")[0] in {absent}:
+            raise ModuleNotFoundError(f"No module named {{fullname!r}}", name=fullname)
+
+sys.meta_path.insert(0, Absent())
+sys.argv = ["tocsin", *{arguments}]
+from tocsin.cli.main import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    command = [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", str(folder)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    (built,) = folder.glob("*.whl")
+    return built
+
+
+def test_the_wheel_is_for_every_machine(wheel: Path) -> None:
+    assert wheel.name.endswith("-py3-none-any.whl")
+
+
+def test_the_wheel_holds_every_file_of_the_sources_and_nothing_else(wheel: Path) -> None:
+    sources = {
+        path.relative_to(ROOT / "src").as_posix()
+        for package in ("tocsin", "openmetadata")
+        for path in (ROOT / "src" / package).rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
+    assert held == sources
+    for needed in ("conditions/grammar.lark", "ui/index.html", "store/migrations/env.py", "__main__.py"):
+        assert f"tocsin/{needed}" in held
+
+
+def names_in(pins: str) -> set[str]:
+    return set(re.findall(r"^([\w.-]+)==", (ROOT / "requirements" / pins).read_text(), re.MULTILINE))
+
+
+def only_with_extras() -> list[str]:
+    """Return the importable names that a plain ``pip install tocsin`` does not bring."""
+    extra = names_in("all.txt") - names_in("base.txt")
+    spelt = {
+        name: {re.sub(r"[-_.]+", "-", one.lower()) for one in given} for name, given in packages_distributions().items()
+    }
+    return sorted(name for name, given in spelt.items() if given <= extra)
+
+
+def run_bare(wheel: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run ``tocsin`` from the wheel as if no extra were installed."""
+    program = RUN_BARE.format(absent=json.dumps(only_with_extras()), arguments=json.dumps(arguments))
+    environment = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")}
+    environment["PYTHONPATH"] = str(wheel)
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, capture_output=True, text=True, env=environment, cwd=wheel.parent, check=False)
+
+
+def test_the_small_part_runs_without_the_extras(wheel: Path) -> None:
+    assert {"fastapi", "pyspark", "sqlalchemy"} <= set(only_with_extras())
+    assert not {"httpx", "typer", "pydantic"} & set(only_with_extras())
+    ended = run_bare(wheel, "--help")
+    assert ended.returncode == 0, ended.stderr
+    assert "tocsin up" in ended.stdout
+    assert run_bare(wheel, "settings", "--json").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (("serve",), "server"),
+        (("deliver",), "server"),
+        (("receive",), "server"),
+        (("admin", "migrate"), "server"),
+        (("sample", "load"), "server"),
+        (("pipeline",), "spark"),
+    ],
+)
+def test_a_command_that_needs_an_extra_says_which(wheel: Path, arguments: tuple[str, ...], extra: str) -> None:
+    ended = run_bare(wheel, *arguments)
+    assert ended.returncode == 6, ended.stderr
+    (line,) = ended.stderr.splitlines()
+    assert f"pip install 'tocsin[{extra}]'" in line
+
+
+def test_pins_hold_names_and_versions_only() -> None:
+    lines = [line for pins in (ROOT / "requirements").glob("*.txt") for line in pins.read_text().splitlines()]
+    unpinned = [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+( +# via .*)?|#.*|", line)]
+    assert unpinned == []
+    assert not [line for line in lines if "://" in line or " /" in line]
+
+
+def test_the_parts_pin_what_the_whole_pins() -> None:
+    whole = set(re.findall(r"^[\w.-]+==\S+", (ROOT / "requirements/all.txt").read_text(), re.MULTILINE))
+    for part in ("base", "server", "spark"):
+        pins = set(re.findall(r"^[\w.-]+==\S+", (ROOT / f"requirements/{part}.txt").read_text(), re.MULTILINE))
+        assert pins <= whole, part

@@ -1,0 +1,104 @@
+"""Do writes that meet all land, on either store?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine
+from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
+
+from tocsin.errors import Conflict, NotFound
+from tocsin.flow.capture.ports import Key
+
+
+@pytest.fixture
+def shop(store_engine: Engine) -> Company:
+    return company(store_engine)
+
+
+def _at_once(*calls: Callable[[], Any]) -> list[Any]:
+    """Make all calls at the same moment; an expected failure is returned as what came of its call."""
+    together = Barrier(len(calls))
+
+    def make(call: Callable[[], Any]) -> Any:
+        together.wait()
+        try:
+            return call()
+        except (Conflict, NotFound) as refused:
+            return refused
+
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(make, calls))
+
+
+def test_patches_of_one_entity_at_the_same_moment_all_land(shop: Company) -> None:
+    def patch(number: int) -> Callable[[], Any]:
+        return lambda: shop.patch(("add", f"/extension/key{number}", number))
+
+    _at_once(*(patch(number) for number in range(8)))
+    table = shop.get("table", ORDERS)
+    assert table["extension"] == {f"key{number}": number for number in range(8)}
+    assert table["version"] == 0.9
+    assert [one["version"] for one in shop.catalogue.versions(shop.ids["orders"])] == [n / 10 for n in range(9, 0, -1)]
+
+
+def test_one_of_several_creations_at_the_same_moment_wins(shop: Company) -> None:
+    made = _at_once(*(lambda: shop.writes.create("table", shop.table("new"), actor=JANE) for _ in range(6)))
+    assert sorted(type(one).__name__ for one in made) == ["Conflict"] * 5 + ["Written"]
+
+
+def test_puts_of_something_new_at_the_same_moment_make_one_entity(shop: Company) -> None:
+    end = shop.log.readable_end()
+
+    def put(number: int) -> Callable[[], Any]:
+        return lambda: shop.writes.upsert("table", shop.table("new", extension={"number": number}), actor=JANE)
+
+    written = _at_once(*(put(number) for number in range(6)))
+    assert len({one.document["id"] for one in written}) == 1
+    assert sorted(one.created for one in written) == [False] * 5 + [True]
+    assert len(shop.events_after(end)) == 6
+
+
+def test_the_first_test_cases_of_a_table_share_one_suite(shop: Company) -> None:
+    def add(number: int) -> Callable[[], Any]:
+        request = {"name": f"c{number}", "entityLink": f"<#E::table::{ORDERS}>", "testDefinition": "d"}
+        return lambda: shop.writes.create("testCase", request, actor=JANE)
+
+    made = _at_once(*(add(number) for number in range(5)))
+    assert len({one.document["testSuite"]["id"] for one in made}) == 1
+
+
+def test_follows_at_the_same_moment_are_one_follow(shop: Company) -> None:
+    end = shop.log.readable_end()
+    orders, jane = shop.ids["orders"], shop.ids["jane"]
+    _at_once(*(lambda: shop.writes.follow("table", orders, jane, actor=JANE) for _ in range(5)))
+    assert len(shop.catalogue.followers(orders)) == 1
+    assert len(shop.events_after(end)) == 1
+
+
+@pytest.mark.parametrize("hard", [False, True])
+def test_nothing_is_left_under_what_goes_while_something_is_added(shop: Company, hard: bool) -> None:
+    for number in range(5):
+        name = f"s{number}"
+        shop.writes.create("databaseSchema", {"name": name, "database": "pg.shop"}, actor=JANE)
+        fqn = f"pg.shop.{name}"
+
+        def delete(fqn: str = fqn) -> Any:
+            return shop.writes.delete("databaseSchema", Key.by_name(fqn), actor=JANE, recursive=True, hard=hard)
+
+        def add(fqn: str = fqn) -> Any:
+            return shop.writes.create("table", shop.table("t", databaseSchema=fqn), actor=JANE)
+
+        _, added = _at_once(delete, add)
+        if isinstance(added, NotFound):
+            continue
+        if hard:
+            with pytest.raises(NotFound):
+                shop.get("table", f"{fqn}.t")
+        else:
+            assert shop.get("table", f"{fqn}.t")["deleted"] is True
+    assert shop.get("table", f"{SCHEMA}.orders")["deleted"] is False

@@ -1,0 +1,161 @@
+"""Does everything under an entity go with it, each with its own event, and come back with it?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, func, select
+from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.ports import Key
+from tocsin.store import tables
+
+_TEST_CASE = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}
+
+
+@pytest.fixture
+def shop(store_engine: Engine) -> Company:
+    made = company(store_engine)
+    made.writes.create("testCase", _TEST_CASE, actor=JANE)
+    return made
+
+
+def _told(shop: Company, after: int) -> list[tuple[str, str]]:
+    return [(event.event_type.value, event.entity_type) for event in shop.events_after(after)]
+
+
+def _rows(engine: Engine, *some: Any) -> list[int]:
+    with engine.connect() as connection:
+        return [int(connection.execute(select(func.count()).select_from(table)).scalar_one()) for table in some]
+
+
+@pytest.mark.parametrize("hard", [False, True])
+@pytest.mark.parametrize(
+    ("entity_type", "fqn"),
+    [("databaseService", "pg"), ("database", "pg.shop"), ("databaseSchema", SCHEMA), ("table", ORDERS)],
+)
+def test_what_is_not_empty_is_not_deleted_unless_recursively(
+    shop: Company, entity_type: str, fqn: str, hard: bool
+) -> None:
+    end = shop.log.readable_end()
+    with pytest.raises(InvalidInput, match=f"{entity_type} .* is not empty"):
+        shop.writes.delete(entity_type, Key.by_name(fqn), actor=JANE, hard=hard)
+    assert shop.log.readable_end() == end
+
+
+def test_a_soft_delete_is_a_version_and_an_event(shop: Company) -> None:
+    written = shop.writes.delete("dashboard", Key.by_name("bi.revenue"), actor=JANE)
+    assert written.event is not None
+    wire = written.event.to_wire()
+    assert (wire["eventType"], wire["previousVersion"], wire["currentVersion"]) == ("entitySoftDeleted", 0.1, 0.2)
+    assert wire["changeDescription"]["fieldsUpdated"] == [{"name": "deleted", "oldValue": False, "newValue": True}]
+    assert shop.get("dashboard", "bi.revenue")["deleted"] is True
+    with pytest.raises(NotFound):
+        shop.catalogue.get("dashboard", Key.by_name("bi.revenue"))
+    with pytest.raises(NotFound):
+        shop.writes.delete("dashboard", Key.by_name("bi.revenue"), actor=JANE)
+
+
+def test_a_recursive_soft_delete_tells_of_every_descendant_children_first(shop: Company) -> None:
+    end = shop.log.readable_end()
+    written = shop.writes.delete("databaseService", Key.by_name("pg"), actor=JANE, recursive=True)
+    told = _told(shop, end)
+    assert {kind for kind, _ in told} == {"entitySoftDeleted"}
+    assert [entity_type for _, entity_type in told][2:] == ["table", "databaseSchema", "database", "databaseService"]
+    assert {entity_type for _, entity_type in told[:2]} == {"testCase", "testSuite"}
+    assert [*written.cascaded, written.event] == shop.events_after(end)
+
+
+def test_what_comes_back_brings_all_under_it(shop: Company) -> None:
+    shop.writes.delete("database", Key.by_name("pg.shop"), actor=JANE, recursive=True)
+    end = shop.log.readable_end()
+    written = shop.writes.restore("database", shop.ids["shop"], actor=JANE)
+    told = _told(shop, end)
+    assert [entity_type for _, entity_type in told][:3] == ["database", "databaseSchema", "table"]
+    assert {kind for kind, _ in told} == {"entityRestored"}
+    assert len(written.cascaded) == 4
+    assert shop.get("table", ORDERS)["version"] == 0.3
+    assert shop.writes.restore("database", shop.ids["shop"], actor=JANE).event is None
+
+
+def test_a_put_of_what_is_soft_deleted_restores_it(shop: Company) -> None:
+    shop.writes.delete("dashboard", Key.by_name("bi.revenue"), actor=JANE)
+    written = shop.writes.upsert("dashboard", {"name": "revenue", "service": "bi", "description": "x"}, actor=JANE)
+    assert written.event is not None
+    assert written.event.event_type.value == "entityRestored"
+    assert written.event.change_description is not None
+    assert sorted(written.event.change_description.paths()) == ["deleted", "description"]
+    assert shop.catalogue.get("dashboard", Key.by_name("bi.revenue"))["deleted"] is False
+
+
+def test_a_hard_delete_says_what_was_there(shop: Company) -> None:
+    before = shop.get("dashboard", "bi.revenue")
+    written = shop.writes.delete("dashboard", Key.by_name("bi.revenue"), actor=JANE, hard=True)
+    assert written.event is not None
+    wire = written.event.to_wire()
+    assert wire["eventType"] == "entityDeleted"
+    assert wire["previousVersion"] == 0.1
+    assert "currentVersion" not in wire
+    assert wire["changeDescription"]["fieldsDeleted"] == [{"name": "entity", "oldValue": before}]
+    assert wire["entity"] == before
+
+
+def test_a_hard_delete_leaves_versions_and_log_and_nothing_else(shop: Company, store_engine: Engine) -> None:
+    orders = {"id": shop.ids["orders"], "type": "table"}
+    revenue = {"id": shop.ids["revenue"], "type": "dashboard"}
+    shop.patch(("add", "/tags/0", {"tagFQN": "A.b"}), ("add", "/owners/0", {"id": shop.ids["jane"], "type": "user"}))
+    shop.writes.follow("table", shop.ids["orders"], shop.ids["jane"], actor=JANE)
+    shop.writes.put_edge({"fromEntity": orders, "toEntity": revenue}, actor=JANE)
+    shop.writes.add_test_result(f"{ORDERS}.id.not_null", {"timestamp": 1, "testCaseStatus": "Success"}, actor=JANE)
+    hanging = (
+        tables.entity_tag,
+        tables.ownership,
+        tables.follow,
+        tables.lineage_edge,
+        tables.test_case_result,
+    )
+    assert all(_rows(store_engine, *hanging))
+    shop.writes.delete("databaseService", Key.by_name("pg"), actor=JANE, recursive=True, hard=True)
+    assert not any(_rows(store_engine, *hanging))
+    with pytest.raises(NotFound):
+        shop.get("table", ORDERS)
+    assert [one["version"] for one in shop.catalogue.versions(shop.ids["orders"])] == [0.2, 0.1]
+
+
+def test_what_is_soft_deleted_can_be_deleted_for_good(shop: Company) -> None:
+    shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE, recursive=True)
+    end = shop.log.readable_end()
+    shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE, recursive=True, hard=True)
+    assert [kind for kind, _ in _told(shop, end)] == ["entityDeleted"] * 3
+
+
+def test_what_is_made_again_after_a_hard_delete_is_somebody_else(shop: Company) -> None:
+    shop.writes.delete("dashboard", Key.by_name("bi.revenue"), actor=JANE, hard=True)
+    written = shop.writes.create("dashboard", {"name": "revenue", "service": "bi"}, actor=JANE)
+    assert written.document["id"] != shop.ids["revenue"]
+    assert written.document["version"] == 0.1
+
+
+def test_an_owner_who_goes_for_good_is_taken_out_of_what_they_own(shop: Company) -> None:
+    shop.patch(("add", "/owners/0", {"id": shop.ids["jane"], "type": "user"}))
+    end = shop.log.readable_end()
+    written = shop.writes.delete("user", Key.by_name("jane"), actor=JANE, hard=True)
+    assert _told(shop, end) == [("entityUpdated", "table"), ("entityDeleted", "user")]
+    assert not shop.get("table", ORDERS)["owners"]
+    assert [event.entity_fully_qualified_name for event in written.cascaded] == [ORDERS]
+    assert shop.catalogue.person(shop.ids["jane"]) is None
+
+
+def test_a_type_that_cannot_be_soft_deleted_goes_for_good(shop: Company) -> None:
+    written = shop.writes.delete("domain", Key.by_name("commerce"), actor=JANE)
+    assert written.event is not None
+    assert written.event.event_type.value == "entityDeleted"
+
+
+def test_names_that_begin_alike_are_not_descendants(shop: Company) -> None:
+    shop.writes.create("databaseService", {"name": "pg2", "serviceType": "Postgres"}, actor=JANE)
+    shop.writes.create("database", {"name": "shop", "service": "pg2"}, actor=JANE)
+    shop.writes.delete("databaseService", Key.by_name("pg"), actor=JANE, recursive=True)
+    assert shop.get("database", "pg2.shop")["deleted"] is False

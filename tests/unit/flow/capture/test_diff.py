@@ -12,7 +12,7 @@ from tocsin.flow.capture.diff import diff, is_same
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 
-_EMPTIES = [None, "", [], {}]
+_EMPTIES: list[Any] = [None, "", [], {}]
 _JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-5, 5) | st.sampled_from(["", "a", "b"]),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from("xyz"), inner, max_size=3),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.parity.logged import logged
+
 from tocsin.model.change import LoggedEvent
 
 _ORDERS = {

@@ -163,8 +163,10 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("userName matches '.{3} .+'", ("tagged",)),
     ("!(userName matches '.*')", ("revenue", "bare")),
     ("entityId matches 'entity-[1-3]'", ("column", "dropped", "failed")),
-    ("entityFullyQualifiedName matches 'shop\\.sales\\.public\\.(?:orders|revenue).*'",
-     ("column", "failed", "reworded", "revenue")),
+    (
+        "entityFullyQualifiedName matches 'shop\\.sales\\.public\\.(?:orders|revenue).*'",
+        ("column", "failed", "reworded", "revenue"),
+    ),
     # old and new values
     ("oldValue('columns.email.description') == 'the mail'", ("column",)),
     ("newValue('columns.email.description').contains('address')", ("column",)),
@@ -308,13 +310,23 @@ TABLE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("matchAnySchema({'public'})", ("column",)),
     ("matchAnySchema({'sales'})", ()),
     # put together
-    ("matchAnyEventType({'entityUpdated'}) && !isBot() && matchAnyFieldChange({'columns','tags'})", ("column", "tagged")),
-    ("(isBot() && entityType == 'table') || (userName == 'ann' && testStatus == null)", ("column", "dropped", "reworded")),
+    (
+        "matchAnyEventType({'entityUpdated'}) && !isBot() && matchAnyFieldChange({'columns','tags'})",
+        ("column", "tagged"),
+    ),
+    (
+        "(isBot() && entityType == 'table') || (userName == 'ann' && testStatus == null)",
+        ("column", "dropped", "reworded"),
+    ),
     ("(tags == 'PII.Sensitive' && !(owners == 'ann')) || tier == 'Tier.Tier1'", ("column", "violation", "tagged")),
-    ("tags == 'PII.Sensitive' || tags == 'Tier.Tier1' || entityType == 'table'",
-     ("column", "dropped", "violation", "tagged")),
-    ("(entityType == 'table' || entityType == 'policy') && (userName == 'ann' || tags == 'PII.Sensitive')",
-     ("column", "violation", "tagged")),
+    (
+        "tags == 'PII.Sensitive' || tags == 'Tier.Tier1' || entityType == 'table'",
+        ("column", "dropped", "violation", "tagged"),
+    ),
+    (
+        "(entityType == 'table' || entityType == 'policy') && (userName == 'ann' || tags == 'PII.Sensitive')",
+        ("column", "violation", "tagged"),
+    ),
     ("isBot() && !isBot()", ()),
     ("isBot() || !isBot()", ALL),
     ("!isBot() && userName != 'ann' && entityType != 'table'", ("failed", "revenue", "run", "violation", "bare")),

@@ -1,17 +1,16 @@
-"""Does a checked condition hold, as a Column? The Spark engine; ``conditions/evaluate.py`` is the other.
+"""Does a checked condition hold, as a Spark expression? The Spark engine; ``conditions/evaluate.py`` is the other.
 
-Native expressions only, never null, nothing that can throw. JSON is read from the column ``document`` (VARIANT,
-parsed once, see ``with_document``). Next: ``spark/match.py``.
+Written as SQL text, which costs one call to the JVM where Columns cost dozens. Native functions only, never null,
+nothing that can throw. JSON is read from the column ``document`` (VARIANT, parsed once, see ``with_document``).
+Next: ``spark/match.py``.
 """
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from functools import reduce
+from collections.abc import Callable, Iterable
 
 from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # the name everybody knows it by
+from pyspark.sql import functions as F  # the name everybody knows it by
 
 from tocsin.conditions.fields import CLOSURES, FQN_PATH, kind_of
 from tocsin.conditions.nodes import (
@@ -28,11 +27,11 @@ from tocsin.conditions.nodes import (
     Lowered,
     Node,
     Not,
-    Operator,
     Or,
     PathValue,
     Present,
     Root,
+    Scalar,
     Size,
     Test,
     TextTest,
@@ -70,17 +69,15 @@ COLUMNS = {
 }
 """The column of each field of ``conditions/fields.py``."""
 
-Asks = Callable[[Column], Column]
+Expression = str
+"""A Spark SQL expression."""
 
-_SIGNS: dict[Operator, Callable[[Column, Column], Column]] = {
-    Operator.EQ: operator.eq,
-    Operator.LT: operator.lt,
-    Operator.LE: operator.le,
-    Operator.GT: operator.gt,
-    Operator.GE: operator.ge,
-}
+Asks = Callable[[Expression], Expression]
+
 _SCALARS = (Kind.TEXT, Kind.NUMBER, Kind.BOOLEAN)
 _CHANGES = "array<struct<name:string,oldValue:variant,newValue:variant>>"
+_NO_TEXTS = "cast(array() AS array<string>)"
+_NO_CHANGES = f"cast(array() AS {_CHANGES})"
 
 
 def with_document(events: DataFrame) -> DataFrame:
@@ -88,77 +85,83 @@ def with_document(events: DataFrame) -> DataFrame:
     return events.withColumn(DOCUMENT, F.try_parse_json("event"))
 
 
-def reads_document(node: Node) -> bool:
-    """Say whether the Column of ``node`` needs ``document``."""
-    match node:
-        case Constant() | Has():
-            return False
-        case Not(operand=operand):
-            return reads_document(operand)
-        case And(operands=operands) | Or(operands=operands):
-            return any(reads_document(operand) for operand in operands)
-        case Compare(left=left, right=right):
-            return _is_path(left) or _is_path(right)
-        case _:
-            return _is_path(node.value)
-
-
 def condition(node: Node) -> Column:
-    """Return whether ``node`` holds: true or false, never null."""
+    """Return whether ``node`` holds as a Column: true or false, never null."""
+    return F.expr(expression(node))
+
+
+def expression(node: Node) -> Expression:
+    """Return whether ``node`` holds as an expression: true or false, never null."""
     match node:
         case Constant(holds=holds):
-            return F.lit(holds)
+            return literal(holds)
         case Not(operand=operand):
-            return ~condition(operand)
+            return f"(NOT {expression(operand)})"
         case And(operands=operands):
-            return reduce(operator.and_, map(condition, operands))
+            return f"({' AND '.join(map(expression, operands))})"
         case Or(operands=operands):
-            return reduce(operator.or_, map(condition, operands))
+            return any_of(map(expression, operands))
         case _:
             return _leaf(node)
 
 
-def texts_of(field: str) -> Column:
+def literal(value: Scalar) -> Expression:
+    """Return ``value`` as SQL writes it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, str):
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return f"{value!r}D"
+
+
+def texts_of(field: str) -> Expression:
     """Return the values of a field or closure as an array of texts as facts write them, empty when it is missing."""
     if field in CLOSURES:
         return _closure(field)
-    column = F.col(COLUMNS[field])
+    column = COLUMNS[field]
     match kind_of(field):
         case Kind.TEXTS:
-            return _or_empty(column)
+            return f"coalesce({column}, {_NO_TEXTS})"
         case Kind.STATUS:
-            column = F.lower(column)
+            column = f"lower({column})"
         case Kind.BOOLEAN:
-            column = column.cast("string")
+            column = f"cast({column} AS string)"
         case _:
             pass
-    return F.array_compact(F.array(column))
+    return f"array_compact(array({column}))"
 
 
-def _leaf(leaf: Leaf) -> Column:
+def any_of(expressions: Iterable[Expression]) -> Expression:
+    """Return whether some of ``expressions`` is true."""
+    return f"({' OR '.join(expressions) or 'false'})"
+
+
+def _leaf(leaf: Leaf) -> Expression:
     match leaf:
         case Has(field=field, values=values):
-            return F.coalesce(F.arrays_overlap(texts_of(field), F.array(*map(F.lit, values))), F.lit(False))
-        case Compare(operator=sign, left=left, right=right):
-            return _compare(sign, left, right)
+            return _sure(f"arrays_overlap({texts_of(field)}, array({', '.join(map(literal, values))}))")
+        case Compare():
+            return _compare(leaf)
         case TextTest(test=test, value=value, texts=texts):
-            return _some(value, Kind.TEXT, lambda text: _any_of([_passes(test, text, wanted) for wanted in texts]))
+            return _some(value, Kind.TEXT, lambda text: any_of(_passes(test, text, wanted) for wanted in texts))
         case Contains(value=value, members=members):
             return _contains(value, members)
         case Present(value=value):
-            return _count(value) > 0
+            return f"({_count(value)} > 0)"
         case Filled(value=value):
             return _filled(value)
 
 
-def _compare(sign: Operator, left: Value, right: Value) -> Column:
+def _compare(leaf: Compare) -> Expression:
     """Return whether some pair of values of one kind compares so."""
-    compare = _SIGNS[sign]
 
-    def pairs(kind: Kind) -> Column:
-        return _some(left, kind, lambda a: _some(right, kind, lambda b: compare(a, b)))
+    def pairs(kind: Kind) -> Expression:
+        def with_right(a: Expression) -> Expression:
+            return _some(leaf.right, kind, lambda b: f"{a} {leaf.operator} {b}", variable="b")
 
-    return _any_of([pairs(kind) for kind in _SCALARS if _may_hold(left, kind) and _may_hold(right, kind)])
+        return _some(leaf.left, kind, with_right, variable="a")
+
+    return any_of(pairs(kind) for kind in _SCALARS if _may_hold(leaf.left, kind) and _may_hold(leaf.right, kind))
 
 
 def _may_hold(value: Value, kind: Kind) -> bool:
@@ -177,165 +180,147 @@ def _may_hold(value: Value, kind: Kind) -> bool:
             return True
 
 
-def _some(value: Value, kind: Kind, asks: Asks) -> Column:
+def _some(value: Value, kind: Kind, asks: Asks, *, variable: str = "v") -> Expression:
     """Return whether some value of this kind passes ``asks``; false, not null, when there is none."""
     if not _may_hold(value, kind):
-        return F.lit(False)
+        return "false"
     match value:
         case Literals(values=values):
-            return _any_of([_sure(asks(F.lit(v))) for v in values])
+            return any_of(_sure(asks(literal(v))) for v in values)
         case FieldValue(name=name) if kind_of(name) is Kind.TEXTS:
-            return _sure(F.exists(texts_of(name), lambda text: _sure(asks(text))))
+            return _sure(f"exists({texts_of(name)}, {variable} -> {_sure(asks(variable))})")
         case FieldValue(name=name):
-            column = F.col(COLUMNS[name])
-            return _sure(asks(column.cast("double") if kind is Kind.NUMBER else column))
+            column = COLUMNS[name]
+            return _sure(asks(f"cast({column} AS double)" if kind is Kind.NUMBER else column))
         case PathValue():
-            return _sure(F.exists(_members(value), lambda member: _sure(asks(_as(member, kind)))))
+            return _sure(f"exists({_members(value)}, {variable} -> {_sure(asks(_as(variable, kind)))})")
         case Lowered(of=of):
-            return _some(of, kind, lambda text: asks(F.lower(text)))
+            return _some(of, kind, lambda text: asks(f"lower({text})"), variable=variable)
         case Size(of=of):
-            return _sure(asks(_count(of).cast("double")))
+            return _sure(asks(f"cast({_count(of)} AS double)"))
 
 
-def _count(value: Value) -> Column:
+def _count(value: Value) -> Expression:
     """Return how many values there are."""
     match value:
         case Literals(values=values):
-            return F.lit(len(values))
+            return str(len(values))
         case FieldValue(name=name):
             is_set = kind_of(name) is Kind.TEXTS
-            return F.size(texts_of(name)) if is_set else F.col(COLUMNS[name]).isNotNull().cast("int")
+            return f"size({texts_of(name)})" if is_set else f"cast({COLUMNS[name]} IS NOT NULL AS int)"
         case PathValue():
-            return F.size(_members(value))
+            return f"size({_members(value)})"
         case Lowered(of=PathValue() as path):
-            return F.size(F.filter(_members(path), lambda member: _as(member, Kind.TEXT).isNotNull()))
+            return f"size(filter({_members(path)}, m -> {_as('m', Kind.TEXT)} IS NOT NULL))"
         case Lowered(of=of):
             return _count(of)
         case Size():
-            return F.lit(1)
+            return "1"
 
 
-def _filled(value: Value) -> Column:
+def _filled(value: Value) -> Expression:
     """Return whether there is some value other than the empty text."""
     if isinstance(value, PathValue):
-        return F.exists(_members(value), lambda member: ~_sure(_as(member, Kind.TEXT) == ""))
+        is_blank = _sure(f"{_as('m', Kind.TEXT)} = ''")
+        return f"exists({_members(value)}, m -> NOT {is_blank})"
     if isinstance(value, FieldValue) and kind_of(value.name) in (Kind.NUMBER, Kind.BOOLEAN):
-        return F.col(COLUMNS[value.name]).isNotNull()
-    return F.lit(True) if isinstance(value, Size) else _some(value, Kind.TEXT, lambda text: text != "")
+        return f"({COLUMNS[value.name]} IS NOT NULL)"
+    return "true" if isinstance(value, Size) else _some(value, Kind.TEXT, lambda text: f"{text} != ''")
 
 
-def _passes(test: Test, text: Column, wanted: str) -> Column:
+def _passes(test: Test, text: Expression, wanted: str) -> Expression:
     match test:
         case Test.STARTS_WITH:
-            return text.startswith(wanted)
+            return f"startswith({text}, {literal(wanted)})"
         case Test.ENDS_WITH:
-            return text.endswith(wanted)
+            return f"endswith({text}, {literal(wanted)})"
         case Test.INCLUDES:
-            return text.contains(wanted)
+            return f"contains({text}, {literal(wanted)})"
         case Test.MATCHES:
-            return (F.length(text) <= MAX_VALUE) & text.rlike(rf"(?s)\A(?:{wanted})\z")
+            whole = literal(rf"(?s)\A(?:{wanted})\z")
+            return f"(length({text}) <= {MAX_VALUE} AND rlike({text}, {whole}))"
 
 
-def _contains(value: Value, members: Literals) -> Column:
+def _contains(value: Value, members: Literals) -> Expression:
     """Return whether a list at the path has one of ``members`` as a member, or a text one as a part."""
+    is_lowered = isinstance(value, Lowered)
     path = value.of if isinstance(value, Lowered) else value
-    if not isinstance(path, PathValue):
-        return F.lit(False)
-    cased: Asks = F.lower if isinstance(value, Lowered) else lambda text: text
-    kinds = (Kind.TEXT,) if isinstance(value, Lowered) else _SCALARS
-    wanted = [m for m in members.values if members.kind in kinds]
+    if not isinstance(path, PathValue) or (is_lowered and members.kind is not Kind.TEXT):
+        return "false"
 
-    def equals(one: Column) -> Column:
-        column = _as(one, members.kind)
-        return _sure((cased(column) if members.kind is Kind.TEXT else column).isin(*wanted)) if wanted else F.lit(False)
+    def held(one: Expression) -> Expression:
+        return f"lower({_as(one, members.kind)})" if is_lowered else _as(one, members.kind)
 
-    def includes(one: Column) -> Column:
-        texts = wanted if members.kind is Kind.TEXT else []
-        return _any_of([_sure(cased(_as(one, Kind.TEXT)).contains(F.lit(text))) for text in texts])
+    def equals(one: Expression) -> Expression:
+        return any_of(_sure(f"{held(one)} = {literal(member)}") for member in members.values)
 
-    def holds(end: Column) -> Column:
-        inner = F.try_variant_get(end, "$", "array<variant>")
-        in_list = F.exists(inner, equals)
-        return F.when(inner.isNotNull(), in_list).otherwise(includes(end) | equals(end))
+    def includes(one: Expression) -> Expression:
+        texts = members.values if members.kind is Kind.TEXT else ()
+        return any_of(_sure(f"contains({held(one)}, {literal(text)})") for text in texts)
 
-    return _sure(F.exists(_ends(path), holds))
+    inner = "try_variant_get(e, '$', 'array<variant>')"
+    alone = includes("e") if members.kind is Kind.TEXT else equals("e")
+    in_list = f"exists({inner}, m -> {equals('m')})"
+    return _sure(f"exists({_ends(path)}, e -> CASE WHEN {inner} IS NOT NULL THEN {in_list} ELSE {alone} END)")
 
 
-def _members(path: PathValue) -> Column:
+def _members(path: PathValue) -> Expression:
     """Return the values at the path: each end, or the members of one that is a list; null among none."""
-    found = F.flatten(F.transform(_ends(path), _elements))
-    return F.filter(found, lambda member: member.isNotNull() & ~_sure(F.is_variant_null(member)))
+    found = f"flatten(transform({_ends(path)}, e -> {_elements('e')}))"
+    return f"filter({found}, m -> m IS NOT NULL AND NOT {_sure('is_variant_null(m)')})"
 
 
-def _ends(path: PathValue) -> Column:
+def _ends(path: PathValue) -> Expression:
     """Return where the path ends, as an array of variants; a step by name goes into every member of a list."""
     ends = _starts(path)
     for step in path.steps:
-        ends = _stepped(ends, step)
+        if isinstance(step, int):
+            ends = f"transform({ends}, e -> {_at('e', f'$[{step}]')})"
+        else:
+            key = f"$['{step}']"
+            inside = f"transform({_elements('e')}, m -> {_at('m', key)})"
+            ends = f"flatten(transform({ends}, e -> {inside}))"
     return ends
 
 
-def _stepped(ends: Column, step: str | int) -> Column:
-    if isinstance(step, int):
-        return F.transform(ends, lambda end: F.try_variant_get(end, f"$[{step}]", "variant"))
-    return F.flatten(
-        F.transform(
-            ends,
-            lambda end: F.transform(_elements(end), lambda m: F.try_variant_get(m, f"$['{step}']", "variant")),
-        )
-    )
-
-
-def _starts(path: PathValue) -> Column:
+def _starts(path: PathValue) -> Expression:
     if path.root is Root.ENTITY:
-        return F.array(F.try_variant_get(DOCUMENT, "$.entity", "variant"))
-    parts = [
-        _or_empty(F.try_variant_get(DOCUMENT, f"$.changeDescription.{key}", _CHANGES))
+        return f"array({_at(DOCUMENT, '$.entity')})"
+    lists = (
+        f"coalesce({_at(DOCUMENT, f'$.changeDescription.{key}', _CHANGES)}, {_NO_CHANGES})"
         for key in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
-    ]
-    changes = F.filter(F.concat(*parts), lambda change: _sure(change["name"] == F.lit(path.change)))
-    return F.transform(changes, lambda change: change[path.root.value])
+    )
+    is_named = _sure(f"c.name = {literal(path.change or '')}")
+    return f"transform(filter(concat({', '.join(lists)}), c -> {is_named}), c -> c.{path.root})"
 
 
-def _elements(end: Column) -> Column:
+def _at(variant: Expression, path: str, kind: str = "variant") -> Expression:
+    return f"try_variant_get({variant}, {literal(path)}, '{kind}')"
+
+
+def _elements(end: Expression) -> Expression:
     """Return the members of a list, or the one value as a list of one."""
-    return F.coalesce(F.try_variant_get(end, "$", "array<variant>"), F.array(end))
+    return f"coalesce({_at(end, '$', 'array<variant>')}, array({end}))"
 
 
-def _as(member: Column, kind: Kind) -> Column:
+def _as(member: Expression, kind: Kind) -> Expression:
     """Return a variant as a value of this kind; null when it holds another. Nothing is coerced."""
-    held = F.schema_of_variant(member)
+    held = f"schema_of_variant({member})"
     if kind is Kind.TEXT:
-        return F.when(held == "STRING", F.try_variant_get(member, "$", "string"))
+        return f"CASE WHEN {held} = 'STRING' THEN {_at(member, '$', 'string')} END"
     if kind is Kind.BOOLEAN:
-        return F.when(held == "BOOLEAN", F.try_variant_get(member, "$", "boolean"))
-    is_number = (held == "BIGINT") | (held == "DOUBLE") | held.startswith("DECIMAL")
-    return F.when(is_number, F.try_variant_get(member, "$", "double"))
+        return f"CASE WHEN {held} = 'BOOLEAN' THEN {_at(member, '$', 'boolean')} END"
+    return f"CASE WHEN rlike({held}, '^(BIGINT|DOUBLE|DECIMAL)') THEN {_at(member, '$', 'double')} END"
 
 
-def _closure(name: str) -> Column:
+def _closure(name: str) -> Expression:
     """Return a name and everything above it, or every ending of it (``conditions/paths.py``)."""
-    whole = F.col(COLUMNS[CLOSURES[name]])
-    parts = F.regexp_extract_all(whole, F.lit(PART_PATTERN), F.lit(0))
-    if name == FQN_PATH:
-        cut = F.transform(parts, lambda _, at: F.array_join(F.slice(parts, 1, at + 1), "."))
-    else:
-        cut = F.transform(parts, lambda _, at: F.array_join(F.slice(parts, at + 1, F.size(parts)), "."))
-    is_there = whole.isNotNull() & (whole != "")
-    return F.when(is_there, F.array_distinct(F.concat(cut, F.array(whole)))).otherwise(F.array().cast("array<string>"))
+    whole = COLUMNS[CLOSURES[name]]
+    parts = f"regexp_extract_all({whole}, {literal(PART_PATTERN)}, 0)"
+    cut = f"slice({parts}, 1, i + 1)" if name == FQN_PATH else f"slice({parts}, i + 1, size({parts}))"
+    closed = f"array_distinct(concat(transform({parts}, (p, i) -> array_join({cut}, '.')), array({whole})))"
+    return f"CASE WHEN {whole} != '' THEN {closed} ELSE {_NO_TEXTS} END"
 
 
-def _any_of(columns: list[Column]) -> Column:
-    return reduce(operator.or_, columns) if columns else F.lit(False)
-
-
-def _or_empty(column: Column) -> Column:
-    return F.coalesce(column, F.array())
-
-
-def _sure(column: Column) -> Column:
-    return F.coalesce(column, F.lit(False))
-
-
-def _is_path(value: Value) -> bool:
-    return isinstance(value, PathValue) or (isinstance(value, Lowered | Size) and _is_path(value.of))
+def _sure(expression: Expression) -> Expression:
+    return f"coalesce({expression}, false)"

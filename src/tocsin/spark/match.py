@@ -11,14 +11,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F  # noqa: N812  # the name everybody knows it by
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F  # the name everybody knows it by
 
 from tocsin.conditions.fields import has
 from tocsin.conditions.nodes import Constant, Node, conjoined
 from tocsin.conditions.normal_form import Conjunction, Disjunction, Fact, normal_form
 from tocsin.flow.match.plan import ALL_RESOURCES, Plan
-from tocsin.spark.conditions import condition, reads_document, texts_of, with_document
+from tocsin.spark.conditions import DOCUMENT, Expression, expression, literal, texts_of, with_document
 
 EVERY = "*"
 """The fact that every event has: the anchor of what has no other."""
@@ -52,6 +52,14 @@ _ROWS = pa.schema(
 )
 
 
+_HOLDS = """
+    timestamp_ms >= created_at_ms AND NOT arrays_overlap(earlier, facts) AND exists(ways, way ->
+        forall(way.groups, alternatives -> arrays_overlap(alternatives, facts))
+        AND NOT arrays_overlap(way.forbidden, facts))
+"""
+"""Whether a candidate matches and was not found by an earlier anchor of the same subscription."""
+
+
 @dataclass(frozen=True)
 class Index:
     """All subscriptions, ready to be matched.
@@ -60,20 +68,19 @@ class Index:
     ----------
     rows : one row per (anchor fact, subscription): ``earlier`` anchors of the same subscription, which would have
         found the event already, and the ``ways`` its condition can hold
-    fields : fields whose values the events must state as facts
-    tests : what is no equality: the fact's name and the condition that makes it true, evaluated once per event
+    facts : the expression for what an event states: an array of distinct texts, ``field=value`` or the name of a
+        test (a condition that is no equality, evaluated once per event) that is true
     """
 
     rows: pa.Table
-    fields: tuple[str, ...]
-    tests: tuple[tuple[str, Node], ...]
+    facts: Expression
 
 
 def index_of(plans: Sequence[Plan]) -> Index:
     """Return the index of ``plans``; disabled ones and those about no resource are left out."""
     names = _Names()
     rows = [row for plan in plans if plan.enabled and plan.resources for row in _rows(plan, names)]
-    return Index(pa.Table.from_pylist(rows, schema=_ROWS), tuple(sorted(names.fields)), tuple(names.tests.items()))
+    return Index(pa.Table.from_pylist(rows, schema=_ROWS), names.facts())
 
 
 def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> DataFrame:
@@ -83,58 +90,35 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     ``subscription_id`` and the ``columns`` asked for. No order. No shuffle; the index is broadcast. Streaming-safe.
     """
     kept = list(dict.fromkeys(("log_offset", *columns)))
-    session = events.sparkSession
-    subscriptions = F.broadcast(session.createDataFrame(index.rows))
-    stated = _stated(events, index).select(*kept, "timestamp_ms", "facts")
-    candidates = stated.withColumn("anchor", F.explode("facts")).join(subscriptions, "anchor")
-    return candidates.where(_holds()).select(*kept, "subscription_id")
-
-
-def _stated(events: DataFrame, index: Index) -> DataFrame:
-    """Return ``events`` with ``facts``: an array of distinct texts, ``field=value`` or the name of a true test."""
-    if any(reads_document(node) for _, node in index.tests):
-        events = with_document(events)
-    tests = [F.when(condition(node), F.lit(name)) for name, node in index.tests]
-    arrays = [F.array(F.lit(EVERY)), *map(_facts, index.fields)]
-    if tests:
-        arrays.append(F.array_compact(F.array(*tests)))
-    return events.withColumn("facts", F.array_distinct(F.concat(*arrays)))
-
-
-def _facts(field: str) -> Column:
-    return F.transform(texts_of(field), lambda value: F.concat(F.lit(f"{field}="), value))
-
-
-def _holds() -> Column:
-    """Return whether a candidate matches, and was not found by an earlier anchor of the same subscription."""
-    facts = F.col("facts")
-    is_first = ~F.arrays_overlap("earlier", facts)
-    is_in_time = F.col("timestamp_ms") >= F.col("created_at_ms")
-    return is_in_time & is_first & F.exists("ways", lambda way: _leads(way, facts))
-
-
-def _leads(way: Column, facts: Column) -> Column:
-    has_all = F.forall(way["groups"], lambda group: F.arrays_overlap(group, facts))
-    return has_all & ~F.arrays_overlap(way["forbidden"], facts)
+    subscriptions = F.broadcast(events.sparkSession.createDataFrame(index.rows))
+    parsed = with_document(events) if DOCUMENT in index.facts else events
+    stated = parsed.selectExpr(*dict.fromkeys((*kept, "timestamp_ms")), f"{index.facts} AS facts")
+    candidates = stated.selectExpr("*", "explode(facts) AS anchor").join(subscriptions, "anchor")
+    return candidates.where(_HOLDS).select(*kept, "subscription_id")
 
 
 class _Names:
     """What the index calls the tests it has met."""
 
     def __init__(self) -> None:
-        self.fields: set[str] = set()
-        self.tests: dict[str, Node] = {}
-        self._by_node: dict[Node, str] = {}
+        self._fields: set[str] = set()
+        self._tests: dict[Node, str] = {}
 
     def of(self, term: Fact | Node) -> str:
         """Return the fact that says ``term`` is true."""
         if isinstance(term, Fact):
-            self.fields.add(term.field)
+            self._fields.add(term.field)
             return f"{term.field}={term.value}"
-        if term not in self._by_node:
-            name = f"?{len(self._by_node)}"
-            self._by_node[term], self.tests[name] = name, term
-        return self._by_node[term]
+        return self._tests.setdefault(term, f"?{len(self._tests)}")
+
+    def facts(self) -> Expression:
+        """Return the expression for all that an event states of what the index has met."""
+        arrays = [f"array({literal(EVERY)})"]
+        arrays += [f"transform({texts_of(f)}, v -> concat({literal(f'{f}=')}, v))" for f in sorted(self._fields)]
+        if self._tests:
+            tests = [f"CASE WHEN {expression(node)} THEN {literal(name)} END" for node, name in self._tests.items()]
+            arrays.append(f"array_compact(array({', '.join(tests)}))")
+        return f"array_distinct(concat({', '.join(arrays)}))"
 
 
 @dataclass(frozen=True)

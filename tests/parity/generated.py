@@ -1,0 +1,154 @@
+"""Which conditions and events can happen to be? Generators that keep to a small world, so that things do match."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
+from tests.parity.logged import logged
+
+from tocsin.model.change import LoggedEvent
+
+_WORDS = ["a", "b", "A", "ab", "a.b", "", "É", "Failed", "failed", "7", "true", "Tier.a"]
+_TEXT_FIELDS = ["eventType", "entityType", "userName", "tier", "service", "testStatus", "entityFullyQualifiedName"]
+_SET_FIELDS = ["tags", "owners", "domains", "fieldChanged", "fieldsAdded", "testSuites"]
+_NUMBER_FIELDS = ["timestamp", "previousVersion", "currentVersion"]
+_PATHS = [
+    "entity.name",
+    "entity.extension.x",
+    "entity.extension.x.y",
+    "entity.extension.x[0]",
+    "entity.columns.name",
+    "entity.columns[0].name",
+    "entity.testCaseResult.testCaseStatus",
+    "table.name",
+    "testCase.name",
+    "newValue('description')",
+    "oldValue('extension.x')",
+    "newValue('extension.x').y",
+]
+_TEXT_FUNCTIONS = [
+    "matchAnySource",
+    "matchAnyOwnerName",
+    "matchAnyEntityFqn",
+    "matchAnyEventType",
+    "matchTestResult",
+    "matchUpdatedBy",
+    "matchAnyFieldChange",
+    "matchAnyColumnChange",
+    "matchAnyTag",
+    "matchAnyDomain",
+    "filterByTableNameTestCaseBelongsTo",
+    "matchAnyDatabase",
+]
+_PATTERNS = ["a.*", "[ab]+", "(?:a|b)?", "\\w{1,3}", ".", "\\D*", "[^a]*", "a\\.b", "(Failed|failed)"]
+
+
+def _quoted(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"
+
+
+_words = st.sampled_from(_WORDS).map(_quoted)
+_types = st.sampled_from(["table", "testCase", "pipeline", "entityUpdated", "entityDeleted"]).map(_quoted)
+_texts = _words | _types
+_numbers = st.sampled_from(["0", "7", "0.1", "1.5", "-1", "1700000000002"])
+_lists = st.lists(_texts, max_size=3).map(lambda words: "{" + ",".join(words) + "}")
+_order = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
+
+
+def _put(template: str, *parts: SearchStrategy[str]) -> SearchStrategy[str]:
+    return st.tuples(*parts).map(lambda given: template.format(*given))
+
+
+_textual = st.sampled_from([*_TEXT_FIELDS, *_SET_FIELDS, *_PATHS])
+_lowered = _textual | _textual.map(lambda name: f"{name}.toLowerCase()")
+_countable = st.sampled_from([*_SET_FIELDS, *_PATHS])
+
+_leaf = st.one_of(
+    _put("{} {} {}", _lowered, _order, _texts),
+    _put("{} in {}", _lowered, _lists),
+    _put("{} {} {}", st.sampled_from([*_NUMBER_FIELDS, *_PATHS]), _order, _numbers),
+    _put("{} {} {}", _lowered, _order, _lowered),
+    _put("{} == null", _lowered),
+    _put("{}.{}({})", _lowered, st.sampled_from(["contains", "startsWith", "endsWith"]), _texts),
+    _put("{}.containsAny({})", _lowered, _lists),
+    _put("{}.isEmpty()", _lowered),
+    _put("{}.size() {} {}", _countable, _order, _numbers),
+    _put("{} matches {}", _lowered, st.sampled_from(_PATTERNS).map(_quoted)),
+    _put("{}({})", st.sampled_from(_TEXT_FUNCTIONS), _lists),
+    _put("getTestCaseStatusIfInTestSuite({},{})", _lists, _lists),
+    _put("{} == {}", st.sampled_from(_PATHS), st.sampled_from(["true", "false"])),
+    st.sampled_from(["isBot()", "isBot", "true", "false", "entity.extension.x", "entity.extension.x.contains(7)"]),
+)
+
+
+def _joined(inner: SearchStrategy[str]) -> SearchStrategy[str]:
+    return st.one_of(
+        _put("!({})", inner),
+        _put("({} && {})", inner, inner),
+        _put("({} || {})", inner, inner),
+        _put("({} || {} && {})", inner, inner, inner),
+    )
+
+
+conditions = st.recursive(_leaf, _joined, max_leaves=5)
+"""Conditions that check."""
+
+_word = st.sampled_from([*_WORDS, "table"])
+_scalar = st.none() | st.booleans() | st.sampled_from([0, 7, 0.1, -1.5, 10**20]) | _word
+_json = st.recursive(
+    _scalar,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["x", "y"]), inner, max_size=2),
+    max_leaves=5,
+)
+_label = st.fixed_dictionaries({"tagFQN": _word})
+_reference = st.fixed_dictionaries({"name": _word}, optional={"fullyQualifiedName": _word})
+_document = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": _scalar,
+        "extension": st.fixed_dictionaries({}, optional={"x": _json}) | _json,
+        "columns": st.lists(st.fixed_dictionaries({"name": _word}, optional={"tags": st.lists(_label)}), max_size=3),
+        "tags": st.lists(_label, max_size=2),
+        "owners": st.lists(_reference, max_size=2),
+        "domains": st.lists(_reference, max_size=2),
+        "testSuites": st.lists(_reference, max_size=2),
+        "database": _reference,
+        "service": _reference,
+        "testCaseResult": st.fixed_dictionaries({}, optional={"testCaseStatus": _scalar}),
+        "entityLink": st.sampled_from(["<#E::table::a.b>", "<#E::table::a.b::columns::a>", "nothing"]),
+    },
+)
+_change = st.fixed_dictionaries(
+    {
+        "name": st.sampled_from(
+            ["description", "extension.x", "columns", "columns.a.tags", "tags", "a", 'columns."a.b"', "testCaseResult"]
+        )
+    },
+    optional={"oldValue": _json, "newValue": _json | st.fixed_dictionaries({"testCaseStatus": _word})},
+)
+_changes = st.lists(_change, max_size=2)
+_description = st.fixed_dictionaries(
+    {}, optional=dict.fromkeys(("fieldsAdded", "fieldsUpdated", "fieldsDeleted"), _changes)
+)
+_wire = st.fixed_dictionaries(
+    {
+        "eventType": st.sampled_from(["entityUpdated", "entityDeleted", "testCaseFailure"]),
+        "entityType": st.sampled_from(["table", "testCase", "pipeline", "a"]),
+    },
+    optional={
+        "entityFullyQualifiedName": st.sampled_from(["a", "a.b", "a.b.A", '"a.b".b', 'a"b.a', "ab.É", ""]),
+        "userName": _word,
+        "previousVersion": st.sampled_from([0.1, 1.5]),
+        "currentVersion": st.sampled_from([0.1, 1.5]),
+        "changeDescription": _description,
+        "entity": _document,
+    },
+)
+
+
+def _events(wires: list[tuple[dict[str, object], bool]]) -> list[LoggedEvent]:
+    return [logged(number, is_bot=is_bot, **wire) for number, (wire, is_bot) in enumerate(wires)]
+
+
+events = st.lists(st.tuples(_wire, st.booleans()), min_size=20, max_size=40).map(_events)
+"""A log of some events."""

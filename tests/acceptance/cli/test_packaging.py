@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import zipfile
 from importlib.metadata import packages_distributions
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 RUN_BARE = """
 import sys
+import tomllib
 from importlib.abc import MetaPathFinder
 
 class Absent(MetaPathFinder):
@@ -117,3 +119,14 @@ def test_the_parts_pin_what_the_whole_pins() -> None:
     for part in ("base", "server", "spark"):
         pins = set(re.findall(r"^[\w.-]+==\S+", (ROOT / f"requirements/{part}.txt").read_text(), re.MULTILINE))
         assert pins <= whole, part
+
+
+def test_every_library_has_its_line_and_no_other() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    extras = project["project"]["optional-dependencies"]
+    wanted = [*project["project"]["dependencies"], *extras["server"], *extras["spark"]]
+    wanted += project["dependency-groups"]["dev"]
+    libraries = {re.split(r"[^\w-]", library)[0] for library in wanted}
+    rows = re.findall(r"^\| ([a-z0-9, -]+) \|", (ROOT / "docs/dependencies.md").read_text(), re.MULTILINE)
+    named = {name for row in rows for name in row.split(", ") if name != "library"}
+    assert named == libraries

@@ -1,0 +1,86 @@
+"""How acceptance tests run ``tocsin``: as processes of their own, each test with its own folder and ports."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SOURCES = Path(__file__).resolve().parents[3] / "src"
+WITHIN_S = 60
+
+
+@dataclass(frozen=True)
+class Shell:
+    """A folder and an environment to run commands in."""
+
+    folder: Path
+    environment: dict[str, str]
+
+    @property
+    def port(self) -> int:
+        return int(self.environment["TOCSIN_PORT"])
+
+    def with_token(self, token: str) -> Shell:
+        return Shell(self.folder, {**self.environment, "TOCSIN_TOKEN": token})
+
+    def run(self, *arguments: str, given: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(*arguments),
+            cwd=self.folder,
+            env=self.environment,
+            input=given,
+            capture_output=True,
+            text=True,
+            timeout=WITHIN_S,
+            check=False,
+        )
+
+    def json(self, *arguments: str, given: str | None = None) -> Any:
+        ended = self.run(*arguments, "--json", given=given)
+        assert ended.returncode == 0, ended.stderr
+        return json.loads(ended.stdout)
+
+    def start(self, *arguments: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            command(*arguments),
+            cwd=self.folder,
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "tocsin", *arguments]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    port = free_port()
+    kept = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")}
+    return Shell(
+        tmp_path,
+        {
+            **kept,
+            "PYTHONPATH": str(SOURCES),
+            "PYTHONUNBUFFERED": "1",
+            "TOCSIN_PORT": str(port),
+            "TOCSIN_SERVER": f"http://127.0.0.1:{port}",
+            "TOCSIN_DATA_DIR": str(tmp_path / "data"),
+        },
+    )

@@ -13,7 +13,12 @@ from tocsin.flow.capture.references import REFERENCE_LISTS
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import EntityType, keys_of
 
+LONGEST_NAME = 256
+"""Characters that a name may have. Source: schemas/type/basic.json, ``entityName``."""
+
 _TAG_DEFAULTS = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+_TEXTS = frozenset({"name", "displayName", "description", "email", "timezone", "alertType", "entityLink"})
+_FLAGS = frozenset({"isAdmin", "isBot", "deleted", "enabled"})
 _ALIASES = {"owner": "owners", "domain": "domains"}
 
 
@@ -32,6 +37,7 @@ def clean(kind: EntityType, request: Document) -> Document:
     unknown = sorted(document.keys() - keys_of(kind))
     if unknown:
         raise InvalidInput(f"a {kind.name} has no field {unknown[0]}", field=unknown[0])
+    _check_kinds(document)
     return shaped(document)
 
 
@@ -41,8 +47,8 @@ def check_required(kind: EntityType, document: Document) -> None:
         if key not in document:
             raise InvalidInput(f"a {kind.name} needs {key}", field=key)
     name = document.get("name")
-    if not isinstance(name, str) or not name.strip():
-        raise InvalidInput("name must be a text", field="name")
+    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
+        raise InvalidInput(f"name must be a text of at most {LONGEST_NAME} characters", field="name")
 
 
 def shaped(document: Document) -> Document:
@@ -59,6 +65,15 @@ def shaped(document: Document) -> Document:
 def without_server_keys(document: Document) -> Document:
     """Return the document without the keys that only the server writes."""
     return {key: value for key, value in document.items() if key not in SERVER_KEPT}
+
+
+def _check_kinds(document: Document) -> None:
+    for key in _TEXTS & document.keys():
+        if not isinstance(document[key], str):
+            raise InvalidInput(f"{key} must be a text", field=key)
+    for key in _FLAGS & document.keys():
+        if not isinstance(document[key], bool):
+            raise InvalidInput(f"{key} must be true or false", field=key)
 
 
 def _copy(request: Document) -> Document:

@@ -22,7 +22,7 @@ from tocsin.server.build import ADMINISTRATOR, build_parts, first_start
 from tocsin.server.errors import Boundary, install_errors
 from tocsin.server.logs import set_up_logs, uvicorn_logs
 from tocsin.server.paths import API, RawPaths
-from tocsin.server.request import LARGEST_BODY, actor_of
+from tocsin.server.request import actor_of
 from tocsin.server.routes import (
     activity,
     entities,
@@ -74,7 +74,6 @@ def build_app(settings: Settings, engine: Engine, clock: Clock | None = None) ->
         description="Watches data assets and tells the right people, once.",
         version=system.API_VERSION,
         redirect_slashes=False,
-        max_body_size=LARGEST_BODY,
         lifespan=lifespan,
         middleware=[Middleware(Boundary), Middleware(RawPaths)],
         openapi_url=f"{API}/openapi.json",

@@ -6,6 +6,7 @@ These are FastAPI dependencies; routes name them in their signatures. Next: ``se
 from __future__ import annotations
 
 from dataclasses import dataclass
+from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import unquote
 from uuid import UUID
@@ -13,6 +14,7 @@ from uuid import UUID
 import orjson
 from fastapi import Depends, Path, Query, Request, Response
 from pydantic import AfterValidator
+from starlette.exceptions import HTTPException
 
 from tocsin.errors import Forbidden, InvalidInput
 from tocsin.model.entity import Document
@@ -61,7 +63,7 @@ def administrator_of(actor: Annotated[Actor, Depends(actor_of)]) -> Actor:
 async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent
     """Return the body's JSON, refused when it is malformed, too deep, or holds a NUL character."""
     try:
-        body = orjson.loads(await request.body())
+        body = orjson.loads(await _body_of(request))
     except orjson.JSONDecodeError as error:
         raise InvalidInput(f"The body is not JSON: {error}") from error
     _check_json(body)
@@ -78,6 +80,16 @@ async def document_of(body: Annotated[Any, Depends(json_of)]) -> Document:
 def answer(document: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     """Return ``document`` as the JSON body of an answer."""
     return Response(orjson.dumps(document), status_code=status, headers=headers, media_type="application/json")
+
+
+async def _body_of(request: Request) -> bytes:
+    """Return the body, read no further than it may be long."""
+    read = bytearray()
+    async for chunk in request.stream():
+        read += chunk
+        if len(read) > LARGEST_BODY:
+            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is longer than {LARGEST_BODY} bytes.")
+    return bytes(read)
 
 
 def _check_json(body: object) -> None:

@@ -1,23 +1,21 @@
 """Who may log in, and who is behind an id? Credentials, persons and the server's own keys.
 
-People are entities of type ``user``; what must never be part of a version or an event (a password's hash, the
-key that signs tokens) stands in tables of its own. Next: ``server/auth.py``.
+People are entities of type ``user``, read here from their row in ``person``; what must never be part of a version or
+an event (a password's hash, the key that signs tokens) stands in tables of its own. Next: ``server/auth.py``.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Insert, select
+from sqlalchemy import ColumnElement, Connection, Engine, Insert, Row, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.model import fqn
-from tocsin.model.entity import Document
 from tocsin.model.people import Person
 from tocsin.store.engine import is_sqlite, reading, writing
-from tocsin.store.tables import credential, entity, server_secret
+from tocsin.store.tables import credential, entity, person, server_secret
 
 
 class People:
@@ -28,24 +26,15 @@ class People:
 
     def by_id(self, user_id: str) -> Person | None:
         """Return the person with that id, deleted ones included."""
-        return self._one(entity.c.id == user_id)
+        return self._one(person.c.user_id == user_id)
 
     def by_name(self, name: str) -> Person | None:
-        """Return the person of that name (or FQN), deleted ones included."""
-        return self._one(entity.c.fqn.in_({name, fqn.quote(name)}))
+        """Return the person of that name, deleted ones included."""
+        return self._one(person.c.name == name)
 
     def by_email(self, address: str) -> Person | None:
-        """Return the person with that address, whatever its case.
-
-        The part before the ``@`` is tried as a name first: that is an index look-up and nearly always right.
-        """
-        wanted = address.strip().lower()
-        likely = self.by_name(wanted.partition("@")[0])
-        if likely is not None and likely.email == wanted:
-            return likely
-        pattern = json.dumps(wanted, ensure_ascii=False)
-        found = self._all(entity.c.document.icontains(f'"email":{pattern}', autoescape=True))
-        return next((person for person in found if person.email == wanted), None)
+        """Return the person with that address, whatever its case, deleted ones included."""
+        return self._one(person.c.email == address.strip().lower())
 
     def team_exists(self, name: str) -> bool:
         """Say whether a team of that name exists and is not deleted."""
@@ -86,13 +75,11 @@ class People:
             return str(connection.execute(query).scalar_one())
 
     def _one(self, condition: ColumnElement[bool]) -> Person | None:
-        found = self._all(condition)
-        return found[0] if found else None
-
-    def _all(self, condition: ColumnElement[bool]) -> list[Person]:
-        query = select(entity.c.document, entity.c.deleted).where(entity.c.entity_type == "user", condition)
+        # Should two share an address, it is the one who is still there.
+        query = select(person).where(condition).order_by(person.c.deleted, person.c.name).limit(1)
         with reading(self._engine) as connection:
-            return [_person(json.loads(row.document), row.deleted) for row in connection.execute(query)]
+            row = connection.execute(query).first()
+        return None if row is None else _person(row)
 
 
 def ensure_administrator(
@@ -115,16 +102,15 @@ def ensure_administrator(
     return password if people.set_first_password(user_id, hash_password(password)) else None
 
 
-def _person(document: Document, deleted: bool) -> Person:
-    email = document.get("email")
+def _person(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value
     return Person(
-        id=document["id"],
-        name=document["name"],
-        display_name=document.get("displayName"),
-        email=email.lower() if email else None,
-        is_admin=bool(document.get("isAdmin")),
-        is_bot=bool(document.get("isBot")),
-        deleted=bool(deleted),
+        id=row.user_id,
+        name=row.name,
+        display_name=row.display_name,
+        email=row.email,
+        is_admin=row.is_admin,
+        is_bot=row.is_bot,
+        deleted=row.deleted,
     )
 
 

@@ -110,6 +110,16 @@ def test_an_edge_waits_for_an_asset_that_comes_later_or_comes_back(sqlite_engine
     assert found == [[], [], ["s.a"], [], ["s.a"], []]
 
 
+def test_a_chart_that_is_catalogued_after_its_dashboard_is_no_change_of_the_dashboard(
+    sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    charts = [{"fullyQualifiedName": "bi.total"}]
+    dashboard = _put(1, "bi.revenue", charts=charts) | {"entityType": "dashboard"}
+    chart = _put(2, "bi.total") | {"entityType": "chart"}
+    progress = _replayed(sqlite_engine, _file(tmp_path / "h.jsonl", dashboard, chart, dashboard | {"timestamp": 3}))
+    assert [bool(one.written and one.written.event) for one in progress] == [True, True, False]
+
+
 @pytest.mark.parametrize(
     "line",
     [

@@ -71,21 +71,27 @@ def tag_of(member: Document) -> str:
 
 
 def target_of(reference: Document) -> str:
-    """Return what tells one reference from another: the id, or type and name where there is no id."""
-    return str(reference.get("id") or label_of(reference))
+    """Return what tells one reference from another: the id, or type and FQN (or name) where there is no id."""
+    fqn = reference.get("fullyQualifiedName") or reference.get("name")
+    return str(reference.get("id") or f"{reference.get('type')}:{fqn}")
 
 
 def label_of(reference: Document) -> str:
     """Return a reference as people read it: ``user:jane``."""
-    name = reference.get("name") or reference.get("fullyQualifiedName") or reference.get("id")
-    return f"{reference['type']}:{name}" if "type" in reference else str(name)
+    return f"{reference.get('type')}:{reference.get('name') or target_of(reference)}"
+
+
+def fqn_of(reference: Document) -> str:
+    """Return the FQN a reference points to; the charts of one service are called by it."""
+    return str(reference.get("fullyQualifiedName") or label_of(reference))
 
 
 _NAMED = MemberList(name_of, name_of, ordered=True)
 _NAMED_DEEP = MemberList(name_of, name_of, ordered=True, deep=True)
 _TAGS = MemberList(tag_of, tag_of)
 _REFERENCES = MemberList(target_of, label_of, reference=True)
-_REFERENCES_IN_ORDER = MemberList(target_of, label_of, ordered=True, reference=True)
+_OWNERS = MemberList(target_of, label_of, ordered=True, reference=True)
+_CHARTS = MemberList(target_of, fqn_of, ordered=True, reference=True)
 
 MEMBER_LISTS: dict[str, MemberList] = {
     "columns": _NAMED_DEEP,
@@ -93,8 +99,8 @@ MEMBER_LISTS: dict[str, MemberList] = {
     "tasks": _NAMED_DEEP,
     "parameterValues": _NAMED,
     "tags": _TAGS,
-    "owners": _REFERENCES_IN_ORDER,
-    "charts": _REFERENCES_IN_ORDER,
+    "owners": _OWNERS,
+    "charts": _CHARTS,
     "domains": _REFERENCES,
     "dashboards": _REFERENCES,
     "teams": _REFERENCES,

@@ -72,7 +72,7 @@ class Resolver:
         types = REFERENCE_LISTS[field]
         wanted = _type_of(field, given, types)
         for reference in known:
-            if reference.get("type") == wanted and _names(given, reference):
+            if reference.get("type", wanted) == wanted and _names(given, reference):
                 return reference
         if self.strict:
             return self.one(wanted, given)

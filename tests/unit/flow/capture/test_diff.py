@@ -186,6 +186,15 @@ def test_references_without_an_id_are_told_apart_by_type_and_name() -> None:
     }
 
 
+def test_charts_of_one_name_are_told_apart_by_their_fqn() -> None:
+    one, two = ({"fullyQualifiedName": f"bi.{folder}.total", "name": "total"} for folder in "ab")
+    changed = _changed({"charts": [one]}, {"charts": [one, two]}, "dashboard")
+    assert changed == {"added": [("charts", None, [two])]}
+    assert _changed({"charts": [one, two]}, {"charts": [two, one]}, "dashboard") == {
+        "updated": [("charts", ["bi.a.total", "bi.b.total"], ["bi.b.total", "bi.a.total"])]
+    }
+
+
 def test_the_extension_is_compared_key_by_key_and_each_value_whole() -> None:
     old = {"extension": {"retries": 2, "columns": [{"name": "a"}], "gone": "x"}}
     new = {"extension": {"retries": 2.0, "columns": [{"name": "b"}], "new": "y"}}

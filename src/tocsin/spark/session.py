@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
+from importlib.resources import files
 
 from pyspark.sql import SparkSession
 
@@ -15,6 +16,7 @@ _LOCAL_ONLY = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "12
 
 _DEFAULTS = {
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
     # A micro-batch is small by design: 200 shuffle partitions would be 198 empty tasks.
     "spark.sql.shuffle.partitions": "4",
@@ -27,7 +29,6 @@ _DEFAULTS = {
     "spark.sql.sources.python.filterPushdown.enabled": "false",
     # Python workers outlive their task, so that a micro-batch does not pay for starting one.
     "spark.python.worker.reuse": "true",
-    "spark.log.level": "WARN",
 }
 
 
@@ -49,7 +50,10 @@ def open_session(
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("tocsin").master(master).config("spark.driver.memory", driver_memory)
-    settings = {**_DEFAULTS, **(_LOCAL_ONLY if master.startswith("local") else {}), **(conf or {})}
+    logging = {
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
+    }
+    settings = {**_DEFAULTS, **logging, **(_LOCAL_ONLY if master.startswith("local") else {}), **(conf or {})}
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

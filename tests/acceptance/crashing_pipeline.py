@@ -1,0 +1,94 @@
+"""Runs the pipeline on a store and kills itself at a named point: ``python -m tests.acceptance.crashing_pipeline DIR POINT``.
+
+The points are the steps of one micro-batch; ``nowhere`` runs until everything is told and then ends in peace.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import event
+
+from tests.waiting import until
+from tocsin.jobs.alerts import Alerts, CurrentAlerts
+from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
+from tocsin.settings import Settings
+from tocsin.store.engine import open_engine
+from tocsin.store.log import EventLog
+from tocsin.store.notifications import Notifications
+
+POINTS = ("before-match", "before-write", "before-commit", "after-write", "after-checkpoint")
+
+
+def die() -> None:
+    """End this process as a power cut would."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class DyingAlerts(CurrentAlerts):
+    """Dies when a micro-batch begins."""
+
+    def read(self) -> Alerts:
+        die()
+        raise AssertionError
+
+
+class DyingNotifications:
+    """Dies before rows are written, or after."""
+
+    def __init__(self, real: Notifications, *, first: bool) -> None:
+        self._real, self._first = real, first
+
+    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
+        if self._first:
+            die()
+        self._real.add(rows)
+        die()
+
+
+class DyingProgress:
+    """Dies once Spark has committed a micro-batch; the report at the start it lets pass."""
+
+    def __init__(self, started_at: int) -> None:
+        self._started_at = started_at
+
+    def advance(self, query_name: str, log_offset: int, *, now_ms: int) -> None:
+        if log_offset != self._started_at:
+            die()
+
+
+def dying_at(point: str, settings: Settings) -> Parts:
+    """Return the pipeline's parts, one of them replaced by one that dies at ``point``."""
+    parts = build(settings)
+    engine = open_engine(settings.store_url())
+    real = Notifications(engine)
+    if point == "before-commit":
+        event.listen(engine, "commit", lambda _connection: die())
+    replacements: dict[str, Callable[[], dict[str, Any]]] = {
+        "before-match": lambda: {"alerts": DyingAlerts(None)},  # type: ignore[arg-type]
+        "before-write": lambda: {"notifications": DyingNotifications(real, first=True)},
+        "before-commit": lambda: {"notifications": real},
+        "after-write": lambda: {"notifications": DyingNotifications(real, first=False)},
+        "after-checkpoint": lambda: {"progress": DyingProgress(parts.told_before)},
+        "nowhere": dict,
+    }
+    return replace(parts, **replacements[point]())
+
+
+def main(folder: Path, point: str) -> None:
+    """Run until death, or until everything is told."""
+    settings = Settings(data_dir=folder, log_level="warning")
+    parts = dying_at(point, settings)
+    log = EventLog(open_engine(settings.store_url()))
+    with streaming(parts):
+        until(lambda: log.progress(QUERY_NAME) == log.readable_end(), within_s=120)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

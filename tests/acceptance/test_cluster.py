@@ -1,0 +1,50 @@
+"""The pipeline on executors that are processes of their own, from the built wheel."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from tests.company import SmallCompany
+from tests.spark.test_match_stream import expected, stored
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheel")
+    words = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(folder), str(ROOT)]
+    subprocess.run(words, check=True, capture_output=True)
+    (built,) = folder.glob("tocsin-*.whl")
+    return built
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+def test_executors_of_their_own_tell_the_same(sqlite_engine: Engine, tmp_path: Path, wheel: Path) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.clock.advance(1_000)
+    company.alert("all", [{"category": "Owners", "type": "Email"}, {"category": "Followers", "type": "ActivityFeed"}])
+    for number in range(10):
+        company.describe("orders", f"text {number}")
+    url = sqlite_engine.url.render_as_string()
+    script = Path(__file__).with_name("cluster_pipeline.py")
+    done = subprocess.run(
+        [sys.executable, str(script), url, str(tmp_path / "checkpoint"), str(wheel)],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(wheel)},
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert stored(sqlite_engine) == expected(company)
+    places = [line for line in done.stdout.splitlines() if line.startswith("executor ")]
+    assert len(places) == 2
+    assert all(wheel.name in place for place in places), places

@@ -45,9 +45,9 @@ def up(
     check_java()
     settings = settings_of(port=port, data_dir=data_dir)
     check_free(settings.host, settings.port)
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
     with needing("all"):
         import pyspark  # noqa: F401  # better now than in the pipeline, after all else has started
+    settings.data_dir.mkdir(parents=True, exist_ok=True)  # checkpoints lie there whatever the store is
     mailbox = mailbox_of(settings)
     with opened_store(settings) as engine:
         logins = _prepare(engine, settings, mailbox, with_sample=sample)

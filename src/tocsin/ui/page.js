@@ -12,14 +12,24 @@ const TYPES = [
   ["dataQuality/testCases", "test"],
 ];
 const COLLECTION_OF = {
-  table: "tables",
-  dashboard: "dashboards",
-  pipeline: "pipelines",
-  databaseSchema: "databaseSchemas",
+  databaseService: "services/databaseServices",
   database: "databases",
-  testCase: "dataQuality/testCases",
+  databaseSchema: "databaseSchemas",
+  table: "tables",
+  storedProcedure: "storedProcedures",
+  dashboardService: "services/dashboardServices",
+  dashboard: "dashboards",
+  chart: "charts",
+  pipelineService: "services/pipelineServices",
+  pipeline: "pipelines",
+  user: "users",
+  team: "teams",
+  domain: "domains",
   testSuite: "dataQuality/testSuites",
+  testCase: "dataQuality/testCases",
+  eventsubscription: "events/subscriptions",
 };
+const NOT_FOLLOWED = ["users", "teams", "domains", "dataQuality/testSuites", "events/subscriptions"];
 const SHOWN = 100;
 const at = (id) => document.getElementById(id);
 
@@ -113,6 +123,7 @@ async function route() {
   const [, collection, id] = location.hash.match(/^#\/(.+)\/([0-9a-f-]{36})$/) || [];
   try {
     if (id) await openAsset(collection, id);
+    else if (location.pathname !== "/") await openLink();
     else {
       listAssets();
       show("assets");
@@ -123,13 +134,22 @@ async function route() {
 }
 window.addEventListener("hashchange", route);
 
+// Mails link to /table/<fully qualified name>: find it, and go on under its id.
+async function openLink() {
+  const [, type, name] = location.pathname.match(/^\/([^/]+)\/([^/]+)$/) || [];
+  history.replaceState(null, "", "/");
+  const asset = await call("GET", `/${COLLECTION_OF[type]}/name/${name}?include=all`);
+  location.hash = `#/${COLLECTION_OF[type]}/${asset.id}`;
+}
+
 async function openAsset(collection, id) {
-  const [asset, history] = await Promise.all([
-    call("GET", `/${collection}/${id}?fields=owners,tags,followers&include=all`),
+  const fields = NOT_FOLLOWED.includes(collection) ? "" : "fields=owners,followers&";
+  const [asset, past] = await Promise.all([
+    call("GET", `/${collection}/${id}?${fields}include=all`),
     call("GET", `/${collection}/${id}/versions`),
   ]);
   const heading = make("div", { class: "row" }, make("h2", { text: asset.displayName || asset.name }));
-  heading.append(followButton(collection, asset));
+  if (!NOT_FOLLOWED.includes(collection)) heading.append(followButton(collection, asset));
   at("asset").replaceChildren(
     heading,
     make("p", { class: "soft", text: `${asset.fullyQualifiedName} · version ${asset.version}` }),
@@ -138,7 +158,7 @@ async function openAsset(collection, id) {
     named("Followed by", asset.followers),
     columns(asset.columns || asset.tasks || []),
     make("h3", { text: "Changes" }),
-    changes(history.versions.map((version) => JSON.parse(version))),
+    changes(past.versions.map((version) => JSON.parse(version))),
   );
   say("");
   show("asset");

@@ -1,0 +1,50 @@
+"""What do the tests of the page share? A real Chromium, headless, and a running server."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from sqlalchemy import Engine
+from tests.serving import Served, running_server
+
+CHROMIUM = Path(os.environ.get("TOCSIN_CHROMIUM", "/usr/bin/chromium"))
+_FLAGS = (
+    "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync"
+)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A running Chromium; skips when there is none."""
+    if not CHROMIUM.exists():
+        pytest.skip("no Chromium: apt-get install chromium, or set TOCSIN_CHROMIUM")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS.split())
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def served(sqlite_engine: Engine) -> Iterator[Served]:
+    """A running server over an empty store, first start done."""
+    with running_server(sqlite_engine) as server:
+        yield server
+
+
+@pytest.fixture
+def page(browser: Browser, served: Served) -> Iterator[Page]:
+    """A fresh tab at the page, with nobody logged in; an error in a script fails the test."""
+    context = browser.new_context(base_url=served.url)
+    tab = context.new_page()
+    errors: list[str] = []
+    tab.on("pageerror", lambda error: errors.append(str(error)))
+    tab.set_default_timeout(10_000)
+    tab.goto("/")
+    yield tab
+    context.close()
+    assert errors == []

@@ -1,0 +1,144 @@
+"""Can a person log in, find an asset, follow it and hear the bell? The page, in a real browser."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import Engine, insert
+from tests.serving import Json, Served, table, warehouse
+
+from tocsin.model.notification import Reason, ReasonKind, notification_id
+from tocsin.server.build import ADMINISTRATOR
+from tocsin.store.engine import writing
+from tocsin.store.tables import notification
+
+pytestmark = pytest.mark.browser
+
+NASTY = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>"
+
+
+@pytest.fixture
+def orders(served: Served) -> Json:
+    with served.administrator() as client:
+        made = warehouse(client)
+        table(client, "customers", description=NASTY)
+    return made
+
+
+def log_in(page: Page, email: str, password: str) -> None:
+    page.get_by_label("E-mail or name").fill(email)
+    page.get_by_label("Password").fill(password)
+    page.get_by_role("button", name="Log in").click()
+
+
+def alice(served: Served, page: Page) -> str:
+    user_id, client = served.person("alice", displayName="Alice Smith")
+    client.close()
+    log_in(page, "alice", "alice-password")
+    expect(page.get_by_text("Alice Smith")).to_be_visible()
+    return user_id
+
+
+def tell(served: Served, engine: Engine, user_id: str, name: str) -> None:
+    """Make a table and tell the user of it, as the pipeline does."""
+    with served.administrator() as client:
+        table(client, name)
+    log = served.app.state.parts.log
+    logged = log.read(log.readable_end() - 1, 1)[0]
+    reason = Reason(
+        kind=ReasonKind.OWNER, subscription_id="s", subscription_name="ActivityFeedAlert", destination_id="d"
+    )
+    row = {
+        "id": notification_id(logged.event.id, "ActivityFeed", user_id),
+        "event_id": logged.event.id,
+        "log_offset": logged.offset,
+        "channel": "ActivityFeed",
+        "recipient": user_id,
+        "recipient_id": user_id,
+        "reasons": json.dumps([reason.to_wire()]),
+        "due_at_ms": logged.event.timestamp,
+        "created_at_ms": logged.event.timestamp,
+    }
+    with writing(engine) as connection:
+        connection.execute(insert(notification), row)
+
+
+def test_a_wrong_password_says_so_and_the_right_one_lets_in(served: Served, page: Page) -> None:
+    log_in(page, ADMINISTRATOR["email"], "wrong")
+    expect(page.get_by_role("status")).to_have_text("The address or the password is wrong.")
+    log_in(page, ADMINISTRATOR["email"], served.password)
+    expect(page.get_by_text("0 of 0 assets")).to_be_visible()
+    page.reload()
+    expect(page.get_by_text("0 of 0 assets")).to_be_visible()
+    page.get_by_role("button", name="Log out").click()
+    expect(page.get_by_label("Password")).to_be_visible()
+
+
+def test_an_asset_is_found_and_followed(served: Served, page: Page, orders: Json) -> None:
+    alice(served, page)
+    page.get_by_label("Find an asset").fill("orde")
+    page.get_by_role("link", name="orders").click()
+    expect(page.get_by_role("heading", name="orders")).to_be_visible()
+    expect(page.get_by_role("cell", name="VARCHAR")).to_be_visible()
+    follow = page.get_by_role("button", name="Follow", exact=True)
+    expect(follow).to_have_attribute("aria-pressed", "false")
+    follow.click()
+    following = page.get_by_role("button", name="Following")
+    expect(following).to_have_attribute("aria-pressed", "true")
+    expect(page.get_by_text("Followed by: alice")).to_be_visible()
+    with served.administrator() as client:
+        assert [one["name"] for one in client.get(f"/tables/{orders['id']}/followers").json()["data"]] == ["alice"]
+    following.click()
+    expect(page.get_by_role("button", name="Follow", exact=True)).to_be_visible()
+    expect(page.get_by_text("Followed by: nobody")).to_be_visible()
+
+
+def test_the_bell_rings_by_itself_and_says_why(served: Served, page: Page, orders: Json, sqlite_engine: Engine) -> None:
+    user_id = alice(served, page)
+    tell(served, sqlite_engine, user_id, "first")
+    expect(page.locator("#unread")).to_have_text("1")
+    tell(served, sqlite_engine, user_id, "second")
+    expect(page.locator("#unread")).to_have_text("2")
+    page.get_by_role("button", name="Notifications").click()
+    entries = page.locator("#notifications > li")
+    expect(entries).to_have_count(2)
+    expect(entries.first).to_contain_text("second: created")
+    expect(entries.first.locator(".why")).to_have_text("Why: you own it (alert ActivityFeedAlert)")
+    entries.first.get_by_role("link").click()
+    expect(page.locator("#unread")).to_have_text("1")
+    expect(page.get_by_role("heading", name="second")).to_be_visible()
+    page.reload()
+    expect(page.locator("#unread")).to_have_text("1")
+    page.get_by_role("button", name="Notifications").click()
+    page.get_by_role("button", name="Mark all as read").click()
+    expect(page.locator("#unread")).to_have_text("0")
+
+
+def test_what_people_write_stays_text(served: Served, page: Page, orders: Json, sqlite_engine: Engine) -> None:
+    user_id = alice(served, page)
+    page.get_by_role("link", name="customers").click()
+    expect(page.get_by_text("<script>")).to_be_visible()
+    tell(served, sqlite_engine, user_id, NASTY)
+    expect(page.locator("#unread")).to_have_text("1")
+    page.get_by_role("button", name="Notifications").click()
+    expect(page.locator("#notifications")).to_contain_text("<img src=x")
+    assert page.locator("#notifications img").count() == 0
+    expect(page).to_have_title("Tocsin")
+
+
+def test_a_link_from_a_mail_leads_to_the_asset(served: Served, page: Page, orders: Json) -> None:
+    alice(served, page)
+    page.goto("/table/warehouse.shop.public.orders")
+    expect(page.get_by_role("heading", name="orders")).to_be_visible()
+    page.goto("/table/warehouse.shop.public.nothing")
+    expect(page.get_by_role("status")).to_contain_text("not found")
+
+
+def test_the_page_may_not_run_what_it_did_not_bring(served: Served, page: Page) -> None:
+    answer = page.goto("/")
+    assert answer is not None
+    assert "default-src 'self'" in answer.headers["content-security-policy"]
+    assert page.request.get("/ui/../app.py").status == 404
+    assert page.request.get("/spoon/x").status == 404

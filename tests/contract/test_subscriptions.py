@@ -149,7 +149,7 @@ def test_upstreams_create_form_is_understood(administrator: httpx.Client) -> Non
     assert answer.status_code == 201, answer.text
     rules = answer.json()["filteringRules"]
     assert rules["resources"] == ["table"]
-    assert rules["rules"][0]["condition"] == 'matchAnyEntityFqn({"a.b"})'
+    assert rules["rules"][0]["condition"] == "matchAnyEntityFqn({'a.b'})"
     assert rules["actions"][0]["condition"] == "matchAnyFieldChange({'columns','dataModel','joins'})"
 
 

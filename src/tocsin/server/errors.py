@@ -95,10 +95,10 @@ def _expected(_request: Request, error: Exception) -> Response:
     assert isinstance(error, TocsinError)  # noqa: S101  what Starlette registers the handler for
     status = status_of(error)
     headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None
-    return error_answer(status, _message(error), headers)
+    return error_answer(status, explain(error), headers)
 
 
-def _message(error: TocsinError) -> str:
+def explain(error: TocsinError) -> str:
     """Return the message with the place and the way out, where the error knows them."""
     if isinstance(error, InvalidCondition):
         parts = [f"{error.message} (line {error.line}, column {error.column})"]

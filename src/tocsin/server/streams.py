@@ -19,8 +19,10 @@ from tocsin.store.inbox import Arrival, InboxEntry
 
 _POLL_S = 0.15
 _PAGE = 500
-_BACKLOG = 200  # entries a listener may fall behind before it is let go
 _LONGEST_WAIT_MS = 60_000  # what is due later than this is found by the next page that somebody opens
+
+BACKLOG = 200
+"""Entries a listener may fall behind before it is let go."""
 
 T = TypeVar("T")
 _log = structlog.get_logger()
@@ -143,7 +145,7 @@ class _Listener:
         self.queue: asyncio.Queue[InboxEntry | None] = asyncio.Queue()
 
     def tell(self, entry: InboxEntry) -> None:
-        if self.queue.qsize() >= _BACKLOG:
+        if self.queue.qsize() >= BACKLOG:
             self.let_go()
         else:
             self.queue.put_nowait(entry)

@@ -7,8 +7,6 @@ Next: ``server/alerts/request.py``.
 
 from __future__ import annotations
 
-import json
-
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 
@@ -68,4 +66,9 @@ def _list_text(argument: object, place: str) -> str:
     values = argument.get("input") if isinstance(argument, dict) else None
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
         raise InvalidInput("must be a list of {name, input: [texts]}", field=f"{place}.arguments")
-    return "{" + ",".join(json.dumps(value, ensure_ascii=False) for value in values) + "}"
+    return "{" + ",".join(_literal(value) for value in values) + "}"
+
+
+def _literal(text: str) -> str:
+    """Return a text as it stands in a condition; a quotation mark inside is doubled."""
+    return "'" + text.replace("'", "''") + "'"

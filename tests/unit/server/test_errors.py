@@ -1,0 +1,92 @@
+"""Does every failure have its status and its one shape?"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from starlette.requests import Request
+from starlette.types import Message, Receive, Scope, Send
+
+from tocsin import errors
+from tocsin.errors import Conflict, InvalidCondition, InvalidInput, MissingExtra, PreconditionFailed, TocsinError
+from tocsin.server.errors import STATUS_OF, Boundary, describe_validation, explain, status_of
+
+
+def subclasses(kind: type[TocsinError]) -> Iterator[type[TocsinError]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from subclasses(one)
+
+
+def test_every_family_has_a_status() -> None:
+    families = set(TocsinError.__subclasses__())
+    assert {one for one in families if one.__module__ == errors.__name__} <= set(STATUS_OF)
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (InvalidInput(), 400),
+        (InvalidCondition(), 400),
+        (Conflict(), 409),
+        (PreconditionFailed(), 412),
+        (MissingExtra(), 503),
+        (TocsinError(), 500),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_failure_answers_as_its_nearest_family(error: TocsinError, status: int) -> None:
+    assert status_of(error) == status
+
+
+def test_a_condition_error_says_where_what_and_how_else() -> None:
+    error = InvalidCondition("Unknown field eventTipe", line=2, column=7, expected=("a field",), suggestion="eventType")
+    assert explain(error) == "Unknown field eventTipe (line 2, column 7); expected a field; did you mean eventType?"
+
+
+def test_the_place_is_named_once() -> None:
+    assert explain(InvalidInput("must be a list", field="owners")) == "owners: must be a list"
+    assert explain(InvalidInput("owners must be a list", field="owners")) == "owners must be a list"
+
+
+def test_what_pydantic_found_becomes_one_line() -> None:
+    found = [
+        {"type": "missing", "loc": ("body", "destinations", 0, "type"), "msg": "Field required"},
+        {"type": "extra_forbidden", "loc": ("colour",), "msg": "Extra inputs are not permitted"},
+    ]
+    assert describe_validation(found) == "destinations[0].type: is missing; colour: there is no such key; remove it"
+    assert describe_validation(found * 4).endswith("and 3 more")
+
+
+async def answered(boundary: Boundary) -> list[Message]:
+    sent: list[Message] = []
+
+    async def send(message: Message) -> None:
+        sent.append(message)
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    await boundary({"type": "http", "method": "GET", "path": "/x", "headers": []}, receive, send)
+    return sent
+
+
+async def test_a_surprise_is_500_with_an_incident_and_without_its_text() -> None:
+    async def broken(_scope: Scope, _receive: Receive, _send: Send) -> None:
+        raise RuntimeError("the password is hunter2")
+
+    start, body = await answered(Boundary(broken))
+    said = json.loads(body["body"])
+    assert (start["status"], said["code"]) == (500, 500)
+    assert "hunter2" not in said["message"]
+
+
+async def test_a_surprise_in_the_middle_of_an_answer_sends_nothing_more() -> None:
+    async def broken(scope: Scope, receive: Receive, send: Send) -> None:
+        assert Request(scope, receive).method == "GET"
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise RuntimeError
+
+    assert [message["type"] for message in await answered(Boundary(broken))] == ["http.response.start"]

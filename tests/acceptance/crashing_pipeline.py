@@ -25,6 +25,13 @@ from tocsin.store.notifications import Notifications
 
 POINTS = ("before-match", "before-write", "before-commit", "after-write", "after-checkpoint")
 
+SHORT_LIVED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+"""What a process that lives for one micro-batch gains from: nothing compiled for later."""
+
 
 def die() -> None:
     """End this process as a power cut would."""
@@ -83,7 +90,7 @@ def dying_at(point: str, settings: Settings) -> Parts:
 
 def main(folder: Path, point: str) -> None:
     """Run until death, or until everything is told."""
-    settings = Settings(data_dir=folder, log_level="warning")
+    settings = Settings(data_dir=folder, log_level="warning", spark_conf=SHORT_LIVED)
     parts = dying_at(point, settings)
     log = EventLog(open_engine(settings.store_url()))
     with streaming(parts):

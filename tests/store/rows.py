@@ -91,7 +91,6 @@ def _event_row(name: str, offset: int) -> dict[str, object]:
         "entity_fqn": event.entity_fully_qualified_name,
         "user_name": event.user_name,
         "timestamp_ms": event.timestamp,
-        "horizon": 0,
         "document": json.dumps(event.to_wire()),
         "derived": "{}",
     }

@@ -31,12 +31,13 @@ def answers_at(url: str) -> Question:
     return ask
 
 
-def pipeline_has_reported(log: EventLog, since_ms: int) -> Question:
-    """Return a question that is true once the pipeline has reported how far it is, at ``since_ms`` or later."""
+def pipeline_has_caught_up(log: EventLog, since_ms: int) -> Question:
+    """Return a question that is true once the pipeline, started at ``since_ms`` or later, has nothing left to tell."""
 
     async def ask() -> bool:
         reported_at_ms = await asyncio.to_thread(log.reported_at_ms, PIPELINE_QUERY)
-        return reported_at_ms is not None and reported_at_ms >= since_ms
+        has_reported = reported_at_ms is not None and reported_at_ms >= since_ms
+        return has_reported and await asyncio.to_thread(log.lag, PIPELINE_QUERY) == 0
 
     return ask
 

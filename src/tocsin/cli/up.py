@@ -19,7 +19,7 @@ from tocsin.cli.java import check_java
 from tocsin.cli.parts import Mailbox, local_url, mailbox_of, parts_of
 from tocsin.cli.ports import check_free
 from tocsin.cli.progress import progress_bar
-from tocsin.cli.readiness import Question, pipeline_has_reported
+from tocsin.cli.readiness import Question, pipeline_has_caught_up
 from tocsin.cli.receive import HTTP_PORT
 from tocsin.cli.screen import Login, Screen, Welcome
 from tocsin.cli.stored import opened_store
@@ -78,7 +78,7 @@ def _load_sample(engine: Engine, settings: Settings, mailbox: Mailbox | None) ->
 def _pipeline_question(engine: Engine) -> Question:
     from tocsin.store.log import EventLog
 
-    return pipeline_has_reported(EventLog(engine), SystemClock().now_ms())
+    return pipeline_has_caught_up(EventLog(engine), SystemClock().now_ms())
 
 
 async def _run(settings: Settings, mailbox: Mailbox | None, logins: Sequence[Login], question: Question) -> None:

@@ -47,7 +47,8 @@ class Reason(WireModel):
 
 
 def _because(reason: Reason) -> str:
-    asset = "it" if reason.hops == 0 else f"{reason.via}, {reason.hops} hop{'s'[: reason.hops - 1]} downstream"
+    distance = "1 hop" if reason.hops == 1 else f"{reason.hops} hops"
+    asset = "it" if reason.hops == 0 else f"{reason.via}, {distance} downstream"
     through = f" through team {reason.team}" if reason.team else ""
     match reason.kind:
         case ReasonKind.OWNER:

@@ -16,7 +16,7 @@ def open_engine(url: str, *, synchronous: str = "FULL", pool_size: int = 10) -> 
     """Return an engine for the store at ``url`` (a SQLAlchemy address); the caller disposes of it."""
     if url.startswith("sqlite"):
         return _sqlite(url, synchronous)
-    # Statement snapshots are what the log's horizon relies on; see store/log.py.
+    # Each statement must see what is committed when it begins: flow/eventlog/readable.py relies on it.
     return create_engine(
         url, pool_size=pool_size, max_overflow=pool_size, isolation_level="READ COMMITTED", hide_parameters=True
     )

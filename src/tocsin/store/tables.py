@@ -177,7 +177,6 @@ change_event = Table(
     Column("entity_fqn", _FQN),
     Column("user_name", Text),
     Column("timestamp_ms", BigInteger, nullable=False),
-    Column("horizon", BigInteger, nullable=False, default=0),
     Column("document", Text, nullable=False),
     Column("derived", Text, nullable=False),
     Index(None, "entity_id", "log_offset"),
@@ -185,11 +184,7 @@ change_event = Table(
     Index(None, "timestamp_ms"),
     sqlite_autoincrement=True,
 )
-"""The log: one row per change event, in offset order.
-
-``horizon`` (PostgreSQL; 0 on SQLite) is a transaction id: when every transaction below it has ended, all
-rows with a lower offset are final, so a reader may pass this row.
-"""
+"""The log: one row per change event, in offset order; ``flow/eventlog/readable.py`` says how far one may read."""
 
 outbox = Table(
     "outbox",

@@ -179,7 +179,6 @@ def _create_log() -> None:
         sa.Column("entity_fqn", _FQN),
         sa.Column("user_name", sa.Text),
         sa.Column("timestamp_ms", sa.BigInteger, nullable=False),
-        sa.Column("horizon", sa.BigInteger, nullable=False),
         sa.Column("document", sa.Text, nullable=False),
         sa.Column("derived", sa.Text, nullable=False),
         sa.PrimaryKeyConstraint("log_offset", name="pk_change_event"),

@@ -1,0 +1,98 @@
+"""One write through all seven stages, on a real store, with channels that note what they were given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from sqlalchemy import Engine
+from tests.company import SmallCompany
+
+from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.once import Told, World, once
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.model.delivery import Delivered, DeliveryStatus, Outcome, OutcomeReason, Retry
+from tocsin.model.subscription import Destination
+from tocsin.store.directory import SqlDirectory
+from tocsin.store.log import EventLog
+from tocsin.store.subscriptions import Subscriptions
+
+
+@dataclass
+class NotingChannel:
+    """Keeps what it is given and answers as told."""
+
+    outcome: Outcome = field(default_factory=Delivered)
+    targets: list[str] = field(default_factory=list)
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        self.targets.append(dispatch.delivery.target)
+        return self.outcome
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    made = SmallCompany(store_engine)
+    made.alert("mail", [{"category": "Owners", "type": "Email"}], "fieldChanged == 'description'")
+    made.alert("bell", [{"category": "Followers", "type": "ActivityFeed"}], resources=("table",))
+    hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}
+    made.alert("hook", [hook], "!isBot()")
+    return made
+
+
+def world_of(company: SmallCompany, mail: NotingChannel, hook: NotingChannel) -> World:
+    engine = company.engine
+    return World(
+        EventLog(engine).find,
+        Subscriptions(engine).list_enabled(),
+        SqlDirectory(engine),
+        {"Email": mail, "Webhook": hook},
+        company.clock,
+    )
+
+
+def describing(company: SmallCompany, text: str, *, by: str) -> Callable[[], Written]:
+    patch = [{"op": "add", "path": "/description", "value": text}]
+    key = Key.by_id(company.ids["orders"])
+    return lambda: company.writes.patch("table", key, patch, actor=company.actor(by))
+
+
+def by_channel(told: tuple[Told, ...], channel: str) -> list[Told]:
+    return [one for one in told if one.scheduled.notification.channel == channel]
+
+
+async def test_the_follower_hears_the_bell_the_owners_get_mail_and_the_webhook_fires(company: SmallCompany) -> None:
+    mail, hook = NotingChannel(), NotingChannel()
+    told = await once(describing(company, "All orders.", by="dia"), world_of(company, mail, hook))
+    assert mail.targets == ["ana@example.com", "ben@example.com"]
+    assert hook.targets == ["http://127.0.0.1:9/hook"]
+    (bell,) = by_channel(told, "ActivityFeed")
+    assert bell.scheduled.notification.recipient_id == company.ids["cem"]
+    assert bell.finished is None
+    assert [one.scheduled.notification.reasons[0].sentence() for one in by_channel(told, "Email")] == [
+        "you own it through team shop (alert mail)"
+    ] * 2
+    assert {one.finished.step.status for one in told if one.finished} == {DeliveryStatus.DELIVERED}
+
+
+async def test_a_receiver_that_is_down_leaves_a_due_time_and_nobody_else_waits(company: SmallCompany) -> None:
+    mail, hook = NotingChannel(), NotingChannel(Retry(OutcomeReason.SERVER_ERROR, 503))
+    told = await once(describing(company, "All orders.", by="dia"), world_of(company, mail, hook))
+    (failed,) = by_channel(told, "Webhook")
+    assert failed.finished is not None
+    assert failed.finished.step.status is DeliveryStatus.AWAITING_RETRY
+    assert failed.finished.step.due_at_ms == company.clock.now_ms() + 5_000
+    assert len(mail.targets) == 2
+
+
+async def test_whoever_made_the_change_is_left_out(company: SmallCompany) -> None:
+    mail = NotingChannel()
+    await once(describing(company, "Mine.", by="ana"), world_of(company, mail, NotingChannel()))
+    assert mail.targets == ["ben@example.com"]
+
+
+async def test_a_write_that_changes_nothing_tells_nobody(company: SmallCompany) -> None:
+    world = world_of(company, NotingChannel(), NotingChannel())
+    assert await once(describing(company, "Same.", by="dia"), world)
+    assert await once(describing(company, "Same.", by="dia"), world) == ()

@@ -1,0 +1,73 @@
+"""Categories, flags and receivers become ways of reaching people."""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.flow.resolve.categories import NO_DEPTH_LIMIT, wanted
+from tocsin.model.notification import ReasonKind
+from tocsin.model.subscription import AlertType, Category, Channel, Destination, DestinationConfig, EventSubscription
+
+
+def asked(category: Category, channel: Channel = Channel.EMAIL, **config: object) -> list[tuple[str, str]]:
+    destination = Destination(id="d", category=category, type=channel, config=DestinationConfig(**config))  # type: ignore[arg-type]
+    return [(row.relation.value, row.receiver) for row in wanted(subscription(destination))]
+
+
+def subscription(*destinations: Destination) -> EventSubscription:
+    return EventSubscription(
+        id="s",
+        name="s",
+        fully_qualified_name="s",
+        alert_type=AlertType.NOTIFICATION,
+        destinations=destinations,
+    )
+
+
+@pytest.mark.parametrize(
+    ("category", "relation"),
+    [(Category.OWNERS, "owner"), (Category.FOLLOWERS, "follower"), (Category.ADMINS, "admin")],
+)
+def test_a_relation_needs_no_receiver(category: Category, relation: str) -> None:
+    assert asked(category) == [(relation, "")]
+
+
+def test_flags_add_to_the_category_and_never_double_it() -> None:
+    flags = {"send_to_owners": True, "send_to_followers": True, "send_to_admins": True}
+    assert asked(Category.OWNERS, **flags) == [("owner", ""), ("follower", ""), ("admin", "")]
+
+
+def test_a_receiver_with_an_at_is_an_address_and_anything_else_a_name() -> None:
+    assert asked(Category.TEAMS, receivers=("Sales", "Boss@Example.com")) == [
+        ("team", "Sales"),
+        ("external", "boss@example.com"),
+    ]
+    assert asked(Category.USERS, receivers=("ana",)) == [("user", "ana")]
+
+
+def test_external_mail_goes_to_addresses_and_webhooks_to_their_endpoint() -> None:
+    assert asked(Category.EXTERNAL, receivers=("A@example.com", "a@example.com")) == [("external", "a@example.com")]
+    endpoint = "http://127.0.0.1:9/hook"
+    assert asked(Category.EXTERNAL, Channel.WEBHOOK, endpoint=endpoint) == [("external", endpoint)]
+
+
+@pytest.mark.parametrize("category", [Category.ASSIGNEES, Category.MENTIONS])
+def test_an_asset_has_neither_assignees_nor_mentions(category: Category) -> None:
+    assert asked(category) == []
+
+
+def test_depth_is_nothing_unless_downstream_is_asked_for() -> None:
+    ways = [(False, 3, 0), (True, None, NO_DEPTH_LIMIT), (True, 2, 2)]
+    for downstream, depth, expected in ways:
+        one = Destination(
+            id="d", category=Category.OWNERS, type=Channel.EMAIL, notify_downstream=downstream, downstream_depth=depth
+        )
+        assert [row.downstream_depth for row in wanted(subscription(one))] == [expected]
+
+
+def test_a_disabled_destination_asks_for_nobody() -> None:
+    off = Destination(id="d", category=Category.OWNERS, type=Channel.EMAIL, enabled=False)
+    assert wanted(subscription(off)) == ()
+    assert [row.relation for row in wanted(subscription(off, off.model_copy(update={"enabled": True})))] == [
+        ReasonKind.OWNER
+    ]

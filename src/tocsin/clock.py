@@ -10,13 +10,16 @@ from typing import Protocol
 class Clock(Protocol):
     """Tells the time as epoch milliseconds, UTC."""
 
-    def now_ms(self) -> int: ...
+    def now_ms(self) -> int:
+        """Return the time now."""
+        ...
 
 
 class SystemClock:
     """The machine's own clock."""
 
     def now_ms(self) -> int:
+        """Return the time now."""
         return time.time_ns() // 1_000_000
 
 
@@ -27,6 +30,7 @@ class FixedClock:
         self.at_ms = at_ms
 
     def now_ms(self) -> int:
+        """Return the time it was told."""
         return self.at_ms
 
     def advance(self, by_ms: int) -> None:

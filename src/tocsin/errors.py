@@ -1,6 +1,6 @@
-"""Which failures does Tocsin name, and who must act on each?
+"""Which failures does Tocsin name, and who must act on each? One base, and families by who must act.
 
-One base, families by who must act; each class carries a stable ``code`` and its facts as attributes.
+Each class carries a stable ``code`` and its facts as attributes.
 ``server/errors.py`` maps families to HTTP statuses, ``cli`` to exit codes; nobody else knows either.
 """
 

@@ -47,7 +47,7 @@ def main(url: str, checkpoint: str, wheel: str) -> None:
         while log.progress(QUERY_NAME) != log.readable_end() and query.isActive and time.monotonic() < deadline:
             time.sleep(0.1)
     for place in session.sparkContext.parallelize(range(2), 2).map(where).collect():
-        print(f"executor {place}")
+        sys.stdout.write(f"executor {place}\n")
     session.stop()
 
 

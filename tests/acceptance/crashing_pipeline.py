@@ -1,6 +1,6 @@
-"""Runs the pipeline on a store and kills itself at a named point: ``python -m tests.acceptance.crashing_pipeline DIR POINT``.
+"""Runs the pipeline on a store and kills itself at a named point.
 
-The points are the steps of one micro-batch; ``nowhere`` runs until everything is told and then ends in peace.
+``python -m tests.acceptance.crashing_pipeline DIR POINT``. The points are the steps of one micro-batch; ``nowhere`` runs until everything is told and then ends in peace.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import event
-
 from tests.waiting import until
+
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
 from tocsin.settings import Settings

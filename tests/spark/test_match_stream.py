@@ -13,9 +13,9 @@ from tests.company import STARTED_MS, SmallCompany
 from tests.waiting import until
 
 from tocsin.clock import FixedClock
-from tocsin.flow.once import World, told_of
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
+from tocsin.flow.once import World, told_of
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, streaming
 from tocsin.store.directory import SqlDirectory

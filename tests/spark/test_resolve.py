@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pytest
 from pyspark.sql import SparkSession
-
 from tests.directories import Company, company
+
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.categories import Wanted, wanted
 from tocsin.flow.resolve.local import recipients as local_recipients

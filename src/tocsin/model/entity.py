@@ -1,4 +1,4 @@
-"""What is a catalogued entity on the wire?
+"""What is a catalogued entity on the wire? A JSON document with OpenMetadata's keys.
 
 An entity is a JSON document whose keys are OpenMetadata's; what differs between types is a row of
 ``model/entity_types.py``. Next: ``model/change.py``.

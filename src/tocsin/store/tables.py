@@ -1,4 +1,4 @@
-"""Which tables does the store have, and what does one row of each stand for?
+"""Which tables does the store have, and what does one row of each stand for? The same on both stores.
 
 SQLite and PostgreSQL hold the same tables; what only PostgreSQL needs is named so. Times are epoch
 milliseconds UTC, versions are tenths, documents are JSON text. Migrations make what stands here

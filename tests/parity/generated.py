@@ -150,5 +150,5 @@ def _events(wires: list[tuple[dict[str, object], bool]]) -> list[LoggedEvent]:
     return [logged(number, is_bot=is_bot, **wire) for number, (wire, is_bot) in enumerate(wires)]
 
 
-events = st.lists(st.tuples(_wire, st.booleans()), min_size=20, max_size=40).map(_events)
+events = st.lists(st.tuples(_wire, st.booleans()), min_size=40, max_size=60).map(_events)
 """A log of some events."""

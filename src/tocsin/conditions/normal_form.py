@@ -46,7 +46,7 @@ ALWAYS: Disjunction = frozenset({Conjunction()})
 NEVER: Disjunction = frozenset()
 
 
-class _TooManyTerms(Exception):  # noqa: N818  # a signal between the functions below, never an error
+class _TooManyTerms(Exception):  # a signal between the functions below, never an error
     """The normal form would exceed ``MAX_TERMS``."""
 
 

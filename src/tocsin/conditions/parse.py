@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from functools import cache
 from importlib.resources import files
+from math import isfinite
 
 from lark import Lark, Token, Transformer, UnexpectedInput, UnexpectedToken, v_args
 from lark.exceptions import UnexpectedCharacters, VisitError
@@ -162,6 +163,8 @@ class _Builder(Transformer[Token, Written]):
         return syntax.Word(_unquoted(token), place_of(token))
 
     def number(self, token: Token) -> Written:
+        if not isfinite(float(token)):
+            raise refused("the number is too large", place_of(token))
         return syntax.Word(float(token), place_of(token))
 
     def constant(self, token: Token) -> Written:

@@ -52,12 +52,12 @@ _ROWS = pa.schema(
 )
 
 
-_HOLDS = """
-    timestamp_ms >= created_at_ms AND NOT arrays_overlap(earlier, facts) AND exists(ways, way ->
+_FOUND = """
+    fact = anchor AND timestamp_ms >= created_at_ms AND NOT arrays_overlap(earlier, facts) AND exists(ways, way ->
         forall(way.groups, alternatives -> arrays_overlap(alternatives, facts))
         AND NOT arrays_overlap(way.forbidden, facts))
 """
-"""Whether a candidate matches and was not found by an earlier anchor of the same subscription."""
+"""Whether a fact leads to a subscription that matches and that no earlier anchor of it has found already."""
 
 
 @dataclass(frozen=True)
@@ -93,8 +93,8 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     subscriptions = F.broadcast(events.sparkSession.createDataFrame(index.rows))
     parsed = with_document(events) if DOCUMENT in index.facts else events
     stated = parsed.selectExpr(*dict.fromkeys((*kept, "timestamp_ms")), f"{index.facts} AS facts")
-    candidates = stated.selectExpr("*", "explode(facts) AS anchor").join(subscriptions, "anchor")
-    return candidates.where(_HOLDS).select(*kept, "subscription_id")
+    exploded = stated.selectExpr("*", "explode(facts) AS fact")
+    return exploded.join(subscriptions, F.expr(_FOUND)).select(*kept, "subscription_id")
 
 
 class _Names:

@@ -1,0 +1,141 @@
+"""Is what makes no sense refused, with its place and the nearest known name?"""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.conditions.check import checked
+from tocsin.conditions.functions import FUNCTIONS, LATER, RELATIONS
+from tocsin.conditions.nodes import And, Constant, Has, Not, Or
+from tocsin.conditions.operands import LATER_FIELDS
+from tocsin.errors import InvalidCondition
+
+SEED_CONDITIONS = (
+    "testStatus == 'Failed'",
+    "eventType == 'entityUpdated' && fieldChanged == 'columns'",
+    "eventType == 'policyViolation' && tags.contains('PII.Sensitive')",
+    "pipelineStatus == 'Failed' || pipelineStatus == 'PartialSuccess'",
+    "testCase.testCaseResult.testCaseStatus == 'Failed' && testCase.name == 'revenue_threshold_check'",
+)
+
+
+@pytest.mark.parametrize("text", SEED_CONDITIONS)
+def test_the_conditions_printed_in_the_seed_check(text: str) -> None:
+    checked(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "suggestion"),
+    [
+        ("evntType == 'a'", 1, "eventType"),
+        ("tag == 'a'", 1, "tags"),
+        ("EVENTTYPE == 'a'", 1, "eventType"),
+        ("matchAnyTags({'a'})", 1, "matchAnyTag"),
+        ("newvalue('a') == 1", 1, "newValue"),
+        ("tags.contain('a')", 6, "contains"),
+        ("tags.StartsWith('a')", 6, "startsWith"),
+        ("table.colums == null", 7, "columns"),
+        ("entity.ownrs == null", 8, "owners"),
+        ("tabel.name == 'a'", 1, "table"),
+        ("nothingLikeIt == 'a'", 1, None),
+    ],
+)
+def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column: int, suggestion: str | None) -> None:
+    with pytest.raises(InvalidCondition) as caught:
+        checked(text)
+    assert (caught.value.line, caught.value.column, caught.value.suggestion) == (1, column, suggestion)
+    assert suggestion is None or suggestion in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "says"),
+    [
+        ("eventType == 5", 14, "a text cannot be compared with a number"),
+        ("timestamp == 'now'", 14, "a number cannot be compared with a text"),
+        ("isBot == 'true'", 10, "a true or false cannot be compared with a text"),
+        ("isBot > false", 9, "no order"),
+        ("tags == 1", 9, "cannot be compared"),
+        ("tags.contains(1)", 15, "cannot be compared"),
+        ("timestamp.startsWith('1')", 1, "startsWith asks something of a text"),
+        ("userName.startsWith(1)", 21, "startsWith needs a text"),
+        ("userName.size() == 1", 1, "counts the members"),
+        ("timestamp.toLowerCase() == 'a'", 1, "toLowerCase() is for texts"),
+        ("userName", 1, "a condition is true or false, and this is a text"),
+        ("tags", 1, "a condition is true or false"),
+        ("!eventType == 'a'", 2, "a condition is true or false"),
+        ("!isBot() == 'a'", 1, "write !( … )"),
+        ("isBot() == isBot()", 1, "compared with true or false only"),
+        ("null", 1, "cannot be null"),
+        ("userName > null", 1, "null cannot stand beside >"),
+        ("userName in {'a', null}", 13, "without null"),
+        ("userName in {'a', 1}", 13, "of one kind"),
+        ("userName.name == 'a'", 10, "only the entity"),
+        ("'abc'.contains('a')", 1, "a literal has no methods"),
+        ("entity.extension['a\"b'] == 1", 18, "cannot be empty or hold quotes"),
+        ("matchAnyTag()", 1, "matchAnyTag takes tags"),
+        ("matchAnyTag({'a'},{'b'})", 1, "matchAnyTag takes tags"),
+        ("matchAnyTag({1})", 13, "matchAnyTag takes texts"),
+        ("matchAnyTag(userName)", 13, "matchAnyTag takes texts"),
+        ("isBot({'a'})", 1, "isBot takes no argument"),
+        ("getTestCaseStatusIfInTestSuite({'a'})", 1, "takes statuses and suites"),
+        ("oldValue({'a','b'}) == 1", 1, "takes one path"),
+        ("tags.contains()", 6, "contains takes literal"),
+        ("tags.isEmpty('a')", 6, "isEmpty takes no argument"),
+        ("matchAnyTag == 'a'", 1, "needs its arguments"),
+        ("userName matches '(a+)+'", 18, "regular expression is refused"),
+        ("userName matches entity.name", 18, "needs a text"),
+        ("isBot() && userName == 'a' && (tags == 'b' ||\n  owner == 'c')", 3, "did you mean owners"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_where_it_stands(text: str, column: int, says: str) -> None:
+    with pytest.raises(InvalidCondition) as caught:
+        checked(text)
+    assert says in caught.value.message
+    assert caught.value.column == column
+    assert caught.value.line == 1 + text.count("\n")
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_a_relation_is_refused_with_what_says_the_same(relation: str) -> None:
+    with pytest.raises(InvalidCondition, match="use a destination of the category"):
+        checked(f"user.{relation}(entity)")
+
+
+@pytest.mark.parametrize("name", sorted(LATER))
+def test_a_function_of_a_later_version_is_named_as_such(name: str) -> None:
+    with pytest.raises(InvalidCondition, match="not available in this version"):
+        checked(f"{name}('a')")
+
+
+@pytest.mark.parametrize("name", sorted(LATER_FIELDS))
+def test_a_field_of_a_later_version_is_named_as_such(name: str) -> None:
+    with pytest.raises(InvalidCondition, match="not available in this version"):
+        checked(f"{name} == 'tag'")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_every_function_takes_one_text_for_a_list_of_one(name: str) -> None:
+    count = len(FUNCTIONS[name].parameters)
+    alone, listed = ",".join(["'a'"] * count), ",".join(["{'a'}"] * count)
+    assert checked(f"{name}({alone})") == checked(f"{name}({listed})")
+
+
+def test_sugar_is_gone_and_trivial_parts_vanish() -> None:
+    assert checked("tags.contains('a')") == Has("tags", ("a",))
+    assert checked("userName != 'a'") == Not(Has("userName", ("a",)))
+    assert checked("!!isBot()") == Has("isBot", ("true",))
+    assert checked("true && isBot()") == Has("isBot", ("true",))
+    assert checked("false && isBot()") == Constant(False)
+    assert checked("isBot() || true") == Constant(True)
+    assert checked("matchAnyTag({})") == Constant(False)
+    assert checked("isBot() && tier == 'a'") == And((Has("isBot", ("true",)), Has("tier", ("a",))))
+    assert checked("isBot() || tier == 'a'") == Or((Has("isBot", ("true",)), Has("tier", ("a",))))
+
+
+def test_a_status_is_kept_in_lower_case_and_a_text_as_written() -> None:
+    assert checked("testStatus == 'FAILED'") == Has("testStatus", ("failed",))
+    assert checked("tier == 'Tier.Tier1'") == Has("tier", ("Tier.Tier1",))
+
+
+def test_truth_and_the_number_one_are_told_apart() -> None:
+    assert checked("entity.extension.x == true") != checked("entity.extension.x == 1")

@@ -1,0 +1,133 @@
+"""Are the derived fields those of the event, whatever form its document has?"""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.conditions.fields import derive
+from tocsin.model.change import ChangeEvent
+from tocsin.model.entity import Document
+
+
+def derived(*, is_bot: bool = False, **keys: object) -> Document:
+    wire = {"id": "1", "eventType": "entityUpdated", "entityType": "table", "entityId": "2", "timestamp": 3, **keys}
+    return derive(ChangeEvent.model_validate(wire), actor_is_bot=is_bot)
+
+
+def updated(name: str, old: object = None, new: object = None) -> dict[str, object]:
+    return {"changeDescription": {"fieldsUpdated": [{"name": name, "oldValue": old, "newValue": new}]}}
+
+
+def test_every_derived_field_is_there_even_when_the_event_says_nothing() -> None:
+    assert derived() == {
+        "fieldsAdded": [],
+        "fieldsUpdated": [],
+        "fieldsDeleted": [],
+        "fieldChanged": [],
+        "tags": [],
+        "owners": [],
+        "domains": [],
+        "tier": None,
+        "service": None,
+        "testStatus": None,
+        "pipelineStatus": None,
+        "testSuites": [],
+        "isBot": False,
+        "testedEntityFqn": None,
+    }
+
+
+def test_a_changed_path_brings_everything_above_it() -> None:
+    assert derived(**updated("columns.email.description"))["fieldChanged"] == [
+        "columns",
+        "columns.email",
+        "columns.email.description",
+    ]
+
+
+def test_quotes_keep_a_part_with_dots_together() -> None:
+    assert derived(**updated('columns."a.b".tags'))["fieldChanged"] == [
+        "columns",
+        'columns."a.b"',
+        'columns."a.b".tags',
+    ]
+
+
+def test_a_column_that_came_or_went_counts_as_changed_by_its_name() -> None:
+    change = {
+        "fieldsAdded": [{"name": "columns", "newValue": [{"name": "id"}, {"name": "a.b"}]}],
+        "fieldsDeleted": [{"name": "columns", "oldValue": '[{"name": "old"}]'}],
+    }
+    assert derived(changeDescription=change)["fieldChanged"] == [
+        "columns",
+        "columns.id",
+        'columns."a.b"',
+        "columns.old",
+    ]
+
+
+def test_an_owner_who_came_is_no_path() -> None:
+    change = {"fieldsAdded": [{"name": "owners", "newValue": [{"name": "ann"}]}]}
+    assert derived(changeDescription=change)["fieldChanged"] == ["owners"]
+
+
+def test_tags_are_those_of_the_asset_and_its_nested_members_once() -> None:
+    column = {"name": "a", "tags": [{"tagFQN": "B"}], "children": [{"name": "b", "tags": [{"tagFQN": "C"}]}]}
+    document = {"tags": [{"tagFQN": "A"}, {"tagFQN": "Tier.Tier2"}], "columns": [column, column]}
+    fields = derived(entity=document)
+    assert fields["tags"] == ["A", "Tier.Tier2", "B", "C"]
+    assert fields["tier"] == "Tier.Tier2"
+
+
+def test_an_event_without_its_document_has_the_tags_it_gives() -> None:
+    change = {"fieldsAdded": [{"name": "tags", "newValue": [{"tagFQN": "PII.Sensitive"}]}]}
+    assert derived(changeDescription=change)["tags"] == ["PII.Sensitive"]
+
+
+@pytest.mark.parametrize("key", ["owners", "owner"])
+def test_owners_are_names_in_either_form(key: str) -> None:
+    owner = {"type": "user", "name": "ann"}
+    assert derived(entity={key: [owner] if key == "owners" else owner})["owners"] == ["ann"]
+
+
+def test_domains_are_full_names_where_there_are_any() -> None:
+    domains = [{"name": "Retail", "fullyQualifiedName": "Business.Retail"}, {"name": "Ops"}]
+    assert derived(entity={"domains": domains})["domains"] == ["Business.Retail", "Ops"]
+
+
+def test_a_service_is_named_by_reference_or_by_the_full_name() -> None:
+    assert derived(entity={"service": {"name": "shop"}})["service"] == "shop"
+    assert derived(entityFullyQualifiedName='"my.shop".sales.public.t')["service"] == "my.shop"
+    assert derived(entityType="databaseService", entity={"name": "shop"})["service"] == "shop"
+    assert derived(entityType="team", entityFullyQualifiedName="Finance")["service"] is None
+
+
+def test_a_test_result_counts_only_in_the_event_that_reports_it() -> None:
+    case = {"testCaseResult": {"testCaseStatus": "Failed"}}
+    reported = updated("testCaseResult", {"testCaseStatus": "Success"}, {"testCaseStatus": "Failed"})
+    assert derived(entityType="testCase", entity=case, **reported)["testStatus"] == "Failed"
+    assert derived(entityType="testCase", entity=case, **updated("description"))["testStatus"] is None
+    assert derived(entityType="testCase", entity=case, eventType="testCaseFailure")["testStatus"] == "Failed"
+
+
+@pytest.mark.parametrize(
+    "value", [{"executionStatus": "Failed"}, '{"executionStatus": "Failed"}', {"pipelineState": "Failed"}, "Failed"]
+)
+def test_a_run_is_reported_in_any_form(value: object) -> None:
+    assert derived(entityType="pipeline", **updated("pipelineStatus", None, value))["pipelineStatus"] == "Failed"
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"entityLink": "<#E::table::s.d.c.t>"},
+        {"entityLink": "<#E::table::s.d.c.t::columns::email>"},
+        {"entityFQN": "s.d.c.t.email"},
+    ],
+)
+def test_the_tested_table_is_known_from_link_or_name(document: Document) -> None:
+    assert derived(entityType="testCase", entity=document)["testedEntityFqn"] == "s.d.c.t"
+
+
+def test_the_one_who_derives_says_whether_a_bot_acted() -> None:
+    assert derived(is_bot=True)["isBot"] is True

@@ -1,0 +1,22 @@
+"""Are dotted names cut where they should be?"""
+
+from tocsin.conditions.paths import parts, prefixes, quoted, suffixes, unquoted
+
+
+def test_quotes_keep_a_part_together() -> None:
+    assert parts('svc."a.b".c') == ["svc", '"a.b"', "c"]
+    assert parts('svc."say ""a.b""".c') == ["svc", '"say ""a.b"""', "c"]
+
+
+def test_prefixes_and_suffixes_end_with_the_whole() -> None:
+    assert prefixes("a.b.c") == ("a", "a.b", "a.b.c")
+    assert suffixes("a.b.c") == ("a.b.c", "b.c", "c")
+
+
+def test_a_name_with_a_lone_quote_is_still_among_its_prefixes() -> None:
+    assert 'a"b.c' in prefixes('a"b.c')
+
+
+def test_quoting_and_unquoting_undo_each_other() -> None:
+    for name in ("plain", "a.b", 'say "a"', '"'):
+        assert unquoted(quoted(name)) == name

@@ -1,0 +1,45 @@
+"""Does one event match one plan when it should, and only then?"""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.conditions.check import checked
+from tocsin.conditions.fields import derive
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import Plan
+from tocsin.model.change import ChangeEvent, LoggedEvent
+
+
+def logged(entity_type: str = "table", at_ms: int = 1000) -> LoggedEvent:
+    event = ChangeEvent.model_validate(
+        {"id": "1", "eventType": "entityUpdated", "entityType": entity_type, "entityId": "2", "timestamp": at_ms}
+    )
+    return LoggedEvent(1, event, derive(event, actor_is_bot=False))
+
+
+def plan(*resources: str, condition: str | None = None, created_at_ms: int = 0, enabled: bool = True) -> Plan:
+    node = None if condition is None else checked(condition)
+    return Plan("s", resources, node, created_at_ms, enabled)
+
+
+@pytest.mark.parametrize(
+    ("resources", "expected"),
+    [((), False), (("all",), True), (("table",), True), (("dashboard", "table"), True), (("dashboard",), False)],
+)
+def test_resources_gate_the_type_of_entity(resources: tuple[str, ...], expected: bool) -> None:
+    assert matches(plan(*resources), logged()) is expected
+
+
+def test_what_happened_before_the_subscription_matches_nothing() -> None:
+    assert not matches(plan("all", created_at_ms=1001), logged(at_ms=1000))
+    assert matches(plan("all", created_at_ms=1000), logged(at_ms=1000))
+
+
+def test_a_disabled_subscription_matches_nothing() -> None:
+    assert not matches(plan("all", enabled=False), logged())
+
+
+def test_the_condition_decides_the_rest() -> None:
+    assert matches(plan("all", condition="!isBot()"), logged())
+    assert not matches(plan("all", condition="isBot()"), logged())

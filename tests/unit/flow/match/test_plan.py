@@ -1,0 +1,69 @@
+"""Do a subscription's rules add up as they should, and is a wrong one named?"""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.conditions.check import checked
+from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.flow.match.plan import plan_of
+from tocsin.model.subscription import EventSubscription
+
+Rule = dict[str, str]
+
+
+def subscription(
+    rules: list[Rule] | None = None, actions: list[Rule] | None = None, **keys: object
+) -> EventSubscription:
+    filtering = {"resources": ["table"], "rules": rules or [], "actions": actions or []}
+    wire = {"id": "1", "name": "a", "fullyQualifiedName": "a", "alertType": "Notification", "filteringRules": filtering}
+    return EventSubscription.model_validate({**wire, **keys})
+
+
+def rule(condition: str, **keys: str) -> Rule:
+    return {"name": "r", "condition": condition, **keys}
+
+
+def test_rules_chain_by_their_prefix_and_and_binds_tighter() -> None:
+    rules = [
+        rule("isBot()"),
+        rule("tags == 'a'", prefixCondition="OR"),
+        rule("tags == 'b'", prefixCondition="AND"),
+    ]
+    assert plan_of(subscription(rules)).node == checked("isBot() || tags == 'a' && tags == 'b'")
+
+
+def test_the_first_rules_prefix_says_nothing() -> None:
+    assert plan_of(subscription([rule("isBot()", prefixCondition="OR")])).node == checked("isBot()")
+
+
+def test_a_rule_that_excludes_is_negated() -> None:
+    rules = [rule("tags == 'a'"), rule("isBot()", effect="exclude")]
+    assert plan_of(subscription(rules)).node == checked("tags == 'a' && !isBot()")
+
+
+def test_rules_and_actions_must_both_hold() -> None:
+    plan = plan_of(subscription([rule("isBot()"), rule("tags == 'a'", prefixCondition="OR")], [rule("owners == 'b'")]))
+    assert plan.node == checked("(isBot() || tags == 'a') && owners == 'b'")
+
+
+def test_no_rule_means_always() -> None:
+    assert plan_of(subscription()).node is None
+    assert plan_of(subscription([rule("true")])).node is None
+
+
+def test_a_subscription_without_filtering_rules_is_about_nothing() -> None:
+    assert plan_of(subscription(filteringRules=None)).resources == ()
+
+
+def test_a_wrong_condition_names_its_rule_and_place() -> None:
+    with pytest.raises(InvalidCondition) as caught:
+        plan_of(subscription([rule("isBot()")], [rule("true"), {"name": "schema", "condition": "tag == 'a'"}]))
+    error = caught.value
+    assert error.message.startswith("Rule 'schema': Line 1, column 1: there is no field 'tag'")
+    assert (error.field, error.column, error.suggestion) == ("filteringRules.actions[1].condition", 1, "tags")
+
+
+def test_a_scheduled_trigger_is_refused_for_now() -> None:
+    with pytest.raises(InvalidInput, match="Scheduled triggers come later"):
+        plan_of(subscription(trigger={"triggerType": "Scheduled"}))

@@ -5,9 +5,11 @@ Every address begins with ``/api/v1`` (or ``/v1``); ``/`` is the page. Next: ``s
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 
 import structlog
 import uvicorn
@@ -91,6 +93,8 @@ def build_app(settings: Settings, engine: Engine, clock: Clock | None = None) ->
 def main(settings: Settings) -> None:
     """Run the server until it is told to stop; at first start, say the administrator's password once."""
     set_up_logs(settings)
+    if settings.database_url is None:
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     try:
         password = first_start(engine, settings)
@@ -113,11 +117,24 @@ def main(settings: Settings) -> None:
 
 
 class StreamingServer(uvicorn.Server):
-    """A server that ends its open streams first, so that a stop need not wait for them."""
+    """A server that ends its open streams first, so that a stop need not wait for them, and then ends well."""
 
     def __init__(self, config: uvicorn.Config, app: FastAPI) -> None:
         super().__init__(config)
         self._streams = app.state.parts.streams
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop when told to. Unlike uvicorn's own, it does not raise the signal again: a wanted stop is no failure."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
 
     async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]  # sockets go through
         """Let every listener go, then stop as usual."""

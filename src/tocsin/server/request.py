@@ -1,6 +1,8 @@
 """What does a request bring along? Its sender, its parts of the path, its JSON body; each checked at the door.
 
-These are FastAPI dependencies; routes name them in their signatures. Next: ``server/routes/entities.py``.
+These are FastAPI dependencies; routes name them in their signatures. Only those that read the store are plain
+functions: FastAPI runs each of these in a thread of its own, which costs more than most of them do.
+Next: ``server/routes/entities.py``.
 """
 
 from __future__ import annotations
@@ -32,28 +34,27 @@ LATEST_MS = 253_402_300_799_999
 """The last millisecond of the year 9999: no time beyond it is believed."""
 
 
-def parts_of(request: Request) -> Parts:
+async def parts_of(request: Request) -> Parts:
     """Return the parts this server is built of."""
-    parts: Parts = request.app.state.parts
-    return parts
+    return _parts(request)
 
 
 def actor_of(request: Request) -> Actor:
     """Return who sent the request; whoever has no valid token gets no further."""
-    return parts_of(request).tokens.actor(request.headers.get("authorization"))
+    return _parts(request).tokens.actor(request.headers.get("authorization"))
 
 
-def root_of(request: Request) -> str:
+async def root_of(request: Request) -> str:
     """Return the address this server is reached at, as links must name it."""
-    return parts_of(request).settings.public_url or str(request.base_url).rstrip("/")
+    return _parts(request).settings.public_url or str(request.base_url).rstrip("/")
 
 
-def row_of(request: Request) -> EntityType:
+async def row_of(request: Request) -> EntityType:
     """Return the type of entity whose collection the path names."""
     return BY_COLLECTION[request.path_params["collection"]]
 
 
-def administrator_of(actor: Annotated[Actor, Depends(actor_of)]) -> Actor:
+async def administrator_of(actor: Annotated[Actor, Depends(actor_of)]) -> Actor:
     """Return who sent the request, if it is an administrator."""
     if not actor.is_admin:
         raise Forbidden("Only an administrator may do this.")
@@ -112,6 +113,11 @@ def _inside(whole: object) -> list[object]:
     return []
 
 
+def _parts(request: Request) -> Parts:
+    parts: Parts = request.app.state.parts
+    return parts
+
+
 def _id_text(value: UUID) -> str:
     return str(value)
 
@@ -120,12 +126,21 @@ def _id_text(value: UUID) -> str:
 class Caller:
     """Who asks, of which server, under which address."""
 
-    actor: Annotated[Actor, Depends(actor_of)]
-    parts: Annotated[Parts, Depends(parts_of)]
-    root: Annotated[str, Depends(root_of)]
+    actor: Actor
+    parts: Parts
+    root: str
 
 
-Asked = Annotated[Caller, Depends()]
+async def caller_of(
+    actor: Annotated[Actor, Depends(actor_of)],
+    parts: Annotated[Parts, Depends(parts_of)],
+    root: Annotated[str, Depends(root_of)],
+) -> Caller:
+    """Return who asks, of which server, under which address."""
+    return Caller(actor, parts, root)
+
+
+Asked = Annotated[Caller, Depends(caller_of)]
 PartsHere = Annotated[Parts, Depends(parts_of)]
 Sender = Annotated[Actor, Depends(actor_of)]
 Row = Annotated[EntityType, Depends(row_of)]

@@ -157,6 +157,14 @@ def test_a_malformed_body_is_400(administrator: httpx.Client, body: bytes) -> No
         assert (answer.status_code, answer.json()["code"]) == (400, 400), (path, answer.text)
 
 
+def test_a_full_name_that_no_index_holds_is_400(administrator: httpx.Client) -> None:
+    parent = administrator.post("/services/databaseServices", json={"name": "😀" * 256, "serviceType": "x"}).json()
+    below = administrator.post("/databases", json={"name": "😀" * 256, "service": parent["name"]}).json()
+    answer = administrator.post("/databaseSchemas", json={"name": "😀" * 256, "database": below["fullyQualifiedName"]})
+    assert (answer.status_code, "shorten a name" in answer.json()["message"]) == (400, True)
+    assert administrator.post("/teams", json={"name": "x" * 257}).status_code == 400
+
+
 def test_a_body_that_is_too_large_is_413(administrator: httpx.Client) -> None:
     answer = administrator.post("/tables", content=b" " * (LARGEST_BODY + 1))
     assert (answer.status_code, answer.json()["code"]) == (413, 413)

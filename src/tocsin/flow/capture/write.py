@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 
 from tocsin.conditions.fields import derive
+from tocsin.errors import InvalidInput
 from tocsin.flow.capture.diff import diff
 from tocsin.flow.capture.members import SERVER_KEPT
 from tocsin.flow.capture.ports import CapturedEvent, Stored, Transaction, Written
@@ -19,6 +20,10 @@ from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, Field
 from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
 from tocsin.model.entity_types import ENTITY_TYPES, keys_of
 from tocsin.model.people import Actor
+
+
+LONGEST_FQN_BYTES = 2_500
+"""Bytes of a fully qualified name, in UTF-8: an index entry of PostgreSQL holds no more than 2,704."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,8 @@ class Record:
 
     def create(self, entity_type: str, fqn: str, fields: Document) -> Written:
         """Add an entity; ``fields`` is its document without what the server keeps."""
+        if len(fqn.encode()) > LONGEST_FQN_BYTES:
+            raise InvalidInput(f"its full name is longer than {LONGEST_FQN_BYTES} bytes: shorten a name", field="name")
         stamped = self._stamped(fields, FIRST_VERSION) | {"id": self.ids.entity(), "fullyQualifiedName": fqn}
         if "deleted" in keys_of(ENTITY_TYPES[entity_type]):
             stamped["deleted"] = False

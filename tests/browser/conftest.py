@@ -18,9 +18,12 @@ _FLAGS = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A running Chromium; skips when there is none."""
+    """A running Chromium; skips when there is none.
+
+    It ends with its module: while Playwright runs, no other test could have an event loop.
+    """
     if not CHROMIUM.exists():
         pytest.skip("no Chromium: apt-get install chromium, or set TOCSIN_CHROMIUM")
     with sync_playwright() as playwright:

@@ -93,6 +93,7 @@ def test_a_token_expires_and_a_bots_does_not(served: Served, sqlite_engine: Engi
     with pytest.raises(Unauthenticated, match="expired"):
         tokens.actor(f"Bearer {of_alice.text}")
     assert of_robot.expires_at_ms is None
+    assert tokens.issue(robot).expires_at_ms is not None
     assert tokens.actor(f"Bearer {of_robot.text}").is_bot
 
 

@@ -47,10 +47,10 @@ class Tokens:
         self._people, self._clock, self._lifetime_s = people, clock, lifetime_s
         self._key = people.secret("token-key", lambda: secrets.token_hex(32))
 
-    def issue(self, person: Person) -> Token:
-        """Return a new token: one that expires for a person, one that does not for a bot."""
+    def issue(self, person: Person, *, lasting: bool = False) -> Token:
+        """Return a new token; ``lasting`` gives a bot one that does not expire, and is nothing to a person."""
         now_ms = self._clock.now_ms()
-        expires_at_ms = None if person.is_bot else now_ms + int(self._lifetime_s * 1000)
+        expires_at_ms = None if lasting and person.is_bot else now_ms + int(self._lifetime_s * 1000)
         claims: dict[str, object] = {
             "iss": "tocsin",
             "sub": person.id,
@@ -115,11 +115,11 @@ def log_in(people: People, login: str, password: str) -> Person:
 
 
 def issue_token(people: People, clock: Clock, name: str, *, lifetime_s: float) -> Token:
-    """Return a token for the person or bot of that name; for the administrator's command line."""
+    """Return a token for the person or bot of that name (a bot's lasts); for the administrator's command line."""
     person = people.by_name(name)
     if person is None or person.deleted:
         raise NotFound(f"There is no user named {name!r}.")
-    return Tokens(people, clock, lifetime_s=lifetime_s).issue(person)
+    return Tokens(people, clock, lifetime_s=lifetime_s).issue(person, lasting=True)
 
 
 def new_password() -> str:

@@ -21,7 +21,6 @@ from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
 from tocsin.model.entity_types import ENTITY_TYPES, keys_of
 from tocsin.model.people import Actor
 
-
 LONGEST_FQN_BYTES = 2_500
 """Bytes of a fully qualified name, in UTF-8: an index entry of PostgreSQL holds no more than 2,704."""
 

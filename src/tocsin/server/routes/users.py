@@ -63,7 +63,13 @@ def generate_token(user_id: PathId, _administrator: Administrator, parts: PartsH
         raise NotFound(f"There is no user {user_id}.")
     if not bot.is_bot:
         raise InvalidInput(f"{bot.name} is a person; only bots have tokens that do not expire.")
-    return answer({"JWTToken": parts.tokens.issue(bot).text, "JWTTokenExpiry": "Unlimited", "JWTTokenExpiresAt": None})
+    return answer(
+        {
+            "JWTToken": parts.tokens.issue(bot, lasting=True).text,
+            "JWTTokenExpiry": "Unlimited",
+            "JWTTokenExpiresAt": None,
+        }
+    )
 
 
 def check_password(password: str) -> str:

@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 
 # Shrinking would take a Spark job per step; the failing pair is printed instead.
 @settings(
-    max_examples=5,
+    max_examples=8,
     deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=list(HealthCheck),

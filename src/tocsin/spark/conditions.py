@@ -74,7 +74,7 @@ Expression = str
 
 Asks = Callable[[Expression], Expression]
 
-_SCALARS = (Kind.TEXT, Kind.NUMBER, Kind.BOOLEAN)
+_TYPES = {Kind.TEXT: "string", Kind.NUMBER: "double", Kind.BOOLEAN: "boolean"}
 _CHANGES = "array<struct<name:string,oldValue:variant,newValue:variant>>"
 _NO_TEXTS = "cast(array() AS array<string>)"
 _NO_CHANGES = f"cast(array() AS {_CHANGES})"
@@ -161,7 +161,7 @@ def _compare(leaf: Compare) -> Expression:
 
         return _some(leaf.left, kind, with_right, variable="a")
 
-    return any_of(pairs(kind) for kind in _SCALARS if _may_hold(leaf.left, kind) and _may_hold(leaf.right, kind))
+    return any_of(pairs(kind) for kind in _TYPES if _may_hold(leaf.left, kind) and _may_hold(leaf.right, kind))
 
 
 def _may_hold(value: Value, kind: Kind) -> bool:
@@ -193,7 +193,9 @@ def _some(value: Value, kind: Kind, asks: Asks, *, variable: str = "v") -> Expre
             column = COLUMNS[name]
             return _sure(asks(f"cast({column} AS double)" if kind is Kind.NUMBER else column))
         case PathValue():
-            return _sure(f"exists({_members(value)}, {variable} -> {_sure(asks(_as(variable, kind)))})")
+            # The kind is asked for last: it is dear to know, and most values have failed by then.
+            passes = f"{asks(_at(variable, '$', _TYPES[kind]))} AND {_is_kind(variable, kind)}"
+            return _sure(f"exists({_members(value)}, {variable} -> {_sure(passes)})")
         case Lowered(of=of):
             return _some(of, kind, lambda text: asks(f"lower({text})"), variable=variable)
         case Size(of=of):
@@ -272,8 +274,8 @@ def _members(path: PathValue) -> Expression:
 
 def _ends(path: PathValue) -> Expression:
     """Return where the path ends, as an array of variants; a step by name goes into every member of a list."""
-    ends = _starts(path)
-    for step in path.steps:
+    ends, steps = _starts(path)
+    for step in steps:
         if isinstance(step, int):
             ends = f"transform({ends}, e -> {_at('e', f'$[{step}]')})"
         else:
@@ -283,15 +285,20 @@ def _ends(path: PathValue) -> Expression:
     return ends
 
 
-def _starts(path: PathValue) -> Expression:
+def _starts(path: PathValue) -> tuple[Expression, tuple[str | int, ...]]:
+    """Return where the path begins, as an array of variants, and the steps that are left from there.
+
+    The entity is an object, never a list, so the first step into it needs no look at members.
+    """
     if path.root is Root.ENTITY:
-        return f"array({_at(DOCUMENT, '$.entity')})"
+        first = "".join(f"['{step}']" for step in path.steps[:1])
+        return f"array({_at(DOCUMENT, f'$.entity{first}')})", path.steps[1:]
     lists = (
         f"coalesce({_at(DOCUMENT, f'$.changeDescription.{key}', _CHANGES)}, {_NO_CHANGES})"
         for key in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
     )
     is_named = _sure(f"c.name = {literal(path.change or '')}")
-    return f"transform(filter(concat({', '.join(lists)}), c -> {is_named}), c -> c.{path.root})"
+    return f"transform(filter(concat({', '.join(lists)}), c -> {is_named}), c -> c.{path.root})", path.steps
 
 
 def _at(variant: Expression, path: str, kind: str = "variant") -> Expression:
@@ -305,12 +312,12 @@ def _elements(end: Expression) -> Expression:
 
 def _as(member: Expression, kind: Kind) -> Expression:
     """Return a variant as a value of this kind; null when it holds another. Nothing is coerced."""
+    return f"CASE WHEN {_is_kind(member, kind)} THEN {_at(member, '$', _TYPES[kind])} END"
+
+
+def _is_kind(member: Expression, kind: Kind) -> Expression:
     held = f"schema_of_variant({member})"
-    if kind is Kind.TEXT:
-        return f"CASE WHEN {held} = 'STRING' THEN {_at(member, '$', 'string')} END"
-    if kind is Kind.BOOLEAN:
-        return f"CASE WHEN {held} = 'BOOLEAN' THEN {_at(member, '$', 'boolean')} END"
-    return f"CASE WHEN rlike({held}, '^(BIGINT|DOUBLE|DECIMAL)') THEN {_at(member, '$', 'double')} END"
+    return f"rlike({held}, '^(BIGINT|DOUBLE|DECIMAL)')" if kind is Kind.NUMBER else f"{held} = '{_TYPES[kind].upper()}'"
 
 
 def _closure(name: str) -> Expression:

@@ -6,6 +6,8 @@ import random
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 
+from tests.company import STARTED_MS
+
 from tocsin.flow.resolve.directory import Member, Principal, Reach
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
@@ -29,6 +31,7 @@ class Company:
     teams: dict[str, list[str]] = field(default_factory=dict)
     owners: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     followers: dict[str, list[str]] = field(default_factory=dict)
+    followed_at_ms: dict[str, int] = field(default_factory=dict)
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[Reach]:
         for root in entity_ids:
@@ -44,7 +47,8 @@ class Company:
             if relation is ReasonKind.OWNER:
                 yield from (Principal(relation, who, kind, node_id=node) for who, kind in self.owners.get(node, ()))
             else:
-                yield from (Principal(relation, who, "user", node_id=node) for who in self.followers.get(node, ()))
+                for who in self.followers.get(node, ()):
+                    yield Principal(relation, who, "user", node_id=node, since_ms=self.followed_at_ms.get(who, 0))
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         known, kind = (self.teams, "team") if relation is ReasonKind.TEAM else (self.users, "user")
@@ -91,6 +95,7 @@ def company(rng: random.Random) -> Company:
     for asset in made.assets:
         made.owners[asset] = [(rng.choice(list(made.users)), "user"), (rng.choice(names), "team")][: rng.randint(0, 2)]
         made.followers[asset] = rng.sample(list(made.users), rng.randint(0, 4))
+    made.followed_at_ms = {user: rng.choice([0, STARTED_MS]) for user in made.users}
     return made
 
 

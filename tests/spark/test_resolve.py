@@ -47,7 +47,7 @@ def _event(rng: random.Random, made: Company, number: int) -> LoggedEvent:
         entity_type="table",
         entity_id=rng.choice(made.assets),
         user_id=rng.choice([*made.users, "system"]),
-        timestamp=NOW_MS,
+        timestamp=NOW_MS + rng.choice([-1, 0, 1]),
     )
     return LoggedEvent(offset=number, event=event, derived={})
 
@@ -93,7 +93,10 @@ def told_locally(case: Case) -> dict[str, dict[str, object]]:
 
 
 def told_on_spark(spark: SparkSession, case: Case) -> dict[str, dict[str, object]]:
-    matched = [(e.offset, e.event.id, e.event.entity_id, e.event.user_id, alert) for e, alert in case.matched]
+    matched = [
+        (e.offset, e.event.id, e.event.entity_id, e.event.user_id, e.event.timestamp, alert)
+        for e, alert in case.matched
+    ]
     audience = audience_of({row[2] for row in matched}, case.rows, case.company)
     told = recipients(
         frame_of(spark, matched, schema.MATCHES), wanted_frame(spark, case.rows), audience_frames(spark, audience)

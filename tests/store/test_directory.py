@@ -34,7 +34,10 @@ def test_reach_ends_where_a_cycle_began_and_at_its_depth(company: SmallCompany, 
     for name in ("b", "c"):
         company.table(name)
     for start, end in (("revenue", "b"), ("b", "c"), ("c", "orders"), ("c", "c")):
-        edge = {"fromEntity": {"type": "table", "id": company.ids[start]}, "toEntity": {"type": "table", "id": company.ids[end]}}
+        edge = {
+            "fromEntity": {"type": "table", "id": company.ids[start]},
+            "toEntity": {"type": "table", "id": company.ids[end]},
+        }
         company.writes.put_edge(edge, actor=company.actor("ana"))
     whole = {step.node_fqn: step.hops for step in directory.reach({company.ids["orders"]}, 99)}
     near = {step.node_fqn: step.hops for step in directory.reach({company.ids["orders"]}, 2)}
@@ -48,7 +51,7 @@ def test_stakeholders_are_owners_or_followers(company: SmallCompany, directory: 
         Principal(ReasonKind.OWNER, company.ids["shop"], "team", node_id=orders)
     ]
     assert list(directory.stakeholders({orders}, ReasonKind.FOLLOWER)) == [
-        Principal(ReasonKind.FOLLOWER, company.ids["cem"], "user", node_id=orders)
+        Principal(ReasonKind.FOLLOWER, company.ids["cem"], "user", node_id=orders, since_ms=company.clock.now_ms())
     ]
 
 

@@ -96,3 +96,11 @@ async def test_a_write_that_changes_nothing_tells_nobody(company: SmallCompany) 
     world = world_of(company, NotingChannel(), NotingChannel())
     assert await once(describing(company, "Same.", by="dia"), world)
     assert await once(describing(company, "Same.", by="dia"), world) == ()
+
+
+async def test_whoever_follows_later_is_not_told_of_what_was_before(company: SmallCompany) -> None:
+    written = describing(company, "Early.", by="dia")()
+    company.clock.advance(1)
+    company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=company.actor("ben"))
+    told = await once(lambda: written, world_of(company, NotingChannel(), NotingChannel()))
+    assert [one.scheduled.notification.recipient_id for one in by_channel(told, "ActivityFeed")] == [company.ids["cem"]]

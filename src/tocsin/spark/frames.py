@@ -59,7 +59,10 @@ def audience_frames(session: SparkSession, audience: Audience) -> AudienceFrames
         reach=frame_of(session, ((r.root_id, r.node_id, r.node_fqn, r.hops) for r in audience.reach), schema.REACH),
         principals=frame_of(
             session,
-            ((p.node_id, p.relation.value, p.receiver, p.principal_id, p.principal_type) for p in audience.principals),
+            (
+                (p.node_id, p.relation.value, p.receiver, p.principal_id, p.principal_type, p.since_ms)
+                for p in audience.principals
+            ),
             schema.PRINCIPALS,
         ),
         members=frame_of(session, ((m.team_id, m.team_name, m.user_id) for m in audience.members), schema.MEMBERS),

@@ -82,11 +82,12 @@ def _principals(asked: DataFrame, audience: AudienceFrames) -> DataFrame:
         .join(reach, "entity_id")
         .where(F.col("hops") <= F.col("downstream_depth"))
         .join(F.broadcast(principals.drop("receiver")), ["node_id", "kind"])
+        .where(F.col("since_ms") <= F.col("timestamp_ms"))
         .withColumn("via", F.when(F.col("hops") > 0, F.col("node_fqn")))
     )
     named = (
         asked.where(~by_asset)
-        .join(F.broadcast(principals.drop("node_id")), ["kind", "receiver"])
+        .join(F.broadcast(principals.drop("node_id", "since_ms")), ["kind", "receiver"])
         .withColumn("via", F.lit(None).cast("string"))
         .withColumn("hops", F.lit(0))
     )

@@ -60,6 +60,7 @@ MATCHES = _struct(
     ("event_id", _TEXT),
     ("entity_id", _TEXT),
     ("user_id", _TEXT),
+    ("timestamp_ms", LongType()),
     ("subscription_id", _TEXT),
 )
 """One row per (event, subscription) that match; ``user_id`` is whoever made the change."""
@@ -83,9 +84,17 @@ REACH = _struct(("root_id", _TEXT), ("node_id", _TEXT), ("node_fqn", _TEXT), ("h
 """One row per (changed entity, entity it reaches through lineage); the entity itself at 0 hops."""
 
 PRINCIPALS = _struct(
-    ("node_id", _TEXT), ("relation", _TEXT), ("receiver", _TEXT), ("principal_id", _TEXT), ("principal_type", _TEXT)
+    ("node_id", _TEXT),
+    ("relation", _TEXT),
+    ("receiver", _TEXT),
+    ("principal_id", _TEXT),
+    ("principal_type", _TEXT),
+    ("since_ms", LongType()),
 )
-"""One row per user or team that stands in ``relation`` to a node, or that ``receiver`` names (node null)."""
+"""One row per user or team that stands in ``relation`` to a node, or that ``receiver`` names (node null).
+
+``since_ms`` is when they began to; what happened before is not for them.
+"""
 
 MEMBERS = _struct(("team_id", _TEXT), ("team_name", _TEXT), ("user_id", _TEXT))
 """One row per (team, person in it or in a team below it)."""

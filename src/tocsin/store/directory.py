@@ -51,9 +51,9 @@ class SqlDirectory:
             for row in self._by_key(statement, ownership.c.entity_id, node_ids):
                 yield Principal(relation, row.owner_id, row.owner_type, node_id=row.entity_id)
         else:
-            followers = select(follow.c.entity_id, follow.c.user_id)
+            followers = select(follow.c.entity_id, follow.c.user_id, follow.c.followed_at_ms)
             for row in self._by_key(followers, follow.c.entity_id, node_ids):
-                yield Principal(relation, row.user_id, "user", node_id=row.entity_id)
+                yield Principal(relation, row.user_id, "user", node_id=row.entity_id, since_ms=row.followed_at_ms)
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         """Return the users or teams of those names."""

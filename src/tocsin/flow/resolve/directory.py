@@ -26,13 +26,17 @@ class Reach:
 
 @dataclass(frozen=True)
 class Principal:
-    """A user or team that stands in ``relation`` to ``node_id``, or that ``receiver`` names."""
+    """A user or team that stands in ``relation`` to ``node_id``, or that ``receiver`` names.
+
+    ``since_ms`` (epoch milliseconds) is when they began to: what happened before is not for them.
+    """
 
     relation: ReasonKind
     principal_id: str
     principal_type: str
     node_id: str | None = None
     receiver: str = ""
+    since_ms: int = 0
 
 
 @dataclass(frozen=True)

@@ -108,7 +108,8 @@ def _principals(logged: LoggedEvent, row: Wanted, audience: Audience) -> Iterato
         if step.root_id != logged.event.entity_id or step.hops > row.downstream_depth:
             continue
         for principal in audience.principals:
-            if principal.relation is row.relation and principal.node_id == step.node_id:
+            stands = principal.relation is row.relation and principal.node_id == step.node_id
+            if stands and principal.since_ms <= logged.event.timestamp:
                 yield principal, step.node_fqn if step.hops else None, step.hops
 
 

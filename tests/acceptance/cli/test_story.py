@@ -1,0 +1,121 @@
+"""The whole of it, as a newcomer sees it: a change, the follower's bell, the owner's mail, the webhook, each once.
+
+Real processes, and each of them killed in the middle.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+from urllib.request import ProxyHandler, build_opener
+
+import pytest
+from tests.acceptance.cli.conftest import Shell
+from tests.acceptance.cli.test_up import READY_WITHIN_S, Printed, children_of, up
+from tests.waiting import until
+
+from tocsin.client import Client
+from tocsin.errors import TocsinError
+
+__all__ = ["up"]
+
+CHANGES = 24
+KILLS = {5: "pipeline", 10: "deliver", 15: "serve", 20: "pipeline"}
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
+
+
+class House:
+    """A running Tocsin with one table: owned by ana, followed by ben, its changes mailed and posted."""
+
+    def __init__(self, shell: Shell, shown: str) -> None:
+        password = re.search(r"password (\S+)", shown)
+        mailbox = re.search(r"(http://\S+)/received", shown)
+        assert password and mailbox
+        self.mailbox = mailbox.group(1)
+        self.client = Client(shell.environment["TOCSIN_SERVER"])
+        self.client.login("admin@tocsin.localhost", password.group(1))
+        put = self.client.create_or_update
+        self.people = {
+            name: str(put("user", {"name": name, "email": f"{name}@example.com"}).id) for name in ("ana", "ben")
+        }
+        put("databaseService", {"name": "pg", "serviceType": "Postgres"})
+        put("database", {"name": "store", "service": "pg"})
+        put("databaseSchema", {"name": "public", "database": "pg.store"})
+        columns = [{"name": "id", "dataType": "INT"}]
+        table = {"name": "orders", "databaseSchema": "pg.store.public", "columns": columns}
+        self.table = str(put("table", {**table, "owners": [{"type": "user", "name": "ana"}]}).id)
+        self.client.add_follower("table", self.table, self.people["ben"])
+        hook = {"category": "External", "type": "Webhook", "config": {"endpoint": f"{self.mailbox}/hook"}}
+        self.client.create_subscription(
+            {
+                "name": "orders",
+                "alertType": "Notification",
+                "filteringRules": {
+                    "resources": ["table"],
+                    "rules": [{"effect": "include", "condition": "fieldChanged == 'description'"}],
+                },
+                "destinations": [{"category": "Owners", "type": "Email"}, hook],
+            }
+        )
+
+    def describe(self, text: str) -> None:
+        """Change the description; while the server is down, ask again: a change made twice is one change."""
+        patch = [{"op": "add", "path": "/description", "value": text}]
+
+        def done() -> bool:
+            try:
+                self.client.patch("table", self.table, patch)
+            except TocsinError:
+                return False
+            return True
+
+        until(done, within_s=90, every_s=0.3)
+
+    def bells(self, name: str) -> list[Any]:
+        return list(self.client.notifications(self.people[name]))
+
+    def received(self, kind: str) -> list[dict[str, Any]]:
+        opener = build_opener(ProxyHandler({}))
+        with opener.open(f"{self.mailbox}/received", timeout=10) as answer:
+            return [one for one in json.load(answer)["received"] if one["kind"] == kind]
+
+
+@pytest.fixture
+def house(shell: Shell, up: tuple[subprocess.Popen[str], Printed]) -> Iterator[House]:  # noqa: F811  the fixture's name
+    _process, printed = up
+    made = House(shell, printed.wait_for("Tocsin is ready", READY_WITHIN_S))
+    yield made
+    made.client.close()
+
+
+def test_each_is_told_once_whatever_is_killed(
+    house: House,
+    up: tuple[subprocess.Popen[str], Printed],  # noqa: F811  the fixture's name
+) -> None:
+    process, _printed = up
+    for number in range(CHANGES):
+        house.describe(f"text {number}")
+        if part := KILLS.get(number):
+            until(lambda part=part: part in children_of(process.pid), within_s=60)  # type: ignore[misc]
+            os.kill(children_of(process.pid)[part], signal.SIGKILL)
+    until(lambda: len({one["webhook_id"] for one in house.received("webhook")}) == CHANGES, within_s=180)
+    until(lambda: len({one["message_id"] for one in house.received("mail")}) == CHANGES, within_s=60)
+    until(lambda: len(house.bells("ben")) >= CHANGES, within_s=60)
+
+    posted = {one["webhook_id"]: one["event"]["entity"]["description"] for one in house.received("webhook")}
+    assert Counter(posted.values()) == Counter(f"text {number}" for number in range(CHANGES))
+    assert {tuple(one["to"]) for one in house.received("mail")} == {("ana@example.com",)}
+    assert {one["because"] for one in house.received("mail")} == {"you own it (alert orders)"}
+    told = house.bells("ben")
+    assert [one.title for one in told] == ["orders: description changed"] * (CHANGES - 1) + [
+        "orders: description added"
+    ]
+    assert {reason for one in told for reason in one.reasons} == {"you follow it (alert ActivityFeedAlert)"}
+    assert len({one.id for one in told}) == CHANGES

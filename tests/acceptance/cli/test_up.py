@@ -66,7 +66,8 @@ def children_of(pid: int) -> dict[str, int]:
     parts = {}
     for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
         words = Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
-        parts[words[words.index(b"tocsin") + 1].decode()] = int(child)
+        if b"tocsin" in words:  # one that has just been made or has just died has no words
+            parts[words[words.index(b"tocsin") + 1].decode()] = int(child)
     return parts
 
 

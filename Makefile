@@ -11,6 +11,7 @@ INSTALLED := $(VENV)/.installed
 PINS := requirements/all.txt requirements/dev.txt
 QUICK_TESTS := $(wildcard tests/unit tests/parity tests/arch tests/docs)
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 # Only names and versions: no registry, folder or option of this machine gets into the files.
 COMPILE = $(BIN)/pip-compile --quiet --strip-extras --annotation-style=line --no-header --no-emit-index-url \
 	--no-emit-find-links --no-emit-trusted-host --no-emit-options
@@ -39,8 +40,8 @@ types: $(INSTALLED) ## Run mypy, strict
 imports: $(INSTALLED) ## Check who imports whom
 	@$(BIN)/lint-imports
 
-bench: $(INSTALLED) ## Measure, and print a table
-	@$(BIN)/python -m bench
+bench: $(INSTALLED) ## Measure, and print a table; BENCH_ARGS="--only api --scale 0.1" for a part
+	@$(BIN)/python -m bench $(BENCH_ARGS)
 
 wheel: $(INSTALLED) ## Build the wheel into dist/
 	@$(BIN)/python -m hatchling build --target wheel --directory dist

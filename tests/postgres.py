@@ -47,17 +47,18 @@ def binaries() -> Path | None:
 
 
 @contextmanager
-def running_cluster(programs: Path) -> Iterator[Cluster]:
-    """Start a cluster in a temporary folder on a free port; stop it and remove the folder at the end."""
+def running_cluster(programs: Path, *, durable: bool = False) -> Iterator[Cluster]:
+    """Start a cluster in a temporary folder on a free port; stop it and remove the folder at the end.
+
+    Unless it is ``durable``, it does without the syncs that only a power cut would miss.
+    """
     folder = Path(tempfile.mkdtemp(prefix="tocsin-pg-"))
     prefix = _as_postgres(folder)
     run = [*prefix, str(programs / "initdb"), "-D", str(folder / "db"), "-U", "tocsin", "-A", "trust", "-E", "UTF8"]
     _call([*run, "--locale=C.UTF-8", "--no-sync"])
     port = _free_port()
-    options = (
-        f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c fsync=off -c synchronous_commit=off "
-        "-c full_page_writes=off -c max_connections=200"
-    )
+    quick = "" if durable else " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
+    options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c max_connections=200{quick}"
     control = [*prefix, str(programs / "pg_ctl"), "-D", str(folder / "db"), "-w"]
     _call([*control, "-o", options, "-l", str(folder / "log"), "start"])
     try:

@@ -1,0 +1,75 @@
+"""``python -m bench``: measure, and print one table.
+
+Each benchmark is a file beside this one; ``docs/benchmarks.md`` says what they mean. Next: ``bench/measured.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from enum import StrEnum
+from importlib import import_module
+from typing import Annotated
+
+import structlog
+import typer
+from rich.console import Console
+
+from bench.measured import Benchmark, Measurement
+from bench.page import table_of, write_page
+from tocsin.cli.progress import progress_bar
+
+
+class Name(StrEnum):
+    """Which benchmarks there are, in the order in which they run: those in whose process Spark runs come last."""
+
+    LATENCY = "latency"
+    API = "api"
+    WEBHOOKS = "webhooks"
+    STARTUP = "startup"
+    BACKLOG = "backlog"
+    FOLLOWS = "follows"
+
+
+def main(
+    *,
+    only: Annotated[list[Name] | None, typer.Option(help="Run this benchmark; may be given several times.")] = None,
+    scale: Annotated[float, typer.Option(min=0.0001, max=10, help="Part of the full size; 0.01 tries it out.")] = 1.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    write: Annotated[
+        bool, typer.Option(help="Put the table into docs/benchmarks.md; all of it, at full size.")
+    ] = False,
+) -> None:
+    """Measure Tocsin on this machine, over loopback only, with every figure beside a floor of the same run."""
+    if write and (only or scale != 1.0):
+        raise typer.BadParameter("the page shows all benchmarks at full size", param_hint="--write")
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
+        logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),
+    )
+    rows: list[Measurement] = []
+    try:
+        for name in only or list(Name):
+            with progress_bar(name) as report:
+                rows += _benchmark(name)(scale, report)
+    finally:  # what was measured is worth seeing even if the next benchmark failed
+        _show(rows, as_json=as_json)
+    if write:
+        write_page(rows)
+
+
+def _benchmark(name: Name) -> Benchmark:
+    measure: Benchmark = import_module(f"bench.{name}").measure
+    return measure
+
+
+def _show(rows: list[Measurement], *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps([row.as_json() for row in rows], indent=2))
+    else:
+        Console(width=None if sys.stdout.isatty() else 150).print(table_of(rows))
+
+
+if __name__ == "__main__":
+    typer.run(main)

@@ -1,0 +1,131 @@
+"""How fast does the pipeline work off a backlog? 100,000 events in the log, 100 alerts, 10,000 follow rows.
+
+Wired as ``tocsin pipeline`` wires itself, from the log to stored notifications. The floor is a query that reads the
+same log through the same source and only counts. What came out is held against ``flow/once`` for a random sample.
+Next: ``bench/follows.py``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from pathlib import Path
+from random import Random
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+from sqlalchemy import Engine, func, select
+
+from bench.estate import Size, build_estate
+from bench.measured import Measurement, Report, scaled
+from bench.running import opened, settings_in, until
+from bench.traffic import append_events
+from tocsin.clock import FixedClock
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.once import World, told_of
+from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
+from tocsin.spark.sources import LOG_FORMAT, LogSource
+from tocsin.store.directory import SqlDirectory
+from tocsin.store.engine import reading
+from tocsin.store.log import EventLog
+from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.tables import delivery, notification
+
+EVENT_COUNT, FOLLOW_COUNT, SAMPLE_COUNT = 100_000, 10_000, 200
+_WITHIN_S = 600.0
+_LOOK_EVERY_S = 0.05
+
+
+def measure(scale: float, report: Report) -> list[Measurement]:
+    """Measure events a second from the log to stored notifications, and check what was stored."""
+    count = scaled(EVENT_COUNT, scale, least=500)
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
+        settings = settings_in(Path(folder))
+        with opened(settings) as (engine, _password):
+            build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
+            offsets = append_events(engine, count, lambda _done, _total: None)
+            parts = build(settings)
+            try:
+                # The first run also warms the JVM up.
+                floor_s = min(_count_only(parts, Path(folder) / f"floor{turn}", count) for turn in range(2))
+                told_s = _tell_all(parts, engine, report)
+            finally:
+                parts.session.stop()
+            _check_sample(engine, offsets)
+            return _rows(engine, count, told_s, floor_s)
+
+
+def size_at(scale: float) -> Size:
+    """Return how large the estate is."""
+    full = Size()
+    return Size(
+        tables=scaled(full.tables, scale, least=12),
+        tested=scaled(full.tested, scale, least=4),
+        pipelines=scaled(full.pipelines, scale, least=4),
+    )
+
+
+def _rows(engine: Engine, count: int, told_s: float, floor_s: float) -> list[Measurement]:
+    with reading(engine) as connection:
+        notified, delivered = (
+            int(connection.scalar(select(func.count()).select_from(table)) or 0) for table in (notification, delivery)
+        )
+    return [
+        Measurement("backlog", "log to stored notifications", count / told_s, "events/s", count / floor_s, count),
+        Measurement("backlog", "notifications stored", notified / told_s, "rows/s", None, notified),
+        Measurement("backlog", "deliveries stored with them", delivered / told_s, "rows/s", None, delivered),
+    ]
+
+
+def _count_only(parts: Parts, checkpoint: Path, at_least: int) -> float:
+    """Return how long a query takes that reads the whole log and does nothing with it."""
+    parts.session.dataSource.register(LogSource)
+    read = [0]
+
+    def counted(batch: DataFrame, _batch_id: int) -> None:
+        read[0] += batch.count()
+
+    events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options).load()
+    started_s = time.perf_counter()
+    query = events.writeStream.foreachBatch(counted).option("checkpointLocation", str(checkpoint)).start()
+    try:
+        query.processAllAvailable()
+    finally:
+        query.stop()
+    if read[0] < at_least:
+        raise AssertionError(f"the bare read saw {read[0]} events of {at_least}")
+    return time.perf_counter() - started_s
+
+
+def _tell_all(parts: Parts, engine: Engine, report: Report) -> float:
+    """Return how long the pipeline takes to tell everything that is in the log."""
+    log = EventLog(engine)
+    end = log.readable_end()
+
+    def told(query: StreamingQuery) -> bool:
+        if not query.isActive:
+            query.awaitTermination()  # raises what ended it
+        done = log.progress(QUERY_NAME)
+        report(done, end)
+        return done == end
+
+    started_s = time.perf_counter()
+    with streaming(parts) as query:
+        until(lambda: told(query), within_s=_WITHIN_S, every_s=_LOOK_EVERY_S)
+        return time.perf_counter() - started_s
+
+
+def _check_sample(engine: Engine, offsets: range) -> None:
+    """Make sure that a random sample of events told exactly whom ``flow/once`` says."""
+    alerts = Subscriptions(engine).list_enabled()
+    plans = [(one, plan_of(one)) for one in alerts]
+    log, world = EventLog(engine), World(lambda _id: None, alerts, SqlDirectory(engine), {}, FixedClock(0))
+    for offset in Random(5).sample(offsets, min(SAMPLE_COUNT, len(offsets))):
+        (logged,) = log.read(offset - 1, 1)
+        matched = [alert for alert, plan in plans if matches(plan, logged)]
+        expected = {due.notification.id for due in told_of(logged, matched, world)}
+        with reading(engine) as connection:
+            stored = set(connection.scalars(select(notification.c.id).where(notification.c.log_offset == offset)))
+        if stored != expected:
+            raise AssertionError(f"event {offset}: {len(stored)} notifications stored, {len(expected)} expected")

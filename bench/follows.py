@@ -1,0 +1,148 @@
+"""Does a micro-batch cost more when more people follow other things? 100 events, 10,000 against 1,000,000 follow rows.
+
+Two stores that differ only in rows that concern assets which did not change, and the same events on both, turn by
+turn. The floor is the small store. Beside the time stands what the store had to do: statements, and SQLite's own count
+of its steps (in thousands), from which a scan of a million rows could not hide.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from sqlalchemy import Engine, event
+
+from bench.backlog import FOLLOW_COUNT, size_at
+from bench.estate import add_follows, build_estate
+from bench.measured import Measurement, Report, p50, scaled
+from bench.running import opened, settings_in
+from bench.traffic import Row, happenings, templates
+from tocsin.jobs.alerts import CurrentAlerts
+from tocsin.jobs.match_stream import Parts, build, tell
+from tocsin.spark.sources import to_arrow
+from tocsin.store.directory import SqlDirectory
+from tocsin.store.engine import open_engine
+from tocsin.store.notifications import Notifications
+from tocsin.store.subscriptions import Subscriptions
+
+MANY_FOLLOWS, STRANGER_COUNT = 1_000_000, 100_000
+EVENT_COUNT, ROUND_COUNT, WARM_UP_COUNT = 100, 20, 5
+_STEPS_COUNTED_AT_ONCE = 1_000
+_LOGGED = ("entity_type", "entity_id", "entity_fqn", "user_name", "timestamp_ms", "document", "derived")
+
+
+@dataclass
+class Store:
+    """A store with so many follow rows, and what the micro-batches on it cost."""
+
+    parts: Parts
+    statements: int = 0
+    steps: int = 0
+    times_s: list[float] = field(default_factory=list)
+
+    def start_counting(self) -> None:
+        """Forget what warming up has cost."""
+        self.statements = self.steps = 0
+        self.times_s.clear()
+
+    def tell(self, batch: pa.Table) -> int:
+        """Take a micro-batch through the pipeline's stages, and note how long that took."""
+        started_s = time.perf_counter()
+        told = tell(self.parts.session.createDataFrame(batch), self.parts)
+        self.times_s.append(time.perf_counter() - started_s)
+        return told
+
+
+def measure(scale: float, report: Report) -> list[Measurement]:
+    """Measure micro-batches with few and with many follow rows in the store."""
+    rounds = scaled(ROUND_COUNT, scale, least=3)
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
+        folder = Path(name)
+        few, many = _built(folder, scale)
+        parts = build(settings_in(folder))
+        stack.callback(parts.session.stop)
+        stores = [stack.enter_context(_counted(path, parts)) for path in (few, many)]
+        batches = _batches(few, WARM_UP_COUNT + rounds)
+        for number, batch in enumerate(batches):
+            report(number, len(batches))
+            if number == WARM_UP_COUNT:
+                for store in stores:
+                    store.start_counting()
+            if len({store.tell(batch) for store in stores}) != 1:
+                raise AssertionError("follow rows of other assets changed who is told")
+        return _rows(*stores, rounds=rounds)
+
+
+def _rows(few: Store, many: Store, *, rounds: int) -> list[Measurement]:
+    def row(name: str, unit: str, cost: Callable[[Store], float]) -> Measurement:
+        return Measurement("follows", name, cost(many), unit, cost(few), rounds)
+
+    return [
+        row("micro-batch of 100 events, p50", "ms", lambda store: p50(store.times_s) * 1000),
+        row("statements of a micro-batch", "", lambda store: store.statements / rounds),
+        row("SQLite steps of a micro-batch", "1,000", lambda store: store.steps / rounds),
+    ]
+
+
+def _built(folder: Path, scale: float) -> tuple[Path, Path]:
+    """Make two stores that differ only in follow rows; return their files."""
+    few, many = folder / "tocsin.db", folder / "many.db"
+    with opened(settings_in(folder)) as (engine, _password):
+        build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
+    shutil.copyfile(few, many)  # the last connection took the write-ahead log with it
+    engine = open_engine(f"sqlite:///{many}", synchronous="NORMAL")
+    more = scaled(MANY_FOLLOWS, scale, least=5_000)
+    add_follows(engine, more, seed=13, strangers=scaled(STRANGER_COUNT, scale, least=500))
+    engine.dispose()
+    return few, many
+
+
+@contextmanager
+def _counted(path: Path, parts: Parts) -> Iterator[Store]:
+    """Yield the store with an engine that counts statements and steps."""
+    engine = open_engine(f"sqlite:///{path}")
+    notes = Notifications(engine)
+    alerts, directory = CurrentAlerts(Subscriptions(engine)), SqlDirectory(engine)
+    store = Store(replace(parts, alerts=alerts, directory=directory, notifications=notes, progress=notes))
+    _count(engine, store)
+    try:
+        yield store
+    finally:
+        engine.dispose()
+
+
+def _count(engine: Engine, store: Store) -> None:
+    def stepped() -> int:
+        store.steps += 1
+        return 0
+
+    @event.listens_for(engine, "connect")
+    def _watch(connection: Any, _record: object) -> None:  # Any: the driver's own connection
+        connection.set_progress_handler(stepped, _STEPS_COUNTED_AT_ONCE)
+
+    @event.listens_for(engine, "before_cursor_execute")
+    def _executed(*_arguments: object) -> None:
+        store.statements += 1
+
+
+def _batches(path: Path, count: int) -> list[pa.Table]:
+    """Return micro-batches of events that happen now, as the log source would deliver them."""
+    engine = open_engine(f"sqlite:///{path}")
+    rows = happenings(templates(engine), seed=17)
+    engine.dispose()
+    return [pa.Table.from_batches([to_arrow(_logged(rows, number))]) for number in range(count)]
+
+
+def _logged(rows: Iterator[Row], number: int) -> list[tuple[Any, ...]]:  # Any: column values
+    some = list(islice(rows, EVENT_COUNT))
+    offsets = range(1_000_000 + number * EVENT_COUNT, 1_000_000 + (number + 1) * EVENT_COUNT)
+    heads = zip(offsets, some, strict=True)
+    return [(offset, row["id"], row["event_type"], *(row[key] for key in _LOGGED)) for offset, row in heads]

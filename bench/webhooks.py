@@ -1,0 +1,196 @@
+"""How many webhooks a second does one worker deliver? A real ``tocsin deliver`` and a receiver on the loopback.
+
+Every ``webhook-id`` must arrive exactly once. The floor is a bare aiohttp client in a process of its own that posts
+the same bodies, as many at once as the worker sends to one destination. Next: ``bench/startup.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+from aiohttp import web
+from sqlalchemy import Engine, func, select
+
+from bench.estate import Size, build_estate
+from bench.measured import Measurement, Report, scaled
+from bench.running import opened, running, settings_in, tocsin_command
+from bench.traffic import append_events
+from tocsin.clock import SystemClock
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.schedule.due import Scheduled, schedule
+from tocsin.model.delivery import DeliveryStatus
+from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.people import SYSTEM
+from tocsin.model.subscription import Channel
+from tocsin.settings import Settings
+from tocsin.store.engine import reading
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.log import EventLog
+from tocsin.store.notifications import Notifications
+from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.tables import delivery
+
+DELIVERY_COUNT = 5_000
+_WITHIN_S = 120.0
+_LOOK_EVERY_S = 0.1
+
+
+@dataclass
+class Receiver:
+    """Answers 200 to everything, and keeps what came and when."""
+
+    url: str = ""
+    ids: Counter[str] = field(default_factory=Counter)
+    bodies: list[bytes] = field(default_factory=list)
+    times_s: list[float] = field(default_factory=list)
+
+    async def take(self, request: web.Request) -> web.Response:
+        """Take one delivery."""
+        body = await request.read()
+        self.ids[request.headers.get("webhook-id", "")] += 1
+        self.bodies.append(body)
+        self.times_s.append(time.perf_counter())
+        return web.Response()
+
+    def per_s(self) -> float:
+        """Return how many came a second, from the first to the last."""
+        return (len(self.times_s) - 1) / (self.times_s[-1] - self.times_s[0])
+
+
+def measure(scale: float, report: Report) -> list[Measurement]:
+    """Measure a worker that works off deliveries which are all due."""
+    count = scaled(DELIVERY_COUNT, scale, least=50)
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
+        settings = settings_in(Path(folder))
+        with opened(settings) as (engine, _password):
+            return asyncio.run(_measured(engine, settings, count, report))
+
+
+async def _measured(engine: Engine, settings: Settings, count: int, report: Report) -> list[Measurement]:
+    async with _receiving() as receiver, _receiving() as bare:
+        expected = _add_deliveries(engine, receiver.url, count)
+        with running(tocsin_command("deliver"), settings, "deliver"):
+            recorded_s = await _all_recorded(engine, count, report)
+        if receiver.ids != Counter(expected):
+            raise AssertionError(f"{len(receiver.ids)} ids arrived, {receiver.ids.total()} times, of {count}")
+        await _post_bare(bare.url, receiver.bodies, settings.destination_concurrency)
+    recorded = count / (recorded_s - receiver.times_s[0])
+    return [
+        Measurement("webhooks", "received, each id once", receiver.per_s(), "deliveries/s", bare.per_s(), count),
+        Measurement("webhooks", "recorded as delivered", recorded, "deliveries/s", bare.per_s(), count),
+    ]
+
+
+@asynccontextmanager
+async def _receiving() -> AsyncIterator[Receiver]:
+    receiver = Receiver()
+    app = web.Application()
+    app.router.add_post("/hook", receiver.take)
+    runner = web.AppRunner(app, access_log=None)
+    await runner.setup()
+    try:
+        await web.TCPSite(runner, "127.0.0.1", 0).start()
+        receiver.url = f"http://127.0.0.1:{runner.addresses[0][1]}/hook"
+        yield receiver
+    finally:
+        await runner.cleanup()
+
+
+def _add_deliveries(engine: Engine, url: str, count: int) -> list[str]:
+    """Make so many due deliveries of real events to one destination; return their ids."""
+    build_estate(engine, Size(tables=10, tested=4, pipelines=4), follows=100)
+    config = {"endpoint": url, "secretKey": "a-secret-of-the-benchmark"}
+    destination = {"id": "hook", "category": "External", "type": "Webhook", "config": config}
+    request = {"name": "hook", "alertType": "Notification", "destinations": [destination]}
+    writes = Writes(SqlCatalogue(engine), SystemClock())
+    alert = writes.create("eventsubscription", request, actor=SYSTEM).document["id"]
+    Subscriptions(engine).keep_secrets(alert, {"hook": {"secretKey": config["secretKey"]}})
+    reason = Reason(kind=ReasonKind.EXTERNAL, subscription_id=alert, subscription_name="hook", destination_id="hook")
+    offsets = append_events(engine, count, lambda _done, _total: None)
+    due = [
+        schedule(
+            logged.event.id,
+            logged.offset,
+            channel=Channel.WEBHOOK,
+            key=f"{alert}:{url}",
+            target=url,
+            user_id=None,
+            reasons=(reason,),
+            now_ms=SystemClock().now_ms(),
+        )
+        for logged in EventLog(engine).read(offsets.start - 1, count)
+    ]
+    Notifications(engine).add([_row(one) for one in due])
+    return [str(one.delivery_id) for one in due]
+
+
+def _row(due: Scheduled) -> dict[str, Any]:  # Any: column values
+    """Return what the pipeline would hand to the store."""
+    notification = due.notification
+    return {
+        "id": notification.id,
+        "event_id": notification.event_id,
+        "log_offset": notification.log_offset,
+        "channel": notification.channel,
+        "key": notification.recipient,
+        "target": due.target,
+        "recipient_id": notification.recipient_id,
+        "reasons": f"[{due.reason.model_dump_json(by_alias=True)}]",
+        "due_at_ms": notification.due_at_ms,
+        "created_at_ms": notification.created_at_ms,
+        "delivery_id": due.delivery_id,
+        "subscription_id": due.reason.subscription_id,
+        "destination_id": due.reason.destination_id,
+    }
+
+
+async def _all_recorded(engine: Engine, count: int, report: Report) -> float:
+    """Return when (perf_counter) every delivery is recorded as delivered."""
+    deadline_s = time.perf_counter() + _WITHIN_S
+    done = 0
+    while done < count:
+        if time.perf_counter() > deadline_s:
+            raise TimeoutError(f"{done} of {count} deliveries after {_WITHIN_S:g} s")
+        await asyncio.sleep(_LOOK_EVERY_S)
+        done = await asyncio.to_thread(_delivered_count, engine)
+        report(done, count)
+    return time.perf_counter()
+
+
+def _delivered_count(engine: Engine) -> int:
+    query = select(func.count()).select_from(delivery).where(delivery.c.status == DeliveryStatus.DELIVERED.value)
+    with reading(engine) as connection:
+        return int(connection.scalar(query) or 0)
+
+
+async def _post_bare(url: str, bodies: Sequence[bytes], at_once: int) -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
+        await asyncio.get_running_loop().run_in_executor(process, post_all, url, bodies, at_once)
+
+
+def post_all(url: str, bodies: Sequence[bytes], at_once: int) -> None:
+    """Post every body once, ``at_once`` at a time; runs in a process of its own."""
+    asyncio.run(_post_all(url, bodies, at_once))
+
+
+async def _post_all(url: str, bodies: Sequence[bytes], at_once: int) -> None:
+    left = iter(bodies)
+
+    async def lane(session: aiohttp.ClientSession) -> None:
+        for body in left:
+            async with session.post(url, data=body, headers={"Content-Type": "application/json"}) as answer:
+                await answer.read()
+
+    async with aiohttp.ClientSession() as session:
+        await asyncio.gather(*(lane(session) for _ in range(at_once)))

@@ -1,0 +1,74 @@
+"""How do figures become rows and tables?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from bench.alerts import MIX, requests
+from bench.estate import copy_id, copy_text, stem_of
+from bench.measured import Measurement, p95, scaled
+from bench.page import BEGIN, END, PAGE, write_page
+
+from tocsin.conditions.check import checked
+
+ROWS = [
+    Measurement("latency", "commit to inbox, p50", 240.4, "ms", 6.0, 60, aim="500"),
+    Measurement("latency", "of it until planned", 31.25, "ms", None, 60),
+    Measurement("backlog", "log to notifications", 4321.0, "events/s", 8642.0, 100_000),
+]
+
+
+def test_a_ratio_is_the_figure_over_its_floor() -> None:
+    assert [row.ratio for row in ROWS] == [pytest.approx(240.4 / 6), None, 0.5]
+    assert ROWS[2].as_json()["ratio"] == 0.5
+
+
+def test_the_page_gets_the_table_between_its_markers_and_keeps_the_rest(tmp_path: Path) -> None:
+    page = tmp_path / "benchmarks.md"
+    page.write_text(f"before\n\n{BEGIN}\n\nold\n\n{END}\n\nafter\n")
+    write_page(ROWS, page)
+    write_page(ROWS, page)
+    text = page.read_text()
+    assert text.startswith(f"before\n\n{BEGIN}\n\nMachine: 2 cores, shared; ")
+    assert text.endswith(f"\n\n{END}\n\nafter\n")
+    assert "| latency | commit to inbox, p50 | 240 | ms | 6.00 | 40.07 | 60 | 500 |\n" in text
+    assert "|  | of it until planned | 31.2 | ms | - | - | 60 |  |\n" in text
+    assert "old" not in text
+
+
+def test_a_page_without_markers_is_left_alone(tmp_path: Path) -> None:
+    page = tmp_path / "benchmarks.md"
+    page.write_text("nothing to fill in")
+    with pytest.raises(ValueError, match="markers"):
+        write_page(ROWS, page)
+    assert page.read_text() == "nothing to fill in"
+
+
+def test_the_page_of_the_repository_has_its_markers() -> None:
+    assert PAGE.read_text().index(BEGIN) < PAGE.read_text().index(END)
+
+
+def test_percentiles_and_scales() -> None:
+    assert p95([7.0]) == 7.0
+    assert p95(list(range(101))) == 95
+    assert (scaled(1000, 0.01, least=3), scaled(100, 0.01, least=3)) == (10, 3)
+
+
+def test_there_are_a_hundred_different_alerts_with_valid_conditions() -> None:
+    made = list(requests())
+    assert len(made) == sum(family.count for family in MIX) == 99  # and the activity feed's
+    assert len({one["name"] for one in made}) == 99
+    for one in made:
+        for rule in one["filteringRules"]["rules"]:
+            checked(rule["condition"])
+            assert "{team" not in str(one)
+
+
+def test_a_copy_has_its_own_id_and_name_everywhere() -> None:
+    text = '{"id":"abc","fullyQualifiedName":"lake.shop.s02.t042_00.c1","name":"t042_00"}'
+    assert stem_of("lake.shop.s02.t042_00.rows_present") == "t042"
+    assert copy_text(text, "abc", "t042", 0) == text
+    copied = copy_text(text, "abc", "t042", 7)
+    assert copied == text.replace("t042_00", "t042_07").replace("abc", copy_id("abc", 7))
+    assert copy_id("abc", 7) != copy_id("abc", 8)

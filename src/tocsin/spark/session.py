@@ -18,6 +18,8 @@ _DEFAULTS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.session.timeZone": "UTC",
+    # Re-planning between stages costs a small micro-batch more than a better plan gains.
+    "spark.sql.adaptive.enabled": "false",
     # A micro-batch is small by design: 200 shuffle partitions would be 198 empty tasks.
     "spark.sql.shuffle.partitions": "4",
     # Empty micro-batches would only delay the next full one.

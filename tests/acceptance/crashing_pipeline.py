@@ -1,6 +1,7 @@
 """Runs the pipeline on a store and kills itself at a named point.
 
-``python -m tests.acceptance.crashing_pipeline DIR POINT``. The points are the steps of one micro-batch; ``nowhere`` runs until everything is told and then ends in peace.
+``python -m tests.acceptance.crashing_pipeline DIR POINT``. The points are the steps of one micro-batch;
+``nowhere`` runs until everything is told and then ends in peace.
 """
 
 from __future__ import annotations

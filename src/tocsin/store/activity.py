@@ -11,6 +11,9 @@ from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.tables import change_event, follow
 
+# What capture derives from an event whose only change is who follows; the text is as store/documents.py writes it.
+_FOLLOWED_ONLY = '%"fieldChanged":["followers"]%'
+
 
 class Activity:
     """What happens to followed assets, in one store."""
@@ -29,12 +32,14 @@ class Activity:
     ) -> list[LoggedEvent]:
         """Return what happened since ``since_ms`` to the assets a user follows, newest first.
 
-        ``event_types`` narrows to these (none: all); ``below`` is the log offset the last page ended with.
+        That others follow them too is left out. ``event_types`` narrows to these (none: all); ``below`` is the
+        log offset the last page ended with.
         """
         query = (
             select(change_event.c.log_offset, change_event.c.document, change_event.c.derived)
             .join(follow, follow.c.entity_id == change_event.c.entity_id)
             .where(follow.c.user_id == user_id, change_event.c.timestamp_ms >= since_ms)
+            .where(change_event.c.derived.not_like(_FOLLOWED_ONLY))
         )
         if event_types:
             query = query.where(change_event.c.event_type.in_(sorted(event_types)))

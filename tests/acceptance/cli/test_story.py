@@ -88,7 +88,7 @@ class House:
 
 
 @pytest.fixture
-def house(shell: Shell, up: tuple[subprocess.Popen[str], Printed]) -> Iterator[House]:  # noqa: F811  the fixture's name
+def house(shell: Shell, up: tuple[subprocess.Popen[str], Printed]) -> Iterator[House]:
     _process, printed = up
     made = House(shell, printed.wait_for("Tocsin is ready", READY_WITHIN_S))
     yield made
@@ -97,7 +97,7 @@ def house(shell: Shell, up: tuple[subprocess.Popen[str], Printed]) -> Iterator[H
 
 def test_each_is_told_once_whatever_is_killed(
     house: House,
-    up: tuple[subprocess.Popen[str], Printed],  # noqa: F811  the fixture's name
+    up: tuple[subprocess.Popen[str], Printed],
 ) -> None:
     process, _printed = up
     for number in range(CHANGES):

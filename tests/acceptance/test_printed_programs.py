@@ -1,0 +1,57 @@
+"""The two programs of the followers document against a real server with the sample company."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+from tests.serving import Served, running_server
+from tests.unit.client.test_printed_programs import PRINTED, programs
+
+from openmetadata.client import OpenMetadata
+from tocsin.clock import SystemClock
+from tocsin.sample.load import load
+from tocsin.settings import Settings
+
+
+@pytest.fixture
+def served(sqlite_engine: Engine, tmp_path: Path) -> Iterator[Served]:
+    settings = Settings(log_level="warning", data_dir=tmp_path)
+    with running_server(sqlite_engine, settings) as server:
+        load(sqlite_engine, settings, now_ms=SystemClock().now_ms())
+        yield server
+
+
+def test_both_programs_run_as_printed(
+    served: Served, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    user_id, own = served.person("reader")
+    monkeypatch.setenv("TOCSIN_SERVER", served.url)
+    monkeypatch.setenv("TOCSIN_TOKEN", served.tokens["reader@example.org"])
+    first, second = (text.replace("my-user-uuid", user_id) for text in programs(PRINTED))
+    names: dict[str, object] = {"datetime": datetime, "timedelta": timedelta}
+
+    exec(first, names)
+    names["client"].close()  # type: ignore[attr-defined]
+    with own:
+        followed = {one["fullyQualifiedName"] for one in own.get(f"/users/{user_id}/follows").json()["tables"]}
+        tagged = own.get("/tables", params={"database": "postgres_prod", "tags": "PII.Sensitive", "limit": 1000})
+    assert followed == {one["fullyQualifiedName"] for one in tagged.json()["data"]}
+    assert followed
+
+    with served.administrator() as administrator:
+        changed = administrator.get(f"/tables/name/{sorted(followed)[0]}").json()
+        patch = [{"op": "add", "path": "/displayName", "value": "Renamed"}]
+        headers = {"Content-Type": "application/json-patch+json"}
+        answer = administrator.patch(f"/tables/{changed['id']}", json=patch, headers=headers)
+    assert answer.status_code == 200, answer.text
+    capsys.readouterr()
+    names["client"] = OpenMetadata()
+    exec(second, names)
+    names["client"].close()  # type: ignore[attr-defined]
+    printed = capsys.readouterr().out.splitlines()
+    assert f"{changed['fullyQualifiedName']}: displayName added" in printed
+    assert not [line for line in printed if "followers" in line]

@@ -24,7 +24,7 @@ _DEFAULTS = {
     "spark.sql.shuffle.partitions": "4",
     # Empty micro-batches would only delay the next full one.
     "spark.sql.streaming.noDataMicroBatches.enabled": "false",
-    "spark.sql.streaming.pollingDelay": "20ms",
+    "spark.sql.streaming.pollingDelay": "50ms",
     # Progress of every micro-batch is kept in memory; the last few are enough.
     "spark.sql.streaming.numRecentProgressUpdates": "8",
     "spark.sql.execution.arrow.pyspark.enabled": "true",

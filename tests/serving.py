@@ -13,9 +13,9 @@ import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import Engine
 
+from tocsin.logs import set_up_logs
 from tocsin.server.app import StreamingServer, build_app
 from tocsin.server.build import ADMINISTRATOR, first_start
-from tocsin.server.logs import set_up_logs
 from tocsin.settings import Settings
 
 Json = Any  # Any: whatever JSON the server answers

@@ -13,7 +13,7 @@ def deliver() -> None:
     """
     settings = settings_of()
     with needing("server"):
-        from tocsin.server.logs import set_up_logs
+        from tocsin.logs import set_up_logs
         from tocsin.worker.deliver import main
     set_up_logs(settings)
     main(settings)

@@ -22,6 +22,6 @@ def pipeline(
     settings = settings_of(spark_master=master)
     with needing("spark"):
         from tocsin.jobs.match_stream import main
-        from tocsin.server.logs import set_up_logs
+        from tocsin.logs import set_up_logs
     set_up_logs(settings)
     main(settings)

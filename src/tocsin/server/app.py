@@ -19,10 +19,10 @@ from starlette.convertors import Convertor, register_url_convertor
 from starlette.middleware import Middleware
 
 from tocsin.clock import Clock
+from tocsin.logs import set_up_logs, uvicorn_logs
 from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.server.build import ADMINISTRATOR, build_parts, first_start
 from tocsin.server.errors import Boundary, install_errors
-from tocsin.server.logs import set_up_logs, uvicorn_logs
 from tocsin.server.paths import API, RawPaths
 from tocsin.server.request import actor_of
 from tocsin.server.routes import (

@@ -1,4 +1,4 @@
-"""How do the server's log lines look? structlog's own and uvicorn's, in one form."""
+"""How do log lines look? structlog's own and uvicorn's, in one form, set up once by each process."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from tocsin.flow.resolve.local import recipients as local_recipients
 from tocsin.flow.schedule.due import schedule
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.spark import schema
-from tocsin.spark.frames import audience_frames, frame_of, wanted_frame
+from tocsin.spark.frames import batch_of, table_of
 from tocsin.spark.resolve import recipients
 from tocsin.spark.schedule import notifications
 
@@ -98,10 +98,9 @@ def told_on_spark(spark: SparkSession, case: Case) -> dict[str, dict[str, object
         for e, alert in case.matched
     ]
     audience = audience_of({row[2] for row in matched}, case.rows, case.company)
-    told = recipients(
-        frame_of(spark, matched, schema.MATCHES), wanted_frame(spark, case.rows), audience_frames(spark, audience)
-    )
-    rows = notifications(told, NOW_MS).toArrow().to_pylist()
+    table = table_of([(*row, None) for row in matched], schema.MATCHES).drop_columns(["now_ms"])
+    batch = batch_of(spark, table, case.rows, audience, now_ms=NOW_MS)
+    rows = notifications(recipients(batch)).toArrow().to_pylist()
     assert len({row["id"] for row in rows}) == len(rows)
     return {row["id"]: {**row, "reasons": json.loads(row["reasons"])} for row in rows}
 

@@ -30,8 +30,7 @@ from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.settings import Settings
-from tocsin.spark import schema
-from tocsin.spark.frames import audience_frames, frame_of_arrow, wanted_frame
+from tocsin.spark.frames import batch_of
 from tocsin.spark.match import matches
 from tocsin.spark.resolve import recipients
 from tocsin.spark.schedule import notifications
@@ -47,6 +46,8 @@ from tocsin.store.subscriptions import Subscriptions
 
 QUERY_NAME = "match_stream"
 """Names the query and its checkpoint; a query whose state changes gets a new one."""
+
+_OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms")
 
 _LOG = structlog.get_logger(__name__)
 
@@ -104,18 +105,13 @@ def build(settings: Settings) -> Parts:
 def tell(events: DataFrame, parts: Parts) -> int:
     """Take one micro-batch of ``EVENTS`` through the stages; return how many notifications it gave."""
     alerts = parts.alerts.read()
-    columns = schema.MATCHES.names
-    matched = matches(events, alerts.index, columns=columns[:-1]).select(columns).toArrow()
+    matched = matches(events, alerts.index, columns=_OF_EVENT).toArrow()
     if not matched.num_rows:
         return 0
     rows = alerts.wanted_by(set(matched["subscription_id"].to_pylist()))
     audience = audience_of(set(matched["entity_id"].to_pylist()), rows, parts.directory)
-    told = recipients(
-        frame_of_arrow(parts.session, matched),
-        wanted_frame(parts.session, rows),
-        audience_frames(parts.session, audience),
-    )
-    return write_notifications(notifications(told, parts.clock.now_ms()), parts.notifications)
+    batch = batch_of(parts.session, matched, rows, audience, now_ms=parts.clock.now_ms())
+    return write_notifications(notifications(recipients(batch)), parts.notifications)
 
 
 @contextmanager

@@ -1,123 +1,87 @@
 """Who must hear of which event? ``flow/resolve/local.py`` over many events at once, as joins.
 
-All inputs but the matches are small and looked up by key (``flow/resolve/audience.py``), so they are broadcast;
-the one shuffle is the merge of reasons. Next: ``spark/schedule.py``.
+All inputs but the matches are small and looked up by key (``flow/resolve/audience.py``), so they are broadcast; the
+one shuffle is the merge of reasons. It is SQL text because a micro-batch must begin at once: one call to the JVM,
+and the same text every time, so that Spark compiles it once. Next: ``spark/schedule.py``.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Channel
+from tocsin.spark.frames import Batch
 
-_EVENT = ("log_offset", "event_id", "entity_id", "user_id")
-_REASON = ("kind", "hops", "subscription_name", "subscription_id", "destination_id", "team", "via")
+_VIEW = "tocsin_batch"
+
+_BY_ASSET = f"('{ReasonKind.OWNER}', '{ReasonKind.FOLLOWER}')"
+_EVENT = "log_offset, event_id, now_ms"
+_REASON = "kind, hops, subscription_name, subscription_id, destination_id, team, via"
 """A reason's parts in the order that reasons are sorted by; the same as ``flow/resolve/local.reason_order``."""
 
+_RECIPIENTS = f"""
+WITH
+asked AS (
+    SELECT /*+ BROADCAST(w) */ m.*, w.subscription_name, w.destination_id, w.channel, w.relation AS kind, w.receiver,
+        w.downstream_depth
+    FROM (SELECT inline(matches) FROM {{batch}}) AS m
+    JOIN (SELECT inline(wanted) FROM {{batch}}) AS w ON w.subscription_id = m.subscription_id
+),
+principals AS (SELECT inline(principals) FROM {{batch}}),
+concerned AS (
+    SELECT /*+ BROADCAST(r, p) */ a.*, r.hops, if(r.hops > 0, r.node_fqn, NULL) AS via, p.principal_id, p.principal_type
+    FROM asked AS a
+    JOIN (SELECT inline(reach) FROM {{batch}}) AS r ON r.root_id = a.entity_id AND r.hops <= a.downstream_depth
+    JOIN principals AS p ON p.node_id = r.node_id AND p.relation = a.kind AND p.since_ms <= a.timestamp_ms
+    WHERE a.kind IN {_BY_ASSET}
+    UNION ALL
+    SELECT /*+ BROADCAST(p) */ a.*, 0, NULL, p.principal_id, p.principal_type
+    FROM asked AS a
+    JOIN principals AS p ON p.relation = a.kind AND p.receiver = a.receiver
+    WHERE a.kind NOT IN {_BY_ASSET}
+),
+members AS (
+    SELECT *, principal_id AS member_id, CAST(NULL AS string) AS team
+    FROM concerned
+    WHERE principal_type = 'user'
+    UNION ALL
+    SELECT /*+ BROADCAST(t) */ c.*, t.user_id, t.team_name
+    FROM concerned AS c
+    JOIN (SELECT inline(members) FROM {{batch}}) AS t ON t.team_id = c.principal_id
+    WHERE c.principal_type = 'team'
+),
+people AS (
+    SELECT /*+ BROADCAST(p) */ m.*, if(m.channel = '{Channel.ACTIVITY_FEED}', m.member_id, p.email) AS key
+    FROM members AS m
+    JOIN (SELECT inline(people) FROM {{batch}}) AS p ON p.user_id = m.member_id
+    WHERE NOT (m.user_id <=> m.member_id)
+),
+told AS (
+    SELECT {_EVENT}, channel, key, key AS target, member_id AS recipient_id, {_REASON}
+    FROM people
+    WHERE key IS NOT NULL
+    UNION ALL
+    SELECT {_EVENT}, channel, if(channel = '{Channel.EMAIL}', receiver, concat(subscription_id, ':', receiver)),
+        receiver, NULL, kind, 0, subscription_name, subscription_id, destination_id, NULL, NULL
+    FROM asked
+    WHERE kind = '{ReasonKind.EXTERNAL}'
+)
+SELECT {_EVENT}, channel, key, max(target) AS target, min(recipient_id) AS recipient_id,
+    sort_array(collect_set(struct({_REASON}))) AS reasons
+FROM (SELECT {{hint}} * FROM told)
+GROUP BY {_EVENT}, channel, key
+"""  # noqa: S608  our own constants; nothing of a user's gets into the text
 
-@dataclass(frozen=True)
-class AudienceFrames:
-    """The directory's answers, with the columns of ``spark/schema.py`` that bear their names."""
 
-    reach: DataFrame
-    principals: DataFrame
-    members: DataFrame
-    people: DataFrame
-
-
-def recipients(matches: DataFrame, wanted: DataFrame, audience: AudienceFrames) -> DataFrame:
+def recipients(batch: Batch) -> DataFrame:
     """Return who must hear of each event, over which channel, and every reason why.
 
-    One row per (event, channel, key). Reads ``MATCHES`` and ``WANTED``; adds ``channel``, ``key`` (what is told
+    One row per (event, channel, key): ``log_offset``, ``event_id``, ``now_ms``, ``channel``, ``key`` (what is told
     once), ``target`` (where it goes), ``recipient_id`` (the user, if it is one) and ``reasons`` (sorted, distinct).
-    Unordered. Shuffles once, by (event, channel, key); streaming-safe only inside one micro-batch.
+    Unordered. Shuffles once, by (event, channel, key), unless all is in one partition anyway. For one micro-batch,
+    not for a stream.
     """
-    asked = matches.join(F.broadcast(wanted), "subscription_id").withColumnRenamed("relation", "kind")
-    told = _told_people(asked, audience).unionByName(_told_addresses(asked))
-    reason = F.struct(*_REASON)
-    return told.groupBy("log_offset", "event_id", "channel", "key").agg(
-        F.max("target").alias("target"),
-        F.min("recipient_id").alias("recipient_id"),
-        F.sort_array(F.collect_set(reason)).alias("reasons"),
-    )
-
-
-def _told_people(asked: DataFrame, audience: AudienceFrames) -> DataFrame:
-    """One row per (event, destination, person, way they were reached), whoever made the change left out."""
-    principals = _principals(asked, audience)
-    direct = principals.where(F.col("principal_type") == "user").select(
-        "*", F.col("principal_id").alias("member_id"), F.lit(None).cast("string").alias("team")
-    )
-    members = F.broadcast(
-        audience.members.select(
-            F.col("team_id").alias("principal_id"),
-            F.col("user_id").alias("member_id"),
-            F.col("team_name").alias("team"),
-        )
-    )
-    in_teams = principals.where(F.col("principal_type") == "team").join(members, "principal_id")
-    people = F.broadcast(audience.people.withColumnRenamed("user_id", "member_id"))
-    reached = direct.unionByName(in_teams).join(people, "member_id")
-    others = reached.where(~F.col("user_id").eqNullSafe(F.col("member_id")))
-    inbox = F.col("channel") == Channel.ACTIVITY_FEED.value
-    return _told(
-        others.where(inbox | F.col("email").isNotNull()),
-        key=F.when(inbox, F.col("member_id")).otherwise(F.col("email")),
-        target=F.when(inbox, F.col("member_id")).otherwise(F.col("email")),
-        recipient_id=F.col("member_id"),
-    )
-
-
-def _principals(asked: DataFrame, audience: AudienceFrames) -> DataFrame:
-    """One row per (event, destination, principal, node through which they are concerned)."""
-    principals = audience.principals.withColumnRenamed("relation", "kind")
-    by_asset = F.col("kind").isin(ReasonKind.OWNER.value, ReasonKind.FOLLOWER.value)
-    reach = F.broadcast(audience.reach.withColumnRenamed("root_id", "entity_id"))
-    concerned = (
-        asked.where(by_asset)
-        .join(reach, "entity_id")
-        .where(F.col("hops") <= F.col("downstream_depth"))
-        .join(F.broadcast(principals.drop("receiver")), ["node_id", "kind"])
-        .where(F.col("since_ms") <= F.col("timestamp_ms"))
-        .withColumn("via", F.when(F.col("hops") > 0, F.col("node_fqn")))
-    )
-    named = (
-        asked.where(~by_asset)
-        .join(F.broadcast(principals.drop("node_id", "since_ms")), ["kind", "receiver"])
-        .withColumn("via", F.lit(None).cast("string"))
-        .withColumn("hops", F.lit(0))
-    )
-    columns = [*_EVENT, "channel", "kind", "subscription_id", "subscription_name", "destination_id"]
-    columns += ["via", "hops", "principal_id", "principal_type"]
-    return concerned.select(*columns).unionByName(named.select(*columns))
-
-
-def _told_addresses(asked: DataFrame) -> DataFrame:
-    """One row per (event, destination, address or endpoint that it names)."""
-    named = asked.where(F.col("kind") == ReasonKind.EXTERNAL.value)
-    is_mail = F.col("channel") == Channel.EMAIL.value
-    endpoint = F.concat_ws(":", "subscription_id", "receiver")
-    return _told(
-        named.withColumn("team", F.lit(None).cast("string"))
-        .withColumn("via", F.lit(None).cast("string"))
-        .withColumn("hops", F.lit(0)),
-        key=F.when(is_mail, F.col("receiver")).otherwise(endpoint),
-        target=F.col("receiver"),
-        recipient_id=F.lit(None).cast("string"),
-    )
-
-
-def _told(rows: DataFrame, *, key: Column, target: Column, recipient_id: Column) -> DataFrame:
-    return rows.select(
-        "log_offset",
-        "event_id",
-        "channel",
-        key.alias("key"),
-        target.alias("target"),
-        recipient_id.alias("recipient_id"),
-        *_REASON,
-    )
+    batch.frame.createOrReplaceTempView(_VIEW)
+    hint = "/*+ COALESCE(1) */" if batch.partition_count == 1 else ""
+    return batch.frame.sparkSession.sql(_RECIPIENTS.format(batch=_VIEW, hint=hint))

@@ -6,67 +6,60 @@ Next: ``spark/sinks.py``.
 
 from __future__ import annotations
 
-from pyspark.sql import Column, DataFrame
-from pyspark.sql import functions as F
+from pyspark.sql import DataFrame
 
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.subscription import Channel
 
 _WIRE_REASON = {
     "kind": "kind",
-    "subscription_id": "subscriptionId",
-    "subscription_name": "subscriptionName",
-    "destination_id": "destinationId",
+    "subscriptionId": "subscription_id",
+    "subscriptionName": "subscription_name",
+    "destinationId": "destination_id",
     "team": "team",
     "via": "via",
     "hops": "hops",
 }
 
 
-def notifications(recipients: DataFrame, now_ms: int) -> DataFrame:
+def uuid5(name: str) -> str:
+    """Return SQL for the UUIDv5, under Tocsin's namespace, of what the SQL ``name`` gives. Source: RFC 9562, 5.5."""
+    hexed = f"sha1(concat(unhex('{NAMESPACE.hex}'), encode({name}, 'UTF-8')))"
+    variant = "translate(substring(hexed, 17, 1), '0123456789abcdef', '89ab89ab89ab89ab')"
+    parts = (
+        "substring(hexed, 1, 8)",
+        "substring(hexed, 9, 4)",
+        "concat('5', substring(hexed, 14, 3))",
+        f"concat({variant}, substring(hexed, 18, 3))",
+        "substring(hexed, 21, 12)",
+    )
+    # A lambda names what is used five times, so that it is worked out once.
+    return f"transform(array({hexed}), hexed -> concat_ws('-', {', '.join(parts)}))[0]"
+
+
+_WIRED = ", ".join(f"'{key}', reason.{name}" for key, name in _WIRE_REASON.items())
+_NAMED = (
+    "*",
+    uuid5("concat_ws('|', 'notification', event_id, channel, key)") + " AS id",
+)
+_DELIVERY_ID = uuid5("concat_ws('|', 'delivery', id)")
+_COLUMNS = (
+    *("id", "event_id", "log_offset", "channel", "key", "target", "recipient_id"),
+    f"to_json(transform(reasons, reason -> named_struct({_WIRED}))) AS reasons",
+    "now_ms AS due_at_ms",
+    "now_ms AS created_at_ms",
+    f"if(channel <> '{Channel.ACTIVITY_FEED}', {_DELIVERY_ID}, NULL) AS delivery_id",
+    "reasons[0].subscription_id AS subscription_id",
+    "reasons[0].destination_id AS destination_id",
+)
+
+
+def notifications(recipients: DataFrame) -> DataFrame:
     """Return the notifications of ``recipients``, with the delivery that carries each.
 
     One row per (event, channel, key), as in ``recipients``. Adds ``id``, ``delivery_id`` (null for the inbox, whose
     row is its own delivery), ``subscription_id`` and ``destination_id`` (which answer for the delivery: the first
     reason's), ``due_at_ms`` and ``created_at_ms`` (epoch milliseconds); ``reasons`` becomes JSON in wire form.
-    Unordered, no shuffle, streaming-safe.
+    Unordered, no shuffle.
     """
-    first = F.col("reasons")[0]
-    identity = uuid5(F.concat_ws("|", F.lit("notification"), "event_id", "channel", "key"))
-    leaves = F.col("channel") != Channel.ACTIVITY_FEED.value
-    return recipients.withColumn("id", identity).select(
-        "id",
-        "event_id",
-        "log_offset",
-        "channel",
-        "key",
-        "target",
-        "recipient_id",
-        _to_wire(F.col("reasons")).alias("reasons"),
-        F.lit(now_ms).cast("bigint").alias("due_at_ms"),
-        F.lit(now_ms).cast("bigint").alias("created_at_ms"),
-        F.when(leaves, uuid5(F.concat_ws("|", F.lit("delivery"), "id"))).alias("delivery_id"),
-        first["subscription_id"].alias("subscription_id"),
-        first["destination_id"].alias("destination_id"),
-    )
-
-
-def uuid5(name: Column) -> Column:
-    """Return the UUIDv5 of ``name`` under Tocsin's namespace, as text. Source: RFC 9562, section 5.5."""
-    hexed = F.sha1(F.concat(F.unhex(F.lit(NAMESPACE.hex)), F.encode(name, "UTF-8")))
-    variant = F.translate(F.substring(hexed, 17, 1), "0123456789abcdef", "89ab89ab89ab89ab")
-    return F.concat_ws(
-        "-",
-        F.substring(hexed, 1, 8),
-        F.substring(hexed, 9, 4),
-        F.concat(F.lit("5"), F.substring(hexed, 14, 3)),
-        F.concat(variant, F.substring(hexed, 18, 3)),
-        F.substring(hexed, 21, 12),
-    )
-
-
-def _to_wire(reasons: Column) -> Column:
-    def renamed(reason: Column) -> Column:
-        return F.struct(*(reason[name].alias(key) for name, key in _WIRE_REASON.items()))
-
-    return F.to_json(F.transform(reasons, renamed))
+    return recipients.selectExpr(*_NAMED).selectExpr(*_COLUMNS)

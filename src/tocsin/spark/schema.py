@@ -62,8 +62,13 @@ MATCHES = _struct(
     ("user_id", _TEXT),
     ("timestamp_ms", LongType()),
     ("subscription_id", _TEXT),
+    ("now_ms", LongType()),
 )
-"""One row per (event, subscription) that match; ``user_id`` is whoever made the change."""
+"""One row per (event, subscription) that match.
+
+``user_id`` is whoever made the change; ``now_ms`` the time at which the pipeline is at it, a column because a constant
+would make Spark compile each micro-batch anew.
+"""
 
 WANTED = _struct(
     ("subscription_id", _TEXT),

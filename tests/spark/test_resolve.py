@@ -100,7 +100,7 @@ def told_on_spark(spark: SparkSession, case: Case) -> dict[str, dict[str, object
     audience = audience_of({row[2] for row in matched}, case.rows, case.company)
     table = table_of([(*row, None) for row in matched], schema.MATCHES).drop_columns(["now_ms"])
     batch = batch_of(spark, table, case.rows, audience, now_ms=NOW_MS)
-    rows = notifications(recipients(batch)).toArrow().to_pylist()
+    rows = spark.sql(notifications(recipients(batch))).toArrow().to_pylist()
     assert len({row["id"] for row in rows}) == len(rows)
     return {row["id"]: {**row, "reasons": json.loads(row["reasons"])} for row in rows}
 

@@ -111,7 +111,7 @@ def tell(events: DataFrame, parts: Parts) -> int:
     rows = alerts.wanted_by(set(matched["subscription_id"].to_pylist()))
     audience = audience_of(set(matched["entity_id"].to_pylist()), rows, parts.directory)
     batch = batch_of(parts.session, matched, rows, audience, now_ms=parts.clock.now_ms())
-    return write_notifications(notifications(recipients(batch)), parts.notifications)
+    return write_notifications(parts.session.sql(notifications(recipients(batch))), parts.notifications)
 
 
 @contextmanager

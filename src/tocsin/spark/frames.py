@@ -6,38 +6,43 @@ Next: ``spark/resolve.py`` unfolds and joins them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from tocsin.flow.resolve.categories import Wanted
-from tocsin.flow.resolve.directory import Audience
+from tocsin.flow.resolve.directory import Audience, Principal
+from tocsin.model.notification import ReasonKind
 from tocsin.spark import schema
 
 _MATCHES_PER_PARTITION = 20_000
+_VIEW = "tocsin_batch"
 
 
 @dataclass(frozen=True)
 class Batch:
     """A micro-batch's matches and all that resolving them needs.
 
-    ``frame`` has an array column for each table of ``spark/schema.py``: ``matches`` spread over its
-    ``partition_count`` rows, ``wanted``, ``reach``, ``principals``, ``members`` and ``people`` whole in the first.
+    The temporary view has an array column for each table of ``spark/schema.py``: ``matches`` spread over its
+    ``partition_count`` rows, ``wanted``, ``reach``, ``principals`` and ``members`` whole in the first.
     """
 
-    frame: DataFrame
+    view: str
     partition_count: int
 
 
 def batch_of(
-    session: SparkSession, matched: pa.Table, rows: Iterable[Wanted], audience: Audience, *, now_ms: int
+    session: SparkSession, matched: pa.Table, rows: Sequence[Wanted], audience: Audience, *, now_ms: int
 ) -> Batch:
-    """Return ``matched`` (columns of ``MATCHES`` but ``now_ms``) with what was looked up for it."""
+    """Put ``matched`` (columns of ``MATCHES`` but ``now_ms``) and what was looked up for it where SQL finds them.
+
+    There is one such view a session: the batch before ends where the next begins.
+    """
     now = pa.array([now_ms] * matched.num_rows, pa.int64())
     told = matched.append_column("now_ms", now).select(schema.MATCHES.names).combine_chunks()
     starts = range(0, max(told.num_rows, 1), _MATCHES_PER_PARTITION)
@@ -47,7 +52,8 @@ def batch_of(
         whole = table_of(tuples, columns_of)
         columns[name] = _nested([whole, *[whole.slice(0, 0)] * (len(parts) - 1)], columns_of)
     frame = session.createDataFrame(pa.table(columns))
-    return Batch(frame if len(parts) == 1 else frame.repartition(len(parts)), len(parts))
+    (frame if len(parts) == 1 else frame.repartition(len(parts))).createOrReplaceTempView(_VIEW)
+    return Batch(_VIEW, len(parts))
 
 
 def table_of(rows: Iterable[Sequence[Any]], columns: StructType) -> pa.Table:
@@ -58,20 +64,32 @@ def table_of(rows: Iterable[Sequence[Any]], columns: StructType) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=arrow)
 
 
-def _looked_up(rows: Iterable[Wanted], audience: Audience) -> dict[str, tuple[StructType, list[tuple[object, ...]]]]:
+def _looked_up(rows: Sequence[Wanted], audience: Audience) -> dict[str, tuple[StructType, list[tuple[object, ...]]]]:
+    addresses = sorted({row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL})
     return {
         "wanted": (schema.WANTED, [_wanted(row) for row in rows]),
         "reach": (schema.REACH, [(r.root_id, r.node_id, r.node_fqn, r.hops) for r in audience.reach]),
-        "principals": (
-            schema.PRINCIPALS,
-            [
-                (p.node_id, p.relation.value, p.receiver, p.principal_id, p.principal_type, p.since_ms)
-                for p in audience.principals
-            ],
-        ),
-        "members": (schema.MEMBERS, [(m.team_id, m.team_name, m.user_id) for m in audience.members]),
-        "people": (schema.PEOPLE, [(p.id, p.email) for p in audience.people]),
+        "principals": (schema.PRINCIPALS, [*map(_principal, audience.principals), *map(_addressed, addresses)]),
+        "members": (schema.MEMBERS, [*_members(audience), *((one, None, None, one) for one in addresses)]),
     }
+
+
+def _principal(one: Principal) -> tuple[object, ...]:
+    return (one.node_id or "", one.relation.value, one.receiver, one.principal_id, one.since_ms)
+
+
+def _addressed(address: str) -> tuple[object, ...]:
+    return ("", ReasonKind.EXTERNAL.value, address, address, 0)
+
+
+def _members(audience: Audience) -> Iterator[tuple[object, ...]]:
+    """Yield the people that each user and each team comes to."""
+    emails = {person.id: person.email for person in audience.people}
+    users = {one.principal_id for one in audience.principals if one.principal_type == "user"}
+    yield from ((user_id, None, user_id, emails[user_id]) for user_id in sorted(users) if user_id in emails)
+    for member in audience.members:
+        if member.user_id in emails:
+            yield (member.team_id, member.team_name, member.user_id, emails[member.user_id])
 
 
 def _wanted(row: Wanted) -> tuple[object, ...]:

@@ -6,8 +6,6 @@ Next: ``spark/sinks.py``.
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
-
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.subscription import Channel
 
@@ -38,28 +36,24 @@ def uuid5(name: str) -> str:
 
 
 _WIRED = ", ".join(f"'{key}', reason.{name}" for key, name in _WIRE_REASON.items())
-_NAMED = (
-    "*",
-    uuid5("concat_ws('|', 'notification', event_id, channel, key)") + " AS id",
-)
-_DELIVERY_ID = uuid5("concat_ws('|', 'delivery', id)")
-_COLUMNS = (
-    *("id", "event_id", "log_offset", "channel", "key", "target", "recipient_id"),
-    f"to_json(transform(reasons, reason -> named_struct({_WIRED}))) AS reasons",
-    "now_ms AS due_at_ms",
-    "now_ms AS created_at_ms",
-    f"if(channel <> '{Channel.ACTIVITY_FEED}', {_DELIVERY_ID}, NULL) AS delivery_id",
-    "reasons[0].subscription_id AS subscription_id",
-    "reasons[0].destination_id AS destination_id",
-)
+_NOTIFICATIONS = f"""
+SELECT id, event_id, log_offset, channel, key, target, recipient_id,
+    to_json(transform(reasons, reason -> named_struct({_WIRED}))) AS reasons,
+    now_ms AS due_at_ms,
+    now_ms AS created_at_ms,
+    if(channel <> '{Channel.ACTIVITY_FEED}', {uuid5("concat_ws('|', 'delivery', id)")}, NULL) AS delivery_id,
+    reasons[0].subscription_id AS subscription_id,
+    reasons[0].destination_id AS destination_id
+FROM (SELECT *, {uuid5("concat_ws('|', 'notification', event_id, channel, key)")} AS id FROM ({{recipients}}))
+"""  # noqa: S608  our own constants; nothing of a user's gets into the text
 
 
-def notifications(recipients: DataFrame) -> DataFrame:
-    """Return the notifications of ``recipients``, with the delivery that carries each.
+def notifications(recipients: str) -> str:
+    """Return SQL for the notifications of ``recipients`` (SQL as well), with the delivery that carries each.
 
     One row per (event, channel, key), as in ``recipients``. Adds ``id``, ``delivery_id`` (null for the inbox, whose
     row is its own delivery), ``subscription_id`` and ``destination_id`` (which answer for the delivery: the first
     reason's), ``due_at_ms`` and ``created_at_ms`` (epoch milliseconds); ``reasons`` becomes JSON in wire form.
     Unordered, no shuffle.
     """
-    return recipients.selectExpr(*_NAMED).selectExpr(*_COLUMNS)
+    return _NOTIFICATIONS.format(recipients=recipients)

@@ -89,20 +89,19 @@ REACH = _struct(("root_id", _TEXT), ("node_id", _TEXT), ("node_fqn", _TEXT), ("h
 """One row per (changed entity, entity it reaches through lineage); the entity itself at 0 hops."""
 
 PRINCIPALS = _struct(
-    ("node_id", _TEXT),
+    ("place", _TEXT),
     ("relation", _TEXT),
     ("receiver", _TEXT),
     ("principal_id", _TEXT),
-    ("principal_type", _TEXT),
     ("since_ms", LongType()),
 )
-"""One row per user or team that stands in ``relation`` to a node, or that ``receiver`` names (node null).
+"""One row per user, team or address that stands in ``relation`` to a node (``place``) or that ``receiver`` names.
 
-``since_ms`` is when they began to; what happened before is not for them.
+``place`` is empty for those named. ``since_ms`` is when they began to; what happened before is not for them.
 """
 
-MEMBERS = _struct(("team_id", _TEXT), ("team_name", _TEXT), ("user_id", _TEXT))
-"""One row per (team, person in it or in a team below it)."""
+MEMBERS = _struct(("principal_id", _TEXT), ("team", _TEXT), ("user_id", _TEXT), ("email", _TEXT))
+"""One row per (principal, person it comes to): a user is one person, a team its people, an address nobody's.
 
-PEOPLE = _struct(("user_id", _TEXT), ("email", _TEXT))
-"""One row per person who may be told at all: neither deleted nor a bot."""
+``team`` is the name of the team, if it is one. Only people who may be told at all stand here.
+"""

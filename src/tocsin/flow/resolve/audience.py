@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
-from tocsin.flow.resolve.categories import Wanted
+from tocsin.flow.resolve.categories import BY_ASSET, Wanted
 from tocsin.flow.resolve.directory import Audience, Directory, Principal, Reach
 from tocsin.flow.resolve.visibility import may_view
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 
-_BY_ASSET = (ReasonKind.OWNER, ReasonKind.FOLLOWER)
 _BY_NAME = (ReasonKind.USER, ReasonKind.TEAM)
 
 
@@ -39,7 +38,7 @@ def may_be_told(person: Person) -> bool:
 
 
 def _reach(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory) -> Iterator[Reach]:
-    depth = max((row.downstream_depth for row in rows if row.relation in _BY_ASSET), default=0)
+    depth = max((row.downstream_depth for row in rows), default=0)
     if depth:
         yield from directory.reach(entity_ids, depth)
     else:
@@ -50,7 +49,7 @@ def _reach(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Direc
 def _principals(reach: Sequence[Reach], rows: Sequence[Wanted], directory: Directory) -> Iterator[Principal]:
     asked = {row.relation for row in rows}
     nodes = {step.node_id for step in reach}
-    for relation in _BY_ASSET:
+    for relation in BY_ASSET:
         if relation in asked:
             yield from directory.stakeholders(nodes, relation)
     for relation in _BY_NAME:

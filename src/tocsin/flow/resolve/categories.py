@@ -16,6 +16,9 @@ NO_DEPTH_LIMIT = 2**31 - 1
 """Downstream depth of a destination that sets none: as far as lineage goes."""
 
 
+BY_ASSET = (ReasonKind.OWNER, ReasonKind.FOLLOWER)
+"""The relations in which people stand to an asset; the others need nothing but the alert."""
+
 # Assignees and mentions stand in neither table: only tasks and conversations have them.
 _BY_CATEGORY = {
     Category.OWNERS: ReasonKind.OWNER,
@@ -33,7 +36,7 @@ class Wanted:
     ----------
     relation : how people come to be told
     receiver : the name, address or endpoint asked for; empty where the relation alone says who
-    downstream_depth : how many hops of lineage count; 0 is the changed entity alone
+    downstream_depth : how many hops of lineage count for owners and followers; 0 is the changed entity alone
     """
 
     subscription_id: str
@@ -64,7 +67,7 @@ def _row(subscription: EventSubscription, destination: Destination, relation: Re
         channel=destination.type,
         relation=relation,
         receiver=receiver,
-        downstream_depth=_depth(destination),
+        downstream_depth=_depth(destination) if relation in BY_ASSET else 0,
     )
 
 

@@ -9,14 +9,12 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tocsin.flow.resolve.categories import Wanted
+from tocsin.flow.resolve.categories import BY_ASSET, Wanted
 from tocsin.flow.resolve.directory import Audience, Principal
 from tocsin.model.change import LoggedEvent
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel
-
-_BY_ASSET = (ReasonKind.OWNER, ReasonKind.FOLLOWER)
 
 
 @dataclass(frozen=True)
@@ -84,7 +82,7 @@ def _told(logged: LoggedEvent, row: Wanted, audience: Audience) -> Iterator[tupl
             continue  # nobody is told of what they did themselves
         if row.channel is Channel.ACTIVITY_FEED:
             yield person.id, person.id, person.id, reason
-        elif person.email:
+        elif row.channel is Channel.EMAIL and person.email:
             yield person.email, person.email, person.id, reason
 
 
@@ -99,7 +97,7 @@ def _people(logged: LoggedEvent, row: Wanted, audience: Audience) -> Iterator[tu
 
 
 def _principals(logged: LoggedEvent, row: Wanted, audience: Audience) -> Iterator[tuple[Principal, str | None, int]]:
-    if row.relation not in _BY_ASSET:
+    if row.relation not in BY_ASSET:
         for principal in audience.principals:
             if principal.relation is row.relation and principal.receiver == row.receiver:
                 yield principal, None, 0

@@ -6,17 +6,20 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 from tests.company import SmallCompany
 
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.once import Told, World, once
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.delivery import Delivered, DeliveryStatus, Outcome, OutcomeReason, Retry
+from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import Destination
 from tocsin.store.directory import SqlDirectory
 from tocsin.store.log import EventLog
+from tocsin.store.notifications import Notifications
 from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.tables import parting
 
 
 @dataclass
@@ -104,3 +107,24 @@ async def test_whoever_follows_later_is_not_told_of_what_was_before(company: Sma
     company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=company.actor("ben"))
     told = await once(lambda: written, world_of(company, NotingChannel(), NotingChannel()))
     assert [one.scheduled.notification.recipient_id for one in by_channel(told, "ActivityFeed")] == [company.ids["cem"]]
+
+
+async def test_a_hard_delete_reaches_whom_it_concerned_and_is_then_forgotten(company: SmallCompany) -> None:
+    bell = {"type": "ActivityFeed", "notifyDownstream": True}
+    company.alert("gone", [{"category": "Owners", **bell}, {"category": "Followers", **bell}], resources=("table",))
+    hook = NotingChannel()
+    company.clock.advance(1)
+
+    def delete() -> Written:
+        return company.writes.delete("table", Key.by_id(company.ids["orders"]), actor=SYSTEM, hard=True)
+
+    told = await once(delete, world_of(company, NotingChannel(), hook))
+    bells = {one.scheduled.notification.recipient_id: one for one in by_channel(told, "ActivityFeed")}
+    assert set(bells) == {company.ids[name] for name in ("ana", "ben", "cem", "dia")}
+    (reason,) = bells[company.ids["dia"]].scheduled.notification.reasons
+    assert reason.sentence() == "you own pg.store.public.revenue, 1 hop downstream (alert gone)"
+
+    log = EventLog(company.engine)
+    Notifications(company.engine).advance("match_stream", log.readable_end(), now_ms=1)
+    with company.engine.connect() as connection:
+        assert connection.execute(select(func.count()).select_from(parting)).scalar_one() == 0

@@ -14,7 +14,7 @@ from tocsin.flow.capture.ports import CapturedEvent, Hold, Key, Stored
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document, version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.store import log, projections, tables
+from tocsin.store import log, partings, projections, tables
 from tocsin.store.documents import entity_row, from_text, reference_of, stored_of, to_text
 
 _ENTITY = tables.entity.c
@@ -111,6 +111,7 @@ class SqlTransaction:
 
     def erase(self, gone: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""
+        partings.keep(self._connection, gone.id)
         projections.erase(self._connection, gone.id)
         edge = tables.lineage_edge.c
         self._run(delete(tables.lineage_edge).where(or_(edge.from_id == gone.id, edge.to_id == gone.id)))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from itertools import chain
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, select
@@ -15,7 +16,8 @@ from tocsin.flow.resolve.directory import Member, Principal, Reach
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 from tocsin.store.engine import reading
-from tocsin.store.tables import entity, follow, lineage_edge, membership, ownership, person
+from tocsin.store.partings import DOWNSTREAM
+from tocsin.store.tables import entity, follow, lineage_edge, membership, ownership, parting, person
 
 _KEYS_PER_STATEMENT = 500
 
@@ -41,8 +43,8 @@ class SqlDirectory:
                 frontier = _next_level(connection, frontier, hops, level)
             names = _names(connection, {node for _, node in hops})
         for (root, node), distance in hops.items():
-            if node in names:
-                yield Reach(root_id=root, node_id=node, node_fqn=names[node], hops=distance)
+            if node in names or node == root:  # the root itself may be gone: that is then what is told
+                yield Reach(root_id=root, node_id=node, node_fqn=names.get(node, ""), hops=distance)
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         """Return the owners or followers of each node."""
@@ -54,6 +56,9 @@ class SqlDirectory:
             followers = select(follow.c.entity_id, follow.c.user_id, follow.c.followed_at_ms)
             for row in self._by_key(followers, follow.c.entity_id, node_ids):
                 yield Principal(relation, row.user_id, "user", node_id=row.entity_id, since_ms=row.followed_at_ms)
+        parted = select(parting).where(parting.c.relation == relation.value)
+        for row in self._by_key(parted, parting.c.entity_id, node_ids):
+            yield Principal(relation, row.other_id, row.other_type, node_id=row.entity_id, since_ms=row.since_ms)
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         """Return the users or teams of those names."""
@@ -110,7 +115,10 @@ def _next_level(
     """Follow every edge out of ``frontier`` once; note new nodes in ``hops`` and return them with their roots."""
     following: dict[str, set[str]] = defaultdict(set)
     edges = select(lineage_edge.c.from_id, lineage_edge.c.to_id)
-    for edge in _by_key(connection, edges, lineage_edge.c.from_id, frontier):
+    parted = select(parting.c.entity_id.label("from_id"), parting.c.other_id.label("to_id"))
+    known = _by_key(connection, edges, lineage_edge.c.from_id, frontier)
+    gone = _by_key(connection, parted.where(parting.c.relation == DOWNSTREAM), parting.c.entity_id, frontier)
+    for edge in chain(known, gone):
         for root in frontier[edge.from_id]:
             if (root, edge.to_id) not in hops:
                 hops[root, edge.to_id] = level

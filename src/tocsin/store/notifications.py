@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, delete
+from sqlalchemy import Connection, Engine, Table, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.model.delivery import DeliveryStatus
+from tocsin.store import partings
 from tocsin.store.engine import is_sqlite, writing
 from tocsin.store.tables import delivery, notification, outbox, pipeline_progress
 
@@ -33,9 +34,11 @@ class Notifications:
             _insert_new(connection, delivery, [_delivery(row) for row in rows if row["delivery_id"]])
 
     def advance(self, query_name: str, log_offset: int, *, now_ms: int) -> None:
-        """Note that every event up to ``log_offset`` is told, and let the outbox go of them."""
+        """Note that every event up to ``log_offset`` is told, and let go of what was kept for telling them."""
         row = {"query_name": query_name, "log_offset": log_offset, "updated_at_ms": now_ms}
+        done = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == query_name)
         with writing(self._engine) as connection:
+            partings.let_go(connection, connection.execute(done).scalar_one_or_none() or 0, log_offset)
             insert = _insert(connection, pipeline_progress).values(row)
             connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
             connection.execute(delete(outbox).where(outbox.c.log_offset <= log_offset))

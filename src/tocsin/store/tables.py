@@ -110,6 +110,20 @@ follow = Table(
 )
 """One row per (asset, follower)."""
 
+parting = Table(
+    "parting",
+    METADATA,
+    Column("entity_id", _ID, primary_key=True),
+    Column("relation", String(10), primary_key=True),
+    Column("other_id", _ID, primary_key=True),
+    Column("other_type", String(40), nullable=False),
+    Column("since_ms", BigInteger, nullable=False, default=0),
+)
+"""One row per (hard-deleted entity, relation, who or what stood in it): owners, followers and what lay downstream.
+
+They are gone from everywhere else, but have yet to be told; the pipeline removes a row once they are.
+"""
+
 membership = Table(
     "membership",
     METADATA,

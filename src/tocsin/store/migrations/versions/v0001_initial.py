@@ -22,6 +22,7 @@ _SERIAL = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 def upgrade() -> None:
     _create_entities()
     _create_people()
+    _create_partings()
     _create_reports()
     _create_log()
     _create_destinations()
@@ -45,6 +46,7 @@ def downgrade() -> None:
         "credential",
         "follow",
         "ownership",
+        "parting",
         "membership",
         "person",
         "entity_tag",
@@ -138,6 +140,18 @@ def _create_people() -> None:
         sa.Column("name", sa.String(40), nullable=False),
         sa.Column("value", sa.Text, nullable=False),
         sa.PrimaryKeyConstraint("name", name="pk_server_secret"),
+    )
+
+
+def _create_partings() -> None:
+    op.create_table(
+        "parting",
+        sa.Column("entity_id", _ID, nullable=False),
+        sa.Column("relation", sa.String(10), nullable=False),
+        sa.Column("other_id", _ID, nullable=False),
+        sa.Column("other_type", sa.String(40), nullable=False),
+        sa.Column("since_ms", sa.BigInteger, nullable=False),
+        sa.PrimaryKeyConstraint("entity_id", "relation", "other_id", name="pk_parting"),
     )
 
 

@@ -14,7 +14,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
+import pyarrow as pa
 import structlog
+from py4j.protocol import Py4JError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
@@ -28,8 +30,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tocsin.clock import Clock, SystemClock
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
-from tocsin.jobs.alerts import CurrentAlerts
+from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.settings import Settings
+from tocsin.spark import schema
 from tocsin.spark.frames import batch_of
 from tocsin.spark.match import matches
 from tocsin.spark.resolve import recipients
@@ -106,8 +109,17 @@ def tell(events: DataFrame, parts: Parts) -> int:
     """Take one micro-batch of ``EVENTS`` through the stages; return how many notifications it gave."""
     alerts = parts.alerts.read()
     matched = matches(events, alerts.index, columns=_OF_EVENT).toArrow()
-    if not matched.num_rows:
-        return 0
+    return _tell(matched, alerts, parts) if matched.num_rows else 0
+
+
+def warm_up(parts: Parts) -> None:
+    """Take no event at all through the stages, so that the first real one need not wait for what Spark compiles."""
+    alerts = parts.alerts.read()
+    nothing = parts.session.createDataFrame([], schema.EVENTS)
+    _tell(matches(nothing, alerts.index, columns=_OF_EVENT).toArrow(), alerts, parts)
+
+
+def _tell(matched: pa.Table, alerts: Alerts, parts: Parts) -> int:
     rows = alerts.wanted_by(set(matched["subscription_id"].to_pylist()))
     audience = audience_of(set(matched["entity_id"].to_pylist()), rows, parts.directory)
     batch = batch_of(parts.session, matched, rows, audience, now_ms=parts.clock.now_ms())
@@ -124,8 +136,9 @@ def streaming(parts: Parts) -> Iterator[StreamingQuery]:
     try:
         yield query
     finally:
-        query.stop()
-        parts.session.streams.removeListener(reporter)
+        with _unless_spark_has_ended():
+            query.stop()
+            parts.session.streams.removeListener(reporter)
 
 
 def _start(parts: Parts) -> StreamingQuery:
@@ -149,13 +162,24 @@ def main(settings: Settings) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopping.set())
     parts = build(settings)
+    warm_up(parts)
     with streaming(parts) as query:
         _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
         while query.isActive and not stopping.is_set():
             stopping.wait(0.5)
         if not stopping.is_set():
             query.awaitTermination()  # raises what made it stop
-    parts.session.stop()
+    with _unless_spark_has_ended():
+        parts.session.stop()
+
+
+@contextmanager
+def _unless_spark_has_ended() -> Iterator[None]:
+    """Let go of Spark; whoever stops a whole group of processes has stopped its JVM already."""
+    try:
+        yield
+    except (Py4JError, OSError) as error:
+        _LOG.info("spark_has_ended", reason=type(error).__name__)
 
 
 class _Reporter(StreamingQueryListener):

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 from tests.parity.logged import logged
 
+from tocsin.conditions.check import checked
+from tocsin.errors import InvalidCondition
 from tocsin.model.change import LoggedEvent
 
 _WORDS = ["a", "b", "A", "ab", "a.b", "", "É", "Failed", "failed", "7", "true", "Tier.a"]
@@ -90,7 +92,17 @@ def _joined(inner: SearchStrategy[str]) -> SearchStrategy[str]:
     )
 
 
-conditions = st.recursive(_leaf, _joined, max_leaves=5)
+def _names_known_events(condition: str) -> bool:
+    """Say whether it compares types of event with some that there are; any other comparison here checks."""
+    try:
+        checked(condition)
+    except InvalidCondition as error:
+        assert "type of event" in error.message, error.message
+        return False
+    return True
+
+
+conditions = st.recursive(_leaf, _joined, max_leaves=5).filter(_names_known_events)
 """Conditions that check."""
 
 _word = st.sampled_from([*_WORDS, "table"])

@@ -22,9 +22,8 @@ def login(
     The server is TOCSIN_SERVER, or the one that `tocsin up` started on this machine.
     """
     # The prompt goes to stderr, so that $(…) holds nothing but the token.
-    password = (
-        sys.stdin.readline().rstrip("\n") if password_stdin else typer.prompt("Password", hide_input=True, err=True)
-    )
+    piped = password_stdin or not sys.stdin.isatty()
+    password = sys.stdin.readline().rstrip("\n") if piped else typer.prompt("Password", hide_input=True, err=True)
     with Client() as client:
         token = client.login(email, password)
     if as_json:

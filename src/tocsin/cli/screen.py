@@ -69,5 +69,7 @@ class Screen:
 
 def _password(password: str | None) -> Text:
     if password is None:
-        return Text("with the password printed at the first start; a new one: tocsin admin reset-password", style="dim")
+        return Text(
+            "with the password printed at the first start; a new one: tocsin admin reset-password NAME", style="dim"
+        )
     return Text.assemble("password ", (password, "bold"), ("  shown only this once", "dim"))

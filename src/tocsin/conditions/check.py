@@ -6,12 +6,15 @@ engines interpret. Next: ``conditions/evaluate.py``, ``conditions/normal_form.py
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tocsin.conditions import operands
 from tocsin.conditions.compare import comparison
 from tocsin.conditions.functions import FUNCTIONS, LATER, RELATIONS
 from tocsin.conditions.methods import METHODS, text_test
 from tocsin.conditions.nodes import (
     Constant,
+    FieldValue,
     Kind,
     Literals,
     Node,
@@ -40,7 +43,9 @@ from tocsin.conditions.syntax import (
     Word,
     Written,
 )
+from tocsin.model.change import EventType
 
+_EVENT_TYPES = tuple(one.value for one in EventType)
 _OLD_AND_NEW = {"oldValue": Root.OLD, "newValue": Root.NEW}
 
 
@@ -137,9 +142,23 @@ def _related(written: Comparison, left: Node | Operand | Nothing, right: Node | 
         return _same_truth(operator, left, right, written)
     if operator == "matches":
         return text_test(Test.MATCHES, left, right)
+    _check_event_types(left, right)
     if operator == "in":
         return comparison(Operator.EQ, left, right)
     return comparison(Operator(operator), left, right)
+
+
+def _check_event_types(*pair: Operand) -> None:
+    """Refuse a type of event that there is not: the comparison would never hold, and nobody would notice."""
+    for asked, given in (pair, pair[::-1]):
+        if asked.value == FieldValue("eventType") and isinstance(given.value, Literals):
+            _check_known(given.value.values, given.at)
+
+
+def _check_known(types: Iterable[object], at: Place) -> None:
+    for value in types:
+        if isinstance(value, str) and value not in _EVENT_TYPES:
+            raise unknown("type of event", value, at, _EVENT_TYPES)
 
 
 def _absent(operator: str, left: Node | Operand | Nothing, right: Node | Operand | Nothing, at: Place) -> Node:
@@ -176,7 +195,10 @@ def _called(written: Call) -> Node | Operand:
         if written.function in LATER:
             raise refused(f"the function {written.function!r} is not available in this version", written.at)
         raise unknown("function", written.function, written.at, (*FUNCTIONS, *_OLD_AND_NEW))
-    return function.asks(*_arguments(written, function.parameters))
+    arguments = _arguments(written, function.parameters)
+    if written.function == "matchAnyEventType":
+        _check_known(arguments[0], written.at)
+    return function.asks(*arguments)
 
 
 def _arguments(written: Call, parameters: tuple[str, ...]) -> list[tuple[str, ...]]:

@@ -81,10 +81,17 @@ def _parser() -> Lark:
     return Lark(grammar, parser="lalr", lexer="contextual", transformer=_Builder(), maybe_placeholders=False)
 
 
+_MEANT = {"=": "==", "&": "&&", "|": "||"}
+"""Signs that other languages write once, and what they are here."""
+
+
 def _refused(error: UnexpectedInput, text: str) -> InvalidCondition:
     """Return what ``error`` means to whoever wrote the condition."""
     expected = _expected(error)
     line, column, found = _found(error, text)
+    for sign, meant in _MEANT.items():
+        if found.startswith(repr(sign)):
+            return refused(found, Place(line, column), expected=(meant,), suggestion=meant)
     wanted = f"; expected {', '.join(expected)}" if expected else ""
     return refused(f"{found}{wanted}", Place(line, column), expected=expected)
 

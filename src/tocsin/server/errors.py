@@ -101,15 +101,22 @@ def _expected(_request: Request, error: Exception) -> Response:
 def explain(error: TocsinError) -> str:
     """Return the message with the place and the way out, where the error knows them."""
     if isinstance(error, InvalidCondition):
-        parts = [f"{error.message} (line {error.line}, column {error.column})"]
-        if error.expected:
-            parts.append(f"expected {', '.join(error.expected)}")
-        if error.suggestion:
-            parts.append(f"did you mean {error.suggestion}?")
-        return "; ".join(parts)
+        return _explain_condition(error)
     if isinstance(error, InvalidInput) and error.field and error.field not in error.message:
         return f"{error.field}: {error.message}"
     return error.message
+
+
+def _explain_condition(error: InvalidCondition) -> str:
+    """Return the message with whatever of place, expected words and suggestion it does not say itself."""
+    parts = [error.message]
+    if f"column {error.column}" not in error.message:
+        parts[0] += f" (line {error.line}, column {error.column})"
+    if error.suggestion is None and any(word not in error.message for word in error.expected):
+        parts.append(f"expected {', '.join(error.expected)}")
+    if error.suggestion and error.suggestion not in error.message:
+        parts.append(f"did you mean {error.suggestion}?")
+    return "; ".join(parts)
 
 
 def _invalid(_request: Request, error: Exception) -> Response:

@@ -116,7 +116,8 @@ def test_a_field_of_a_later_version_is_named_as_such(name: str) -> None:
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_takes_one_text_for_a_list_of_one(name: str) -> None:
     count = len(FUNCTIONS[name].parameters)
-    alone, listed = ",".join(["'a'"] * count), ",".join(["{'a'}"] * count)
+    text = "'entityUpdated'"  # one function knows only types of event, the others take any text
+    alone, listed = ",".join([text] * count), ",".join(["{" + text + "}"] * count)
     assert checked(f"{name}({alone})") == checked(f"{name}({listed})")
 
 
@@ -139,3 +140,26 @@ def test_a_status_is_kept_in_lower_case_and_a_text_as_written() -> None:
 
 def test_truth_and_the_number_one_are_told_apart() -> None:
     assert checked("entity.extension.x == true") != checked("entity.extension.x == 1")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "eventType == 'entityUpdate'",
+        "'entityUpdate' != eventType",
+        "eventType in {'entityUpdate'}",
+        "matchAnyEventType({'entityUpdate'})",
+    ],
+)
+def test_a_type_of_event_that_there_is_not_is_refused(text: str) -> None:
+    with pytest.raises(InvalidCondition, match="no type of event 'entityUpdate'; did you mean entityUpdated"):
+        checked(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"), [("tier = 'a'", "=="), ("isBot() & isBot()", "&&"), ("isBot() | isBot()", "||")]
+)
+def test_a_sign_of_another_language_is_answered_with_ours(text: str, meant: str) -> None:
+    with pytest.raises(InvalidCondition) as refusal:
+        checked(text)
+    assert refusal.value.suggestion == meant

@@ -20,7 +20,7 @@ from tocsin.errors import InvalidCondition
         ("(isBot()", 1, 9, ")"),
         ("isBot())", 1, 8, "the end"),
         ("tags.contains('a'", 1, 18, ")"),
-        ("eventType = 'a'", 1, 11, "a comparison"),
+        ("eventType = 'a'", 1, 11, "=="),
         ("isBot() userName", 1, 9, "&&"),
         ("a < b < c", 1, 7, "the end"),
         ("userName == 'ann", 1, 13, "a text in quotes"),

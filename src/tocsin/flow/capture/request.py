@@ -5,6 +5,8 @@ Checked here, for every write: keys, the shape of lists, tags with their default
 
 from __future__ import annotations
 
+import re
+
 import orjson
 
 from tocsin.errors import InvalidInput
@@ -17,6 +19,7 @@ LONGEST_NAME = 256
 """Characters that a name may have. Source: schemas/type/basic.json, ``entityName``."""
 
 _TAG_DEFAULTS = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+_ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 _TEXTS = frozenset({"name", "displayName", "description", "email", "timezone", "alertType", "entityLink"})
 _FLAGS = frozenset({"isAdmin", "isBot", "deleted", "enabled"})
 _ALIASES = {"owner": "owners", "domain": "domains"}
@@ -74,6 +77,8 @@ def _check_kinds(document: Document) -> None:
     for key in _FLAGS & document.keys():
         if not isinstance(document[key], bool):
             raise InvalidInput(f"{key} must be true or false", field=key)
+    if (email := document.get("email")) and not _ADDRESS.fullmatch(email.strip()):
+        raise InvalidInput(f"{email!r} is no e-mail address; it must look like name@example.com", field="email")
 
 
 def _copy(request: Document) -> Document:

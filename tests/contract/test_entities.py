@@ -115,6 +115,10 @@ def test_delete_and_restore(administrator: httpx.Client, orders: Json) -> None:
     assert administrator.get(path).status_code == 404
     assert administrator.get(f"{path}?include=all").json()["deleted"] is True
     assert administrator.put("/tables/restore", json={"id": orders["id"]}).json()["deleted"] is False
+    assert administrator.delete(path).status_code == 200
+    by_name = {"fullyQualifiedName": "warehouse.shop.public.orders"}
+    assert administrator.put("/tables/restore", json=by_name).json()["deleted"] is False
+    assert administrator.put("/tables/restore", json={}).status_code == 400
     assert administrator.delete("/tables/name/warehouse.shop.public.orders?hardDelete=true").status_code == 200
     assert administrator.get(f"{path}?include=all").status_code == 404
 

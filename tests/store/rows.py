@@ -58,7 +58,8 @@ def add_deliveries(
         start = connection.execute(select(change_event_table.c.log_offset)).all()
         first = len(start) + 1
         connection.execute(insert(change_event_table), [_event_row(name, first + n) for n, name in enumerate(names)])
-        connection.execute(insert(notification), [_notification_row(name, first + n) for n, name in enumerate(names)])
+        notes = [_notification_row(name, first + n, destination_id) for n, name in enumerate(names)]
+        connection.execute(insert(notification), notes)
         rows = [
             _delivery_row(name, first + n, destination_id=destination_id, due_at_ms=due_at_ms + n, **given)
             for n, name in enumerate(names)
@@ -96,12 +97,12 @@ def _event_row(name: str, offset: int) -> dict[str, object]:
     }
 
 
-def _notification_row(name: str, offset: int) -> dict[str, object]:
+def _notification_row(name: str, offset: int, destination_id: str) -> dict[str, object]:
     reason = {
         "kind": "external",
         "subscriptionId": SUBSCRIPTION,
         "subscriptionName": "alert",
-        "destinationId": "d",
+        "destinationId": destination_id,
     }
     return {
         "id": some_id(f"notification {name}"),

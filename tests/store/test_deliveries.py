@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
@@ -258,3 +259,20 @@ def test_racing_processes_never_get_one_delivery_twice(store_engine: Engine, sto
         given = [one for got in pool.map(_claim_all_in_a_process, [store_url] * 2, "xy") for one in got]
     given += _claim_all(Deliveries(store_engine), "last")
     assert Counter(given) == Counter(ids)
+
+
+def test_an_attempt_counts_for_every_destination_that_asked_for_it(store_engine: Engine) -> None:
+    add_deliveries(store_engine, 1)
+    reasons = [
+        {"subscriptionId": SUBSCRIPTION, "destinationId": "d"},
+        {"subscriptionId": "another-alert", "destinationId": "e"},
+    ]
+    with writing(store_engine) as connection:
+        connection.execute(update(notification).values(reasons=json.dumps(reasons)))
+    deliveries = Deliveries(store_engine)
+    deliveries.record("a", [finished(one) for one in claim(deliveries)], now_ms=LATER_MS)
+    for subscription, destination in ((SUBSCRIPTION, "d"), ("another-alert", "e")):
+        (standing,) = Standings(store_engine).of(subscription).items()
+        assert standing[0] == destination
+        assert standing[1].status is SubscriptionState.ACTIVE
+        assert standing[1].delivered_count == 1

@@ -6,7 +6,8 @@ attempts. Next: ``server/routes``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Collection, Iterable
 from dataclasses import asdict
 
 from sqlalchemy import Connection, Engine, Row, bindparam, select, tuple_
@@ -16,7 +17,7 @@ from tocsin.flow.track.attempts import Finished
 from tocsin.flow.track.standing import UNTRIED, Standing, concerns_destination, standing_after
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.engine import is_sqlite, reading
-from tocsin.store.tables import destination_status
+from tocsin.store.tables import destination_status, notification
 
 _KEYS = (destination_status.c.subscription_id, destination_status.c.destination_id)
 _CHANGE = destination_status.update().where(
@@ -40,11 +41,17 @@ class Standings:
 
 
 def count_in(connection: Connection, finished: Iterable[Finished]) -> None:
-    """Bring the standings up to date with these attempts, in their order; part of the caller's transaction."""
+    """Bring the standings up to date with these attempts, in their order; part of the caller's transaction.
+
+    An attempt counts for every destination that asked for it: alerts that agree share one delivery.
+    """
+    counted = [one for one in finished if concerns_destination(one.attempt)]
+    asked_by = _asked_by(connection, {one.delivery.notification_id for one in counted})
     by_key: dict[Key, list[Finished]] = {}
-    for one in finished:
-        if concerns_destination(one.attempt):
-            by_key.setdefault((one.delivery.subscription_id, one.delivery.destination_id), []).append(one)
+    for one in counted:
+        own = (one.delivery.subscription_id, one.delivery.destination_id)
+        for key in {own, *asked_by.get(one.delivery.notification_id, ())}:
+            by_key.setdefault(key, []).append(one)
     rows = []
     for key, before in _locked(connection, sorted(by_key)).items():
         standing = before
@@ -53,6 +60,15 @@ def count_in(connection: Connection, finished: Iterable[Finished]) -> None:
         rows.append(_row(key, standing))
     if rows:
         connection.execute(_CHANGE, rows)
+
+
+def _asked_by(connection: Connection, notification_ids: Collection[str]) -> dict[str, set[Key]]:
+    """Return, by notification, the destinations that its reasons name."""
+    query = select(notification.c.id, notification.c.reasons).where(notification.c.id.in_(notification_ids))
+    return {
+        row.id: {(reason["subscriptionId"], reason["destinationId"]) for reason in json.loads(row.reasons)}
+        for row in connection.execute(query)
+    }
 
 
 def _locked(connection: Connection, keys: list[Key]) -> dict[Key, Standing]:

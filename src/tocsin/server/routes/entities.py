@@ -55,10 +55,12 @@ def create_or_update(row: Row, body: DocumentBody, caller: Asked) -> Response:
 
 @router.put("/restore")
 def restore(row: Row, body: DocumentBody, caller: Asked) -> Response:
-    """Bring a soft-deleted entity back: ``{"id": …}``."""
-    entity_id = body.get("id")
+    """Bring a soft-deleted entity back: ``{"id": …}`` or ``{"fullyQualifiedName": …}``."""
+    entity_id, fqn = body.get("id"), body.get("fullyQualifiedName")
+    if entity_id is None and isinstance(fqn, str):
+        entity_id = found(row, Key.by_name(fqn), caller, include="all")["id"]
     if not isinstance(entity_id, str):
-        raise InvalidInput("is missing: send the id of what to restore", field="id")
+        raise InvalidInput("is missing: send the id or the fullyQualifiedName of what to restore", field="id")
     check_delete(caller.actor, row, None)
     return written_answer(row, caller.parts.writes.restore(row.name, entity_id.lower(), actor=caller.actor), caller)
 

@@ -165,7 +165,7 @@ WRONG: dict[str, tuple[Json, str]] = {
         alert(
             filteringRules={"resources": ["all"], "rules": [{"name": "r", "effect": "include", "condition": "a =="}]}
         ),
-        "line 1, column",
+        "Line 1, column",
     ),
     "unknown field in a condition": (
         alert(filteringRules={"resources": ["all"], "rules": [{"effect": "include", "condition": "eventTipe == 'x'"}]}),
@@ -226,7 +226,7 @@ def test_a_patch_is_checked_as_a_new_alert_is(administrator: httpx.Client, creat
     slack = {"op": "replace", "path": "/destinations/0/type", "value": "Slack"}
     assert patched(administrator, path, slack).status_code == 400
     condition = {"op": "replace", "path": "/filteringRules/rules/0/condition", "value": "(("}
-    assert "line 1" in patched(administrator, path, condition).json()["message"]
+    assert "Line 1" in patched(administrator, path, condition).json()["message"]
     assert patched(administrator, path, {"op": "remove", "path": "/nothing"}).status_code == 400
     assert administrator.get(path).json()["version"] == 0.1
 

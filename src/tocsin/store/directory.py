@@ -17,6 +17,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 from tocsin.store.engine import reading
 from tocsin.store.partings import DOWNSTREAM
+from tocsin.store.people import person_of
 from tocsin.store.tables import entity, follow, lineage_edge, membership, ownership, parting, person
 
 _KEYS_PER_STATEMENT = 500
@@ -85,15 +86,7 @@ class SqlDirectory:
     def people(self, user_ids: Collection[str]) -> Iterator[Person]:
         """Return the people of those ids, deleted ones and bots included."""
         for row in self._by_key(select(person), person.c.user_id, user_ids):
-            yield Person(
-                id=row.user_id,
-                name=row.name,
-                display_name=row.display_name,
-                email=row.email,
-                is_admin=row.is_admin,
-                is_bot=row.is_bot,
-                deleted=row.deleted,
-            )
+            yield person_of(row)
 
     def _by_key(self, statement: Select[Any], column: ColumnElement[str], keys: Collection[str]) -> Iterator[Row[Any]]:
         with reading(self._engine) as connection:

@@ -79,7 +79,7 @@ class People:
         query = select(person).where(condition).order_by(person.c.deleted, person.c.name).limit(1)
         with reading(self._engine) as connection:
             row = connection.execute(query).first()
-        return None if row is None else _person(row)
+        return None if row is None else person_of(row)
 
 
 def ensure_administrator(
@@ -102,7 +102,8 @@ def ensure_administrator(
     return password if people.set_first_password(user_id, hash_password(password)) else None
 
 
-def _person(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value
+def person_of(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value
+    """Return the person that a row of the table ``person`` stands for."""
     return Person(
         id=row.user_id,
         name=row.name,

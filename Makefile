@@ -1,7 +1,7 @@
 # One entry to everything: `make help` lists it. A fresh machine needs Python 3.11 or newer, Java 17 or newer, and make.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up test check format lint types imports bench zip wheel requirements clean python java
+.PHONY: help up test check format lint types imports bench zip wheel requirements clean python java official-client
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
@@ -11,19 +11,23 @@ INSTALLED := $(VENV)/.installed
 PINS := requirements/all.txt requirements/dev.txt
 QUICK_TESTS := $(wildcard tests/unit tests/parity tests/arch tests/docs)
 PYTEST_ARGS ?=
+# Two at a time: more would be more Spark sessions than a small machine has room for. `make test WORKERS=0`: one by one.
+WORKERS ?= 2
 BENCH_ARGS ?=
 # Only names and versions: no registry, folder or option of this machine gets into the files.
 COMPILE = $(BIN)/pip-compile --quiet --strip-extras --annotation-style=line --no-header --no-emit-index-url \
 	--no-emit-find-links --no-emit-trusted-host --no-emit-options
 
+OFFICIAL_CLIENT := .official-client
+
 help: ## Show this list
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 up: $(INSTALLED) ## Start everything with a sample company; prints an address and a login
 	@$(BIN)/tocsin up
 
 test: format lint types imports ## Run what CI runs: every check and every test
-	@$(BIN)/pytest $(PYTEST_ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
 
 check: format lint types imports ## Run the quick checks: format, lint, types, imports, unit, parity, docs
 	@$(BIN)/pytest $(QUICK_TESTS) $(PYTEST_ARGS)
@@ -42,6 +46,14 @@ imports: $(INSTALLED) ## Check who imports whom
 
 bench: $(INSTALLED) ## Measure, and print a table; BENCH_ARGS="--only api --scale 0.1" for a part
 	@$(BIN)/python -m bench $(BENCH_ARGS)
+
+official-client: $(OFFICIAL_CLIENT)/.installed ## Get OpenMetadata's own client to test with (375 MB)
+
+# Without its dependencies' dependencies: one of those downloads from outside the registry when it is built.
+$(OFFICIAL_CLIENT)/.installed: requirements/official-client.txt | python
+	@$(PYTHON) -m venv $(OFFICIAL_CLIENT)
+	@$(OFFICIAL_CLIENT)/bin/pip install --quiet --disable-pip-version-check --no-deps -r requirements/official-client.txt
+	@touch $@
 
 wheel: $(INSTALLED) ## Build the wheel into dist/
 	@$(BIN)/python -m hatchling build --target wheel --directory dist

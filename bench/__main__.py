@@ -26,10 +26,17 @@ class Name(StrEnum):
 
     LATENCY = "latency"
     API = "api"
+    CATALOGUE = "catalogue"
+    SEARCH = "search"
     WEBHOOKS = "webhooks"
+    PERMISSIONS = "permissions"
     STARTUP = "startup"
+    CONSISTENCY = "consistency"
     BACKLOG = "backlog"
     FOLLOWS = "follows"
+    BACKTEST = "backtest"
+    MATCHING = "matching"
+    FANOUT = "fanout"
 
 
 def main(
@@ -37,13 +44,11 @@ def main(
     only: Annotated[list[Name] | None, typer.Option(help="Run this benchmark; may be given several times.")] = None,
     scale: Annotated[float, typer.Option(min=0.0001, max=10, help="Part of the full size; 0.01 tries it out.")] = 1.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
-    write: Annotated[
-        bool, typer.Option(help="Put the table into docs/benchmarks.md; all of it, at full size.")
-    ] = False,
+    write: Annotated[bool, typer.Option(help="Put what was measured into docs/benchmarks.md; at full size.")] = False,
 ) -> None:
     """Measure Tocsin on this machine, over loopback only, with every figure beside a floor of the same run."""
-    if write and (only or scale != 1.0):
-        raise typer.BadParameter("the page shows all benchmarks at full size", param_hint="--write")
+    if write and scale != 1.0:
+        raise typer.BadParameter("the page shows benchmarks at full size", param_hint="--write")
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(logging.WARNING),
         logger_factory=structlog.WriteLoggerFactory(file=sys.stderr),

@@ -6,6 +6,7 @@ for quite the same. Next: ``bench/estate.py``, whose tables, teams and tags they
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -102,8 +103,15 @@ def _request(family: Family, number: int) -> Document:
         "name": f"{family.name} {number}",
         "alertType": "Notification",
         "filteringRules": {"resources": list(family.resources), "rules": rules},
-        "destinations": [{"id": f"{family.name} {number} {at}", **one} for at, one in enumerate(destinations)],
+        "destinations": [
+            {"id": destination_id(f"{family.name} {number} {at}"), **one} for at, one in enumerate(destinations)
+        ],
     }
+
+
+def destination_id(name: str) -> str:
+    """Return the same id for the same name, every time."""
+    return str(uuid.uuid5(uuid.NAMESPACE_URL, name))
 
 
 def _filled(template: Any, values: dict[str, str]) -> Any:  # Any: a JSON value, filled in wherever it is text

@@ -25,6 +25,7 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.once import World, told_of
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
+from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
 from tocsin.store.directory import SqlDirectory
 from tocsin.store.engine import reading
@@ -80,7 +81,7 @@ def _rows(engine: Engine, count: int, told_s: float, floor_s: float) -> list[Mea
 
 def _count_only(parts: Parts, checkpoint: Path, at_least: int) -> float:
     """Return how long a query takes that reads the whole log and does nothing with it."""
-    parts.session.dataSource.register(LogSource)
+    register_source(parts.session, LogSource)
     read = [0]
 
     def counted(batch: DataFrame, _batch_id: int) -> None:

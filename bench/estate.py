@@ -130,6 +130,7 @@ class _Founding:
 
     def found(self, size: Size) -> None:
         self._found_people()
+        self._found_tags()
         self._put("databaseService", {"name": "lake", "serviceType": "Snowflake"})
         self._put("database", {"name": "shop", "service": "lake"})
         for number in range(SCHEMA_COUNT):
@@ -151,6 +152,13 @@ class _Founding:
         for number in range(TEAM_COUNT):
             members = self._rng.sample(self._people, _TEAM_SIZE)
             self._put("team", {"name": f"team{number:02}", "users": [{"id": m.id, "type": "user"} for m in members]})
+
+    def _found_tags(self) -> None:
+        for tag in TAGS:
+            classification, name = tag.split(".")
+            about = {"description": "Of the benchmarks."}
+            self._writes.ensure("classification", {"name": classification, **about}, actor=SYSTEM)
+            self._writes.ensure("tag", {"name": name, "classification": classification, **about}, actor=SYSTEM)
 
     def _found_table(self, number: int) -> str:
         columns = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
@@ -18,6 +18,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs/benchmarks.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
 _COLUMNS = ("benchmark", "what", "figure", "unit", "floor", "ratio", "n", "aim")
+_ON_PAGE = (*_COLUMNS, "measured")
 _RIGHT = frozenset({"figure", "floor", "ratio", "n"})
 
 
@@ -32,18 +33,19 @@ def table_of(rows: Sequence[Measurement]) -> Table:
 
 
 def write_page(rows: Sequence[Measurement], page: Path = PAGE) -> None:
-    """Replace what stands between the two markers of the page by these rows."""
+    """Put these rows between the two markers of the page, in place of those of the same benchmarks; others stay."""
     before, begin, rest = page.read_text().partition(BEGIN)
-    _, end, after = rest.partition(END)
+    known, end, after = rest.partition(END)
     if not (begin and end):
         raise ValueError(f"{page.name} lacks its markers {BEGIN} and {END}")
-    page.write_text("\n".join((f"{before}{begin}", "", _said(), "", *_markdown(rows), "", f"{end}{after}")))
+    groups = _known(known) | _dated(rows)  # a benchmark that was there already keeps its place
+    lines = _markdown([cells for group in groups.values() for cells in group])
+    page.write_text("\n".join((f"{before}{begin}", "", _said(), "", *lines, "", f"{end}{after}")))
 
 
 def _said() -> str:
     parts = (
         f"Machine: {MACHINE}",
-        f"{datetime.now(UTC):%Y-%m-%d}",
         f"Python {platform.python_version()}",
         f"SQLite {sqlite3.sqlite_version}",
         f"PySpark {version('pyspark')}",
@@ -51,9 +53,30 @@ def _said() -> str:
     return "; ".join(parts) + "."
 
 
-def _markdown(rows: Sequence[Measurement]) -> list[str]:
-    rules = ["---:" if column in _RIGHT else "---" for column in _COLUMNS]
-    return [f"| {' | '.join(cells)} |" for cells in (list(_COLUMNS), rules, *_grouped(rows))]
+def _markdown(cells: Sequence[Sequence[str]]) -> list[str]:
+    rules = ["---:" if column in _RIGHT else "---" for column in _ON_PAGE]
+    return [f"| {' | '.join(one)} |" for one in (_ON_PAGE, rules, *cells)]
+
+
+def _dated(rows: Sequence[Measurement]) -> dict[str, list[list[str]]]:
+    """Return the cells of each benchmark's rows; the day stands in the first."""
+    today = f"{datetime.now(UTC):%Y-%m-%d}"
+    return _by_name([*row, today if row[0] else ""] for row in _grouped(rows))
+
+
+def _known(table: str) -> dict[str, list[list[str]]]:
+    """Return the cells of each benchmark's rows in ``table``, as ``_markdown`` wrote it."""
+    lines = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("| ")]
+    return _by_name([cell.strip() for cell in line] for line in lines[2:] if len(line) == len(_ON_PAGE))
+
+
+def _by_name(rows: Iterable[list[str]]) -> dict[str, list[list[str]]]:
+    groups: dict[str, list[list[str]]] = {}
+    name = ""
+    for row in rows:
+        name = row[0] or name
+        groups.setdefault(name, []).append(row)
+    return groups
 
 
 def _grouped(rows: Sequence[Measurement]) -> list[list[str]]:

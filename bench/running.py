@@ -22,7 +22,7 @@ from sqlalchemy import Engine
 
 import tocsin
 from tocsin.cli.ports import LOOPBACK
-from tocsin.server.build import ADMINISTRATOR, first_start
+from tocsin.server.founding import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 
@@ -191,6 +191,7 @@ def _environment(settings: Settings) -> Mapping[str, str]:
         "TOCSIN_SQLITE_SYNCHRONOUS": settings.sqlite_synchronous,
         **({"TOCSIN_DATABASE_URL": settings.database_url} if settings.database_url else {}),
         **({"TOCSIN_SMTP_HOST": settings.smtp_host} if settings.smtp_host else {}),
+        **({"TOCSIN_PROCESSES": str(settings.processes)} if settings.processes else {}),
         "TOCSIN_SMTP_PORT": str(settings.smtp_port),
     }
     return {**inherited, **ours, "PYTHONPATH": _SOURCES, "PYTHONUNBUFFERED": "1"}

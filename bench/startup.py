@@ -87,8 +87,10 @@ def _peaks(loaded: dict[str, Start], floors: dict[str, list[Start]]) -> Iterator
         yield Measurement("startup", f"{name}, peak memory", own.python_mib, "MiB", floor.python_mib, 1)
         if own.java_mib:
             yield Measurement("startup", f"{name}'s JVM, peak memory", own.java_mib, "MiB", floor.java_mib, 1)
+        if own.worker_count:
+            which = "Python workers" if own.java_mib else "processes"
             yield Measurement(
-                "startup", f"{name}'s Python workers, peak memory", own.workers_mib, "MiB", None, own.worker_count
+                "startup", f"{name}'s {which}, peak memory", own.workers_mib, "MiB", None, own.worker_count
             )
 
 

@@ -22,6 +22,7 @@ import aiohttp
 from aiohttp import web
 from sqlalchemy import Engine, func, select
 
+from bench.alerts import destination_id
 from bench.estate import Size, build_estate
 from bench.measured import Measurement, Report, scaled
 from bench.running import opened, running, settings_in, tocsin_command
@@ -42,6 +43,7 @@ from tocsin.store.subscriptions import Subscriptions
 from tocsin.store.tables import delivery
 
 DELIVERY_COUNT = 5_000
+HOOK = destination_id("hook")
 _WITHIN_S = 120.0
 _LOOK_EVERY_S = 0.1
 
@@ -111,12 +113,12 @@ def _add_deliveries(engine: Engine, url: str, count: int) -> list[str]:
     """Make so many due deliveries of real events to one destination; return their ids."""
     build_estate(engine, Size(tables=10, tested=4, pipelines=4), follows=100)
     config = {"endpoint": url, "secretKey": "a-secret-of-the-benchmark"}
-    destination = {"id": "hook", "category": "External", "type": "Webhook", "config": config}
+    destination = {"id": HOOK, "category": "External", "type": "Webhook", "config": config}
     request = {"name": "hook", "alertType": "Notification", "destinations": [destination]}
     writes = Writes(SqlCatalogue(engine), SystemClock())
     alert = writes.create("eventsubscription", request, actor=SYSTEM).document["id"]
-    Subscriptions(engine).keep_secrets(alert, {"hook": {"secretKey": config["secretKey"]}})
-    reason = Reason(kind=ReasonKind.EXTERNAL, subscription_id=alert, subscription_name="hook", destination_id="hook")
+    Subscriptions(engine).keep_secrets(alert, {HOOK: {"secretKey": config["secretKey"]}})
+    reason = Reason(kind=ReasonKind.EXTERNAL, subscription_id=alert, subscription_name="hook", destination_id=HOOK)
     offsets = append_events(engine, count, lambda _done, _total: None)
     due = [
         schedule(

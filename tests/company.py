@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from uuid import uuid5
 
 from sqlalchemy import Engine
 
 from tocsin.clock import FixedClock
 from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
+from tocsin.model.notification import NAMESPACE
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.store.entities import SqlCatalogue
 
@@ -29,7 +32,7 @@ class SmallCompany:
         self.writes = Writes(SqlCatalogue(self.engine), self.clock)
         for name in PEOPLE:
             self.put("user", {"name": name, "email": f"{name}@example.com"})
-        self.put("team", {"name": "shop", "users": [{"id": self.ids["ana"], "type": "user"}]})
+        self.put("team", {"name": "shop", "teamType": "Department", "users": [{"id": self.ids["ana"], "type": "user"}]})
         below = {"name": "tills", "users": [{"id": self.ids["ben"], "type": "user"}]}
         self.put("team", {**below, "parents": [{"id": self.ids["shop"], "type": "team"}]})
         self.put("databaseService", {"name": "pg", "serviceType": "Postgres"})
@@ -61,9 +64,25 @@ class SmallCompany:
                 "resources": list(resources),
                 "rules": [{"effect": "include", "condition": rule} for rule in rules],
             },
-            "destinations": [{"id": f"{name}-{at}", **one} for at, one in enumerate(destinations)],
+            "destinations": [{"id": destination_id(name, at), **one} for at, one in enumerate(destinations)],
         }
         return str(self.put("eventsubscription", request)["id"])
+
+    def pipeline(self, name: str, **fields: object) -> Document:
+        """Put a pipeline, in a service of its own kind."""
+        self.writes.upsert("pipelineService", {"name": "airflow", "serviceType": "Airflow"}, actor=SYSTEM)
+        return self.put("pipeline", {"name": name, "service": "airflow", **fields})
+
+    def run(self, pipeline: str, status: str, *, at_ms: int | None = None, after_s: int = 60) -> Document | None:
+        """Report the status of a run of a pipeline some time later; return the event's document."""
+        self.clock.advance(after_s * 1_000)
+        report = {"timestamp": self.clock.now_ms() if at_ms is None else at_ms, "executionStatus": status}
+        written = self.writes.add_pipeline_status(f"airflow.{pipeline}", report, actor=SYSTEM)
+        return written.event.to_wire() if written.event else None
+
+    def key(self, name: str) -> Key:
+        """Return by what an entity is found."""
+        return Key.by_id(self.ids[name])
 
     def actor(self, name: str) -> Actor:
         """Return the person as whoever makes a write."""
@@ -72,11 +91,14 @@ class SmallCompany:
     def describe(self, table: str, text: str, *, by: str = "dia") -> Document | None:
         """Change a table's description a second later; return the event's document."""
         self.clock.advance(1_000)
-        from tocsin.flow.capture.ports import Key
-
         patch = [{"op": "add", "path": "/description", "value": text}]
-        written = self.writes.patch("table", Key.by_id(self.ids[table]), patch, actor=self.actor(by))
+        written = self.writes.patch("table", self.key(table), patch, actor=self.actor(by))
         return written.event.to_wire() if written.event else None
+
+
+def destination_id(alert: str, at: int = 0) -> str:
+    """Return the id of an alert's destination."""
+    return str(uuid5(NAMESPACE, f"{alert}-{at}"))
 
 
 _EDGE = {"fromEntity": "orders", "toEntity": "revenue"}

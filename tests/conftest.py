@@ -3,18 +3,48 @@
 from __future__ import annotations
 
 import itertools
+import os
+import shutil
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
 
+from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.schema import migrate
+from tocsin.store.vault import use_vault
 
+if TYPE_CHECKING:
+    from tests.founded import Founded
+
+KEY = "dGVzdHMgc2VhbCB3aXRoIHRoaXMga2V5LCAzMmJ5dGU="
 _TEMPLATE = "tocsin_template"
 _NUMBERS = itertools.count(1)
+_MEMORY = Path("/dev/shm")
+_ROOM = 4 * 2**30
+
+
+def pytest_configure() -> None:
+    """Keep what the tests write in memory where there is room: none of it must outlive a power cut.
+
+    A thousand stores, each made and thrown away, wait for a disk longer than they compute.
+    """
+    if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let one worker have all tests of the one Spark session, and one all of the one browser."""
+    for item in items:
+        for fixture in {"spark", "browser"}.intersection(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.xdist_group(fixture))
 
 
 @pytest.fixture(scope="session")
@@ -42,6 +72,24 @@ def sqlite_url(sqlite_template: Path, tmp_path: Path) -> str:
     """Address of a migrated, empty SQLite store of this test's own."""
     path = tmp_path / "tocsin.db"
     path.write_bytes(sqlite_template.read_bytes())
+    return f"sqlite:///{path}"
+
+
+@pytest.fixture(scope="session")
+def founded(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Founded:
+    """A SQLite file to copy whose first start is done, and its administrator's password."""
+    from tests.founded import found  # here, so that only tests with a server import one
+
+    path = tmp_path_factory.mktemp("founded") / "founded.db"
+    path.write_bytes(sqlite_template.read_bytes())
+    return found(path)
+
+
+@pytest.fixture
+def founded_url(founded: Founded, tmp_path: Path) -> str:
+    """Address of a SQLite store of this test's own, first start done."""
+    path = tmp_path / "tocsin.db"
+    path.write_bytes(founded.path.read_bytes())
     return f"sqlite:///{path}"
 
 
@@ -81,6 +129,7 @@ def postgres_engine(postgres_url: str) -> Iterator[Engine]:
 
 def _opened(url: str) -> Iterator[Engine]:
     engine = open_engine(url, synchronous="NORMAL", pool_size=20)
+    use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
     yield engine
     engine.dispose()
 

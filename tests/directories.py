@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 
 from tests.company import STARTED_MS
 
-from tocsin.flow.resolve.directory import Member, Principal, Reach
+from tocsin.flow.resolve.directory import FOREVER_MS, Member, Principal, Reach
+from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 from tocsin.model.subscription import (
@@ -19,6 +20,8 @@ from tocsin.model.subscription import (
     DestinationConfig,
     EventSubscription,
 )
+
+PARTS = (ReasonKind.CREATOR, ReasonKind.ASSIGNEE, ReasonKind.MENTION, ReasonKind.PARTICIPANT)
 
 
 @dataclass
@@ -32,6 +35,8 @@ class Company:
     owners: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     followers: dict[str, list[str]] = field(default_factory=dict)
     followed_at_ms: dict[str, int] = field(default_factory=dict)
+    parts: dict[tuple[str, ReasonKind], list[Principal]] = field(default_factory=dict)
+    muted: list[Mute] = field(default_factory=list)
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[Reach]:
         for root in entity_ids:
@@ -44,7 +49,9 @@ class Company:
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         for node in node_ids:
-            if relation is ReasonKind.OWNER:
+            if relation in PARTS:
+                yield from self.parts.get((node, relation), ())
+            elif relation is ReasonKind.OWNER:
                 yield from (Principal(relation, who, kind, node_id=node) for who, kind in self.owners.get(node, ()))
             else:
                 for who in self.followers.get(node, ()):
@@ -72,6 +79,9 @@ class Company:
     def people(self, user_ids: Collection[str]) -> Iterator[Person]:
         yield from (self.users[one] for one in user_ids if one in self.users)
 
+    def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
+        yield from (one for one in self.muted if one.who in who and one.about_id in about_ids)
+
     def alerts(self, rng: random.Random) -> list[EventSubscription]:
         """Return some alerts that between them use every category and channel."""
         return [_alert(rng, self, number) for number in range(5)]
@@ -95,8 +105,30 @@ def company(rng: random.Random) -> Company:
     for asset in made.assets:
         made.owners[asset] = [(rng.choice(list(made.users)), "user"), (rng.choice(names), "team")][: rng.randint(0, 2)]
         made.followers[asset] = rng.sample(list(made.users), rng.randint(0, 4))
+    for asset in made.assets:
+        for relation in PARTS:
+            made.parts[asset, relation] = [_part(rng, made, asset, relation) for _ in range(rng.randint(0, 3))]
+    made.muted = [_mute(rng, made) for _ in range(8)]
     made.followed_at_ms = {user: rng.choice([0, STARTED_MS]) for user in made.users}
     return made
+
+
+def _mute(rng: random.Random, made: Company) -> Mute:
+    about = rng.choice([*made.assets, *(f"alert-{number}" for number in range(5))])
+    return Mute(
+        who=rng.choice([*made.users, "out.side@example.com"]),
+        kind=MuteKind.ASSET if about in made.assets else MuteKind.ALERT,
+        about_id=about,
+        channel=rng.choice(["", "", Channel.EMAIL, Channel.ACTIVITY_FEED]),
+        since_ms=rng.choice([0, STARTED_MS]),
+        until_ms=rng.choice([STARTED_MS, STARTED_MS + 1, FOR_GOOD_MS]),
+    )
+
+
+def _part(rng: random.Random, made: Company, asset: str, relation: ReasonKind) -> Principal:
+    who, kind = rng.choice([(rng.choice(list(made.users)), "user"), (rng.choice(list(made.teams)), "team")])
+    since_ms = rng.choice([0, STARTED_MS])
+    return Principal(relation, who, kind, node_id=asset, since_ms=since_ms, until_ms=rng.choice([since_ms, FOREVER_MS]))
 
 
 def _alert(rng: random.Random, made: Company, number: int) -> EventSubscription:
@@ -111,7 +143,7 @@ def _alert(rng: random.Random, made: Company, number: int) -> EventSubscription:
 
 
 def _destination(rng: random.Random, made: Company, identity: str) -> Destination:
-    category = rng.choice([one for one in Category if one not in (Category.ASSIGNEES, Category.MENTIONS)])
+    category = rng.choice(list(Category))
     channel = rng.choice([Channel.EMAIL, Channel.ACTIVITY_FEED])
     if category is Category.EXTERNAL:
         channel = rng.choice([Channel.EMAIL, Channel.WEBHOOK])

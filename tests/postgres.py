@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import pwd
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
+from tests.ports import free_port
 
 MISSING = "PostgreSQL is not installed; on Debian: apt-get install postgresql"
 
@@ -56,7 +56,7 @@ def running_cluster(programs: Path, *, durable: bool = False) -> Iterator[Cluste
     prefix = _as_postgres(folder)
     run = [*prefix, str(programs / "initdb"), "-D", str(folder / "db"), "-U", "tocsin", "-A", "trust", "-E", "UTF8"]
     _call([*run, "--locale=C.UTF-8", "--no-sync"])
-    port = _free_port()
+    port = free_port()
     quick = "" if durable else " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
     options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c max_connections=200{quick}"
     control = [*prefix, str(programs / "pg_ctl"), "-D", str(folder / "db"), "-w"]
@@ -79,9 +79,3 @@ def _as_postgres(folder: Path) -> list[str]:
 
 def _call(words: list[str]) -> None:
     subprocess.run(words, check=True, stdout=subprocess.DEVNULL, cwd="/tmp")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

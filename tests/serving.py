@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,14 +12,20 @@ from typing import Any
 import httpx
 import uvicorn
 from fastapi import FastAPI
+from pydantic import SecretStr
 from sqlalchemy import Engine
 
 from tocsin.logs import set_up_logs
 from tocsin.server.app import StreamingServer, build_app
-from tocsin.server.build import ADMINISTRATOR, first_start
+from tocsin.server.founding import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
 
 Json = Any  # Any: whatever JSON the server answers
+KEY = "dGVzdHMgc2VhbCB3aXRoIHRoaXMga2V5LCAzMmJ5dGU="
+"""The key that seals the secrets of tests."""
+
+_NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+"""Spares every client the reading of all the authorities that it will not need."""
 
 
 @dataclass
@@ -33,7 +40,7 @@ class Served:
     def client(self, token: str | None = None) -> httpx.Client:
         """Return an HTTP client of this server, with a token if one is given."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=20)
+        return httpx.Client(base_url=f"{self.url}/api/v1", headers=headers, timeout=20, verify=_NO_TLS)
 
     def administrator(self) -> httpx.Client:
         """Return a client that is logged in as the administrator."""
@@ -58,11 +65,16 @@ class Served:
 
 
 @contextmanager
-def running_server(engine: Engine, settings: Settings | None = None) -> Iterator[Served]:
-    """Run a server over ``engine`` until the block ends."""
-    settings = settings or Settings(log_level="warning")
+def running_server(
+    engine: Engine, settings: Settings | None = None, *, password: str | None = None, token: str | None = None
+) -> Iterator[Served]:
+    """Run a server over ``engine`` until the block ends.
+
+    A store with a ``password`` has had its first start; its administrator need not log in who has a ``token``.
+    """
+    settings = settings or Settings(log_level="warning", secrets_key=SecretStr(KEY))
     set_up_logs(settings)
-    password = first_start(engine, settings) or ""
+    password = password or first_start(engine, settings) or ""
     app = build_app(settings, engine)
     server = StreamingServer(uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=2), app)
     thread = threading.Thread(target=server.run, daemon=True)
@@ -72,7 +84,8 @@ def running_server(engine: Engine, settings: Settings | None = None) -> Iterator
             assert thread.is_alive(), "the server did not start"
             thread.join(0.005)
         port = server.servers[0].sockets[0].getsockname()[1]
-        yield Served(f"http://127.0.0.1:{port}", app, password)
+        tokens = {ADMINISTRATOR["email"]: token} if token else {}
+        yield Served(f"http://127.0.0.1:{port}", app, password, tokens)
     finally:
         server.should_exit = True
         thread.join(10)

@@ -103,6 +103,12 @@ class Unavailable(TocsinError):
     code = "UNAVAILABLE"
 
 
+class WrongKey(Unavailable):
+    """The secrets here were sealed with another key: set `secrets_key` to that one, or send every secret anew."""
+
+    code = "WRONG_KEY"
+
+
 class MissingExtra(Unavailable):
     """A part of Tocsin that is needed here is not installed."""
 

@@ -5,11 +5,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Literal
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict, TomlConfigSettingsSource
+
+_MOST_PROCESSES = 4
 
 
 class Settings(BaseSettings):
@@ -22,6 +25,11 @@ class Settings(BaseSettings):
         default=None,
         description="SQLAlchemy address of the store (`postgresql+psycopg://…`). Unset: SQLite in `data_dir`.",
     )
+    secrets_key: SecretStr | None = Field(
+        default=None,
+        description="Key that seals the secrets of connections; several apart by spaces, newest first. "
+        "Unset: `secrets.key` in `data_dir`.",
+    )
     sqlite_synchronous: Literal["FULL", "NORMAL"] = Field(
         default="FULL",
         description="How SQLite syncs. `FULL` survives a power cut; `NORMAL` is faster and survives a crash.",
@@ -31,8 +39,30 @@ class Settings(BaseSettings):
 
     host: str = Field(default="127.0.0.1", description="Address the server listens on.")
     port: int = Field(default=8585, ge=0, le=65535, description="Port the server listens on.")
+    processes: int | None = Field(
+        default=None,
+        ge=1,
+        le=64,
+        description="Processes that one server is made of. Unset: one per core, at most four.",
+    )
     public_url: str | None = Field(default=None, description="Address people reach the server at; used in links.")
+    consolidate_minutes: float = Field(
+        default=0.0,
+        ge=0,
+        description="Minutes within which one person's edits of an entity make one version; events are never merged.",
+    )
     token_hours: float = Field(default=24.0, gt=0, description="Hours until a person's token expires.")
+    login_failures: int = Field(default=5, ge=1, description="Failed log-ins after which an account must wait.")
+    login_wait_s: float = Field(default=600.0, gt=0, description="Seconds that failed log-ins are counted and waited.")
+
+    masked_tags: tuple[str, ...] = Field(
+        default=("PII.Sensitive",), description="Tags that mask sample values from all but owners and administrators."
+    )
+
+    oidc_issuer: str | None = Field(default=None, description="Provider of OpenID Connect. Unset: passwords only.")
+    oidc_client_id: str | None = Field(default=None, description="What the provider knows Tocsin as.")
+    oidc_client_secret: SecretStr | None = Field(default=None, description="Tocsin's secret at the provider, if any.")
+    oidc_create_users: bool = Field(default=True, description="Whether a first log-in makes somebody a user.")
 
     spark_master: str = Field(default="local[2]", description="Spark master the pipeline runs on.")
     spark_driver_memory: str = Field(default="1g", description="Heap of the Spark driver.")
@@ -43,8 +73,33 @@ class Settings(BaseSettings):
     pipeline_max_events_per_batch: int = Field(
         default=10_000, ge=1, description="Most events one micro-batch takes from the log."
     )
+    pipeline_max_event_age_h: float | None = Field(
+        default=None,
+        gt=0,
+        description="Hours after which nothing is told of an event any more, however late it comes. Unset: never.",
+    )
     pipeline_events_per_partition: int = Field(
         default=5_000, ge=1, description="Events one Spark task reads; a micro-batch has as many tasks as it needs."
+    )
+    search_every_s: float = Field(
+        default=1.0, gt=0, description="Seconds between two looks of the index of search at the log."
+    )
+
+    silence_every_s: float = Field(
+        default=60.0, ge=0, description="Seconds between two looks for what has had no success; 0 for never."
+    )
+
+    lake_dir: Path | None = Field(
+        default=None, description="Folder of the lake, which executors must reach too. Unset: `lake` in `data_dir`."
+    )
+    lake_every_s: float = Field(
+        default=3600.0, ge=0, description="Seconds between two runs that bring new events into the lake; 0 for never."
+    )
+
+    audit_every_s: float = Field(default=900.0, ge=0, description="Seconds between two self-audits; 0 for never.")
+    audit_window_hours: float = Field(default=24.0, gt=0, description="Hours that a self-audit looks back.")
+    audit_allowance_s: float = Field(
+        default=900.0, gt=0, description="Seconds that a delivery may be overdue before the self-audit calls it stuck."
     )
 
     worker_claim_limit: int = Field(default=64, ge=1, description="Most deliveries a worker claims at once.")
@@ -75,14 +130,32 @@ class Settings(BaseSettings):
         """Read arguments first, then the environment, then the TOML file."""
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
+    def max_event_age_ms(self) -> int | None:
+        """Return the age of an event, in milliseconds, beyond which nothing is told of it."""
+        hours = self.pipeline_max_event_age_h
+        return None if hours is None else int(hours * 3_600_000)
+
     def store_url(self) -> str:
         """Return the SQLAlchemy address of the store."""
         return self.database_url or f"sqlite:///{self.data_dir.absolute() / 'tocsin.db'}"
+
+    def process_count(self) -> int:
+        """Return how many processes a server is made of."""
+        return self.processes or min(_cores(), _MOST_PROCESSES)
 
     def checkpoint_dir(self) -> Path:
         """Return the folder where Spark keeps the pipeline's checkpoint."""
         return self.data_dir.absolute() / "checkpoints"
 
+    def lake_folder(self) -> Path:
+        """Return the folder of the lake."""
+        return (self.lake_dir or self.data_dir / "lake").absolute()
+
     def base_url(self) -> str:
         """Return the address that links point to."""
         return (self.public_url or f"http://{self.host}:{self.port}").rstrip("/")
+
+
+def _cores() -> int:
+    """Return how many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

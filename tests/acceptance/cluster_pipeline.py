@@ -7,16 +7,26 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 
+from sqlalchemy import Engine
+
+from tocsin.access.views import Views
 from tocsin.clock import SystemClock
+from tocsin.flow.match.plan import at_reports
+from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, streaming
+from tocsin.jobs.search_stream import interpreting
 from tocsin.spark.session import open_session
+from tocsin.store.access import SqlSubjects
 from tocsin.store.directory import SqlDirectory
 from tocsin.store.engine import open_engine
 from tocsin.store.log import EventLog
 from tocsin.store.notifications import Notifications
+from tocsin.store.reports import Reports
 from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.told import SqlEvents
 
 
 def where(_number: int) -> str:
@@ -24,6 +34,18 @@ def where(_number: int) -> str:
     import tocsin.spark.sources
 
     return str(tocsin.spark.sources.__file__)
+
+
+def _keep_streaks(first: Parts, engine: Engine) -> None:
+    """Tell everything that depends on earlier reports, then end."""
+    session, alerts = interpreting(first.session), CurrentAlerts(Subscriptions(engine), at_reports)
+    parts, deadline = replace(first, session=session, alerts=alerts), time.monotonic() + 150
+    log = EventLog(engine)
+    with streak_stream.streaming(parts) as query:
+        while log.progress(streak_stream.QUERY_NAME) != Reports(engine).newest() and query.isActive:
+            time.sleep(0.1)
+            if time.monotonic() > deadline:
+                return
 
 
 def main(url: str, checkpoint: str, wheel: str) -> None:
@@ -35,6 +57,8 @@ def main(url: str, checkpoint: str, wheel: str) -> None:
         session=session,
         alerts=CurrentAlerts(Subscriptions(engine)),
         directory=SqlDirectory(engine),
+        views=Views(SqlSubjects(engine)),
+        events=SqlEvents(engine),
         notifications=notes,
         progress=notes,
         clock=SystemClock(),
@@ -46,6 +70,7 @@ def main(url: str, checkpoint: str, wheel: str) -> None:
     with streaming(parts) as query:
         while log.progress(QUERY_NAME) != log.readable_end() and query.isActive and time.monotonic() < deadline:
             time.sleep(0.1)
+    _keep_streaks(replace(parts, checkpoint=f"{checkpoint}-streaks"), engine)
     for place in session.sparkContext.parallelize(range(2), 2).map(where).collect():
         sys.stdout.write(f"executor {place}\n")
     session.stop()

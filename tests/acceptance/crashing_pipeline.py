@@ -1,7 +1,7 @@
 """Runs the pipeline on a store and kills itself at a named point.
 
-``python -m tests.acceptance.crashing_pipeline DIR POINT``. The points are the steps of one micro-batch;
-``nowhere`` runs until everything is told and then ends in peace.
+``python -m tests.acceptance.crashing_pipeline DIR POINT [streaks]``. The points are the steps of one micro-batch, of
+the query that keeps streaks if that is said; ``nowhere`` runs until everything is told and then ends in peace.
 """
 
 from __future__ import annotations
@@ -17,12 +17,15 @@ from typing import Any
 from sqlalchemy import event
 from tests.waiting import until
 
+from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
+from tocsin.model.telling import Telling
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.log import EventLog
 from tocsin.store.notifications import Notifications
+from tocsin.store.reports import Reports
 
 POINTS = ("before-match", "before-write", "before-commit", "after-write", "after-checkpoint")
 
@@ -53,10 +56,10 @@ class DyingNotifications:
     def __init__(self, real: Notifications, *, first: bool) -> None:
         self._real, self._first = real, first
 
-    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
+    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[Telling]) -> None:
         if self._first:
             die()
-        self._real.add(rows)
+        self._real.add(rows, told)
         die()
 
 
@@ -98,5 +101,21 @@ def main(folder: Path, point: str) -> None:
         until(lambda: log.progress(QUERY_NAME) == log.readable_end(), within_s=120)
 
 
+def main_of_streaks(folder: Path, point: str) -> None:
+    """Do the same for the query that keeps streaks."""
+    settings = Settings(data_dir=folder, log_level="warning", spark_conf=SHORT_LIVED)
+    engine = open_engine(settings.store_url())
+    log, reports = EventLog(engine), Reports(engine)
+    first = dying_at(point, settings)
+    parts = streak_stream.build(settings, first)
+    if point == "before-match":
+        parts = replace(parts, alerts=first.alerts)
+    if point == "after-checkpoint":
+        parts = replace(parts, progress=DyingProgress(parts.told_before))
+    with streak_stream.streaming(parts):
+        until(lambda: log.progress(streak_stream.QUERY_NAME) == reports.newest(), within_s=120)
+
+
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    run = main_of_streaks if sys.argv[3:] == ["streaks"] else main
+    run(Path(sys.argv[1]), sys.argv[2])

@@ -14,11 +14,17 @@ ROOT = Path(__file__).resolve().parents[2]
 SPARK = (pytest.mark.spark, pytest.mark.slow)
 FIGURES = [
     pytest.param("api", {"writes/s"}, marks=pytest.mark.slow),
+    pytest.param("catalogue", {"entities/s", "writes/s", "ms"}, marks=pytest.mark.slow),
     pytest.param("webhooks", {"deliveries/s"}, marks=pytest.mark.slow),
+    pytest.param("permissions", {"µs", "ms (p50)"}, marks=pytest.mark.slow),
+    pytest.param("consistency", {"events/s", "s"}, marks=pytest.mark.slow),
     pytest.param("latency", {"ms"}, marks=SPARK),
     pytest.param("startup", {"ms", "MiB"}, marks=SPARK),
     pytest.param("backlog", {"events/s", "rows/s"}, marks=SPARK),
+    pytest.param("matching", {"events/s", "ms", "MiB"}, marks=SPARK),
+    pytest.param("fanout", {"s"}, marks=SPARK),
     pytest.param("follows", {"ms", "1,000", ""}, marks=SPARK),
+    pytest.param("backtest", {"events/s"}, marks=SPARK),
 ]
 
 

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.spark.test_match_stream import expected, stored
 
+MAIL = [{"category": "Owners", "type": "Email"}]
 ROOT = Path(__file__).parents[2]
 
 
@@ -29,9 +30,15 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_executors_of_their_own_tell_the_same(sqlite_engine: Engine, tmp_path: Path, wheel: Path) -> None:
     company = SmallCompany(sqlite_engine)
     company.clock.advance(1_000)
-    company.alert("all", [{"category": "Owners", "type": "Email"}, {"category": "Followers", "type": "ActivityFeed"}])
+    company.alert("all", [*MAIL, {"category": "Followers", "type": "ActivityFeed"}], resources=("table",))
     for number in range(10):
         company.describe("orders", f"text {number}")
+    company.alert("streaks", MAIL, "matchStatusInARow('Failed', {2, 3})")
+    company.pipeline("etl", owners=[{"type": "user", "name": "ana"}])
+    company.pipeline("elt", owners=[{"type": "user", "name": "dia"}])
+    for _ in range(4):
+        company.run("etl", "Failed")
+        company.run("elt", "Failed")
     url = sqlite_engine.url.render_as_string()
     script = Path(__file__).with_name("cluster_pipeline.py")
     done = subprocess.run(

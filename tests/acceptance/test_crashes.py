@@ -13,12 +13,13 @@ from sqlalchemy import Engine, select
 from tests.acceptance.crashing_pipeline import POINTS
 from tests.company import SmallCompany
 from tests.spark.test_match_stream import expected, stored
+from tests.whole import WHOLE
 
 from tocsin.store.engine import open_engine
 from tocsin.store.schema import migrate
 from tocsin.store.tables import delivery
 
-ROUNDS = 20
+ROUNDS = (4 if WHOLE else 2) * len(POINTS)
 
 
 @pytest.fixture
@@ -28,8 +29,8 @@ def engine(tmp_path: Path) -> Engine:
     return made
 
 
-def run(folder: Path, point: str) -> int:
-    words = [sys.executable, "-m", "tests.acceptance.crashing_pipeline", str(folder), point]
+def run(folder: Path, point: str, *more: str) -> int:
+    words = [sys.executable, "-m", "tests.acceptance.crashing_pipeline", str(folder), point, *more]
     done = subprocess.run(words, capture_output=True, text=True, timeout=180, check=False)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr[-3000:]
     return done.returncode
@@ -38,7 +39,7 @@ def run(folder: Path, point: str) -> int:
 @pytest.mark.spark
 @pytest.mark.slow
 @pytest.mark.timeout(900)
-def test_twenty_kills_at_five_points_lose_and_repeat_nothing(engine: Engine, tmp_path: Path) -> None:
+def test_kills_at_five_points_lose_and_repeat_nothing(engine: Engine, tmp_path: Path) -> None:
     company = SmallCompany(engine)
     company.clock.advance(1_000)
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}
@@ -55,6 +56,28 @@ def test_twenty_kills_at_five_points_lose_and_repeat_nothing(engine: Engine, tmp
     assert len({row[0] for row in told.values()}) >= ROUNDS
     assert {one: at for one, at in created(engine).items() if one in first_written} == first_written
     assert all(json.dumps(row) for row in told.values())
+
+
+@pytest.mark.spark
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+def test_a_kill_in_the_middle_of_a_micro_batch_leaves_streaks_as_they_would_have_been(
+    engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(engine)
+    company.pipeline("etl", owners=[{"type": "user", "name": "ana"}])
+    company.clock.advance(1_000)
+    mail = [{"category": "Owners", "type": "Email"}]
+    company.alert("row", mail, "matchStatusInARow({'Failed','Successful'}, {2, 3, 4, 5, 6})")
+    company.alert("change", mail, "firstFailure() || resolved() || noSuccessFor('2m')")
+    for status, point in zip(("Failed",) * 3 + ("Successful",) * 2 + ("Failed",), (*POINTS, "nowhere"), strict=True):
+        for _ in range(2):
+            company.run("etl", status)
+        assert run(tmp_path, point, "streaks") == (0 if point == "nowhere" else -signal.SIGKILL)
+    told = stored(engine)
+    assert told == expected(company)
+    names = [reason["subscriptionName"] for row in told.values() for reason in row[4]]  # type: ignore[attr-defined]
+    assert (names.count("row"), names.count("change")) == (9, 5)
 
 
 def created(engine: Engine) -> dict[str, object]:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
-from sqlalchemy import Engine
-from tests.serving import Served, running_server
+from tests.foundedserver import served, sqlite_url
+from tests.serving import Served
 
-CHROMIUM = Path(os.environ.get("TOCSIN_CHROMIUM", "/usr/bin/chromium"))
+__all__ = ["served", "sqlite_url"]
+
+CHROMIUM = Path(os.environ.get("TOCSIN_TEST_CHROMIUM", "/usr/bin/chromium"))
 _FLAGS = (
     "--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync"
@@ -25,18 +27,11 @@ def browser() -> Iterator[Browser]:
     It ends with its module: while Playwright runs, no other test could have an event loop.
     """
     if not CHROMIUM.exists():
-        pytest.skip("no Chromium: apt-get install chromium, or set TOCSIN_CHROMIUM")
+        pytest.skip("no Chromium: apt-get install chromium, or set TOCSIN_TEST_CHROMIUM")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=CHROMIUM, args=_FLAGS.split())
         yield started
         started.close()
-
-
-@pytest.fixture
-def served(sqlite_engine: Engine) -> Iterator[Served]:
-    """A running server over an empty store, first start done."""
-    with running_server(sqlite_engine) as server:
-        yield server
 
 
 @pytest.fixture

@@ -7,11 +7,13 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, insert
+from tests.entries import entry_of
 from tests.serving import Json, Served, table, warehouse
 
 from tocsin.model.notification import Reason, ReasonKind, notification_id
-from tocsin.server.build import ADMINISTRATOR
+from tocsin.server.founding import ADMINISTRATOR
 from tocsin.store.engine import writing
+from tocsin.store.search_writes import SearchWrites
 from tocsin.store.tables import notification
 
 pytestmark = pytest.mark.browser
@@ -95,6 +97,20 @@ def test_an_asset_is_found_and_followed(served: Served, page: Page, orders: Json
     expect(page.get_by_text("Followed by: nobody")).to_be_visible()
 
 
+def test_an_asset_is_found_by_the_words_of_its_columns(
+    served: Served, page: Page, orders: Json, sqlite_engine: Engine
+) -> None:
+    SearchWrites(sqlite_engine).put([entry_of("table", orders)])
+    alice(served, page)
+    page.get_by_label("Find an asset").fill("email")
+    expect(page.get_by_text("1 found")).to_be_visible()
+    page.get_by_role("link", name="orders").click()
+    expect(page.get_by_role("heading", name="orders")).to_be_visible()
+    page.goto(served.url)
+    page.get_by_label("Find an asset").fill("(email")
+    expect(page.get_by_role("status")).to_have_text("q: column 1: this bracket is never closed")
+
+
 def test_the_bell_rings_by_itself_and_says_why(served: Served, page: Page, orders: Json, sqlite_engine: Engine) -> None:
     user_id = alice(served, page)
     tell(served, sqlite_engine, user_id, "first")
@@ -114,6 +130,28 @@ def test_the_bell_rings_by_itself_and_says_why(served: Served, page: Page, order
     page.get_by_role("button", name="Notifications").click()
     page.get_by_role("button", name="Mark all as read").click()
     expect(page.locator("#unread")).to_have_text("0")
+
+
+def test_an_asset_is_muted_from_the_bell_and_heard_again(
+    served: Served, page: Page, orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id = alice(served, page)
+    tell(served, sqlite_engine, user_id, "loud")
+    expect(page.locator("#unread")).to_have_text("1")
+    page.get_by_role("button", name="Notifications").click()
+    expect(page.get_by_role("heading", name="Muted")).to_be_hidden()
+    page.get_by_text("Hear less").click()
+    page.get_by_label("For how long").select_option("for a week")
+    page.get_by_role("button", name="Mute this asset").click()
+    expect(page.get_by_role("status")).to_have_text("Done: Mute this asset.")
+    muted = page.locator("#mutes > li")
+    expect(muted).to_contain_text("asset warehouse.shop.public.loud, until")
+    with served.administrator() as client:
+        (mute,) = client.get(f"/users/{user_id}/mutes").json()["data"]
+        assert (mute["kind"], mute["name"], mute["until"] - mute["since"] > 6 * 86_400_000) == ("asset", "loud", True)
+    muted.get_by_role("button", name="Hear again").click()
+    expect(muted).to_have_count(0)
+    expect(page.get_by_role("heading", name="Muted")).to_be_hidden()
 
 
 def test_what_people_write_stays_text(served: Served, page: Page, orders: Json, sqlite_engine: Engine) -> None:

@@ -6,15 +6,10 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from sqlalchemy import Engine
-from tests.serving import Json, Served, running_server, warehouse
+from tests.foundedserver import served, sqlite_url
+from tests.serving import Json, Served, warehouse
 
-
-@pytest.fixture
-def served(sqlite_engine: Engine) -> Iterator[Served]:
-    """A running server over an empty store, first start done."""
-    with running_server(sqlite_engine) as server:
-        yield server
+__all__ = ["served", "sqlite_url"]
 
 
 @pytest.fixture

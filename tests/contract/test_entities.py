@@ -170,7 +170,8 @@ def test_people_are_made_by_administrators_only(served: Served, administrator: h
         assert alice.get("/users/loggedInUser").json()["name"] == "alice"
         grab = {"op": "add", "path": "/isAdmin", "value": True}
         assert patched(alice, f"/users/{user_id}", grab).status_code == 403
-        whole = {"op": "replace", "path": "", "value": {"isAdmin": True}}
+        me = alice.get(f"/users/{user_id}").json()
+        whole = {"op": "replace", "path": "", "value": {**me, "isAdmin": True}}
         assert patched(alice, f"/users/{user_id}", whole).status_code == 403
         name = {"op": "add", "path": "/displayName", "value": "Alice"}
         assert patched(alice, f"/users/{user_id}", name).json()["displayName"] == "Alice"

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine
+from tests.founded import Founded
 from tests.serving import Json, Served, running_server, warehouse
 
 from tocsin.model.entity_types import BY_COLLECTION
@@ -59,8 +60,11 @@ QUERIES = st.dictionaries(
 
 
 @pytest.fixture
-def furnished(sqlite_engine: Engine) -> Iterator[tuple[Served, httpx.Client, Json]]:
-    with running_server(sqlite_engine) as served, served.administrator() as client:
+def furnished(sqlite_engine: Engine, founded: Founded) -> Iterator[tuple[Served, httpx.Client, Json]]:
+    with (
+        running_server(sqlite_engine, password=founded.password, token=founded.token) as served,
+        served.administrator() as client,
+    ):
         client.headers["Content-Type"] = "application/json"
         yield served, client, warehouse(client)
 
@@ -73,7 +77,7 @@ def check(answer: httpx.Response) -> None:
 
 
 def test_no_path_and_no_body_breaks_the_server(furnished: tuple[Served, httpx.Client, Json]) -> None:
-    _, client, orders = furnished
+    served, client, orders = furnished
     me = client.get("/users/loggedInUser").json()["id"]
 
     @FUZZ
@@ -82,7 +86,8 @@ def test_no_path_and_no_body_breaks_the_server(furnished: tuple[Served, httpx.Cl
         known = {"{id}": orders["id"], "{me}": me}
         path = "/".join(quote(known.get(segment, segment), safe="") for segment in segments)
         if not (method == "GET" and path.endswith("stream")):
-            check(client.request(method, f"/{path}", params=query, content=json.dumps(body)))
+            whole = f"{served.url}/api/v1/{path}"  # httpx itself refuses a relative address that begins with //
+            check(client.request(method, whole, params=query, content=json.dumps(body)))
 
     send()
 
@@ -158,7 +163,7 @@ def test_a_malformed_body_is_400(administrator: httpx.Client, body: bytes) -> No
 
 
 def test_a_full_name_that_no_index_holds_is_400(administrator: httpx.Client) -> None:
-    parent = administrator.post("/services/databaseServices", json={"name": "😀" * 256, "serviceType": "x"}).json()
+    parent = administrator.post("/services/databaseServices", json={"name": "😀" * 256, "serviceType": "Mysql"}).json()
     below = administrator.post("/databases", json={"name": "😀" * 256, "service": parent["name"]}).json()
     answer = administrator.post("/databaseSchemas", json={"name": "😀" * 256, "database": below["fullyQualifiedName"]})
     assert (answer.status_code, "shorten a name" in answer.json()["message"]) == (400, True)
@@ -189,6 +194,22 @@ def test_a_broken_address_is_said_to_be_broken(
 ) -> None:
     answer = administrator.request(method, path)
     assert (answer.status_code, answer.json()["code"]) == (status, status), answer.text
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "says"),
+    [
+        ("PATCH", "/tables", "This address takes no PATCH; docs/api.md says what each takes."),
+        ("GET", "/tables?fields=colour", "columns"),
+        ("POST", "/tables/name/warehouse.shop.public.orders/rollback", "version: is missing: send one such as 0.1"),
+    ],
+)
+def test_what_is_wrong_is_said_with_what_would_work(
+    administrator: httpx.Client, orders: Json, method: str, path: str, says: str
+) -> None:
+    del orders
+    answer = administrator.request(method, path, json={})
+    assert says in answer.json()["message"]
 
 
 def test_headers_full_of_garbage_break_nothing(served: Served, administrator: httpx.Client, orders: Json) -> None:

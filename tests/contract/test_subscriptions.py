@@ -153,6 +153,24 @@ def test_upstreams_create_form_is_understood(administrator: httpx.Client) -> Non
     assert rules["actions"][0]["condition"] == "matchAnyFieldChange({'columns','dataModel','joins'})"
 
 
+def test_a_changed_input_is_compiled_anew_and_rules_by_hand_stay(administrator: httpx.Client) -> None:
+    chosen = {"filters": [{"name": "filterByFqn", "arguments": [{"name": "fqnList", "input": ["a"]}]}]}
+    request = {"name": "Inputs", "alertType": "Notification", "resources": ["table"], "input": chosen}
+    made = administrator.post("/events/subscriptions", json=request).json()
+    path = f"/events/subscriptions/{made['id']}"
+    value = {"op": "replace", "path": "/input/filters/0/arguments/0/input", "value": ["b"]}
+    answer = patched(administrator, path, value)
+    assert answer.status_code == 200, answer.text
+    assert answer.json()["filteringRules"]["resources"] == ["table"]
+    assert answer.json()["filteringRules"]["rules"][0]["condition"] == "matchAnyEntityFqn({'b'})"
+    by_hand = {"op": "replace", "path": "/filteringRules/rules/0/condition", "value": "isBot()"}
+    answer = patched(administrator, path, by_hand)
+    assert answer.json()["filteringRules"]["rules"][0]["condition"] == "isBot()"
+    again = administrator.put("/events/subscriptions", json={**request, "resources": ["topic"]}).json()
+    assert again["filteringRules"]["resources"] == ["topic"]
+    assert again["filteringRules"]["rules"][0]["condition"] == "matchAnyEntityFqn({'a'})"
+
+
 WRONG: dict[str, tuple[Json, str]] = {
     "no name": (alert(name=None), "name"),
     "empty name": (alert(name=" "), "name"),
@@ -160,6 +178,20 @@ WRONG: dict[str, tuple[Json, str]] = {
     "unknown alert type": (alert(alertType="Loud"), "alertType"),
     "unknown key": (alert(colour="red"), "colour"),
     "unknown resource": (alert(filteringRules={"resources": ["tabel"]}), "resources[0]"),
+    "unknown team": (
+        alert(
+            filteringRules={
+                "resources": ["all"],
+                "rules": [{"effect": "include", "condition": "user.isMemberOf('ghosts')"}],
+            }
+        ),
+        "no team named 'ghosts'",
+    ),
+    "resource nearly right": (alert(filteringRules={"resources": ["tabel"]}), "did you mean table?"),
+    "named filter without its argument": (
+        {"name": "x", "alertType": "Custom", "resources": ["all"], "input": {"filters": [{"name": "filterByFqn"}]}},
+        "filterByFqn needs the argument fqnList",
+    ),
     "scheduled": (alert(trigger={"triggerType": "Scheduled"}), "come later"),
     "broken condition": (
         alert(
@@ -233,13 +265,13 @@ def test_a_patch_is_checked_as_a_new_alert_is(administrator: httpx.Client, creat
 
 def test_alerts_are_listed_by_type(administrator: httpx.Client, created: Json) -> None:
     names = [one["name"] for one in administrator.get("/events/subscriptions?limit=100").json()["data"]]
-    assert names == ["ActivityFeedAlert", "SchemaChanges"]
+    assert names == ["ActivityFeedAlert", "ConversationAlert", "SchemaChanges"]
     page = administrator.get("/events/subscriptions?alertType=Notification&limit=10").json()
     assert ([one["name"] for one in page["data"]], page["paging"]["total"]) == (["SchemaChanges"], 1)
     first = administrator.get("/events/subscriptions?limit=1").json()
     assert first["data"][0]["name"] == "ActivityFeedAlert"
     second = administrator.get(f"/events/subscriptions?limit=1&after={first['paging']['after']}").json()
-    assert second["data"][0]["name"] == "SchemaChanges"
+    assert second["data"][0]["name"] == "ConversationAlert"
     assert administrator.get("/events/subscriptions?alertType=Loud").status_code == 400
 
 
@@ -324,3 +356,32 @@ def test_a_trial_is_checked_like_a_destination(administrator: httpx.Client) -> N
     assert trial({"destination": {**HOOK, "config": {"endpoint": "nope"}}}).status_code == 400
     assert trial({"destination": {"category": "External", "type": "Slack"}}).status_code == 400
     assert administrator.post("/events/subscriptions/testDestination", json={"destinations": []}).status_code == 400
+
+
+FOLLOWED = {"resources": ["all"], "rules": [{"effect": "include", "condition": "user.follows(entity)"}]}
+
+
+def test_the_seeds_filter_for_followers_is_taken_as_it_stands(administrator: httpx.Client) -> None:
+    whoever = {"category": "Users", "type": "ActivityFeed"}
+    answer = administrator.post(
+        "/events/subscriptions", json=alert(filteringRules=FOLLOWED, destinations=[whoever, HOOK])
+    )
+    assert answer.status_code == 201, answer.text
+    assert answer.json()["filteringRules"]["rules"][0]["condition"] == "user.follows(entity)"
+
+
+def test_users_need_names_where_nothing_is_asked_of_them(administrator: httpx.Client) -> None:
+    for category, rules in (("Users", None), ("Teams", FOLLOWED)):
+        nobody = {"category": category, "type": "ActivityFeed"}
+        more = {"filteringRules": rules} if rules else {}
+        answer = administrator.post("/events/subscriptions", json=alert(destinations=[nobody], **more))
+        assert answer.status_code == 400
+        assert "give at least one name" in answer.json()["message"]
+
+
+def test_an_alert_asks_no_more_of_a_person_than_can_be_kept_apart(administrator: httpx.Client) -> None:
+    many = " || ".join(f"user.isMemberOf('team{number}')" for number in range(6))
+    rules = {"resources": ["all"], "rules": [{"effect": "include", "condition": many}]}
+    answer = administrator.post("/events/subscriptions", json=alert(filteringRules=rules))
+    assert answer.status_code == 400
+    assert "more than 5 different things" in answer.json()["message"]

@@ -11,9 +11,15 @@ from tocsin.errors import InvalidCondition
 from tocsin.model.change import LoggedEvent
 
 _WORDS = ["a", "b", "A", "ab", "a.b", "", "É", "Failed", "failed", "7", "true", "Tier.a"]
-_TEXT_FIELDS = ["eventType", "entityType", "userName", "tier", "service", "testStatus", "entityFullyQualifiedName"]
-_SET_FIELDS = ["tags", "owners", "domains", "fieldChanged", "fieldsAdded", "testSuites"]
-_NUMBER_FIELDS = ["timestamp", "previousVersion", "currentVersion"]
+_TEXT_FIELDS = [
+    *("eventType", "entityType", "userName", "tier", "service", "testStatus", "entityFullyQualifiedName"),
+    "previousStatus",
+]
+_SET_FIELDS = ["changeTarget", "tags", "owners", "domains", "fieldChanged", "fieldsAdded", "testSuites"]
+_NUMBER_FIELDS = [
+    *("timestamp", "previousVersion", "currentVersion", "unchangedFor", "reportedAt"),
+    *("streak", "failures", "failuresBefore", "withoutSuccess", "withoutSuccessBefore"),
+]
 _PATHS = [
     "entity.name",
     "entity.extension.x",
@@ -55,6 +61,12 @@ _texts = _words | _types
 _numbers = st.sampled_from(["0", "7", "0.1", "1.5", "-1", "1700000000002"])
 _lists = st.lists(_texts, max_size=3).map(lambda words: "{" + ",".join(words) + "}")
 _order = st.sampled_from(["==", "!=", "<", "<=", ">", ">="])
+_equality = st.sampled_from(["==", "!=", "in"])
+_categories = st.sampled_from(
+    ["'tag'", "'tier'", "{'schema','quality'}", "'description'", "{'other','customProperty'}"]
+)
+_operations = st.sampled_from(["'add'", "'remove'", "{'modify','add'}"])
+_targets = st.sampled_from(["'asset'", "'columns'", "'columns.a'", "{'columns.\"a.b\"','asset'}", "'*'"])
 
 
 def _put(template: str, *parts: SearchStrategy[str]) -> SearchStrategy[str]:
@@ -78,7 +90,15 @@ _leaf = st.one_of(
     _put("{} matches {}", _lowered, st.sampled_from(_PATTERNS).map(_quoted)),
     _put("{}({})", st.sampled_from(_TEXT_FUNCTIONS), _lists),
     _put("getTestCaseStatusIfInTestSuite({},{})", _lists, _lists),
+    _put("changeCategory {} {}", _equality, _categories),
+    _put("changeOperation {} {}", _equality, _operations),
+    _put("matchAnyChange({})", _categories),
+    _put("matchAnyChange({},{},{})", _categories, _operations, _targets),
+    _put("matchAnyChange({},{},{},{})", _categories, _operations, _targets, _lists),
     _put("{} == {}", st.sampled_from(_PATHS), st.sampled_from(["true", "false"])),
+    st.sampled_from(["olderThan('7s')", "firstFailure()", "resolved()", "noSuccessFor({'1s','7s'})"]),
+    st.sampled_from(["matchStatusTransition('a','Failed')", "matchStatusInARow({'a','Failed'}, {1,7})"]),
+    st.sampled_from(["user.follows(entity)", "user.isMemberOf('a')"]),
     st.sampled_from(["isBot()", "isBot", "true", "false", "entity.extension.x", "entity.extension.x.contains(7)"]),
 )
 
@@ -158,9 +178,27 @@ _wire = st.fixed_dictionaries(
 )
 
 
-def _events(wires: list[tuple[dict[str, object], bool]]) -> list[LoggedEvent]:
-    return [logged(number, is_bot=is_bot, **wire) for number, (wire, is_bot) in enumerate(wires)]
+_moments = st.sampled_from([0, 1, 7, 1_000, 7_000, 8_000])
+_facts = st.fixed_dictionaries(
+    {},
+    optional={
+        "previousStatus": st.sampled_from(["a", "failed", "success"]),
+        **dict.fromkeys(("streak", "failures", "failuresBefore", "withoutSuccess", "withoutSuccessBefore"), _moments),
+    },
+)
+event_parts = st.tuples(_wire, st.booleans(), st.none() | _moments, _facts)
+"""What one event is made of."""
+
+Parts = tuple[dict[str, object], bool, int | None, dict[str, object]]
 
 
-events = st.lists(st.tuples(_wire, st.booleans()), min_size=40, max_size=60).map(_events)
+def log_of(parts: list[Parts]) -> list[LoggedEvent]:
+    """Return the events as they stand in a log."""
+    return [
+        logged(number, is_bot=is_bot, unchanged_for=unchanged_for, facts=facts, **wire)
+        for number, (wire, is_bot, unchanged_for, facts) in enumerate(parts)
+    ]
+
+
+events = st.lists(event_parts, min_size=40, max_size=60).map(log_of)
 """A log of some events."""

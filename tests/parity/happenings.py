@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from tests.parity.logged import logged
 
-from tocsin.model.change import LoggedEvent
+from tocsin.model.change import VIOLATION, LoggedEvent
+
+_DAY_MS = 86_400_000
 
 _ORDERS = {
     "id": "7e1c",
@@ -56,6 +58,7 @@ _CASE = {
 HAPPENINGS: dict[str, LoggedEvent] = {
     "column": logged(
         1,
+        unchanged_for=8 * _DAY_MS,
         eventType="entityUpdated",
         entityType="table",
         entityFullyQualifiedName="shop.sales.public.orders",
@@ -91,6 +94,10 @@ HAPPENINGS: dict[str, LoggedEvent] = {
     ),
     "failed": logged(
         3,
+        facts={
+            **{"previousStatus": "success", "streak": 1, "failures": 1},
+            **{"withoutSuccess": _DAY_MS, "withoutSuccessBefore": 0},
+        },
         eventType="entityUpdated",
         entityType="testCase",
         entityFullyQualifiedName="shop.sales.public.orders.total.total_is_positive",
@@ -125,6 +132,10 @@ HAPPENINGS: dict[str, LoggedEvent] = {
     ),
     "run": logged(
         6,
+        facts={
+            **{"previousStatus": "failed", "streak": 3, "failures": 5},
+            **{"withoutSuccess": 3 * _DAY_MS, "withoutSuccessBefore": 2 * _DAY_MS},
+        },
         eventType="entityUpdated",
         entityType="pipeline",
         entityFullyQualifiedName="airflow.daily_etl",
@@ -137,17 +148,49 @@ HAPPENINGS: dict[str, LoggedEvent] = {
         eventType="policyViolation",
         entityType="policy",
         userName="eve",
+        changeDescription={"fieldsAdded": [{"name": VIOLATION, "newValue": {"tags": ["PII.Sensitive"]}}]},
         entity={"name": "no-export", "tags": [{"tagFQN": "PII.Sensitive"}], "owners": [{"name": "Compliance"}]},
     ),
     "bare": logged(8, eventType="entityDeleted", entityType="dashboard"),
     "tagged": logged(
         9,
+        unchanged_for=3_600_000,
         eventType="entityUpdated",
         entityType="table",
         entityFullyQualifiedName="snowflake_prod.sales.public.customers",
         userName="Éva Ångström",
         userId="system",
         changeDescription={"fieldsAdded": [{"name": "tags", "newValue": [{"tagFQN": "PII.Sensitive"}]}]},
+    ),
+    "asked": logged(
+        10,
+        about={"name": "books", "owners": [{"id": "4", "type": "user", "name": "dora"}]},
+        eventType="threadCreated",
+        entityType="thread",
+        entityFullyQualifiedName="ledger.books",
+        userName="bob",
+        entity={
+            "type": "Task",
+            "message": "Is this so, <#E::user::ann>?",
+            "entityRef": {"id": "b", "type": "glossaryTerm", "name": "books"},
+            "task": {"id": 3, "type": "RequestTag", "suggestion": "Ask [@Finance](http://x/settings/teams/Finance)."},
+            "posts": [],
+        },
+    ),
+    "answered": logged(
+        11,
+        eventType="postCreated",
+        entityType="thread",
+        entityFullyQualifiedName="ledger.pages",
+        userName="cem",
+        changeDescription={
+            "fieldsAdded": [{"name": "posts", "newValue": [{"message": "Yes, <#E::user::bob|[@b](u)>"}]}]
+        },
+        entity={
+            "type": "Conversation",
+            "message": "Is this so, <#E::user::ann>?",
+            "entityRef": {"id": "p", "type": "glossaryTerm", "name": "pages"},
+        },
     ),
 }
 """Every event of the table by its name."""

@@ -10,15 +10,29 @@ from pyspark.sql import DataFrame, SparkSession
 
 from tocsin.conditions.fields import derive
 from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.entity import Document
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
 
 
-def logged(offset: int, *, is_bot: bool = False, **keys: object) -> LoggedEvent:
-    """Return the event with these wire keys at ``offset``, derived fields and all."""
+def logged(
+    offset: int,
+    *,
+    is_bot: bool = False,
+    about: Document | None = None,
+    unchanged_for: int | None = None,
+    facts: Document | None = None,
+    **keys: object,
+) -> LoggedEvent:
+    """Return the event with these wire keys at ``offset``, derived fields and all.
+
+    ``facts`` are what follows from earlier reports, and ``unchanged_for`` how long nobody had changed the asset.
+    """
     wire = {"id": f"event-{offset}", "entityId": f"entity-{offset}", "timestamp": 1_700_000_000_000 + offset, **keys}
     event = ChangeEvent.model_validate(wire)
-    return LoggedEvent(offset, event, derive(event, actor_is_bot=is_bot))
+    last_ms = None if unchanged_for is None else event.timestamp - unchanged_for
+    derived = derive(event, actor_is_bot=is_bot, about=about, last_changed_ms=last_ms)
+    return LoggedEvent(offset, event, derived | (facts or {}))
 
 
 def events_frame(spark: SparkSession, events: Sequence[LoggedEvent]) -> DataFrame:

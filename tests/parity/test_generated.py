@@ -2,34 +2,58 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis.strategies import SearchStrategy
 from pyspark.sql import SparkSession
 from tests.parity.engines import indexed, on_columns, plan, python
-from tests.parity.generated import conditions, events
+from tests.parity.generated import conditions, event_parts, log_of
 
 from tocsin.conditions.check import checked
 from tocsin.model.change import LoggedEvent
 
 pytestmark = pytest.mark.spark
 
+T = TypeVar("T")
 
-# Shrinking would take a Spark job per step; the failing pair is printed instead.
-@settings(
-    max_examples=8,
-    deadline=None,
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
-@given(texts=st.lists(conditions, min_size=20, max_size=30, unique=True), log=events)
-def test_both_engines_agree_on_generated_pairs(spark: SparkSession, texts: list[str], log: list[LoggedEvent]) -> None:
-    nodes = [checked(text) for text in texts]
-    expected = python(nodes, log)
-    found = indexed(spark, [plan(n, node) for n, node in enumerate(nodes)], log)
-    assert _told(on_columns(spark, nodes, log) ^ expected, texts, log) == []
-    assert _told(set(found) ^ expected, texts, log) == []
-    assert len(found) == len(set(found))
+
+CONDITIONS, EVENTS, JOBS = 90, 150, 3
+"""How many are made up, and into how many Spark jobs the conditions go: all of one job are one expression each."""
+
+
+def drawn(strategy: SearchStrategy[T], count: int) -> list[T]:
+    """Return ``count`` things that a strategy makes. Nothing is shrunk: that would take a Spark job a step."""
+    found: list[T] = []
+
+    @settings(
+        max_examples=count,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(strategy)
+    def collect(one: T) -> None:
+        found.append(one)
+
+    collect()
+    return found
+
+
+def test_both_engines_agree_on_ten_thousand_generated_pairs(spark: SparkSession) -> None:
+    texts = sorted(set(drawn(conditions, CONDITIONS)))
+    log = log_of(drawn(event_parts, EVENTS))
+    assert len(texts) * len(log) >= 10_000
+    for part in range(JOBS):
+        some = texts[part::JOBS]
+        nodes = [checked(text) for text in some]
+        expected = python(nodes, log)
+        found = indexed(spark, [plan(n, node) for n, node in enumerate(nodes)], log)
+        assert _told(on_columns(spark, nodes, log) ^ expected, some, log) == []
+        assert _told(set(found) ^ expected, some, log) == []
+        assert len(found) == len(set(found))
 
 
 def _told(pairs: set[tuple[int, int]], texts: list[str], log: list[LoggedEvent]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
 from tests.parity.happenings import HAPPENINGS
 from tests.parity.logged import events_frame
 
@@ -12,8 +13,8 @@ from tocsin.conditions.fields import CLOSURES, FIELDS
 from tocsin.conditions.nodes import Has, Or
 from tocsin.flow.match import local
 from tocsin.flow.match.plan import Plan
-from tocsin.spark.conditions import COLUMNS, expression
-from tocsin.spark.match import index_of, matches
+from tocsin.spark.conditions import COLUMNS
+from tocsin.spark.match import Index, index_of, matches
 from tocsin.spark.schema import EVENTS
 
 pytestmark = pytest.mark.spark
@@ -68,7 +69,7 @@ def test_an_empty_index_finds_nothing(spark: SparkSession) -> None:
 
 def test_event_columns_come_along_when_asked_for(spark: SparkSession) -> None:
     frame = matches(events_frame(spark, LOG), index_of([plan("a", "isBot()")]), columns=("event_id", "timestamp_ms"))
-    assert frame.columns == ["log_offset", "event_id", "timestamp_ms", "subscription_id"]
+    assert frame.columns == ["log_offset", "event_id", "timestamp_ms", "subscription_id", "asked"]
     assert [row.event_id for row in frame.collect()] == ["event-2"]
 
 
@@ -77,21 +78,56 @@ def test_a_text_with_quotes_and_backslashes_is_taken_as_it_is(spark: SparkSessio
     assert found(spark, *plans) == expected(*plans)
 
 
-def test_the_index_depends_on_what_is_asked_not_on_how_often() -> None:
-    few = index_of([plan(str(n), f"tags == 'T{n}' && !isBot()") for n in range(3)])
-    many = index_of([plan(str(n), f"tags == 'T{n}' && !isBot()") for n in range(300)])
-    assert few.facts == many.facts
+def questions(index: Index) -> tuple[str, str, str]:
+    """All that Spark has to compile: what an index asks of events."""
+    return index.keys, index.candidate, index.holds
+
+
+def test_the_questions_depend_on_their_shapes_not_on_how_many_ask_them() -> None:
+    few, many = (
+        index_of([plan(str(n), f"tags == 'T{n}' && entity.columns.dataLength > {n} && !isBot()") for n in range(count)])
+        for count in (3, 300)
+    )
+    assert questions(few) == questions(many)
     assert many.rows.num_rows == 300
 
 
-def test_a_test_that_many_ask_for_is_evaluated_once() -> None:
-    index = index_of([plan(str(n), f"entity.name == 'a' && tags == 'T{n}'") for n in range(9)])
-    assert index.facts.count(expression(checked("entity.name == 'a'"))) == 1
+def test_tests_of_one_shape_are_told_apart_by_their_constants(spark: SparkSession) -> None:
+    plans = [plan(f"longer than {n}", f"entity.columns.dataLength > {n}") for n in (0, 10, 79, 80, 200)]
+    plans += [plan(f"named {name}", f"entity.name == '{name}'") for name in ("orders", "customers", "it''s", "")]
+    plans += [plan(f"like {text}", f"userName matches '{text}'") for text in ("a.*", ".*n", "b[eo]b", "ann")]
+    plans += [plan(f"below {n}", f"currentVersion < {n}") for n in (0.1, 0.3, 99)]
+    assert found(spark, *plans) == expected(*plans)
+
+
+def test_many_alerts_on_what_every_event_states_are_told_apart_by_more(spark: SparkSession) -> None:
+    everywhere = [plan(f"people {n}", f"!isBot() && userName == 'u{n}'") for n in range(300)]
+    tables = [
+        plan(f"tables {n}", f"tags == 'T{n}' && eventType == 'entityUpdated'", resources=("table",)) for n in range(300)
+    ]
+    index = index_of([*everywhere, *tables])
+    assert {"isBot", "entityType", "eventType"}.isdisjoint(index.rows["fields"].to_pylist())
+    keyed = events_frame(spark, LOG).selectExpr("*", f"{index.keys} AS keys").selectExpr("*", "explode(keys) AS key")
+    assert keyed.join(index.frame(spark), F.expr("key = anchor")).count() == 0
 
 
 def test_a_condition_hangs_from_its_rarest_fact() -> None:
     index = index_of([plan("a", "eventType == 'entityUpdated' && owners == 'ann'", resources=("table",))])
     assert index.rows.column("anchor").to_pylist() == ["owners=ann"]
+
+
+def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(spark: SparkSession) -> None:
+    before = [
+        plan("a", "tags == 'PII.Sensitive'"),
+        plan("b", "userName == 'ann'"),
+        plan("c", "entity.name == 'orders'"),
+    ]
+    after = [before[0], plan("b", "!isBot()"), plan("d", "owners == 'ann'")]
+    index = index_of(before).changed({"c"}, after[1:])
+    rows = matches(events_frame(spark, LOG), index).collect()
+    assert sorted((row.subscription_id, row.log_offset) for row in rows) == expected(*after)
+    assert index.unindexed() == ["b"]
+    assert index.changed({"a", "b", "d"}, []).rows.num_rows == 0
 
 
 def test_every_field_has_its_column() -> None:

@@ -12,17 +12,29 @@ from sqlalchemy import Engine, func, select
 from tests.company import STARTED_MS, SmallCompany
 from tests.waiting import until
 
+from tocsin.access.views import Views
 from tocsin.clock import FixedClock
+from tocsin.flow.capture.feed.operations import FeedWrites
+from tocsin.flow.capture.ports import Key
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, told_of
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import QUERY_NAME, Parts, streaming
+from tocsin.jobs.match_stream import QUERY_NAME, Parts, streaming, warm_up
+from tocsin.model.mute import Mute, MuteKind
+from tocsin.model.people import SYSTEM
+from tocsin.server.founding import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
+from tocsin.store.access import SqlSubjects
 from tocsin.store.directory import SqlDirectory
+from tocsin.store.firings import Firings
 from tocsin.store.log import EventLog
+from tocsin.store.mutes import Mutes
 from tocsin.store.notifications import Notifications
+from tocsin.store.reports import Reports
 from tocsin.store.subscriptions import Subscriptions
 from tocsin.store.tables import delivery, notification
+from tocsin.store.told import SqlEvents
 
 pytestmark = pytest.mark.spark
 
@@ -38,6 +50,8 @@ def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: in
         session=spark,
         alerts=CurrentAlerts(Subscriptions(engine)),
         directory=SqlDirectory(engine),
+        views=Views(SqlSubjects(engine)),
+        events=SqlEvents(engine),
         notifications=notes,
         progress=notes,
         clock=FixedClock(STARTED_MS),
@@ -53,7 +67,9 @@ def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: in
 def running(
     spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000
 ) -> AbstractContextManager[object]:
-    return streaming(parts_of(spark, engine, checkpoint, batch=batch))
+    parts = parts_of(spark, engine, checkpoint, batch=batch)
+    warm_up(parts)  # as the pipeline does: what Spark compiles first is not the first event's to wait for
+    return streaming(parts)
 
 
 def caught_up(engine: Engine) -> bool:
@@ -73,9 +89,11 @@ def expected(company: SmallCompany) -> dict[str, tuple[object, ...]]:
     """What ``flow/once`` says of every event in the log."""
     engine = company.engine
     alerts = Subscriptions(engine).list_enabled()
-    world = World(EventLog(engine).find, alerts, SqlDirectory(engine), {}, FixedClock(STARTED_MS))
+    earlier = Reports(engine).before
+    world = World(EventLog(engine).find, alerts, SqlDirectory(engine), {}, FixedClock(STARTED_MS), earlier=earlier)
     told = {}
-    for logged in EventLog(engine).read(0, 10_000):
+    for plain in EventLog(engine).read(0, 10_000):
+        logged = with_facts(plain, earlier(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]
         for due in told_of(logged, matched, world):
             one = due.notification
@@ -102,6 +120,81 @@ def test_people_are_told_once_with_every_reason(spark: SparkSession, store_engin
     assert not [row for row in told.values() if row[3] == company.ids["dia"] and row[1] == "Email"]
 
 
+def test_what_is_asked_of_people_is_asked_of_each(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:
+    company = SmallCompany(store_engine)
+    company.clock.advance(1_000)
+    everybody = {"category": "Users", "type": "Email", "config": {"receivers": ["ana", "ben", "cem", "dia"]}}
+    whoever = {"category": "Users", "type": "ActivityFeed"}
+    company.alert("seed", [whoever, HOOK], "user.follows(entity)")
+    company.alert(
+        "mixed", [everybody], "!user.follows(entity) && user.isMemberOf('shop') || user.owns(entity) && isBot()"
+    )
+    company.alert("others", [everybody], "entityType == 'table' && !(user.owns(entity) || user.follows(entity))")
+    with running(spark, store_engine, tmp_path / "checkpoint"):
+        company.describe("orders", "one", by="dia")
+        company.describe("revenue", "two", by="ana")
+        until(lambda: caught_up(store_engine), within_s=60)
+    told = stored(store_engine)
+    assert told == expected(company)
+    named = {(row[2], reason["subscriptionName"], reason["kind"]) for row in told.values() for reason in row[4]}
+    assert {one for one in named if one[1] == "seed"} == {
+        (company.ids["cem"], "seed", "follower"),
+        (f"{Subscriptions(store_engine).list_enabled()[-1].id}:http://127.0.0.1:9/hook", "seed", "external"),
+    }
+    assert {one[0] for one in named if one[1] == "mixed"} == {"ana@example.com", "ben@example.com"}
+    assert ("cem@example.com", "others", "user") in named, "of revenue, not of orders"
+
+
+def test_what_people_muted_is_not_told_and_what_is_told_is_counted(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.clock.advance(1_000)
+    rule = "fieldChanged == 'description'"
+    bell = company.alert("bell", [FOLLOWERS_BELL, {"category": "Owners", "type": "ActivityFeed"}], rule)
+    mail = company.alert("mail", [OWNERS_MAIL], rule)
+    for who, about in (("ana", mail), ("cem", company.ids["orders"])):
+        kind = MuteKind.ALERT if about == mail else MuteKind.ASSET
+        Mutes(sqlite_engine).put(Mute(company.ids[who], kind, about, since_ms=company.clock.now_ms()))
+    with running(spark, sqlite_engine, tmp_path / "checkpoint"):
+        company.describe("orders", "quiet", by="dia")
+        until(lambda: caught_up(sqlite_engine), within_s=60)
+    told = stored(sqlite_engine)
+    assert told == expected(company)
+    bells = {company.ids["ana"], company.ids["ben"]}
+    assert {row[2] for row in told.values()} == {*bells, "ben@example.com"}
+    tallies = Firings(sqlite_engine).tallies(0)
+    assert {one: (tallies[one].told_count, tallies[one].app_count) for one in (bell, mail)} == {
+        bell: (2, 2),
+        mail: (1, 0),
+    }
+
+
+def test_those_in_a_thread_are_told_of_it(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:
+    company = SmallCompany(store_engine)
+    company.clock.advance(1_000)
+    for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT):
+        company.put("eventsubscription", alert)
+    company.alert("mail", [{"category": "Mentions", "type": "Email"}], "threadType == 'Task'", resources=("task",))
+    feed = FeedWrites(company.writes)
+    about = "<#E::table::pg.store.public.orders>"
+    details = {"type": "RequestDescription", "assignees": [{"type": "user", "name": "dia"}]}
+    request = {"about": about, "message": "<#E::team::tills>?", "type": "Task", "taskDetails": details}
+    with running(spark, store_engine, tmp_path / "checkpoint"):
+        asked = feed.create(request, actor=company.actor("ana"))
+        company.clock.advance(1_000)
+        feed.reply(asked.document["id"], {"message": "Soon, <#E::user::cem>"}, actor=company.actor("dia"))
+        company.clock.advance(1_000)
+        feed.resolve(asked.document["id"], {"newValue": "Orders."}, actor=company.actor("dia"))
+        until(lambda: caught_up(store_engine), within_s=60)
+    told = stored(store_engine)
+    assert told == expected(company)
+    kinds = {(row[2], reason["kind"]) for row in told.values() for reason in row[4]}
+    assert (company.ids["dia"], "assignee") in kinds
+    assert {(company.ids["cem"], "mention"), (company.ids["cem"], "participant")} <= kinds
+    assert ("ben@example.com", "mention") in kinds
+
+
 def test_an_alert_made_while_the_query_runs_takes_effect(
     spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
 ) -> None:
@@ -116,6 +209,37 @@ def test_an_alert_made_while_the_query_runs_takes_effect(
         until(lambda: bool(stored(sqlite_engine)))
         (told,) = stored(sqlite_engine).values()
         assert told[2] == company.ids["cem"]
+
+
+def test_what_becomes_of_an_alert_takes_effect_with_the_very_next_event(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(sqlite_engine)
+
+    def tells(text: str) -> bool:
+        """Change an asset right after the alert; say whether anybody is told, once the pipeline has seen it."""
+        company.clock.advance(1)
+        before = len(stored(sqlite_engine))
+        company.describe("orders", text)
+        until(lambda: caught_up(sqlite_engine), within_s=30)
+        return len(stored(sqlite_engine)) > before
+
+    with running(spark, sqlite_engine, tmp_path / "checkpoint"):
+        assert not tells("before")
+        alert_id = company.alert("new", [FOLLOWERS_BELL], "fieldChanged == 'description'")
+        assert tells("created")
+        company.alert("new", [FOLLOWERS_BELL], "fieldChanged == 'columns'")
+        assert not tells("updated")
+        company.alert("new", [FOLLOWERS_BELL], "entity.description.startsWith('again')")
+        assert tells("again: updated, a shape not met before")
+        patch = [{"op": "add", "path": "/enabled", "value": False}]
+        company.writes.patch("eventsubscription", Key.by_id(alert_id), patch, actor=SYSTEM)
+        assert not tells("again: disabled")
+        patch = [{"op": "add", "path": "/enabled", "value": True}]
+        company.writes.patch("eventsubscription", Key.by_id(alert_id), patch, actor=SYSTEM)
+        assert tells("again: enabled")
+        company.writes.delete("eventsubscription", Key.by_id(alert_id), actor=SYSTEM)
+        assert not tells("again: deleted")
 
 
 def test_what_happened_before_an_alert_was_made_notifies_nobody(

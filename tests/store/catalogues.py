@@ -10,6 +10,7 @@ from sqlalchemy import Engine
 from tocsin.clock import FixedClock
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key, Written
+from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
@@ -62,11 +63,20 @@ def company(engine: Engine) -> Company:
     return made
 
 
+def add_tags(writes: Writes, *fqns: str) -> None:
+    """Catalogue tags of two names each, and their classifications."""
+    for tag in fqns:
+        classification, name = fqn.split(tag)
+        writes.ensure("classification", {"name": classification, "description": "x"}, actor=SYSTEM)
+        writes.ensure("tag", {"name": name, "description": "x", "classification": classification}, actor=SYSTEM)
+
+
 _REQUESTS: list[tuple[str, Document]] = [
     ("user", {"name": "jane", "email": "Jane@Example.org "}),
     ("user", {"name": "john.doe", "email": "john@example.org", "isAdmin": True}),
     ("user", {"name": "robot", "email": "robot@example.org", "isBot": True}),
     ("team", {"name": "sales", "teamType": "Group"}),
+    ("testDefinition", {"name": "notNull", "entityType": "COLUMN", "testPlatforms": ["OpenMetadata"]}),
     ("domain", {"name": "commerce", "domainType": "Aggregate", "description": "Selling."}),
     ("databaseService", {"name": "pg", "serviceType": "Postgres"}),
     ("database", {"name": "shop", "service": "pg"}),

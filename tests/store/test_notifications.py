@@ -5,9 +5,11 @@ from __future__ import annotations
 from sqlalchemy import Engine, func, select
 from tests.company import SmallCompany
 
+from tocsin.model.telling import Telling
 from tocsin.store.log import EventLog
 from tocsin.store.notifications import Notifications
 from tocsin.store.tables import delivery, notification, outbox
+from tocsin.store.telling_tables import telling
 
 
 def row(number: int, *, leaves: bool) -> dict[str, object]:
@@ -65,3 +67,18 @@ def test_progress_moves_and_lets_the_outbox_go(store_engine: Engine) -> None:
     assert (log.progress("q"), log.lag("q"), count(store_engine, outbox)) == (end - 2, 2, 2)
     notes.advance("q", end, now_ms=2)
     assert (log.progress("q"), log.lag("q"), count(store_engine, outbox)) == (end, 0, 0)
+
+
+def test_what_has_been_told_is_not_told_again(store_engine: Engine) -> None:
+    notes = Notifications(store_engine)
+    first = {**row(1, leaves=False), "subscription_ids": ["a"]}
+    notes.add([first], [Telling(1, "a", 1, 5), Telling(1, "b", 0, 5)])
+    again = {**row(2, leaves=False), "subscription_ids": ["a", "b"]}  # somebody who has come since
+    notes.add([first, again], [Telling(1, "a", 2, 9), Telling(1, "b", 1, 9)])
+    assert count(store_engine, notification) == 1
+    other = {**row(3, leaves=False), "subscription_ids": ["a", "c"]}
+    notes.add([other], [Telling(1, "a", 1, 9), Telling(1, "c", 1, 9)])
+    assert count(store_engine, notification) == 2
+    with store_engine.connect() as connection:
+        told = connection.execute(select(telling).order_by(telling.c.subscription_id)).all()
+    assert [(one.subscription_id, one.told_count) for one in told] == [("a", 1), ("b", 0), ("c", 1)]

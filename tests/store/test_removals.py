@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, func, select
-from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
+from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, company
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.store import tables
+from tocsin.store.series_tables import series
 
 _TEST_CASE = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}
 
@@ -80,6 +81,12 @@ def test_what_comes_back_brings_all_under_it(shop: Company) -> None:
     assert shop.writes.restore("database", shop.ids["shop"], actor=JANE).event is None
 
 
+def test_what_lies_under_something_deleted_waits_for_it(shop: Company) -> None:
+    shop.writes.delete("databaseSchema", Key.by_name(SCHEMA), actor=JANE, recursive=True)
+    with pytest.raises(InvalidInput, match="restore that first"):
+        shop.writes.restore("table", shop.ids["orders"], actor=JANE)
+
+
 def test_a_put_of_what_is_soft_deleted_restores_it(shop: Company) -> None:
     shop.writes.delete("dashboard", Key.by_name("bi.revenue"), actor=JANE)
     written = shop.writes.upsert("dashboard", {"name": "revenue", "service": "bi", "description": "x"}, actor=JANE)
@@ -105,6 +112,7 @@ def test_a_hard_delete_says_what_was_there(shop: Company) -> None:
 def test_a_hard_delete_leaves_versions_and_log_and_nothing_else(shop: Company, store_engine: Engine) -> None:
     orders = {"id": shop.ids["orders"], "type": "table"}
     revenue = {"id": shop.ids["revenue"], "type": "dashboard"}
+    add_tags(shop.writes, "A.b")
     shop.patch(("add", "/tags/0", {"tagFQN": "A.b"}), ("add", "/owners/0", {"id": shop.ids["jane"], "type": "user"}))
     shop.writes.follow("table", shop.ids["orders"], shop.ids["jane"], actor=JANE)
     shop.writes.put_edge({"fromEntity": orders, "toEntity": revenue}, actor=JANE)
@@ -114,7 +122,7 @@ def test_a_hard_delete_leaves_versions_and_log_and_nothing_else(shop: Company, s
         tables.ownership,
         tables.follow,
         tables.lineage_edge,
-        tables.test_case_result,
+        series,
     )
     assert all(_rows(store_engine, *hanging))
     shop.writes.delete("databaseService", Key.by_name("pg"), actor=JANE, recursive=True, hard=True)
@@ -146,6 +154,27 @@ def test_an_owner_who_goes_for_good_is_taken_out_of_what_they_own(shop: Company)
     assert not shop.get("table", ORDERS)["owners"]
     assert [event.entity_fully_qualified_name for event in written.cascaded] == [ORDERS]
     assert shop.catalogue.person(shop.ids["jane"]) is None
+
+
+def test_whoever_goes_for_good_leaves_every_list_that_names_them_with_one_event_each(shop: Company) -> None:
+    shop.writes.upsert("user", {"name": "jane", "email": "j@x.org", "teams": [shop.ids["sales"]]}, actor=JANE)
+    jane = {"id": shop.ids["jane"], "type": "user"}
+    shop.patch(("add", "/owners/0", jane), ("add", "/domains/0", {"id": shop.ids["commerce"], "type": "domain"}))
+    end = shop.log.readable_end()
+    shop.writes.delete("user", Key.by_name("jane"), actor=JANE, hard=True)
+    assert _told(shop, end) == [("entityUpdated", "table"), ("entityUpdated", "team"), ("entityDeleted", "user")]
+    end = shop.log.readable_end()
+    shop.writes.delete("domain", Key.by_name("commerce"), actor=JANE)
+    assert _told(shop, end) == [("entityUpdated", "table"), ("entityDeleted", "domain")]
+    assert not shop.get("table", ORDERS)["domains"]
+
+
+def test_what_goes_together_is_not_changed_first(shop: Company) -> None:
+    chart = shop.writes.create("chart", {"name": "total", "service": "bi"}, actor=JANE).document
+    shop.writes.upsert("dashboard", {"name": "revenue", "service": "bi", "charts": [chart["id"]]}, actor=JANE)
+    end = shop.log.readable_end()
+    shop.writes.delete("dashboardService", Key.by_name("bi"), actor=JANE, recursive=True, hard=True)
+    assert [kind for kind, _ in _told(shop, end)] == ["entityDeleted"] * 3
 
 
 def test_a_type_that_cannot_be_soft_deleted_goes_for_good(shop: Company) -> None:

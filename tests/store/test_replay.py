@@ -75,7 +75,7 @@ def test_people_teams_and_domains_are_made_when_first_named(sqlite_engine: Engin
         catalogue.get("team", Key.by_name("crew"))["id"],
     ]
     bot = catalogue.get("user", Key.by_name("bot_001"))
-    assert (bot["isBot"], bot["email"]) == (True, "bot_001@history.invalid")
+    assert (bot["isBot"], bot["email"]) == (True, "bot_001@history.example.org")
     made = [one.event for one in EventLog(sqlite_engine).read(0, 100)]
     assert [(event.entity_type, event.user_name) for event in made] == [
         ("user", "system"),

@@ -1,4 +1,4 @@
-"""Are test results, pipeline runs and lineage written like everything else, but without a version?"""
+"""Are test results and pipeline runs written like everything else, but without a version?"""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
 from tocsin.errors import Conflict, InvalidInput, NotFound
+from tocsin.flow.capture.beside.reports import add_run, add_runs, remove_run
+from tocsin.flow.capture.beside.results import patch_result, remove_result
 from tocsin.flow.capture.ports import Key, Written
-from tocsin.store.lineage import Lineage
+from tocsin.model.entity import Document
+from tocsin.store.beside import Beside
+from tocsin.store.cursors import Window
 
 _CASE = f"{ORDERS}.id.not_null"
 _REQUEST = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}
@@ -23,8 +27,11 @@ def _event(written: Written) -> tuple[str, str]:
     assert written.event is not None
     wire = written.event.to_wire()
     assert wire["previousVersion"] == wire["currentVersion"] == 0.1
-    (kind,) = [kind for kind in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted") if wire["changeDescription"][kind]]
-    return wire["eventType"], f"{kind} {wire['changeDescription'][kind][0]['name']}"
+    change = wire["changeDescription"]
+    found = [
+        f"{kind} {one['name']}" for kind in ("fieldsUpdated", "fieldsAdded", "fieldsDeleted") for one in change[kind]
+    ]
+    return wire["eventType"], ", ".join(found)
 
 
 def test_a_test_case_stands_under_what_it_tests_and_in_the_tables_own_suite(shop: Company) -> None:
@@ -75,7 +82,7 @@ def test_a_put_test_case_stays_where_it_is(shop: Company) -> None:
         shop.writes.create("testCase", _REQUEST, actor=JANE)
 
 
-def test_a_failed_test_is_a_failure_and_any_other_result_an_update(shop: Company) -> None:
+def test_a_failed_test_is_a_failure_and_any_other_result_an_update(shop: Company, store_engine: Engine) -> None:
     shop.writes.create("testCase", _REQUEST, actor=JANE)
     results = [
         {"timestamp": at, "testCaseStatus": status} for at, status in ((1, "Success"), (2, "Failed"), (3, "Aborted"))
@@ -83,12 +90,14 @@ def test_a_failed_test_is_a_failure_and_any_other_result_an_update(shop: Company
     written = [shop.writes.add_test_result(_CASE, result, actor=JANE) for result in results]
     assert [_event(one) for one in written] == [
         ("entityUpdated", "fieldsAdded testCaseResult"),
-        ("testCaseFailure", "fieldsUpdated testCaseResult"),
+        ("testCaseFailure", "fieldsUpdated testCaseResult, fieldsAdded incidentStatus"),
         ("entityUpdated", "fieldsUpdated testCaseResult"),
     ]
     case = shop.get("testCase", _CASE)
     assert (case["testCaseResult"], case["testCaseStatus"], case["version"]) == (results[2], "Aborted", 0.1)
-    assert shop.catalogue.reports("testCase", case["id"], limit=2) == results[:0:-1]
+    page = Beside(store_engine).page(case["id"], "testCaseResult", Window(limit=2))
+    assert [one["timestamp"] for one in page.documents] == [3, 2]
+    assert (page.total, page.documents[0]) == (3, results[2])
 
 
 def test_the_same_result_again_is_nothing_and_a_corrected_one_is_an_event(shop: Company) -> None:
@@ -111,7 +120,7 @@ def test_a_late_result_is_told_but_does_not_hide_a_newer_one(shop: Company) -> N
 
 def test_a_later_write_keeps_the_latest_result(shop: Company) -> None:
     shop.writes.create("testCase", _REQUEST, actor=JANE)
-    result = {"timestamp": 1, "testCaseStatus": "Failed"}
+    result = {"timestamp": 1, "testCaseStatus": "Aborted"}
     shop.writes.add_test_result(_CASE, result, actor=JANE)
     written = shop.patch(("add", "/description", "x"), fqn=_CASE, entity_type="testCase")
     assert written.document["testCaseResult"] == result
@@ -137,46 +146,113 @@ def test_a_pipelines_run_is_an_event_and_no_version(shop: Company) -> None:
     assert shop.catalogue.versions(shop.ids["nightly"])[0]["version"] == 0.1
 
 
-def test_a_lineage_edge_is_an_event_of_the_asset_it_leads_to(shop: Company, store_engine: Engine) -> None:
-    orders, revenue = (
-        {"id": shop.ids["orders"], "type": "table"},
-        {"type": "dashboard", "fullyQualifiedName": "bi.revenue"},
+def test_many_runs_are_told_in_the_order_of_time_and_only_what_is_new(shop: Company) -> None:
+    runs = [{"timestamp": at, "executionStatus": "Successful"} for at in (3, 1, 2)]
+
+    def send(statuses: object) -> Written:
+        key = Key.by_name("airflow.nightly")
+        return shop.writes.on_live("pipeline", key, lambda record, one: add_runs(record, one, statuses), actor=JANE)
+
+    end = shop.log.readable_end()
+    written = send(runs)
+    told = [event.change_description for event in shop.events_after(end)]
+    assert [[one.new_value["timestamp"] for one in (*d.fields_added, *d.fields_updated)] for d in told if d] == [
+        [1],
+        [2],
+        [3],
+    ]
+    assert written.document["pipelineStatus"] == runs[0]
+    end = shop.log.readable_end()
+    assert send(runs).event is None
+    assert shop.log.readable_end() == end
+    changed = [runs[0], runs[1] | {"executionStatus": "Failed"}, {"timestamp": 4, "executionStatus": "Pending"}]
+    send(changed)
+    assert len(shop.events_after(end)) == 2
+    with pytest.raises(InvalidInput, match=r"\[1\]"):
+        send([runs[0], {"timestamp": 9}])
+    with pytest.raises(InvalidInput):
+        send({"no": "list"})
+
+
+def test_a_task_that_has_ended_is_news_and_when_it_ended_is_not(shop: Company) -> None:
+    report = shop.writes.add_pipeline_status
+    run = {"timestamp": 1, "executionStatus": "Pending", "taskStatus": [{"name": "load", "executionStatus": "Pending"}]}
+    report("airflow.nightly", run, actor=JANE)
+    done = run | {"taskStatus": [{"name": "load", "executionStatus": "Successful"}]}
+    assert report("airflow.nightly", done, actor=JANE).event is not None
+    later = done | {"taskStatus": [{"name": "load", "executionStatus": "Successful", "endTime": 5}], "endTime": 6}
+    assert report("airflow.nightly", later, actor=JANE).event is None
+
+
+def test_a_run_that_is_taken_back_leaves_the_one_before(shop: Company, store_engine: Engine) -> None:
+    first, second = ({"timestamp": at, "executionStatus": "Successful"} for at in (1, 2))
+    for run in (first, second):
+        shop.writes.add_pipeline_status("airflow.nightly", run, actor=JANE)
+
+    def forget(at_ms: int) -> Written:
+        key = Key.by_name("airflow.nightly")
+        return shop.writes.on_live("pipeline", key, lambda record, one: remove_run(record, one, at_ms), actor=JANE)
+
+    gone = forget(2)
+    assert _event(gone) == ("entityUpdated", "fieldsDeleted pipelineStatus")
+    assert gone.document["pipelineStatus"] == first
+    assert "pipelineStatus" not in forget(1).document
+    assert Beside(store_engine).page(shop.ids["nightly"], "pipelineStatus", Window()).total == 0
+    with pytest.raises(NotFound):
+        forget(1)
+
+
+def test_a_run_of_an_ingestion_pipeline_is_known_by_its_id(shop: Company, store_engine: Engine) -> None:
+    request = {"name": "metadata", "service": {"type": "databaseService", "name": "pg"}, "pipelineType": "metadata"}
+    made = shop.writes.create("ingestionPipeline", request | {"sourceConfig": {}, "airflowConfig": {}}, actor=JANE)
+
+    def report(status: Document) -> Written:
+        key = Key.by_id(made.document["id"])
+        return shop.writes.on_live(
+            "ingestionPipeline", key, lambda record, one: add_run(record, one, status), actor=JANE
+        )
+
+    running = {"runId": "a", "pipelineState": "running", "timestamp": 1}
+    assert _event(report(running)) == ("entityUpdated", "fieldsAdded pipelineStatus")
+    assert report(running | {"timestamp": 2}).event is None
+    done = report({"runId": "a", "pipelineState": "success", "timestamp": 3})
+    assert _event(done) == ("entityUpdated", "fieldsUpdated pipelineStatus")
+    assert done.document["pipelineStatuses"]["pipelineState"] == "success"
+    assert report({"runId": "b", "pipelineState": "queued", "timestamp": 4}).event is not None
+    page = Beside(store_engine).page(made.document["id"], "pipelineStatus", Window())
+    assert [one["runId"] for one in page.documents] == ["b", "a"]
+
+
+def test_a_result_can_be_corrected_and_taken_back(shop: Company) -> None:
+    shop.writes.create("testCase", _REQUEST, actor=JANE)
+    shop.writes.add_test_result(_CASE, {"timestamp": 1, "testCaseStatus": "Success"}, actor=JANE)
+
+    def correct(path: str, value: object) -> Written:
+        operations = [{"op": "add", "path": path, "value": value}]
+        key = Key.by_name(_CASE)
+        return shop.writes.on_live(
+            "testCase", key, lambda record, case: patch_result(record, case, 1, operations), actor=JANE
+        )
+
+    assert correct("/result", "looked again").event is not None
+    assert correct("/result", "looked again").event is None
+    assert _event(correct("/testCaseStatus", "Failed"))[0] == "testCaseFailure"
+    assert _event(correct("/result", "still so"))[0] == "entityUpdated"
+    for path, value in (("/timestamp", 2), ("/testCaseStatus", "Bad"), ("/unknown", 1)):
+        with pytest.raises(InvalidInput):
+            correct(path, value)
+    gone = shop.writes.on_live(
+        "testCase", Key.by_name(_CASE), lambda record, case: remove_result(record, case, 1), actor=JANE
     )
-    edge = {"fromEntity": orders, "toEntity": revenue}
-    added = shop.writes.put_edge(edge, actor=JANE)
-    assert _event(added) == ("entityUpdated", "fieldsAdded lineage")
-    assert added.event is not None
-    assert added.event.entity_fully_qualified_name == "bi.revenue"
-    assert shop.writes.put_edge(edge, actor=JANE).event is None
-    detailed = edge | {"lineageDetails": {"sqlQuery": "select 1"}}
-    assert _event(shop.writes.put_edge(detailed, actor=JANE)) == ("entityUpdated", "fieldsUpdated lineage")
-    assert Lineage(store_engine).edge(shop.ids["orders"], shop.ids["revenue"]) == {"sqlQuery": "select 1"}
-    assert _event(shop.writes.delete_edge(orders, revenue, actor=JANE)) == ("entityUpdated", "fieldsDeleted lineage")
-    with pytest.raises(NotFound):
-        shop.writes.delete_edge(orders, revenue, actor=JANE)
-    with pytest.raises(NotFound):
-        shop.writes.put_edge(edge | {"toEntity": {"type": "dashboard", "name": "nowhere"}}, actor=JANE)
+    assert _event(gone) == ("entityUpdated", "fieldsDeleted testCaseResult")
+    assert not {"testCaseResult", "testCaseStatus"} & gone.document.keys()
 
 
-def test_lineage_is_read_by_level_and_survives_cycles(shop: Company, store_engine: Engine) -> None:
-    names = ("a", "b", "c", "d")
-    ends = {
-        name: {"id": shop.writes.create("table", shop.table(name), actor=JANE).document["id"], "type": "table"}
-        for name in names
-    }
-    for from_, to in (("a", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")):
-        shop.writes.put_edge({"fromEntity": ends[from_], "toEntity": ends[to]}, actor=JANE)
-    reader = Lineage(store_engine)
-
-    def found(upstream: int, downstream: int) -> tuple[list[str], int, int]:
-        read = reader.around("table", Key.by_name(f"{SCHEMA}.a"), upstream_depth=upstream, downstream_depth=downstream)
-        assert read["entity"]["id"] == ends["a"]["id"]
-        return [node["name"] for node in read["nodes"]], len(read["upstreamEdges"]), len(read["downstreamEdges"])
-
-    assert found(0, 0) == ([], 0, 0)
-    assert found(0, 1) == (["b"], 0, 2)
-    assert found(0, 2) == (["b", "c"], 0, 3)
-    assert found(0, 99) == (["b", "c", "d"], 0, 5)
-    assert found(1, 0) == (["c"], 2, 0)
-    with pytest.raises(NotFound):
-        reader.around("table", Key.by_name("nowhere"))
+def test_rows_that_a_result_brings_along_are_kept_but_never_told(shop: Company, store_engine: Engine) -> None:
+    shop.writes.create("testCase", _REQUEST, actor=JANE)
+    result = {"timestamp": 1, "testCaseStatus": "Failed", "sampleData": "jane@example.org"}
+    written = shop.writes.add_test_result(_CASE, result, actor=JANE)
+    assert written.event is not None
+    assert "jane@example.org" not in written.event.model_dump_json()
+    (kept,) = Beside(store_engine).page(written.document["id"], "testCaseResult", Window()).documents
+    assert kept["sampleData"] == "jane@example.org"

@@ -21,7 +21,7 @@ from tocsin.model.subscription import Channel
 from tocsin.sample.alerts import WATCHED_TABLE
 from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.load import load
-from tocsin.server.build import first_start
+from tocsin.server.founding import first_start
 from tocsin.settings import Settings
 from tocsin.store.directory import SqlDirectory
 from tocsin.store.engine import open_engine

@@ -95,3 +95,23 @@ def test_the_revision_differs_after_every_write(subscriptions: Subscriptions, wr
 def test_what_is_gone_is_not_found(subscriptions: Subscriptions) -> None:
     assert subscriptions.find("nothing") is None
     assert subscriptions.with_secrets("nothing") is None
+
+
+def test_a_mark_differs_when_and_only_when_its_alert_was_written(subscriptions: Subscriptions, writes: Writes) -> None:
+    first, second = create(writes, "a"), create(writes, "b")
+    before = subscriptions.marks()
+    writes.patch(ENTITY_TYPE, Key.by_id(second), [{"op": "add", "path": "/retries", "value": 7}], actor=SYSTEM)
+    after = subscriptions.marks()
+    assert set(before) == set(after) == {first, second}
+    assert (before[first] == after[first], before[second] == after[second]) == (True, False)
+    writes.delete(ENTITY_TYPE, Key.by_id(second), actor=SYSTEM)
+    assert subscriptions.marks()[second] != after[second]
+    assert [one.id for one in subscriptions.list_enabled({first, second})] == [first]
+
+
+def test_some_alerts_are_read_by_their_ids(subscriptions: Subscriptions, writes: Writes) -> None:
+    ids = [create(writes, name) for name in "abc"]
+    assert [one.id for one in subscriptions.list_enabled(ids[1:])] == ids[1:]
+    assert subscriptions.list_enabled(()) == []
+    many = [*ids[:2], *map(str, range(1_000))]
+    assert [one.id for one in subscriptions.list_enabled(many)] == ids[:2]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Engine, func, select
-from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
+from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, company
 
 from tocsin.errors import Conflict, InvalidInput, NotFound, PreconditionFailed
 from tocsin.flow.capture.ports import Key
@@ -150,6 +150,7 @@ def test_a_put_raises_the_version_and_says_what_changed(shop: Company) -> None:
 
 
 def test_a_put_keeps_what_it_does_not_give_and_what_people_wrote(shop: Company) -> None:
+    add_tags(shop.writes, "Tier.Tier1", "PII.Email", "New.Tag", "Column.Tag")
     shop.patch(
         ("add", "/description", "kept"),
         ("add", "/tags/0", {"tagFQN": "Tier.Tier1"}),
@@ -173,6 +174,7 @@ def test_dropping_a_column_raises_the_version_by_one(shop: Company) -> None:
 
 
 def test_tags_get_their_defaults(shop: Company) -> None:
+    add_tags(shop.writes, "PII.Sensitive")
     written = shop.patch(("add", "/tags/0", {"tagFQN": "PII.Sensitive"}))
     assert written.document["tags"] == [
         {"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}
@@ -209,6 +211,7 @@ def test_the_fields_that_conditions_name_are_derived_when_the_event_is_captured(
 
 
 def test_a_patch_removes_what_it_removes(shop: Company) -> None:
+    add_tags(shop.writes, "A.b")
     shop.patch(("add", "/tags/0", {"tagFQN": "A.b"}), ("add", "/owners/0", {"id": shop.ids["jane"], "type": "user"}))
     written = shop.patch(("remove", "/tags/0", None), ("remove", "/owners", None))
     assert sorted(_paths(written)) == ["owners", "tags"]

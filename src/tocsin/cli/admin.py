@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tocsin.cli.configured import settings_of
+from tocsin.cli.extras import needing
 from tocsin.cli.output import AsJson, show_facts, show_json
 from tocsin.cli.stored import opened_store
 from tocsin.clock import SystemClock
@@ -44,7 +45,7 @@ def reset_password(name: UserName, *, as_json: AsJson = False) -> None:
     with opened_store(settings_of()) as engine:
         person = _people(engine).by_name(name)
         if person is None or person.deleted:
-            raise NotFound(f"There is no user named {name!r}.")
+            raise NotFound(f"user {name!r} not found")
         password = _set_new_password(engine, person.id)
     show_facts({"name": name, "password": password}, as_json=as_json)
 
@@ -62,7 +63,7 @@ def token(
 
         people = _people(engine)
         if people.by_name(name) is None:
-            _create(engine, {"name": name, "email": f"{name}@bots.tocsin.localhost", "isBot": True})
+            _create(engine, {"name": name, "email": f"{name}@bots.tocsin.example.org", "isBot": True})
             typer.echo(f"Created bot {name}.", err=True)
         made = issue_token(people, SystemClock(), name, lifetime_s=settings.token_hours * 3600)
     if as_json:
@@ -78,6 +79,34 @@ def migrate(*, as_json: AsJson = False) -> None:
     with opened_store(settings) as engine:
         store = engine.url.render_as_string(hide_password=True)
     show_facts({"store": store, "schema": "newest"}, as_json=as_json)
+
+
+@app.command()
+def derive(*, as_json: AsJson = False) -> None:
+    """Work out what the changes of old events mean, for conditions to ask; safe to repeat, and while servers run."""
+    with opened_store(settings_of()) as engine:
+        from tocsin.store.derive import derive_changes
+
+        count = derive_changes(engine)
+    show_facts({"events": count}, as_json=as_json)
+
+
+@app.command()
+def secrets_key() -> None:
+    """Print a fresh key for the setting `secrets_key`."""
+    with needing("server"):
+        from tocsin.store.vault import new_key
+    typer.echo(new_key())
+
+
+@app.command()
+def reseal(*, as_json: AsJson = False) -> None:
+    """Seal the secrets of all connections with the first key of `secrets_key`; the others are not needed any more."""
+    with opened_store(settings_of()) as engine:
+        from tocsin.store.vault import reseal as seal_anew
+
+        count = seal_anew(engine)
+    show_facts({"sealed": count}, as_json=as_json)
 
 
 def _people(engine: Engine) -> People:

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import sys
-import tomllib
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from tocsin.cli.alertfiles import parse_alerts, text_of
+from tocsin.cli.backtest import backtest
 from tocsin.cli.output import AsJson, show_json, show_rows
 from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 
 app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=True)
 
-_LIST_KEY = "alerts"
+app.command()(backtest)
 
 
 @app.command()
@@ -31,7 +29,7 @@ def apply(
 
     A JSON file holds one alert or a list; a TOML file one alert, or several as [[alerts]].
     """
-    documents = parse_alerts(_text(file), file)
+    documents = parse_alerts(text_of(file), file)
     with Client() as client:
         rows = [_apply(client, document) for document in documents]
     show_rows(rows, as_json=as_json)
@@ -54,46 +52,6 @@ def status(name: Annotated[str, typer.Argument(help="Name of the alert.")], *, a
         show_json(answer)
         return
     show_rows([_status_row(row) for row in answer["data"]], as_json=False)
-
-
-def parse_alerts(text: str, source: str) -> list[Document]:
-    """Return the alerts that ``text`` holds; ``source`` names it, and its suffix tells TOML from JSON.
-
-    Raises
-    ------
-    InvalidInput : neither JSON nor TOML, or something in it is not an alert with a name
-    """
-    parsed = _parse(text, source)
-    alerts = parsed.get(_LIST_KEY, [parsed]) if isinstance(parsed, dict) else parsed
-    if not isinstance(alerts, list) or not alerts:
-        raise InvalidInput(f"{source} holds no alerts.")
-    for number, alert in enumerate(alerts, start=1):
-        if not isinstance(alert, dict) or not isinstance(alert.get("name"), str):
-            raise InvalidInput(f"{source}: alert {number} has no name.", field="name")
-    return alerts
-
-
-def _text(file: str) -> str:
-    if file == "-":
-        return sys.stdin.read()
-    try:
-        return Path(file).read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise NotFound(f"There is no file {file}.") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file} cannot be read: {error}.") from error
-
-
-def _parse(text: str, source: str) -> Any:  # Any: what a file may hold; parse_alerts checks it
-    is_toml = source.endswith(".toml") or (source == "-" and text.lstrip()[:1] not in ("{", "["))
-    # A TOML list of tables also begins with a bracket, but with two of them.
-    if source == "-" and text.lstrip().startswith("[["):
-        is_toml = True
-    try:
-        return tomllib.loads(text) if is_toml else json.loads(text)
-    except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
-        kind = "TOML" if is_toml else "JSON"
-        raise InvalidInput(f"{source} is not valid {kind}: {error}.") from error
 
 
 def _apply(client: Client, document: Document) -> Document:

@@ -2,22 +2,47 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import tomllib
 
 from pydantic import ValidationError
 
 from tocsin.errors import InvalidSetting
+from tocsin.model.findings import said
+from tocsin.model.words import hint
 from tocsin.settings import Settings
+
+_PREFIX = "TOCSIN_"
+_NO_SETTINGS = frozenset({"TOCSIN_SERVER", "TOCSIN_TOKEN", "TOCSIN_LIFELINE"})
+"""What commands and the parts of ``tocsin up`` read besides."""
+
+
+def unknown_variables() -> list[str]:
+    """Return the variables that look like settings and are none; those for the tests are nobody's business."""
+    known = {*_variables(), *_NO_SETTINGS}
+    ours = (name for name in os.environ if name.startswith(_PREFIX) and not name.startswith(f"{_PREFIX}TEST_"))
+    return sorted(name for name in ours if name.upper() not in known)
+
+
+def _variables() -> list[str]:
+    return [f"{_PREFIX}{name.upper()}" for name in Settings.model_fields]
 
 
 def settings_of(**options: object) -> Settings:
-    """Return the settings, with those ``options`` that are not None put over them; raises InvalidSetting."""
+    """Return the settings, with those ``options`` that are not None put over them; raises InvalidSetting.
+
+    A variable that is no setting is named on stderr, with the one that was probably meant.
+    """
+    for name in unknown_variables():
+        meant = hint(name, _variables())
+        sys.stderr.write(f"tocsin: {name} is no setting{meant}\n")
     given = {name: value for name, value in options.items() if value is not None}
     try:
         return Settings(**given)  # type: ignore[arg-type]  # pydantic checks the values just here
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        raise InvalidSetting(f"Setting {name} (TOCSIN_{name.upper()}): {first['msg']}.", field=name) from error
+        raise InvalidSetting(f"Setting {name} (TOCSIN_{name.upper()}): {said(first)}.", field=name) from error
     except tomllib.TOMLDecodeError as error:
         raise InvalidSetting(f"tocsin.toml is not valid TOML: {error}.") from error

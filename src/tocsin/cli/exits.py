@@ -35,11 +35,13 @@ EXITS = (
     Exit(4, "not logged in, or not allowed", (Unauthenticated, Forbidden)),
     Exit(5, "something else stands there already, or a port is taken", (Conflict,)),
     Exit(6, "a part that is needed does not answer or is not installed", (Unavailable,)),
+    Exit(7, "`tocsin fsck` found the store damaged"),
     Exit(130, "stopped by Ctrl-C"),
 )
 """Every exit code there is."""
 
 FAULT = 1
+DAMAGED = 7
 INTERRUPTED = 130
 
 

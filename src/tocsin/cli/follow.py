@@ -6,17 +6,11 @@ from typing import Annotated
 
 import typer
 
+from tocsin.cli.assets import AssetFqn, OfType, find_asset
 from tocsin.cli.output import AsJson, show_json
 from tocsin.client import Client, Entity
-from tocsin.errors import NotFound
-from tocsin.model.entity_types import ENTITY_TYPES
 
-_LIKELIEST_FIRST = ("table", "dashboard", "pipeline", "databaseSchema", "database")
-_ASSET_TYPES = tuple(dict.fromkeys((*_LIKELIEST_FIRST, *(name for name, row in ENTITY_TYPES.items() if row.is_asset))))
-
-AssetFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
 AsUser = Annotated[str | None, typer.Option("--as", help="Name of the user who follows; yourself if not given.")]
-OfType = Annotated[str | None, typer.Option("--type", help="Type of the asset; tried in turn if not given.")]
 
 
 def follow(asset: AssetFqn, *, user: AsUser = None, entity_type: OfType = None, as_json: AsJson = False) -> None:
@@ -25,7 +19,7 @@ def follow(asset: AssetFqn, *, user: AsUser = None, entity_type: OfType = None, 
     Example: tocsin follow postgres_prod.ecommerce.public.orders --as dana.whitlock
     """
     with Client() as client:
-        found, follower = _asset(client, asset, entity_type), _user(client, user)
+        found, follower = find_asset(client, asset, entity_type), _user(client, user)
         client.add_follower(found.entity_type, found.id, follower.id)
     _say(follower, found, follows=True, as_json=as_json)
 
@@ -33,18 +27,9 @@ def follow(asset: AssetFqn, *, user: AsUser = None, entity_type: OfType = None, 
 def unfollow(asset: AssetFqn, *, user: AsUser = None, entity_type: OfType = None, as_json: AsJson = False) -> None:
     """Follow an asset no longer."""
     with Client() as client:
-        found, follower = _asset(client, asset, entity_type), _user(client, user)
+        found, follower = find_asset(client, asset, entity_type), _user(client, user)
         client.remove_follower(found.entity_type, found.id, follower.id)
     _say(follower, found, follows=False, as_json=as_json)
-
-
-def _asset(client: Client, fqn: str, entity_type: str | None) -> Entity:
-    for candidate in (entity_type,) if entity_type else _ASSET_TYPES:
-        try:
-            return client.get_by_name(candidate, fqn)
-        except NotFound:
-            continue
-    raise NotFound(f"There is no {entity_type or 'asset'} named {fqn!r}.")
 
 
 def _user(client: Client, name: str | None) -> Entity:

@@ -14,14 +14,24 @@ from typer.main import get_command
 from tocsin.cli import (
     admin,
     alerts,
+    audit,
+    conditions,
     deliver,
     events,
+    explain,
     follow,
+    fsck,
+    history,
+    impact,
+    lake,
     login,
+    mute,
+    noise,
     pipeline,
     receive,
     replay,
     sample,
+    search,
     serve,
     settings,
     up,
@@ -29,6 +39,7 @@ from tocsin.cli import (
 from tocsin.cli.exits import EXITS
 from tocsin.cli.failure import report, report_surprise
 from tocsin.cli.lifeline import hold_lifeline
+from tocsin.cli.unread import ending_unread
 from tocsin.errors import TocsinError
 
 _ABOUT = (
@@ -41,7 +52,7 @@ _EXAMPLES = f"""[bold]To begin[/bold]
 
 [cyan]tocsin up[/cyan] — everything on this machine, with a sample company; prints an address and a login
 
-[cyan]export TOCSIN_TOKEN=$(tocsin login admin@tocsin.localhost)[/cyan] — log in for the commands below
+[cyan]export TOCSIN_TOKEN=$(tocsin login admin@tocsin.example.org)[/cyan] — log in for the commands below
 
 [cyan]tocsin follow postgres_prod.ecommerce.public.orders[/cyan] — be told when that table changes
 
@@ -66,15 +77,31 @@ app = typer.Typer(
 
 for _panel, _commands in {
     _RUN: (up.up, serve.serve, pipeline.pipeline, deliver.deliver, receive.receive),
-    _USE: (login.login, follow.follow, follow.unfollow),
-    _TEND: (replay.replay, settings.settings),
+    _USE: (
+        login.login,
+        follow.follow,
+        follow.unfollow,
+        mute.mute,
+        mute.unmute,
+        mute.mutes,
+        impact.impact,
+        explain.explain,
+        history.history,
+        history.diff,
+        history.rollback,
+    ),
+    _TEND: (replay.replay, fsck.fsck, audit.audit, settings.settings),
 }.items():
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
+alerts.app.command()(noise.noise)
 app.add_typer(events.app, name="events", rich_help_panel=_USE)
 app.add_typer(alerts.app, name="alerts", rich_help_panel=_USE)
+app.add_typer(conditions.app, name="conditions", rich_help_panel=_USE)
 app.add_typer(admin.app, name="admin", rich_help_panel=_TEND)
 app.add_typer(sample.app, name="sample", rich_help_panel=_TEND)
+app.add_typer(lake.app, name="lake", rich_help_panel=_TEND)
+app.add_typer(search.app, name="search", rich_help_panel=_TEND)
 
 
 def _version(wanted: bool) -> None:  # Typer calls it with the option's value
@@ -102,6 +129,7 @@ def main() -> None:
     """Run the command line and exit with the code that ``cli/exits.py`` gives."""
     hold_lifeline()
     try:
-        get_command(app)(prog_name="tocsin")
+        with ending_unread():
+            get_command(app)(prog_name="tocsin")
     except TocsinError as error:
         sys.exit(report(error))

@@ -1,4 +1,4 @@
-"""``tocsin pipeline``: the Spark driver that works out who is told what. Next: ``jobs/match_stream.py``."""
+"""``tocsin pipeline``: the Spark driver that works out who is told what. Next: ``jobs/pipeline.py``."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def pipeline(
     check_java()
     settings = settings_of(spark_master=master)
     with needing("spark"):
-        from tocsin.jobs.match_stream import main
+        from tocsin.jobs.pipeline import main
         from tocsin.logs import set_up_logs
     set_up_logs(settings)
     main(settings)

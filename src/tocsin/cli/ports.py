@@ -1,4 +1,4 @@
-"""Which ports can the parts of ``tocsin up`` listen on? Asked of the kernel by binding."""
+"""Which ports can the parts of Tocsin listen on? Asked of the kernel by binding."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def is_free(host: str, port: int) -> bool:
     return True
 
 
-def check_free(host: str, port: int) -> None:
-    """Raise Conflict if something listens on ``port`` already."""
+def check_free(host: str, port: int, *, option: str = "--port") -> None:
+    """Raise Conflict if something listens on ``port`` already; ``option`` is what chooses another."""
     if not is_free(host, port):
-        raise Conflict(f"Port {port} on {host} is taken; choose another with --port.")
+        raise Conflict(f"Port {port} on {host} is taken; choose another with {option}.")
 
 
 def free_port(wanted: int) -> int:

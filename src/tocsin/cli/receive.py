@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.extras import needing
+from tocsin.cli.ports import LOOPBACK, check_free
 
 HTTP_PORT = 8586
 SMTP_PORT = 8587
@@ -20,4 +21,6 @@ def receive(
     """Run a post room on this machine: a mail server and a webhook receiver that print what arrives."""
     with needing("server"):
         from tocsin.worker.receive import main
+    check_free(LOOPBACK, http_port, option="--http-port")
+    check_free(LOOPBACK, smtp_port, option="--smtp-port")
     main(http_port=http_port, smtp_port=smtp_port)

@@ -26,16 +26,17 @@ def replay(
     Example: tocsin replay states.jsonl.gz
     """
     if not file.is_file():
-        raise NotFound(f"There is no file {file}.")
+        raise NotFound(f"file {file} not found")
     with needing("server"):
         from tocsin.flow.capture.operations import Writes
         from tocsin.flow.capture.replay import replay as steps_of
+        from tocsin.flow.capture.together import Together
         from tocsin.store.entities import SqlCatalogue
     with opened_store(settings_of()) as engine, progress_bar(f"Replaying {file.name}") as report:
-        writes = Writes(SqlCatalogue(engine), SystemClock())
         line_count = event_count = 0
-        for step in steps_of(writes, file):
-            report(step.read_bytes, step.total_bytes)
-            line_count += 1
-            event_count += step.written is not None and step.written.event is not None
+        with Together(SqlCatalogue(engine)) as catalogue:
+            for step in steps_of(Writes(catalogue, SystemClock()), file):
+                report(step.read_bytes, step.total_bytes)
+                line_count += 1
+                event_count += step.written is not None and step.written.event is not None
     show_facts({"file": str(file), "lines": line_count, "events": event_count}, as_json=as_json)

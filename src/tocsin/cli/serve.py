@@ -8,18 +8,21 @@ import typer
 
 from tocsin.cli.configured import settings_of
 from tocsin.cli.extras import needing
+from tocsin.cli.ports import check_free
 
 
 def serve(
     *,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
+    processes: Annotated[int | None, typer.Option(help="Processes to serve with; one per core if left out.")] = None,
 ) -> None:
     """Run the server: REST API, page, live notifications.
 
-    Several may run beside each other over one PostgreSQL store. It never starts Java.
+    It is made of several processes at one address; several servers may run over one store. It never starts Java.
     """
-    settings = settings_of(host=host, port=port)
+    settings = settings_of(host=host, port=port, processes=processes)
+    check_free(settings.host, settings.port)
     with needing("server"):
         from tocsin.server.app import main
     main(settings)

@@ -19,9 +19,11 @@ def opened_store(settings: Settings) -> Iterator[Engine]:
     with needing("server"):
         from tocsin.store.engine import open_engine
         from tocsin.store.schema import migrate
+        from tocsin.store.vault import use_vault
     if settings.database_url is None:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    use_vault(engine, settings)
     try:
         migrate(engine)
         yield engine

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from tocsin.cli.configured import unknown_variables
 from tocsin.cli.lifeline import VARIABLE
 from tocsin.errors import Unavailable
 
@@ -115,10 +116,12 @@ class _Watch:
 
 
 async def _start(part: Part) -> Process:
+    named_already = unknown_variables()
+    heard = {name: value for name, value in os.environ.items() if name not in named_already}
     # A session of its own: Ctrl-C reaches only `up`, which then ends its parts in order.
     return await asyncio.create_subprocess_exec(
         *part.command,
-        env={**os.environ, "PYTHONUNBUFFERED": "1", VARIABLE: "1", **part.environment},
+        env={**heard, "PYTHONUNBUFFERED": "1", VARIABLE: "1", **part.environment},
         stdin=PIPE,
         stdout=PIPE,
         stderr=STDOUT,

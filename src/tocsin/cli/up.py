@@ -56,7 +56,7 @@ def up(
 
 def _prepare(engine: Engine, settings: Settings, mailbox: Mailbox | None, *, with_sample: bool) -> tuple[Login, ...]:
     """Make what the first start needs, and return who can log in, with the passwords that were made just now."""
-    from tocsin.server.build import ADMINISTRATOR, first_start
+    from tocsin.server.founding import ADMINISTRATOR, first_start
 
     administrator = Login("administrator", ADMINISTRATOR["email"], first_start(engine, settings))
     demo = _load_sample(engine, settings, mailbox) if with_sample else None

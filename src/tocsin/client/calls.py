@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import base64
+import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
 T = TypeVar("T")
 
 _SUBSCRIPTION = "eventsubscription"
+_BACKTESTS = "events/subscriptions/backtest"
 _PAGE = 100
 _FORMAT = "tocsin"  # the form that also says who
 _BY_LIST = {collection.rsplit("/", 1)[-1]: row.name for collection, row in BY_COLLECTION.items()}
@@ -81,6 +83,35 @@ def restore(entity_type: str, entity_id: str) -> Call[Entity]:
     return Call("PUT", f"{_collection(entity_type)}/restore", _entity(entity_type), body={"id": entity_id})
 
 
+def versions(entity_type: str, entity_id: str) -> Call[tuple[Entity, ...]]:
+    """Return every version of an entity, newest first; of one that was deleted for good, too."""
+    path = f"{_collection(entity_type)}/{_quoted(entity_id)}/versions"
+    return Call("GET", path, lambda answer: tuple(Entity(entity_type, json.loads(one)) for one in answer["versions"]))
+
+
+def diff(entity_type: str, entity_id: str, from_: str | None = None, to: str | None = None) -> Call[Document]:
+    """Return what changed from version ``from_`` to ``to`` (``"0.3"``); without them, what the last change was."""
+    query = {key: value for key, value in (("from", from_), ("to", to)) if value is not None}
+    return Call("GET", f"{_collection(entity_type)}/{_quoted(entity_id)}/diff", _document, query)
+
+
+def as_of(entity_type: str, entity_id: str, moment: datetime) -> Call[Entity]:
+    """Return an entity as it stood at a moment, even if it is gone now; without a time zone it is local time."""
+    return _read(entity_type, _quoted(entity_id), {"as_of": int(moment.timestamp() * 1000), "include": "all"})
+
+
+def rollback(
+    entity_type: str, entity_id: str, version: str, *, dry_run: bool = False, if_match: str | None = None
+) -> Call[Document]:
+    """Bring an entity back to a version, as a new one; with ``dry_run`` only say what that would change.
+
+    The answer holds ``changeDescription``, ``entity`` and ``leftOut``: what does not come back, and why.
+    """
+    path = f"{_collection(entity_type)}/{_quoted(entity_id)}/rollback"
+    headers = {"If-Match": if_match} if if_match else {}
+    return Call("POST", path, _document, body={"version": version, "dryRun": dry_run}, headers=headers)
+
+
 def add_follower(entity_type: str, entity_id: str, follower_id: str) -> Call[None]:
     """Make the user with UUID ``follower_id`` follow the asset; following twice changes nothing."""
     return Call("PUT", _follower_path(entity_type, entity_id, follower_id), _nothing)
@@ -121,6 +152,64 @@ def mark_read(user_id: str, notification_id: str) -> Call[None]:
     return Call("PUT", f"users/{_quoted(user_id)}/notifications/{_quoted(notification_id)}/read", _nothing)
 
 
+def lineage(entity_type: str, fqn: str, *, upstream_depth: int = 1, downstream_depth: int = 1) -> Call[Document]:
+    """Return what lies around an asset: ``entity``, ``nodes``, ``upstreamEdges`` and ``downstreamEdges``."""
+    query = query_of({"upstream_depth": upstream_depth, "downstream_depth": downstream_depth})
+    return Call("GET", f"lineage/{_typed(entity_type)}/name/{_quoted(fqn)}", _document, query)
+
+
+def add_lineage(edge: Document) -> Call[Document]:
+    """Add an edge (``fromEntity``, ``toEntity``, ``lineageDetails``) or replace its details."""
+    return Call("PUT", "lineage", _document, body={"edge": edge})
+
+
+def delete_lineage(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> Call[None]:
+    """Remove the edge between two assets."""
+    from_, to = (f"{_typed(kind)}/name/{_quoted(fqn)}" for kind, fqn in ((from_type, from_fqn), (to_type, to_fqn)))
+    return Call("DELETE", f"lineage/{from_}/{to}", _nothing)
+
+
+def hear_events(events: Sequence[Document]) -> Call[Document]:
+    """Put and remove the edges that the ``lineage`` fields of change events from elsewhere speak of."""
+    return Call("POST", "lineage/events", _document, body=list(events))
+
+
+def impact(entity_type: str, fqn: str, *, depth: int = 5, columns: Sequence[str] = ()) -> Call[Document]:
+    """Return whom a change of an asset, or of some of its columns, would concern: by type, with levels and owners."""
+    query = query_of({"depth": depth, "columns": tuple(columns) or None})
+    return Call("GET", f"lineage/{_typed(entity_type)}/name/{_quoted(fqn)}/impact", _document, query)
+
+
+def event_impact(event_id: str, *, depth: int = 5) -> Call[Document]:
+    """Return whom the change of one event concerns."""
+    return Call("GET", f"events/{_quoted(event_id)}/impact", _document, query_of({"depth": depth}))
+
+
+def explain(event_id: str, *, subscription: str | None = None, user: str | None = None) -> Call[Document]:
+    """Return why an event was told or not: of one alert or all, to one user or everybody, each by id or name."""
+    query = query_of({"subscription": subscription, "user": user})
+    return Call("GET", f"events/{_quoted(event_id)}/explain", _document, query)
+
+
+def mutes(user_id: str) -> Call[Document]:
+    """Return what a user has muted."""
+    return Call("GET", f"users/{_quoted(user_id)}/mutes", _document)
+
+
+def mute(user_id: str, about: Entity, *, until: datetime | None = None, channel: str | None = None) -> Call[Document]:
+    """Tell a user nothing of an alert or an asset, until a time or for good; ``channel`` is one, or None for all."""
+    kind = "alert" if about.entity_type == _SUBSCRIPTION else "asset"
+    body: Document = {"kind": kind, "id": about.id, "channel": channel}
+    body |= {"type": about.entity_type} if kind == "asset" else {}
+    body |= {"until": int(until.timestamp() * 1000)} if until else {}
+    return Call("PUT", f"users/{_quoted(user_id)}/mutes", _document, body=body)
+
+
+def unmute(user_id: str, about: Entity) -> Call[None]:
+    """Tell a user of an alert or an asset again."""
+    return Call("DELETE", f"users/{_quoted(user_id)}/mutes/{_quoted(about.id)}", _nothing)
+
+
 def create_subscription(document: Document) -> Call[Entity]:
     """Create an event subscription (an alert)."""
     return create(_SUBSCRIPTION, document)
@@ -149,6 +238,39 @@ def delete_subscription(subscription_id: str) -> Call[None]:
 def subscription_status(subscription_id: str) -> Call[Document]:
     """Return how each destination of an event subscription fares."""
     return Call("GET", f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/status", _document)
+
+
+def start_backtest(
+    alert: Document, *, since: str | int | None = None, until: str | int | None = None
+) -> Call[Document]:
+    """Hold an alert against the history, and return how that stands at once.
+
+    ``alert`` is one as it would be created, or the ``id`` of a stored one with what is to be different about it.
+    ``since`` and ``until`` are epoch milliseconds, ISO dates, or how long ago (``90d``).
+    """
+    window = {key: value for key, value in (("since", since), ("until", until)) if value is not None}
+    return Call("POST", _BACKTESTS, _document, {"wait": "0"}, body={**alert, **window})
+
+
+def get_backtest(backtest_id: str) -> Call[Document]:
+    """Return how a backtest of yours stands, and its ``result`` once its ``state`` is ``done``."""
+    return Call("GET", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document)
+
+
+def cancel_backtest(backtest_id: str) -> Call[Document]:
+    """Cancel a backtest of yours."""
+    return Call("DELETE", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document)
+
+
+def noise(*, since: str = "30d", limit: int = 10) -> Call[Document]:
+    """Return the noisiest alerts of a window: ``30d``, ``12h``, or epoch milliseconds."""
+    return Call("GET", f"{_collection(_SUBSCRIPTION)}/noise", _document, query_of({"since": since, "limit": limit}))
+
+
+def subscription_noise(subscription_id: str, *, since: str = "30d") -> Call[Document]:
+    """Return one alert's noise, with conditions that would have spared some of it."""
+    path = f"{_collection(_SUBSCRIPTION)}/{_quoted(subscription_id)}/noise"
+    return Call("GET", path, _document, query_of({"since": since}))
 
 
 def events(**filters: Filter) -> Pages[Change]:
@@ -188,6 +310,12 @@ def logged_in_user() -> Call[Entity]:
 def server_version() -> Call[str]:
     """Return the version of OpenMetadata's API that the server speaks."""
     return Call("GET", "system/version", lambda answer: str(answer["version"]))
+
+
+def _typed(entity_type: str) -> str:
+    """Return a type that there is, as it stands in a path."""
+    _collection(entity_type)
+    return entity_type
 
 
 def _collection(entity_type: str) -> str:

@@ -9,8 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tocsin.conditions import operands
+from tocsin.conditions.changes import ANY_PART, KNOWN_CATEGORIES
+from tocsin.conditions.changes import Operation as ChangeOperation
 from tocsin.conditions.compare import comparison
-from tocsin.conditions.functions import FUNCTIONS, LATER, RELATIONS
+from tocsin.conditions.fields import has
+from tocsin.conditions.functions import FUNCTIONS, TIMES
 from tocsin.conditions.methods import METHODS, text_test
 from tocsin.conditions.nodes import (
     Constant,
@@ -20,6 +23,7 @@ from tocsin.conditions.nodes import (
     Node,
     Operator,
     PathValue,
+    Personal,
     Present,
     Root,
     Test,
@@ -30,6 +34,7 @@ from tocsin.conditions.nodes import (
 from tocsin.conditions.operands import Nothing, Operand
 from tocsin.conditions.parse import parse
 from tocsin.conditions.refusal import refused, unknown
+from tocsin.conditions.relations import MEMBER, RELATIONS, question
 from tocsin.conditions.syntax import (
     Call,
     Comparison,
@@ -43,9 +48,20 @@ from tocsin.conditions.syntax import (
     Word,
     Written,
 )
+from tocsin.errors import InvalidCondition
 from tocsin.model.change import EventType
+from tocsin.model.entity_types import ENTITY_TYPES
 
-_EVENT_TYPES = tuple(one.value for one in EventType)
+_WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "eventType": ("type of event", tuple(EventType)),
+    "changeCategory": ("category of change", KNOWN_CATEGORIES),
+    "changeOperation": ("operation of change", tuple(ChangeOperation)),
+}
+"""Fields that can have but a few values: what one of them is called, and which there are."""
+
+_PERSON = "user"
+"""What stands for whoever would be told. There is a type of entity of that name too: ``user.name`` means that one."""
+
 _OLD_AND_NEW = {"oldValue": Root.OLD, "newValue": Root.NEW}
 
 
@@ -142,23 +158,24 @@ def _related(written: Comparison, left: Node | Operand | Nothing, right: Node | 
         return _same_truth(operator, left, right, written)
     if operator == "matches":
         return text_test(Test.MATCHES, left, right)
-    _check_event_types(left, right)
+    _check_words(left, right)
     if operator == "in":
         return comparison(Operator.EQ, left, right)
     return comparison(Operator(operator), left, right)
 
 
-def _check_event_types(*pair: Operand) -> None:
-    """Refuse a type of event that there is not: the comparison would never hold, and nobody would notice."""
+def _check_words(*pair: Operand) -> None:
+    """Refuse a value that a field can never have: the comparison would never hold, and nobody would notice."""
     for asked, given in (pair, pair[::-1]):
-        if asked.value == FieldValue("eventType") and isinstance(given.value, Literals):
-            _check_known(given.value.values, given.at)
+        if isinstance(asked.value, FieldValue) and isinstance(given.value, Literals):
+            _check_known(asked.value.name, given.value.values, given.at)
 
 
-def _check_known(types: Iterable[object], at: Place) -> None:
-    for value in types:
-        if isinstance(value, str) and value not in _EVENT_TYPES:
-            raise unknown("type of event", value, at, _EVENT_TYPES)
+def _check_known(field: str, given: Iterable[object], at: Place) -> None:
+    what, known = _WORDS.get(field, ("", ()))
+    for value in given if known else ():
+        if isinstance(value, str) and value not in known:
+            raise unknown(what, value, at, known)
 
 
 def _absent(operator: str, left: Node | Operand | Nothing, right: Node | Operand | Nothing, at: Place) -> Node:
@@ -192,34 +209,45 @@ def _called(written: Call) -> Node | Operand:
         return Operand(PathValue(_OLD_AND_NEW[written.function], (), paths[0]), Kind.ANY, written.at)
     function = FUNCTIONS.get(written.function)
     if function is None:
-        if written.function in LATER:
-            raise refused(f"the function {written.function!r} is not available in this version", written.at)
         raise unknown("function", written.function, written.at, (*FUNCTIONS, *_OLD_AND_NEW))
     arguments = _arguments(written, function.parameters)
-    if written.function == "matchAnyEventType":
-        _check_known(arguments[0], written.at)
-    return function.asks(*arguments)
+    for name, texts in zip(function.parameters, arguments, strict=False):
+        if ANY_PART not in texts and name.rstrip("?") in function.words:
+            _check_known(function.words[name.rstrip("?")], texts, written.at)
+    try:
+        return function.asks(*arguments)
+    except InvalidCondition as error:
+        raise refused(error.message, written.at, expected=error.expected) from error
 
 
 def _arguments(written: Call, parameters: tuple[str, ...]) -> list[tuple[str, ...]]:
     """Return the arguments of a function, each a list of texts; one text stands for a list of one."""
-    if len(written.arguments) != len(parameters):
-        wanted = " and ".join(parameters) or "no argument"
+    required = sum(not name.endswith("?") for name in parameters)
+    if not required <= len(written.arguments) <= len(parameters):
+        wanted = _in_words(parameters)
         raise refused(f"{written.function} takes {wanted}", written.at, expected=parameters)
-    return [_texts(written.function, argument) for argument in written.arguments]
+    return [_texts(written.function, *one) for one in zip(parameters, written.arguments, strict=False)]
 
 
-def _texts(function: str, argument: Written) -> tuple[str, ...]:
+def _in_words(parameters: tuple[str, ...]) -> str:
+    """Return what a function takes: ``statuses and suites``, ``categories, and if wanted operations, targets``."""
+    needed = " and ".join(name for name in parameters if not name.endswith("?"))
+    more = ", ".join(name.rstrip("?") for name in parameters if name.endswith("?"))
+    return (f"{needed}, and if wanted {more}" if more else needed) or "no argument"
+
+
+def _texts(function: str, parameter: str, argument: Written) -> tuple[str, ...]:
     given = _meaning(argument)
+    if parameter == TIMES and isinstance(given, Operand) and isinstance(given.value, Literals):
+        return tuple(f"{value:g}" if isinstance(value, float) else str(value) for value in given.value.values)
     if not isinstance(given, Operand) or not isinstance(given.value, Literals) or given.kind is not Kind.TEXT:
         raise refused(f"{function} takes texts", argument.at, expected=("a list of texts such as {'a','b'}",))
     return tuple(str(value) for value in given.value.values)
 
 
 def _method(written: Method) -> Node | Operand:
-    if isinstance(written.of, Name) and written.of.name == "user" and written.name in RELATIONS:
-        instead = RELATIONS[written.name]
-        raise refused(f"user.{written.name}(…) asks about a person, and an alert has none; use {instead}", written.at)
+    if isinstance(written.of, Name) and written.of.name == _PERSON:
+        return _asked(written)
     row = METHODS.get(written.name)
     if row is None:
         raise unknown("method", written.name, written.at, METHODS)
@@ -230,3 +258,19 @@ def _method(written: Method) -> Node | Operand:
     if of.is_literal:
         raise refused("a literal has no methods", of.at)
     return row.asks(of, *(_operand(argument) for argument in written.arguments))
+
+
+def _asked(written: Method) -> Node:
+    """Return what is asked of whoever would be told: ``user.follows(entity)``, ``user.isMemberOf('team')``."""
+    if written.name not in RELATIONS:
+        raise unknown("relation", written.name, written.at, RELATIONS)
+    wanted = "the name of a team" if written.name == MEMBER else "entity"
+    if len(written.arguments) != 1:
+        raise refused(f"user.{written.name} takes {wanted}", written.at, expected=(wanted,))
+    (argument,) = written.arguments
+    if written.name == MEMBER:
+        return disjoined(*(Personal(question(MEMBER, team)) for team in _texts(f"user.{MEMBER}", "team", argument)))
+    if not isinstance(argument, Name) or (argument.name != "entity" and argument.name not in ENTITY_TYPES):
+        raise refused(f"user.{written.name} takes {wanted}", argument.at, expected=(wanted,))
+    guard = Constant(True) if argument.name == "entity" else has("entityType", (argument.name,))
+    return conjoined(guard, Personal(question(written.name)))

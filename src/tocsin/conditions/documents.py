@@ -5,8 +5,10 @@ The seeds' older forms (``owner``, ``domain``) are read as well.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from tocsin.conditions.paths import parts, unquoted
 from tocsin.model.entity import Document
@@ -20,16 +22,20 @@ _LINK = re.compile(r"<#E::table::(?P<fqn>.+?)(?:::(?:columns|description|tags)\b
 
 def members(value: object) -> list[Document]:
     """Return the objects in ``value``: a list's, or the one it is."""
+    if not value:
+        return []
     found = value if isinstance(value, list | tuple) else (value,)
     return [member for member in found if isinstance(member, dict)]
 
 
 def tags(document: Document) -> Iterator[str]:
     """Yield the FQN of every tag of the asset and of its nested members."""
-    yield from tag_names(document.get("tags"))
+    if document.get("tags"):
+        yield from tag_names(document["tags"])
     for key in _NESTED:
-        for member in members(document.get(key)):
-            yield from tags(member)
+        if key in document:
+            for member in members(document[key]):
+                yield from tags(member)
 
 
 def tag_names(value: object) -> Iterator[str]:
@@ -39,6 +45,8 @@ def tag_names(value: object) -> Iterator[str]:
 
 def references(document: Document, *keys: str, full: bool) -> list[str]:
     """Return the names that the references under ``keys`` point to; FQNs where there are any when ``full``."""
+    if not any(document.get(key) for key in keys):
+        return []
     order = ("fullyQualifiedName", "name") if full else ("name", "fullyQualifiedName")
     found = (member for key in keys for member in members(document.get(key)))
     return list(texts(next((m[k] for k in order if m.get(k)), None) for m in found))
@@ -63,6 +71,16 @@ def tested_table(document: Document) -> str | None:
     return ".".join(parts(fqn)[:_TABLE_PARTS]) if fqn else None
 
 
+def decoded(value: object) -> object:
+    """Return ``value``, or what it spells: upstream writes old and new values as JSON text."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
+
+
 def texts(values: Iterable[object]) -> Iterator[str]:
     """Yield those of ``values`` that are text and not empty."""
     return (value for value in values if isinstance(value, str) and value)
@@ -73,15 +91,18 @@ def _text(value: object) -> str | None:
 
 
 def _first_part(fqn: str | None) -> str | None:
+    if fqn and '"' not in fqn and not fqn.startswith("."):
+        return fqn.partition(".")[0]
     cut = parts(fqn or "")
     return unquoted(cut[0]) if cut else None
 
 
+@cache
 def _is_under_service(entity_type: str) -> bool:
     """Say whether the FQNs of this type begin with a service's name."""
     if entity_type == "testCase":
         return True
     row = ENTITY_TYPES.get(entity_type)
-    while row is not None and row.parent is not None:
-        row = ENTITY_TYPES.get(row.parent)
-    return row is not None and row.name.endswith("Service")
+    while row is not None and row.places:
+        row = ENTITY_TYPES[row.places[-1].types[0]] if row.places[-1].types[0] != row.name else None
+    return row is not None and row.is_service

@@ -28,6 +28,7 @@ from tocsin.conditions.nodes import (
     Operator,
     Or,
     PathValue,
+    Personal,
     Present,
     Root,
     Size,
@@ -77,6 +78,8 @@ def _leaf_holds(leaf: Leaf, logged: LoggedEvent) -> bool:
             return bool(values(value, logged))
         case Filled(value=value):
             return any(v != "" for v in values(value, logged))
+        case Personal():
+            return False  # of nobody; whoever asks it of somebody has answered it before
 
 
 def values(value: Value, logged: LoggedEvent) -> Sequence[object]:

@@ -6,16 +6,26 @@ then read the same stored values. Next: ``conditions/parse.py``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tocsin.conditions import documents
+from tocsin.conditions import documents, threads
+from tocsin.conditions.changes import CHANGE_SETS, CHANGES, derived_changes, reduced
 from tocsin.conditions.nodes import Constant, Has, Kind, Node, Scalar
 from tocsin.conditions.paths import prefixes, quoted, suffixes
-from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange, LoggedEvent
+from tocsin.model.change import (
+    SILENCE,
+    VIOLATION,
+    ChangeDescription,
+    ChangeEvent,
+    EventType,
+    FieldChange,
+    LoggedEvent,
+)
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.status import one_word
+from tocsin.model.thread import THREAD
 
 
 @dataclass(frozen=True)
@@ -50,6 +60,9 @@ _ROWS = (
     Field("fieldsUpdated", Kind.TEXTS, "paths of the fields that were updated"),
     Field("fieldsDeleted", Kind.TEXTS, "paths of the fields that were deleted"),
     Field("fieldChanged", Kind.TEXTS, "every changed path and everything above it"),
+    Field("changeCategory", Kind.TEXTS, "what the changes are about: `schema`, `tag`, `owner`, …"),
+    Field("changeOperation", Kind.TEXTS, "what was done: `add`, `remove`, `modify`"),
+    Field("changeTarget", Kind.TEXTS, "what it was done to: `asset`, or a member and all above it: `columns.email`"),
     Field("tags", Kind.TEXTS, "tags of the asset and of its columns"),
     Field("owners", Kind.TEXTS, "names of the asset's owners, people and teams"),
     Field("domains", Kind.TEXTS, "fully qualified names of the asset's domains"),
@@ -59,11 +72,26 @@ _ROWS = (
     Field("pipelineStatus", Kind.STATUS, "state of a run, in the event that reports one"),
     Field("testSuites", Kind.TEXTS, "fully qualified names of the test suites a test case is in"),
     Field("testedEntityFqn", Kind.TEXT, "fully qualified name of the table a test case tests"),
+    Field("unchangedFor", Kind.NUMBER, "for how long the asset had not changed before this event, milliseconds"),
     Field("isBot", Kind.BOOLEAN, "whether a bot made the change"),
+    Field("threadType", Kind.TEXT, "what a thread is: `Conversation`, `Task`, `Announcement`"),
+    Field("mentions", Kind.TEXTS, "names of the people and teams that the new words of a thread mention"),
+    Field("reportedAt", Kind.NUMBER, "moment that a reported result or run speaks of, epoch milliseconds UTC"),
+    Field("previousStatus", Kind.STATUS, "verdict before the one reported: `success` also where it was `Successful`"),
+    Field("streak", Kind.NUMBER, "how many reports in a row, with this one, had this verdict"),
+    Field("failures", Kind.NUMBER, "failures since the last success, in the event that reports one more"),
+    Field("failuresBefore", Kind.NUMBER, "failures that a success ends; 0 when there were none"),
+    Field("withoutSuccess", Kind.NUMBER, "milliseconds since the last success, or the first report if there was none"),
+    Field("withoutSuccessBefore", Kind.NUMBER, "the same as of the report before"),
 )
 
 FIELDS: dict[str, Field] = {row.name: row for row in _ROWS}
 """Every field that conditions can name."""
+
+STREAK_FIELDS = frozenset(
+    {"previousStatus", "streak", "failures", "failuresBefore", "withoutSuccess", "withoutSuccessBefore"}
+)
+"""Fields that depend on the reports before: no event carries them, ``flow/match/streak.py`` works them out."""
 
 FQN_PATH = "fqnPath"
 TESTED_NAMES = "testedNames"
@@ -77,14 +105,16 @@ NESTED_STATUSES = frozenset({"testCaseStatus", "executionStatus", "pipelineState
 
 
 def kind_of(name: str) -> Kind:
-    """Return what the field or closure ``name`` holds."""
-    return Kind.TEXTS if name in CLOSURES else FIELDS[name].kind
+    """Return what the field, closure or set of changes ``name`` holds."""
+    return Kind.TEXTS if name in CLOSURES or name in CHANGE_SETS else FIELDS[name].kind
 
 
 def canonical(name: str, value: Scalar) -> str:
     """Return ``value`` as facts about the field ``name`` write it: a status in lower case, a truth value as a word."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if name == "previousStatus":
+        return one_word(str(value))
     return str(value).lower() if kind_of(name) is Kind.STATUS else str(value)
 
 
@@ -95,7 +125,10 @@ def has(name: str, values: tuple[Scalar, ...]) -> Node:
 
 
 def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
-    """Return the values that the field or closure ``name`` has in an event: none when it is missing."""
+    """Return the values that the field, closure or set ``name`` has in an event: none when it is missing."""
+    if name in CHANGE_SETS:
+        found = (reduced(change, CHANGE_SETS[name]) for change in logged.derived.get(CHANGES) or ())
+        return tuple(dict.fromkeys(one for one in found if one is not None))
     if name in CLOSURES:
         close = prefixes if name == FQN_PATH else suffixes
         return tuple(inner for one in values_of(CLOSURES[name], logged) if one for inner in close(str(one)))
@@ -108,12 +141,25 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
     return (float(value),) if FIELDS[name].kind is Kind.NUMBER else (value,)
 
 
-def derive(event: ChangeEvent, *, actor_is_bot: bool) -> Document:
-    """Return the derived fields of ``event`` as JSON, to be stored beside it."""
+_REPORTS = frozenset({"testCaseResult", "testCaseStatus", "pipelineStatus", SILENCE})
+"""The fields by which an event reports something."""
+
+
+def derive(
+    event: ChangeEvent, *, actor_is_bot: bool, about: Document | None = None, last_changed_ms: int | None = None
+) -> Document:
+    """Return the derived fields of ``event`` as JSON, to be stored beside it.
+
+    What is asked of the asset is, for an event of a thread, asked of the asset it is ``about``. ``last_changed_ms`` is
+    when the asset changed last before this event; None when it had never been there.
+    """
     change = event.change_description or ChangeDescription()
-    document = event.entity or {}
-    tag_names = list(dict.fromkeys(_tags(event, change)))
+    is_thread = event.entity_type == THREAD
+    document = (about if is_thread else event.entity) or {}
+    tag_names = list(dict.fromkeys(documents.tags(document) if is_thread else _tags(event, change)))
     domains = documents.references(document, "domains", "domain", full=True)
+    asset_type = threads.about_type(event) if is_thread else event.entity_type
+    test_status, pipeline_status, reported_at_ms = _reported(event, change)
     return {
         "fieldsAdded": [c.name for c in change.fields_added],
         "fieldsUpdated": [c.name for c in change.fields_updated],
@@ -123,39 +169,59 @@ def derive(event: ChangeEvent, *, actor_is_bot: bool) -> Document:
         "owners": list(dict.fromkeys(documents.references(document, "owners", "owner", full=False))),
         "domains": list(dict.fromkeys(domains if event.entity is not None else event.domains or ())),
         "tier": next((tag for tag in tag_names if tag.startswith(documents.TIER_PREFIX)), None),
-        "service": documents.service(event.entity_type, event.entity_fully_qualified_name, document),
-        "testStatus": _test_status(event, change),
-        "pipelineStatus": _pipeline_status(event, change),
+        "service": documents.service(asset_type, event.entity_fully_qualified_name, document),
+        "testStatus": test_status,
+        "pipelineStatus": pipeline_status,
+        "reportedAt": reported_at_ms,
         "testSuites": list(dict.fromkeys(documents.references(document, "testSuites", "testSuite", full=True))),
         "isBot": actor_is_bot,
+        "unchangedFor": None if last_changed_ms is None else max(0, event.timestamp - last_changed_ms),
         "testedEntityFqn": documents.tested_table(document) if event.entity_type == "testCase" else None,
+        "threadType": threads.kind(event) if is_thread else None,
+        "mentions": threads.mentioned(event) if is_thread else [],
+        **derived_changes(event),
     }
 
 
 def _tags(event: ChangeEvent, change: ChangeDescription) -> Iterator[str]:
-    """Yield the asset's tags; without a document, those the change says were given."""
+    """Yield the tags of the asset, or of what was refused; without a document, those the change says were given."""
+    if event.event_type is EventType.POLICY_VIOLATION:
+        for given in change.fields_added:
+            if given.name == VIOLATION and isinstance(refused := documents.decoded(given.new_value), dict):
+                yield from documents.texts(refused.get("tags") or ())
+        return
     if event.entity is not None:
         yield from documents.tags(event.entity)
         return
     for given in (*change.fields_added, *change.fields_updated):
         if given.name == "tags" or given.name.endswith(".tags"):
-            yield from documents.tag_names(_decoded(given.new_value))
+            yield from documents.tag_names(documents.decoded(given.new_value))
 
 
 def _closure(entity_type: str, change: ChangeDescription) -> list[str]:
     """Return every changed path and every path above one, a member that came or went by its name."""
     row = ENTITY_TYPES.get(entity_type)
-    children = row.children if row else None
+    lists = row.members if row else ()
     paths = list(change.paths())
     for moved in (*change.fields_added, *change.fields_deleted):
-        if children and moved.name == children:
-            paths += [f"{children}.{quoted(name)}" for name in _member_names(moved)]
+        if moved.name in lists:
+            paths += [f"{moved.name}.{quoted(name)}" for name in _member_names(moved)]
     return list(dict.fromkeys(prefix for path in paths for prefix in prefixes(path)))
 
 
 def _member_names(moved: FieldChange) -> Iterator[str]:
     for value in (moved.old_value, moved.new_value):
-        yield from documents.texts(member.get("name") for member in documents.members(_decoded(value)))
+        yield from documents.texts(member.get("name") for member in documents.members(documents.decoded(value)))
+
+
+def _reported(event: ChangeEvent, change: ChangeDescription) -> tuple[str | None, str | None, int | None]:
+    """Return the result of a test, the state of a run and the moment they speak of; most events report nothing."""
+    names = {one.name.partition(".")[0] for one in (*change.fields_updated, *change.fields_added)}
+    if _REPORTS.isdisjoint(names) and event.event_type is not EventType.TEST_CASE_FAILURE:
+        return None, None, None
+    test_status, pipeline_status = _test_status(event, change), _pipeline_status(event, change)
+    is_report = test_status is not None or pipeline_status is not None or SILENCE in names
+    return test_status, pipeline_status, _reported_at_ms(event, change) if is_report else None
 
 
 def _test_status(event: ChangeEvent, change: ChangeDescription) -> str | None:
@@ -175,22 +241,19 @@ def _pipeline_status(event: ChangeEvent, change: ChangeDescription) -> str | Non
     return _status((*reported, stored), "executionStatus", "pipelineState") if reported else None
 
 
+def _reported_at_ms(event: ChangeEvent, change: ChangeDescription) -> int:
+    """Return the moment that a reported status, or a silence, speaks of; when it was heard, if it does not say."""
+    reports = _new_values(change, "testCaseResult", "pipelineStatus", SILENCE)
+    moments = (report.get("timestamp") for report in reports if isinstance(report, dict))
+    return next((int(at) for at in moments if isinstance(at, int | float)), event.timestamp)
+
+
 def _new_values(change: ChangeDescription, *names: str) -> tuple[object, ...]:
     given = (*change.fields_updated, *change.fields_added)
-    return tuple(_decoded(one.new_value) for name in names for one in given if one.name == name)
+    return tuple(documents.decoded(one.new_value) for name in names for one in given if one.name == name)
 
 
 def _status(values: tuple[object, ...], *keys: str) -> str | None:
     """Return the first status in ``values``: a text as it is, an object's by one of ``keys``."""
     found = (value.get(key) if isinstance(value, dict) else value for value in values for key in keys)
     return next(documents.texts(found), None)
-
-
-def _decoded(value: object) -> object:
-    """Return ``value``, or what it spells: upstream writes old and new values as JSON text."""
-    if isinstance(value, str) and value[:1] in ("{", "["):
-        try:
-            return json.loads(value)
-        except ValueError:
-            return value
-    return value

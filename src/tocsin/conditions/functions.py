@@ -7,23 +7,57 @@ a row. Next: ``conditions/check.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
 
+from tocsin.conditions.changes import ANY_PART, SEPARATOR, plain, set_of
 from tocsin.conditions.fields import FQN_PATH, TESTED_NAMES, has
-from tocsin.conditions.nodes import Compare, Kind, Literals, Node, Operator, PathValue, Root, conjoined, disjoined
+from tocsin.conditions.nodes import (
+    Compare,
+    FieldValue,
+    Kind,
+    Literals,
+    Node,
+    Operator,
+    PathValue,
+    Present,
+    Root,
+    conjoined,
+    disjoined,
+)
 from tocsin.conditions.paths import quoted
+from tocsin.conditions.streaks import duration_ms, first_failure, in_a_row, no_success_for, resolved, transition
+from tocsin.errors import InvalidCondition
+from tocsin.model.thread import THREAD
 
 Texts = tuple[str, ...]
+
+TIMES = "times"
+"""The parameter that takes numbers instead of texts."""
+
+_EVERYBODY = "all"
+_MOST_TOGETHER = 1_000
+"""Changes that one ``matchAnyChange`` may ask for: the product of its lists' lengths."""
 
 
 @dataclass(frozen=True)
 class Function:
-    """One function: what its arguments are called (each a list of texts), what it asks for, one line of meaning."""
+    """One function.
+
+    Attributes
+    ----------
+    parameters : what its arguments are called, each a list of texts; a name after which ``?`` stands may be left out
+    asks : what it asks for, given its arguments
+    meaning : one line for ``docs/conditions.md``
+    words : parameters whose texts must be some that a field can have, by the field's name
+    """
 
     parameters: tuple[str, ...]
     asks: Callable[..., Node]
     meaning: str
+    words: Mapping[str, str] = field(default_factory=dict)
 
 
 def _any_of(field: str) -> Callable[[Texts], Node]:
@@ -50,6 +84,26 @@ def _status_in_suite(statuses: Texts, suites: Texts) -> Node:
     return conjoined(has("testStatus", statuses), has("testSuites", suites))
 
 
+def _conversation_user(names: Texts) -> Node:
+    return has("entityType", (THREAD,)) if _EVERYBODY in names else has("mentions", names)
+
+
+def _older_than(durations: Texts) -> Node:
+    found = Literals(Kind.NUMBER, tuple(sorted({float(duration_ms(one)) for one in durations})))
+    return Compare(Operator.GE, FieldValue("unchangedFor"), found)
+
+
+def _change(*given: Texts) -> Node:
+    """Return what asks for one change that is all of this at once; ``*`` stands for anything."""
+    asked = {at: texts for at, texts in enumerate(given) if ANY_PART not in texts}
+    if not asked:
+        return Present(FieldValue("changeCategory"))
+    if prod(map(len, asked.values())) > _MOST_TOGETHER:
+        raise InvalidCondition(f"matchAnyChange asks for more than {_MOST_TOGETHER} changes; ask for fewer at once")
+    together = product(*(map(plain, texts) for texts in asked.values()))
+    return has(set_of(asked), tuple(SEPARATOR.join(parts) for parts in together))
+
+
 def _named(entity_type: str) -> Callable[[Texts], Node]:
     """Return what asks for an ancestor of this type by name or FQN, or for the entity itself being it."""
 
@@ -70,7 +124,9 @@ FUNCTIONS: dict[str, Function] = {
         ("fqns",), _entity_fqn, "the entity is one of these or lies under one; a test case also by its suites"
     ),
     "matchAnyEntityId": Function(("ids",), _entity_id, "the entity has one of these ids"),
-    "matchAnyEventType": Function(("types",), _any_of("eventType"), "the event is of one of these types"),
+    "matchAnyEventType": Function(
+        ("types",), _any_of("eventType"), "the event is of one of these types", {"types": "eventType"}
+    ),
     "matchTestResult": Function(("statuses",), _any_of("testStatus"), "the event reports one of these test results"),
     "filterByTableNameTestCaseBelongsTo": Function(
         ("tables",), _any_of(TESTED_NAMES), "a test case tests one of these tables, named in full or by its last parts"
@@ -93,6 +149,15 @@ FUNCTIONS: dict[str, Function] = {
         ("paths",), _any_of("fieldChanged"), "one of these fields, or one under it, changed"
     ),
     "matchAnyColumnChange": Function(("columns",), _column_change, "one of these columns came, went or changed"),
+    "matchAnyChange": Function(
+        ("categories", "operations?", "targets?", "values?"),
+        _change,
+        "one change is of one of these categories, operations, targets and values at once; `'*'`: any",
+        {"categories": "changeCategory", "operations": "changeOperation"},
+    ),
+    "olderThan": Function(
+        ("durations",), _older_than, "the asset had not changed for `7d`, `12h`, … before this event"
+    ),
     "matchAnyDomain": Function(("domains",), _any_of("domains"), "the asset is in one of these domains"),
     "matchAnyTag": Function(("tags",), _any_of("tags"), "the asset, or a column of it, has one of these tags"),
     "matchAnyTier": Function(("tiers",), _any_of("tier"), "the asset is of one of these tiers"),
@@ -101,15 +166,21 @@ FUNCTIONS: dict[str, Function] = {
         ("databases",), _named("database"), "the asset is, or lies in, one of these databases"
     ),
     "matchAnySchema": Function(("schemas",), _named("databaseSchema"), "the same for database schemas"),
+    "matchConversationUser": Function(
+        ("names",),
+        _conversation_user,
+        "the new words of a thread mention one of these people or teams; `all`: any thread",
+    ),
+    "matchStatusTransition": Function(
+        ("before", "after"), transition, "the verdict was one of `before` and is now one of `after`"
+    ),
+    "matchStatusInARow": Function(
+        ("statuses", TIMES), in_a_row, "one of these verdicts comes for exactly the so-manyth time in a row"
+    ),
+    "firstFailure": Function((), first_failure, "the first failure since the last success, or ever"),
+    "resolved": Function((), resolved, "a success after failures"),
+    "noSuccessFor": Function(
+        ("durations",), no_success_for, "there has now been no success for `30m`, `6h`, `7d`, …: once until the next"
+    ),
 }
 """Every function that holds or not, by name; ``oldValue`` and ``newValue`` return values and live in ``check``."""
-
-LATER = frozenset({"matchConversationUser", "matchStatusTransition", "olderThan"})
-"""Functions that the language will have and this version has not."""
-
-RELATIONS: dict[str, str] = {
-    "follows": "a destination of the category Followers",
-    "owns": "a destination of the category Owners",
-    "isMemberOf": "a destination of the category Teams",
-}
-"""Relations between a person and the event, ``user.follows(entity)``, and what says the same in an alert."""

@@ -154,7 +154,14 @@ class Filled:
     value: Value
 
 
-Leaf = Has | Compare | TextTest | Contains | Present | Filled
+@dataclass(frozen=True, slots=True)
+class Personal:
+    """Something holds of the person who would be told (``conditions/relations.py``); an event alone cannot say."""
+
+    question: str
+
+
+Leaf = Has | Compare | TextTest | Contains | Present | Filled | Personal
 
 
 @dataclass(frozen=True, slots=True)

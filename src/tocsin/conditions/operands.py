@@ -24,9 +24,9 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.refusal import refused, unknown
 from tocsin.conditions.syntax import Listing, Name, Place, Step, Word
-from tocsin.model.entity_types import ENTITY_TYPES, keys_of
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.thread import THREAD_KEYS
 
-LATER_FIELDS = frozenset({"changeCategory", "changeOperation", "changeTarget"})
 _UNWRITABLE = frozenset("'\"?")
 
 ALIASES = {
@@ -96,8 +96,6 @@ def named(written: Name) -> Operand:
     if name == "entity" or name in ENTITY_TYPES:
         guard = None if name == "entity" else name
         return Operand(PathValue(Root.ENTITY, ()), Kind.ANY, written.at, guard)
-    if name in LATER_FIELDS:
-        raise refused(f"the field {name!r} is not available in this version", written.at)
     if name in FUNCTIONS:
         raise refused(f"{name!r} is a function and needs its arguments in parentheses", written.at, expected=("(",))
     raise unknown("field", name, written.at, (*FIELDS, "entity", *ENTITY_TYPES))
@@ -117,8 +115,13 @@ def step(of: Operand, written: Step) -> Operand:
 
 
 def settled(operand: Operand) -> Operand:
-    """Return ``operand`` with its path complete: an aliased key becomes its field, a status goes to lower case."""
+    """Return ``operand`` with its path complete: an aliased key becomes its field, a status goes to lower case.
+
+    A type by itself (``tag == 'x'``) is no value; only what it has is (``tag.name == 'x'``).
+    """
     value = operand.value
+    if operand.guard and isinstance(value, PathValue) and not value.steps:
+        raise unknown("field", operand.guard, operand.at, (*FIELDS, "entity"))
     if isinstance(value, PathValue) and value.root is Root.ENTITY and len(value.steps) == 1:
         field = ALIASES.get(str(value.steps[0]))
         if field:
@@ -136,7 +139,7 @@ def folded(operand: Operand) -> Operand:
 
 
 def _check_first_key(guard: str | None, key: str | int, at: Place) -> None:
-    known = keys_of(ENTITY_TYPES[guard]) if guard else frozenset().union(*map(keys_of, ENTITY_TYPES.values()))
+    known = ENTITY_TYPES[guard].keys if guard else THREAD_KEYS.union(*(row.keys for row in ENTITY_TYPES.values()))
     if key not in known and key not in ALIASES:
         raise unknown(f"key of {'a ' + guard if guard else 'an entity'}", str(key), at, known | set(ALIASES))
 

@@ -6,6 +6,7 @@ Source: OpenMetadata's FQN quoting. The Spark engine cuts with the same pattern.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 PART_PATTERN = r'(?:"[^"]*"|[^."]+)+'
 """One part of a dotted name, in the words that Java's and Python's regular expressions share."""
@@ -18,6 +19,7 @@ def parts(name: str) -> list[str]:
     return _PART.findall(name)
 
 
+@lru_cache(maxsize=10_000)
 def prefixes(name: str) -> tuple[str, ...]:
     """Return ``name`` and everything above it, shortest first: ``a.b.c`` gives ``a``, ``a.b``, ``a.b.c``."""
     cut = parts(name)
@@ -28,6 +30,15 @@ def suffixes(name: str) -> tuple[str, ...]:
     """Return every ending of ``name`` that begins at a part: ``a.b.c`` gives ``a.b.c``, ``b.c``, ``c``."""
     cut = parts(name)
     return tuple(dict.fromkeys([".".join(cut[start:]) for start in range(len(cut))] + [name]))
+
+
+def stem(text: str) -> str:
+    """Return the longest place that every name beginning with ``text`` lies below; empty when there is none.
+
+    ``a.b.c`` gives ``a.b``: the name may go on as ``a.b.cd``. Only plain parts are understood.
+    """
+    place = text.rpartition(".")[0]
+    return place if all(place.split(".")) and '"' not in place else ""
 
 
 def unquoted(part: str) -> str:

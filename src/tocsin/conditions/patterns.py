@@ -62,6 +62,11 @@ def translated(pattern: str) -> str:
     return piece.text
 
 
+def literal_prefix(pattern: str) -> str:
+    """Return what every text that matches ``pattern``, as ``translated`` wrote it, begins with."""
+    return _Reader(pattern).alternatives(depth=0).prefix
+
+
 class _Reader:
     """Reads one pattern from left to right."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 from tocsin.conditions.syntax import Place
 from tocsin.errors import InvalidCondition
+from tocsin.model.words import nearest
 
 
 def refused(
@@ -27,10 +27,3 @@ def unknown(what: str, name: str, at: Place, known: Iterable[str]) -> InvalidCon
     """Return the error for an unknown ``name`` of a kind of thing, suggesting the nearest of ``known``."""
     names = tuple(sorted(known))
     return refused(f"there is no {what} {name!r}", at, expected=names, suggestion=nearest(name, names))
-
-
-def nearest(name: str, names: Iterable[str]) -> str | None:
-    """Return the one of ``names`` that looks most like ``name``, case aside; None when none does."""
-    by_lower = {known.lower(): known for known in names}
-    close = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
-    return by_lower[close[0]] if close else None

@@ -12,16 +12,19 @@ from dataclasses import dataclass
 
 from tocsin.clock import Clock
 from tocsin.flow.capture.ports import Written
-from tocsin.flow.match.local import matches
+from tocsin.flow.match.local import asked_by, matches
 from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.streak import Report, with_facts
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.categories import wanted
 from tocsin.flow.resolve.directory import Directory
-from tocsin.flow.resolve.local import recipients
+from tocsin.flow.resolve.local import Recipient, recipients
+from tocsin.flow.resolve.visibility import Policies
 from tocsin.flow.schedule.due import Scheduled, schedule
 from tocsin.flow.send.dispatch import Channel, Dispatch
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.track.attempts import Finished, next_step
+from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.delivery import Attempt, Delivery, Retry
 from tocsin.model.subscription import EventSubscription
@@ -34,7 +37,8 @@ _MIDWAY = 0.5
 class World:
     """What the stages need from outside.
 
-    ``read`` gives an event as it stands in the log; ``channels`` are the ways out of the house, by name.
+    ``read`` gives an event as it stands in the log; ``channels`` are the ways out of the house, by name; without
+    ``policies`` everybody may see everything. ``earlier`` gives what an event's entity has reported before it.
     """
 
     read: Callable[[str], LoggedEvent | None]
@@ -42,6 +46,8 @@ class World:
     directory: Directory
     channels: Mapping[str, Channel]
     clock: Clock
+    policies: Policies | None = None
+    earlier: Callable[[LoggedEvent], Sequence[Report]] = lambda _logged: ()
 
 
 @dataclass(frozen=True)
@@ -58,6 +64,7 @@ async def once(write: Callable[[], Written], world: World) -> tuple[Told, ...]:
     logged = world.read(written.event.id) if written.event else None  # 2 eventlog: at its place in the order
     if logged is None:
         return ()
+    logged = with_facts(logged, world.earlier(logged))
     matched = [one for one in world.subscriptions if matches(plan_of(one), logged)]  # 3 match
     due = told_of(logged, matched, world)  # 4 resolve, 5 schedule
     return tuple([await _sent(one, logged.event, matched, world) for one in due])  # 6 send, 7 track
@@ -65,7 +72,9 @@ async def once(write: Callable[[], Written], world: World) -> tuple[Told, ...]:
 
 def told_of(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
     """Return the notifications that ``logged`` gives when exactly these subscriptions match it."""
-    rows = [row for one in matched for row in wanted(one)]
+    plans = {one.id: plan_of(one) for one in matched}
+    rows = [row for one in matched for row in wanted(one, plans[one.id].questions)]
+    asked = {key: asked_by(plan, logged) for key, plan in plans.items()}
     audience = audience_of({logged.event.entity_id}, rows, world.directory)
     return [
         schedule(
@@ -78,8 +87,15 @@ def told_of(logged: LoggedEvent, matched: Sequence[EventSubscription], world: Wo
             reasons=one.reasons,
             now_ms=world.clock.now_ms(),
         )
-        for one in recipients(logged, rows, audience)
+        for one in recipients(logged, rows, audience, asked)
+        if _may_be_told(one, logged.event, world)
     ]
+
+
+def _may_be_told(recipient: Recipient, event: ChangeEvent, world: World) -> bool:
+    if world.policies is None or recipient.user_id is None:
+        return True
+    return world.policies.of(recipient.user_id).may(Operation.VIEW_BASIC, event.entity_type, event.entity or {})
 
 
 async def _sent(due: Scheduled, event: ChangeEvent, matched: Sequence[EventSubscription], world: World) -> Told:

@@ -1,39 +1,57 @@
-"""Which alerts does the pipeline match against right now? Reads them anew when, and only when, they have changed."""
+"""Which alerts does the pipeline match against right now? Reads again those that have changed, and no others."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import structlog
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.match.plan import Plan, plan_of
+from tocsin.flow.match.plan import Plan, between_reports, plan_of
 from tocsin.flow.resolve.categories import Wanted, wanted
 from tocsin.model.subscription import EventSubscription
 from tocsin.spark.match import Index, index_of
 
+Select = Callable[[Sequence[Plan]], Sequence[Plan]]
+"""Says which of the plans, and what of them, is matched here."""
+
 _LOG = structlog.get_logger(__name__)
+_NAMED = 5
+_Known = TypeVar("_Known")
 
 
 class SubscriptionStore(Protocol):
-    """Knows the alerts, and whether they have changed."""
+    """Knows the alerts, and which of them have changed."""
 
     def revision(self) -> int:
-        """Return a number that grows with every change of any alert; cheap to ask."""
+        """Return a number that differs whenever an alert was written since; cheap to ask."""
 
-    def list_enabled(self) -> list[EventSubscription]:
-        """Return the alerts that are switched on."""
+    def marks(self) -> dict[str, int]:
+        """Return such a number for each alert there ever was."""
+
+    def list_enabled(self, subscription_ids: Collection[str] | None = None) -> list[EventSubscription]:
+        """Return the alerts that are switched on; only those with these ids, if given."""
 
 
 @dataclass(frozen=True)
 class Alerts:
-    """The alerts at one revision: indexed for matching, and whom each of them asks for."""
+    """The alerts at one revision: indexed for matching, whom each asks for, and which times without success.
+
+    ``marks`` say in which state each alert was read.
+    """
 
     revision: int
     index: Index
     asked: dict[str, tuple[Wanted, ...]] = field(repr=False)
+    durations: dict[str, frozenset[int]] = field(repr=False, default_factory=dict)
+    marks: dict[str, int] = field(repr=False, default_factory=dict)
+
+    @property
+    def durations_ms(self) -> frozenset[int]:
+        """Return the times without success that some alert asks for."""
+        return frozenset[int]().union(*self.durations.values())
 
     def wanted_by(self, subscription_ids: Collection[str]) -> list[Wanted]:
         """Return whom these alerts ask for."""
@@ -41,30 +59,61 @@ class Alerts:
 
 
 class CurrentAlerts:
-    """Keeps the newest alerts; asking costs one small query unless they have changed."""
+    """Keeps the newest alerts; asking costs one small query unless they have changed, and then only those are read."""
 
-    def __init__(self, store: SubscriptionStore) -> None:
+    def __init__(self, store: SubscriptionStore, select: Select = between_reports) -> None:
         self._store = store
+        self._select = select
         self._alerts: Alerts | None = None
 
     def read(self) -> Alerts:
         """Return the alerts as they stand now."""
-        revision = self._store.revision()
+        revision = self._store.revision()  # before all else: what changes while we read is seen again the next time
         if self._alerts is None or self._alerts.revision != revision:
-            self._alerts = _load(self._store.list_enabled(), revision)
-            _LOG.info("alerts_loaded", revision=revision, count=len(self._alerts.asked))
+            self._alerts = self._changed(self._alerts or Alerts(0, index_of(()), {}), revision)
         return self._alerts
 
+    def _changed(self, before: Alerts, revision: int) -> Alerts:
+        """Return the alerts of now; those whose mark is still the same stay as they were read."""
+        marks = self._store.marks()
+        changed = {one for one, mark in marks.items() if before.marks.get(one) != mark}
+        plans, asked = _planned(self._store.list_enabled(changed))
+        index = before.index.changed(changed, self._select(plans))
+        now = Alerts(
+            revision=revision,
+            index=index,
+            asked=_without(before.asked, changed) | asked,
+            durations=_without(before.durations, changed)
+            | {one.subscription_id: one.durations_ms for one in plans if one.durations_ms},
+            marks=marks,
+        )
+        unindexed = index.unindexed()
+        _LOG.info(
+            "alerts_loaded",
+            revision=revision,
+            count=len(now.asked),
+            changed=len(changed),
+            unindexed=len(unindexed),
+            unindexed_first=unindexed[:_NAMED],
+        )
+        return now
 
-def _load(subscriptions: Sequence[EventSubscription], revision: int) -> Alerts:
+
+def _without(known: dict[str, _Known], gone: Collection[str]) -> dict[str, _Known]:
+    return {one: value for one, value in known.items() if one not in gone}
+
+
+def _planned(subscriptions: Sequence[EventSubscription]) -> tuple[list[Plan], dict[str, tuple[Wanted, ...]]]:
+    """Return the plans of ``subscriptions``, and whom each asks for, without those that cannot be read."""
     plans: list[Plan] = []
     asked: dict[str, tuple[Wanted, ...]] = {}
     for subscription in subscriptions:
         try:
-            plans.append(plan_of(subscription))
+            plan = plan_of(subscription)
         except InvalidInput as error:
             # Saving checks conditions, so this one was stored by an older Tocsin; it must not stop the others.
             _LOG.warning("alert_unreadable", subscription_id=subscription.id, reason=error.message)
             continue
-        asked[subscription.id] = wanted(subscription)
-    return Alerts(revision=revision, index=index_of(plans), asked=asked)
+        plans.append(plan)
+        asked[subscription.id] = wanted(subscription, plan.questions)
+    return plans, asked

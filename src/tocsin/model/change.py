@@ -18,6 +18,16 @@ from tocsin.model.entity import Document, WireModel, version_to_wire
 Version = Annotated[Decimal, PlainSerializer(version_to_wire, return_type=float, when_used="json")]
 
 
+VIOLATION = "violation"
+"""The field of a ``policyViolation`` event that says who was refused what."""
+
+SILENCE = "silence"
+"""The field of an ``slaViolation`` event that says for how long an entity has reported no success."""
+
+FINDING = "finding"
+"""The field of an ``auditFinding`` event that says what the audit found."""
+
+
 class EventType(StrEnum):
     """What kind of change an event records: upstream's 21 and ours (below the gap)."""
 
@@ -50,6 +60,7 @@ class EventType(StrEnum):
     SLA_VIOLATION = "slaViolation"
     USAGE_DROP = "usageDrop"
     QUERY_PATTERN_CHANGE = "queryPatternChange"
+    AUDIT_FINDING = "auditFinding"
 
 
 class FieldChange(WireModel):

@@ -20,6 +20,10 @@ class ReasonKind(StrEnum):
 
     OWNER = "owner"
     FOLLOWER = "follower"
+    CREATOR = "creator"
+    ASSIGNEE = "assignee"
+    MENTION = "mention"
+    PARTICIPANT = "participant"
     USER = "user"
     TEAM = "team"
     ADMIN = "admin"
@@ -46,23 +50,25 @@ class Reason(WireModel):
         return f"{_because(self)} (alert {self.subscription_name})"
 
 
+_SENTENCES = {
+    ReasonKind.OWNER: "you own {asset}{through}",
+    ReasonKind.FOLLOWER: "you follow {asset}",
+    ReasonKind.CREATOR: "you began it",
+    ReasonKind.ASSIGNEE: "the task is assigned to you{through}",
+    ReasonKind.MENTION: "you were mentioned{through}",
+    ReasonKind.PARTICIPANT: "you take part in it{through}",
+    ReasonKind.ADMIN: "you are an administrator",
+    ReasonKind.TEAM: "you are in team {team}",
+    ReasonKind.USER: "the alert names you",
+    ReasonKind.EXTERNAL: "the alert names this address",
+}
+
+
 def _because(reason: Reason) -> str:
     distance = "1 hop" if reason.hops == 1 else f"{reason.hops} hops"
     asset = "it" if reason.hops == 0 else f"{reason.via}, {distance} downstream"
     through = f" through team {reason.team}" if reason.team else ""
-    match reason.kind:
-        case ReasonKind.OWNER:
-            return f"you own {asset}{through}"
-        case ReasonKind.FOLLOWER:
-            return f"you follow {asset}"
-        case ReasonKind.ADMIN:
-            return "you are an administrator"
-        case ReasonKind.TEAM:
-            return f"you are in team {reason.team}"
-        case ReasonKind.USER:
-            return "the alert names you"
-        case ReasonKind.EXTERNAL:
-            return "the alert names this address"
+    return _SENTENCES[reason.kind].format(asset=asset, through=through, team=reason.team)
 
 
 @dataclass(frozen=True)

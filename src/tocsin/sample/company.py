@@ -68,7 +68,7 @@ class DomainRow:
 
 
 TEAMS = (
-    TeamRow("Fernhill", "Organization", None, "Fernhill Outfitters, outdoor gear since 1987."),
+    TeamRow("Fernhill", "BusinessUnit", None, "Fernhill Outfitters, outdoor gear since 1987."),
     TeamRow("Technology", "Division", "Fernhill", "Everybody who builds and runs the shop and its data."),
     TeamRow("ShopEngineering", "Group", "Technology", "Builds the shop and owns its database."),
     TeamRow("DataPlatform", "Department", "Technology", "Warehouse, pipelines and reports."),
@@ -128,3 +128,18 @@ DOMAINS = (
     DomainRow("Marketing", "Source-aligned", "Marketing", "Campaigns, newsletters, advertising."),
     DomainRow("Reporting", "Consumer-aligned", "AnalyticsEngineering", "What the company steers by."),
 )
+
+CLASSIFICATIONS = (
+    (
+        "Quality",
+        "Whether somebody looked at it lately.",
+        (("Certified", "Looked at, and good."), ("NeedsReview", "Somebody should look at it.")),
+    ),
+    (
+        "Retention",
+        "How long it is kept.",
+        (("TwoYears", "Goes after two years."), ("TenYears", "Kept for ten years, as the tax office wants it.")),
+    ),
+    ("Lifecycle", "Where it stands in its life.", (("Deprecated", "On its way out: build nothing on it."),)),
+)
+"""Name, meaning and tags of the classifications that this company has beside the standard ones."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
+from tocsin.flow.capture.standards import standards
 from tocsin.model.people import SYSTEM
 from tocsin.sample.assets import Asset, places
 from tocsin.sample.calendar import MINUTE_MS, Calendar
-from tocsin.sample.company import BOTS, DOMAINS, MAIL_DOMAIN, PEOPLE, TEAMS
+from tocsin.sample.company import BOTS, CLASSIFICATIONS, DOMAINS, MAIL_DOMAIN, PEOPLE, TEAMS
 from tocsin.sample.edits import SOURCES
 from tocsin.sample.rows import TestRow
-from tocsin.sample.steps import Act, Connect, Create, Step
+from tocsin.sample.steps import Act, Connect, Create, Enlist, Ensure, Step
 
 CATALOGUER = "ingestion-bot"
 _SUITES = {
@@ -31,7 +32,8 @@ _LEADS = {"raw": CATALOGUER, "staging": "tomas.ferreira", "marts": "tomas.ferrei
 def founding(calendar: Calendar) -> Iterator[Step]:
     """Yield the first morning: teams, people, bots, domains, services, databases and schemas."""
     at_ms = calendar.at(0, 5)
-    acts: list[tuple[str, Act]] = [(SYSTEM.name, act) for act in (*_bots(), *_teams(), *_people(), *_domains())]
+    first = (*_bots(), *_teams(), *_people(), *_domains(), *_standards())
+    acts: list[tuple[str, Act]] = [(SYSTEM.name, act) for act in first]
     acts += [(CATALOGUER, Create(entity_type, request)) for entity_type, request in places()]
     for place, (actor, act) in enumerate(acts):
         yield Step(at_ms + place * 1_000, actor, act)
@@ -48,13 +50,18 @@ def births(assets: Sequence[Asset], calendar: Calendar, rng: Random) -> dict[str
 
 def arrivals(assets: Sequence[Asset], born: dict[str, int]) -> Iterator[Step]:
     """Yield how each asset is catalogued and connected with what it is made from."""
-    types = {asset.fqn: asset.entity_type for asset in assets}
+    known = {asset.fqn: asset for asset in assets}
     for asset in assets:
         at_ms, actor = born[asset.fqn], _entered_by(asset)
         yield Step(at_ms, actor, Create(asset.entity_type, asset.request))
         for place, fqn in enumerate(asset.inputs, start=1):
-            edge = Connect(types[fqn], fqn, asset.entity_type, asset.fqn, asset.made_by)
+            copied = tuple(name for name in _columns(asset) if name in _columns(known[fqn]))
+            edge = Connect(known[fqn].entity_type, fqn, asset.entity_type, asset.fqn, asset.made_by, copied)
             yield Step(at_ms + place * 1_000, actor, edge)
+
+
+def _columns(asset: Asset) -> tuple[str, ...]:
+    return tuple(column["name"] for column in asset.request.get("columns", ()))
 
 
 def test_cases(tests: Sequence[TestRow], born: dict[str, int], calendar: Calendar, rng: Random) -> Iterator[Step]:
@@ -64,7 +71,9 @@ def test_cases(tests: Sequence[TestRow], born: dict[str, int], calendar: Calenda
         yield Step(calendar.at(10, 9) + place * MINUTE_MS, "jonas.lindqvist", Create("testSuite", request))
     for test in tests:
         day = max(calendar.day_of(born[test.table]), 10) + rng.randint(1, 12)
-        yield Step(calendar.by_day(day, rng), "jonas.lindqvist", Create("testCase", _case(test)))
+        at_ms = calendar.by_day(day, rng)
+        yield Step(at_ms, "jonas.lindqvist", Create("testCase", _case(test)))
+        yield Step(at_ms + 1_000, "jonas.lindqvist", Enlist(test.suite, case_fqn(test)))
 
 
 def case_fqn(test: TestRow) -> str:
@@ -79,7 +88,6 @@ def _case(test: TestRow) -> dict[str, object]:
         "displayName": test.name.replace("_", " ").capitalize(),
         "entityLink": f"<#E::table::{test.table}{column}>",
         "testDefinition": test.definition,
-        "testSuites": [test.suite],
         "parameterValues": [{"name": name, "value": value} for name, value in test.parameters],
         "owners": [{"type": "team", "name": "DataEngineering"}, {"type": "user", "name": "jonas.lindqvist"}],
     }
@@ -135,6 +143,14 @@ def _people() -> Iterator[Act]:
                 "teams": [person.team],
             },
         )
+
+
+def _standards() -> Iterator[Act]:
+    yield from (Ensure(entity_type, request) for entity_type, request in standards())
+    for name, description, tags in CLASSIFICATIONS:
+        yield Create("classification", {"name": name, "description": description, "mutuallyExclusive": True})
+        for tag, meaning in tags:
+            yield Create("tag", {"name": tag, "description": meaning, "classification": name})
 
 
 def _domains() -> Iterator[Act]:

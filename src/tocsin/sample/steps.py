@@ -19,6 +19,22 @@ class Create:
 
 
 @dataclass(frozen=True)
+class Ensure:
+    """Something is catalogued unless it is there."""
+
+    entity_type: str
+    request: Document
+
+
+@dataclass(frozen=True)
+class Enlist:
+    """A test joins a suite."""
+
+    suite: str
+    case_fqn: str
+
+
+@dataclass(frozen=True)
 class Change:
     """Something is changed, by the operations of a JSON Patch."""
 
@@ -45,13 +61,14 @@ class BringBack:
 
 @dataclass(frozen=True)
 class Connect:
-    """A lineage edge: ``to_fqn`` is made from ``from_fqn`` by the pipeline ``made_by``."""
+    """A lineage edge: ``to_fqn`` is made from ``from_fqn`` by the pipeline ``made_by``, ``columns`` as they are."""
 
     from_type: str
     from_fqn: str
     to_type: str
     to_fqn: str
     made_by: str | None = None
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -78,7 +95,7 @@ class ReportRun:
     status: Document
 
 
-Act = Create | Change | Retire | BringBack | Connect | Follow | ReportResult | ReportRun
+Act = Create | Ensure | Enlist | Change | Retire | BringBack | Connect | Follow | ReportResult | ReportRun
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,10 @@ Next: ``flow/capture/operations.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 
 from tocsin.clock import FixedClock
+from tocsin.flow.capture.beside.suites import add_cases
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.model.entity import Document
@@ -18,6 +20,8 @@ from tocsin.sample.steps import (
     Change,
     Connect,
     Create,
+    Enlist,
+    Ensure,
     Follow,
     ReportResult,
     ReportRun,
@@ -43,6 +47,8 @@ class Teller:
         match step.act:
             case Create(entity_type, request):
                 self._remember(entity_type, self.writes.create(entity_type, request, actor=actor))
+            case Ensure(entity_type, request):
+                self.writes.ensure(entity_type, request, actor=actor)
             case Change(entity_type, fqn, operations):
                 self.writes.patch(entity_type, Key.by_name(fqn), operations, actor=actor)
             case Retire(entity_type, fqn):
@@ -51,8 +57,18 @@ class Teller:
                 self.writes.restore(entity_type, self.ids[entity_type, fqn], actor=actor)
             case Connect() as edge:
                 self.writes.put_edge(self._edge(edge), actor=actor)
+            case Follow() | Enlist() | ReportResult() | ReportRun() as beside:
+                self._tell_beside(beside, actor)
+
+    def _tell_beside(self, act: Follow | Enlist | ReportResult | ReportRun, actor: Actor) -> None:
+        """Write what makes no version."""
+        match act:
             case Follow(entity_type, fqn):
                 self.writes.follow(entity_type, self.ids[entity_type, fqn], actor.id, actor=actor)
+            case Enlist(suite, case_fqn):
+                key = Key.by_id(self.ids["testSuite", suite])
+                work = partial(add_cases, case_ids=[self.ids["testCase", case_fqn]])
+                self.writes.on_live("testSuite", key, work, actor=actor)
             case ReportResult(fqn, result):
                 self.writes.add_test_result(fqn, result, actor=actor)
             case ReportRun(fqn, status):
@@ -73,6 +89,9 @@ class Teller:
         details: Document = {"source": "PipelineLineage"}
         if edge.made_by is not None:
             details["pipeline"] = self._reference("pipeline", edge.made_by)
+        if edge.columns:
+            names = [(f"{edge.from_fqn}.{name}", f"{edge.to_fqn}.{name}") for name in edge.columns]
+            details["columnsLineage"] = [{"fromColumns": [from_], "toColumn": to} for from_, to in names]
         return {
             "fromEntity": self._reference(edge.from_type, edge.from_fqn),
             "toEntity": self._reference(edge.to_type, edge.to_fqn),

@@ -5,72 +5,102 @@ Every address begins with ``/api/v1`` (or ``/v1``); ``/`` is the page. Next: ``s
 
 from __future__ import annotations
 
+import gc
 import signal
+import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from functools import cache
 
 import structlog
 import uvicorn
 from fastapi import APIRouter, Depends, FastAPI
 from sqlalchemy import Engine
-from starlette.convertors import Convertor, register_url_convertor
+from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
 
 from tocsin.clock import Clock
 from tocsin.logs import set_up_logs, uvicorn_logs
-from tocsin.model.entity_types import BY_COLLECTION
-from tocsin.server.build import ADMINISTRATOR, build_parts, first_start
+from tocsin.server.build import build_parts
 from tocsin.server.errors import Boundary, install_errors
+from tocsin.server.founding import ADMINISTRATOR, first_start
+from tocsin.server.listening import listening
 from tocsin.server.paths import API, RawPaths
-from tocsin.server.request import actor_of
+from tocsin.server.processes import serve_in
+from tocsin.server.request import caller_of
 from tocsin.server.routes import (
     activity,
+    assets,
+    backtests,
+    bulk,
+    conditions,
+    connectors,
     entities,
     events,
+    explain,
+    feed,
+    feed_tasks,
     followers,
+    history,
+    impact,
     inbox,
+    incidents,
     lineage,
+    lineage_map,
     listing,
+    mutes,
+    noise,
+    openid,
     page,
-    reports,
+    permissions,
+    profiles,
+    queries,
+    results,
+    runs,
+    samples,
+    search,
+    sheets,
     subscriptions,
+    suites,
     system,
+    table_details,
+    tokens,
+    types,
+    unsubscribe,
+    usage,
     users,
+    votes,
 )
+from tocsin.server.routing import COLLECTION, IndexedRouter, lay_out
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
+from tocsin.store.revision import PeopleRevision
+from tocsin.store.vault import use_vault
 
 _STOP_WITHIN_S = 5
-_COLLECTION = "collection"
+_CONNECTIONS, _FEWEST_CONNECTIONS = 12, 4
+"""Connections to the store that all processes of a server keep together, and each at least."""
 _log = structlog.get_logger()
 
 
-class CollectionConvertor(Convertor[str]):
-    """Lets a path name any collection of the catalogue, those of two words included."""
+def build_app(
+    settings: Settings, engine: Engine, clock: Clock | None = None, revision: PeopleRevision | None = None
+) -> FastAPI:
+    """Return the application over the migrated store behind ``engine``; the caller disposes of the engine.
 
-    regex = "|".join(sorted(BY_COLLECTION, key=len, reverse=True))
-
-    def convert(self, value: str) -> str:
-        """Return the collection as it stands in the path."""
-        return value
-
-    def to_string(self, value: str) -> str:
-        """Return the collection as it stands in a path."""
-        return value
-
-
-def build_app(settings: Settings, engine: Engine, clock: Clock | None = None) -> FastAPI:
-    """Return the application over the migrated store behind ``engine``; the caller disposes of the engine."""
-    parts = build_parts(settings, engine, clock)
+    ``revision`` is shared by all processes of the server.
+    """
+    use_vault(engine, settings)
+    parts = build_parts(settings, engine, clock, revision)
 
     @asynccontextmanager
     async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
         yield
         await parts.streams.close()
+        await run_in_threadpool(parts.refusals.close)
 
-    register_url_convertor(_COLLECTION, CollectionConvertor())
     app = FastAPI(
         title="Tocsin",
         description="Watches data assets and tells the right people, once.",
@@ -84,9 +114,7 @@ def build_app(settings: Settings, engine: Engine, clock: Clock | None = None) ->
     )
     app.state.parts = parts
     install_errors(app)
-    app.include_router(_open_routes(), prefix=API)
-    app.include_router(_closed_routes(), prefix=API)
-    app.include_router(page.router, include_in_schema=False)
+    app.router = IndexedRouter(app.router, _routes())
     return app
 
 
@@ -95,25 +123,52 @@ def main(settings: Settings) -> None:
     set_up_logs(settings)
     if settings.database_url is None:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
+    count = settings.process_count()
+    sockets, revision = listening(settings.host, settings.port, count), PeopleRevision(count)
+    _say_first_password(settings)
+    _collect_seldom()
+    _log.info("server starts", host=settings.host, port=sockets[0][0].getsockname()[1], processes=count)
+
+    def serve(number: int) -> None:
+        revision.count_as(number)
+        _serve(settings, revision, sockets[number])
+
+    serve_in(count, serve)
+
+
+def _say_first_password(settings: Settings) -> None:
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     try:
         password = first_start(engine, settings)
-        if password is not None:
-            sys.stderr.write(f"First start. Log in as {ADMINISTRATOR['email']} with password {password}\n")
-        app = build_app(settings, engine)
+    finally:
+        engine.dispose()
+    if password is not None:
+        sys.stderr.write(f"First start. Log in as {ADMINISTRATOR['email']} with password {password}\n")
+
+
+def _serve(settings: Settings, revision: PeopleRevision, sockets: list[socket.socket]) -> None:
+    """Be one of the server's processes until told to stop."""
+    pool_size = max(_FEWEST_CONNECTIONS, _CONNECTIONS // settings.process_count())
+    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, pool_size=pool_size)
+    try:
+        app = build_app(settings, engine, revision=revision)
         config = uvicorn.Config(
             app,
-            host=settings.host,
-            port=settings.port,
             log_config=uvicorn_logs(settings),
             access_log=False,
             timeout_graceful_shutdown=_STOP_WITHIN_S,
             server_header=False,
         )
-        _log.info("server starts", host=settings.host, port=settings.port)
-        StreamingServer(config, app).run()
+        StreamingServer(config, app).run(sockets)
     finally:
         engine.dispose()
+
+
+def _collect_seldom() -> None:
+    """Look for garbage in cycles seldom: a request leaves next to none, and looking takes a quarter of its time."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
 
 
 class StreamingServer(uvicorn.Server):
@@ -136,26 +191,54 @@ class StreamingServer(uvicorn.Server):
             for number, handler in before.items():
                 signal.signal(number, handler)
 
-    async def shutdown(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]  # sockets go through
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """Let every listener go, then stop as usual."""
         await self._streams.close()
-        await super().shutdown(sockets)  # type: ignore[arg-type]  # as above
+        await super().shutdown(sockets)
 
 
-def _open_routes() -> APIRouter:
-    """Return what works without a token."""
+@cache
+def _routes() -> APIRouter:
+    """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes = APIRouter()
-    routes.include_router(system.router)
-    routes.include_router(users.open_router)
-    return routes
-
-
-def _closed_routes() -> APIRouter:
-    """Return what needs a token. What is special comes before the routes that every collection has."""
-    routes = APIRouter(dependencies=[Depends(actor_of)])
-    for resource in (users, inbox, activity, followers, reports, lineage, subscriptions):
-        routes.include_router(resource.router)
-    for router in (listing.router, entities.router, followers.of_asset):
-        routes.include_router(router, prefix=f"/{{collection:{_COLLECTION}}}")
-    routes.include_router(events.router)
+    for open_to_all in (system.router, users.open_router, openid.open_router, unsubscribe.router):
+        lay_out(routes, open_to_all, API)
+    asked = [Depends(caller_of)]
+    for resource in (
+        users,
+        tokens,
+        inbox,
+        mutes,
+        activity,
+        connectors,
+        followers,
+        runs,
+        results,
+        incidents,
+        impact,
+        explain,
+        suites,
+        profiles,
+        queries,
+        samples,
+        table_details,
+        usage,
+        lineage,
+        lineage_map,
+        search,
+        backtests,
+        noise,
+        conditions,
+        subscriptions,
+        permissions,
+        feed_tasks,
+        feed,
+    ):
+        lay_out(routes, resource.router, API, asked)
+    of_every_collection = (bulk, sheets, listing, assets, entities, history, votes)
+    for router in (*(resource.router for resource in of_every_collection), samples.of_asset, followers.of_asset):
+        lay_out(routes, router, f"{API}/{COLLECTION}", asked)
+    for resource in (types, events):  # after what every collection has: their paths could mean that, too
+        lay_out(routes, resource.router, API, asked)
+    lay_out(routes, page.router, "")
     return routes

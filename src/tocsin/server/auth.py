@@ -13,54 +13,86 @@ import secrets
 import threading
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
+from uuid import uuid4
 
 import jwt
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
+from jwt.types import Options
 
 from tocsin.clock import Clock
 from tocsin.errors import NotFound, Unauthenticated
 from tocsin.model.people import Actor, Person
+from tocsin.server.recognised import Recognised
 from tocsin.store.people import People
+from tocsin.store.tokens import IssuedToken, TokenKind
 
 # Source: OWASP Password Storage Cheat Sheet, the Argon2id line with 19 MiB.
 _HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
 # Hashing is meant to cost memory; without a bound, forty logins at once would cost forty times as much.
 _HASHING = threading.BoundedSemaphore(4)
 _ALGORITHM = "HS256"
+# Times are checked by the clock that was handed in.
+_OPTIONS: Options = {"verify_exp": False, "verify_iat": False, "require": ["sub", "iat", "jti"]}
 _WRONG = "The address or the password is wrong."
 _LONGEST_PASSWORD = 1024
 
 
 @dataclass(frozen=True)
 class Token:
-    """A bearer token and when it stops working (epoch milliseconds; None: never)."""
+    """A bearer token and when it stops working (epoch milliseconds; None: never); ``issued`` is its row."""
 
     text: str
-    expires_at_ms: int | None
+    issued: IssuedToken
+
+    @property
+    def expires_at_ms(self) -> int | None:
+        """When it stops working, in epoch milliseconds."""
+        return self.issued.expires_at_ms
 
 
 class Tokens:
     """Signs tokens and reads them; ``lifetime_s`` is how long a person's token works."""
 
-    def __init__(self, people: People, clock: Clock, *, lifetime_s: float) -> None:
+    def __init__(
+        self, people: People, clock: Clock, *, lifetime_s: float, recognised: Recognised | None = None
+    ) -> None:
         self._people, self._clock, self._lifetime_s = people, clock, lifetime_s
+        self._recognised = recognised or Recognised()
         self._key = people.secret("token-key", lambda: secrets.token_hex(32))
 
     def issue(self, person: Person, *, lasting: bool = False) -> Token:
         """Return a new token; ``lasting`` gives a bot one that does not expire, and is nothing to a person."""
+        if lasting and person.is_bot:
+            return self.issue_named(person, TokenKind.BOT, lifetime_s=None)
+        return self.issue_named(person, TokenKind.SESSION, lifetime_s=self._lifetime_s)
+
+    def issue_named(self, person: Person, kind: TokenKind, name: str = "", *, lifetime_s: float | None) -> Token:
+        """Return a new token of a kind; ``lifetime_s`` None gives one that does not expire."""
         now_ms = self._clock.now_ms()
-        expires_at_ms = None if lasting and person.is_bot else now_ms + int(self._lifetime_s * 1000)
+        expires_at_ms = None if lifetime_s is None else now_ms + int(lifetime_s * 1000)
+        issued = IssuedToken(str(uuid4()), person.id, kind, name, now_ms, expires_at_ms)
+        self._people.tokens.add(issued)
+        return Token(self.text_of(issued, person), issued)
+
+    def text_of(self, issued: IssuedToken, person: Person) -> str:
+        """Return the text of a token that was issued: its row and the key say all of it."""
         claims: dict[str, object] = {
             "iss": "tocsin",
             "sub": person.id,
+            "jti": issued.id,
             "name": person.name,
             "isBot": person.is_bot,
-            "iat": now_ms // 1000,
+            "iat": issued.issued_at_ms // 1000,
         }
-        if expires_at_ms is not None:
-            claims["exp"] = expires_at_ms // 1000
-        return Token(jwt.encode(claims, self._key, algorithm=_ALGORITHM), expires_at_ms)
+        if issued.expires_at_ms is not None:
+            claims["exp"] = issued.expires_at_ms // 1000
+        return jwt.encode(claims, self._key, algorithm=_ALGORITHM)
+
+    def id_of(self, authorization: str | None) -> str:
+        """Return the id of the token in a header that ``actor`` has accepted."""
+        return str(self._claims((authorization or "").partition(" ")[2].strip())["jti"])
 
     def actor(self, authorization: str | None) -> Actor:
         """Return who sent this ``Authorization`` header.
@@ -68,27 +100,39 @@ class Tokens:
         Raises
         ------
         Unauthenticated : the header is missing or not a bearer token, the token is forged or expired, or whoever
-            it was made for has been deleted since
+            it was made for has been deleted since, or it was taken back
         """
         scheme, _, text = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not text.strip():
             raise Unauthenticated("Log in first and send the token as: Authorization: Bearer <token>")
-        person = self._people.by_id(self._subject(text.strip()))
+        revision = self._recognised.revision()
+        claims = self._claims(text.strip())
+        expires_at_ms = _expires_at_ms(claims)
+        if expires_at_ms is not None and expires_at_ms <= self._clock.now_ms():
+            raise Unauthenticated("This token has expired; log in again.")
+        if not self._people.tokens.works(str(claims["jti"])):
+            raise Unauthenticated("This token was taken back; log in again.")
+        person = self._people.by_id(str(claims["sub"]))
         if person is None or person.deleted:
             raise Unauthenticated("Whom this token was made for is no longer here.")
-        return Actor(id=person.id, name=person.name, is_admin=person.is_admin, is_bot=person.is_bot)
+        actor = Actor(id=person.id, name=person.name, is_admin=person.is_admin, is_bot=person.is_bot)
+        self._recognised.keep(str(authorization), actor, revision=revision, expires_at_ms=expires_at_ms)
+        return actor
 
-    def _subject(self, text: str) -> str:
+    def remembered(self, authorization: str | None) -> Actor | None:
+        """Return what ``actor`` answered for this header a moment ago; None if it has to be asked again."""
+        return self._recognised.find(authorization, self._clock.now_ms())
+
+    def _claims(self, text: str) -> dict[str, Any]:  # Any: a claim's value
         try:
-            # Times are checked below, by the clock that was handed in.
-            options = {"verify_exp": False, "verify_iat": False, "require": ["sub", "iat"]}
-            claims = jwt.decode(text, self._key, algorithms=[_ALGORITHM], issuer="tocsin", options=options)  # type: ignore[arg-type]  # PyJWT's own TypedDict
+            return jwt.decode(text, self._key, algorithms=[_ALGORITHM], issuer="tocsin", options=_OPTIONS)
         except jwt.PyJWTError as error:
             raise Unauthenticated("This token was not made here; log in again.") from error
-        expires = claims.get("exp")
-        if isinstance(expires, int) and expires * 1000 <= self._clock.now_ms():
-            raise Unauthenticated("This token has expired; log in again.")
-        return str(claims["sub"])
+
+
+def _expires_at_ms(claims: dict[str, Any]) -> int | None:  # Any: as above
+    expires = claims.get("exp")
+    return expires * 1000 if isinstance(expires, int) else None
 
 
 def hash_password(password: str) -> str:
@@ -118,7 +162,7 @@ def issue_token(people: People, clock: Clock, name: str, *, lifetime_s: float) -
     """Return a token for the person or bot of that name (a bot's lasts); for the administrator's command line."""
     person = people.by_name(name)
     if person is None or person.deleted:
-        raise NotFound(f"There is no user named {name!r}.")
+        raise NotFound(f"user {name!r} not found")
     return Tokens(people, clock, lifetime_s=lifetime_s).issue(person, lasting=True)
 
 

@@ -1,70 +1,51 @@
-"""What is a server made of? Everything it uses, wired in one place; and what the first start leaves behind.
+"""What is a server made of? Everything it uses, wired in one place.
 
 Next: ``server/app.py``.
 """
 
 from __future__ import annotations
 
-import contextlib
 from dataclasses import dataclass
 
 from sqlalchemy import Engine
 
+from tocsin.access.views import Views
 from tocsin.clock import Clock, SystemClock
-from tocsin.errors import Conflict
+from tocsin.flow.capture.bulk import BulkWrites
+from tocsin.flow.capture.feed.operations import FeedWrites
 from tocsin.flow.capture.operations import Writes
-from tocsin.model.entity import Document
-from tocsin.model.people import SYSTEM
-from tocsin.server.auth import Tokens, hash_password, new_password
+from tocsin.flow.capture.violations import Violations
+from tocsin.server.auth import Tokens
+from tocsin.server.doorkeeper import Doorkeeper
+from tocsin.server.momentary import MomentarySubjects
+from tocsin.server.oidc import OpenIdConnect
+from tocsin.server.permits import ActorPermits
+from tocsin.server.recognised import Recognised
+from tocsin.server.refusals import RefusalLog
 from tocsin.server.streams import Streams
+from tocsin.server.telling import Telling, telling_of
 from tocsin.settings import Settings
+from tocsin.store.access import SqlSubjects
 from tocsin.store.activity import Activity
+from tocsin.store.attempts import LoginAttempts
+from tocsin.store.backtests import Backtests
+from tocsin.store.beside import Beside
 from tocsin.store.entities import SqlCatalogue
+from tocsin.store.feed import Feed
+from tocsin.store.grouped import Grouped
+from tocsin.store.history import History
+from tocsin.store.impact import Impact
 from tocsin.store.inbox import Inbox
+from tocsin.store.incidents import IncidentLog
 from tocsin.store.lineage import Lineage
 from tocsin.store.log import EventLog
-from tocsin.store.people import People, ensure_administrator
-from tocsin.store.schema import migrate
+from tocsin.store.people import People
+from tocsin.store.revision import PeopleRevision
+from tocsin.store.search import SearchIndex
 from tocsin.store.status import Standings
 from tocsin.store.subscriptions import Subscriptions
-
-ADMINISTRATOR: Document = {
-    "name": "admin",
-    "displayName": "Administrator",
-    "email": "admin@tocsin.localhost",
-    "isAdmin": True,
-}
-"""Who can log in after the first start."""
-
-ACTIVITY_FEED_ALERT: Document = {
-    "name": "ActivityFeedAlert",
-    "displayName": "Activity feed",
-    "description": "Tells owners and followers of an asset, in the app, what changes about it.",
-    "alertType": "ActivityFeed",
-    "provider": "system",
-    "enabled": True,
-    "trigger": {"triggerType": "RealTime"},
-    "filteringRules": {
-        "resources": ["all"],
-        "rules": [
-            {
-                "name": "notOnlyFollowersOrVotes",
-                "description": "Who follows or votes is nobody else's news.",
-                "effect": "exclude",
-                "condition": "fieldChanged == 'followers' || fieldChanged == 'votes'",
-            }
-        ],
-    },
-    "destinations": [
-        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0001", "category": "Followers", "type": "ActivityFeed"},
-        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0002", "category": "Owners", "type": "ActivityFeed"},
-    ],
-    "batchSize": 100,
-    "retries": 3,
-    "pollInterval": 60,
-}
-"""The alert behind everybody's bell. A follow or a vote is an event of its own, so leaving out those that touch
-``followers`` or ``votes`` leaves out nothing else."""
+from tocsin.store.suites import SuiteReader
+from tocsin.store.usage import Usage
 
 
 @dataclass(frozen=True)
@@ -74,61 +55,83 @@ class Parts:
     settings: Settings
     clock: Clock
     catalogue: SqlCatalogue
+    history: History
     writes: Writes
+    views: Views
+    refusals: RefusalLog
+    feed_writes: FeedWrites
+    feed: Feed
+    bulk: BulkWrites
     log: EventLog
     people: People
+    doorkeeper: Doorkeeper
+    openid: OpenIdConnect
     subscriptions: Subscriptions
     inbox: Inbox
+    grouped: Grouped
     lineage: Lineage
+    impact: Impact
     standings: Standings
     activity: Activity
+    search: SearchIndex
     tokens: Tokens
     streams: Streams
+    beside: Beside
+    incidents: IncidentLog
+    suites: SuiteReader
+    usage: Usage
+    telling: Telling
+    backtests: Backtests
 
 
-def build_parts(settings: Settings, engine: Engine, clock: Clock | None = None) -> Parts:
-    """Wire a server over the migrated store behind ``engine``."""
-    clock = clock or SystemClock()
-    catalogue, people, inbox = SqlCatalogue(engine), People(engine), Inbox(engine)
+def build_parts(
+    settings: Settings, engine: Engine, clock: Clock | None = None, revision: PeopleRevision | None = None
+) -> Parts:
+    """Wire a server over the migrated store behind ``engine``; its other processes share the ``revision``."""
+    clock, revision = clock or SystemClock(), revision or PeopleRevision()
+    catalogue, people, inbox = SqlCatalogue(engine, revision), People(engine, revision), Inbox(engine)
+    views = Views(MomentarySubjects(SqlSubjects(engine), revision.now))
+    violations = Violations(Writes(catalogue, clock))
+    refusals = RefusalLog(lambda violation, actor: violations.add(violation, actor=actor), clock)
+    permits = ActorPermits(views, refusals)
+    consolidate_ms = int(settings.consolidate_minutes * 60_000)
+    writes = Writes(catalogue, clock, permits=permits, consolidate_ms=consolidate_ms)
     return Parts(
         settings=settings,
         clock=clock,
         catalogue=catalogue,
-        writes=Writes(catalogue, clock),
+        history=History(engine),
+        writes=writes,
+        views=views,
+        refusals=refusals,
+        feed_writes=FeedWrites(writes),
+        feed=Feed(engine),
+        bulk=BulkWrites(catalogue, clock, permits=permits),
         log=EventLog(engine),
         people=people,
+        openid=OpenIdConnect(settings, people, Writes(catalogue, clock), clock),
+        doorkeeper=Doorkeeper(
+            people, LoginAttempts(engine), clock, most=settings.login_failures, wait_s=settings.login_wait_s
+        ),
         subscriptions=Subscriptions(engine),
         inbox=inbox,
+        grouped=Grouped(engine),
         lineage=Lineage(engine),
+        impact=Impact(engine),
         standings=Standings(engine),
         activity=Activity(engine),
-        tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600),
+        search=SearchIndex(engine),
+        tokens=Tokens(
+            people,
+            clock,
+            lifetime_s=settings.token_hours * 3600,
+            recognised=Recognised(revision.now),
+        ),
         streams=Streams(inbox, clock),
+        beside=Beside(engine),
+        incidents=IncidentLog(engine),
+        suites=SuiteReader(engine),
+        usage=Usage(engine),
+        telling=telling_of(engine),
+        backtests=Backtests(engine),
     )
-
-
-def first_start(engine: Engine, settings: Settings) -> str | None:
-    """Bring the store to the newest schema and make what a server cannot do without.
-
-    Returns the administrator's password when this call set it, else None. Doing it again, or in two processes at
-    once, changes nothing more.
-    """
-    del settings  # nothing that is made here can be set yet
-    migrate(engine)
-    writes = Writes(SqlCatalogue(engine), SystemClock())
-    people = People(engine)
-
-    def create_administrator() -> str:
-        _create_once(writes, "user", ADMINISTRATOR)
-        made = people.by_name(ADMINISTRATOR["name"])
-        assert made is not None  # noqa: S101  created by this process or another one
-        return made.id
-
-    password = ensure_administrator(people, create_administrator, password=new_password(), hash_password=hash_password)
-    _create_once(writes, "eventsubscription", ACTIVITY_FEED_ALERT)
-    return password
-
-
-def _create_once(writes: Writes, entity_type: str, request: Document) -> None:
-    with contextlib.suppress(Conflict):  # made by an earlier start, or by another process just now
-        writes.create(entity_type, request, actor=SYSTEM)

@@ -6,9 +6,9 @@ OpenMetadata's client insists on. Next: ``server/request.py``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
 from uuid import uuid4
 
 import orjson
@@ -30,6 +30,7 @@ from tocsin.errors import (
     Unauthenticated,
     Unavailable,
 )
+from tocsin.model.findings import Finding, said
 
 STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
     InvalidInput: HTTPStatus.BAD_REQUEST,
@@ -102,9 +103,14 @@ def explain(error: TocsinError) -> str:
     """Return the message with the place and the way out, where the error knows them."""
     if isinstance(error, InvalidCondition):
         return _explain_condition(error)
-    if isinstance(error, InvalidInput) and error.field and error.field not in error.message:
+    if isinstance(error, InvalidInput) and error.field and not _says(error.message, error.field):
         return f"{error.field}: {error.message}"
     return error.message
+
+
+def _says(message: str, field: str) -> bool:
+    """Say whether a message names a field, rather than a word that its name is a part of."""
+    return re.search(rf"(?<!\w){re.escape(field)}(?!\w)", message) is not None
 
 
 def _explain_condition(error: InvalidCondition) -> str:
@@ -124,29 +130,27 @@ def _invalid(_request: Request, error: Exception) -> Response:
     return error_answer(400, describe_validation(error.errors()))
 
 
-def _http(_request: Request, error: Exception) -> Response:
+def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  as above
     message = str(error.detail)
     if error.status_code == HTTPStatus.NOT_FOUND:
         message = "There is no such address here; docs/api.md lists them all."
+    elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        message = f"This address takes no {request.method}; docs/api.md says what each takes."
     return error_answer(error.status_code, message, dict(error.headers or {}))
 
 
-def describe_validation(errors: Sequence[Any]) -> str:  # Any: pydantic's own error dictionaries
-    """Return what pydantic found as one line: each place, and what is wrong there."""
-    found = [f"{_place(one['loc'])}: {_sentence(one)}" for one in errors[:5]]
-    more = [f"and {len(errors) - 5} more"] if len(errors) > 5 else []
-    return "; ".join(found + more)
+def describe_validation(errors: Sequence[Finding]) -> str:
+    """Return what pydantic found as one line: each place once, and what is wrong there."""
+    found: dict[str, list[str]] = {}
+    for one in errors:
+        found.setdefault(_place(one["loc"]), []).append(said(one))
+    lines = [f"{place}: {', or '.join(dict.fromkeys(wrong))}" for place, wrong in found.items()]
+    more = [f"and {len(lines) - 5} more"] if len(lines) > 5 else []
+    return "; ".join(lines[:5] + more)
 
 
 def _place(path: Sequence[str | int]) -> str:
-    steps = [step for step in path if step not in ("query", "path", "header", "body")]
+    """Return the place; of a parameter only its name, not which of its alternatives was tried."""
+    steps = path[1:2] if path[:1] and path[0] in ("query", "path", "header") else [one for one in path if one != "body"]
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".") or "request"
-
-
-def _sentence(one: dict[str, Any]) -> str:  # Any: as above
-    if one["type"] == "extra_forbidden":
-        return "there is no such key; remove it"
-    if one["type"] == "missing":
-        return "is missing"
-    return str(one["msg"]).removeprefix("Value error, ")

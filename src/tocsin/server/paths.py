@@ -1,16 +1,22 @@
 """Which path was asked for? Paths are split before they are decoded, and ``/v1`` is another name of ``/api/v1``.
 
 A name may hold an encoded slash (``%22a.b%2Fc%22``); were the path decoded first, the route would be lost.
-So routing sees the path as it was sent, and ``request.PathText`` decodes each parameter. Next: ``routes/``.
+So routing sees the path as it was sent, and ``request.PathText`` decodes each parameter. OpenMetadata's client sends
+``/tables/name/x&include=all`` when it asks for no fields: an ampersand in a name is always encoded, so what follows
+this one is the query. Next: ``routes/``.
 """
 
 from __future__ import annotations
+
+import re
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from tocsin.server.errors import error_answer
 
 API = "/api/v1"
+
+_LOST_QUERY = re.compile(r"(.*?)(&include=(?:all|deleted|non-deleted))?", re.DOTALL)
 
 
 class RawPaths:
@@ -28,7 +34,9 @@ class RawPaths:
         if b"%00" in raw or b"%00" in scope["query_string"]:
             await error_answer(400, "The address holds a NUL character; remove it.")(scope, receive, send)
             return
-        await self._app({**scope, "path": _plain(raw.decode("latin-1"))}, receive, send)
+        path, include = _LOST_QUERY.fullmatch(raw.decode("latin-1")).groups(default="")  # type: ignore[union-attr]  # fits any path
+        query = scope["query_string"] or include.lstrip("&").encode()
+        await self._app({**scope, "path": _plain(path), "query_string": query}, receive, send)
 
 
 def _plain(path: str) -> str:

@@ -1,68 +1,99 @@
-"""May they write it? Who may change which kind of thing; who may see it is asked of ``flow/resolve/visibility.py``.
+"""May they? What every route asks before it shows something or does something.
 
-For now: assets are open to everybody who is logged in; people and teams belong to administrators and, so that
-connectors work, to bots; an alert belongs to its owners, to who made it, and to administrators.
+Policies decide (``access/decide.py``). Writes are asked about once more inside their transaction, of what is really
+there (``flow/capture/permit.py``), so that no route can forget it. Next: ``server/permits.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Iterable
 
-from tocsin.errors import Forbidden, InvalidInput
+from tocsin.access.logic import ALWAYS, NEVER, Condition
+from tocsin.access.subject import ORGANIZATION
+from tocsin.errors import Forbidden
+from tocsin.flow.resolve.visibility import may_view
+from tocsin.model.access import Operation
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import EntityType
-from tocsin.model.people import Actor
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.permits import refusal
+from tocsin.server.request import Caller
+from tocsin.store.visibility import Scopes
 
-_ABOUT_PEOPLE = frozenset({"user", "team"})
-_OWN = frozenset({"displayName", "description", "timezone", "profile"})
-_POWERS = frozenset({"isAdmin", "isBot"})
+_OF_SYSTEM = frozenset({"role", "policy"})
 
 
-def check_put(sender: Actor, row: EntityType, request: Document) -> None:
-    """Refuse a create or a put that ``sender`` may not make."""
-    if row.name not in _ABOUT_PEOPLE or sender.is_admin:
+def require(caller: Caller, operation: Operation, row: EntityType, document: Document | None = None) -> None:
+    """Refuse an operation that the caller may not do on entities of this type, or on this one.
+
+    ``document`` is the entity as stored; None asks about the type as a whole: whether there could be an entity that
+    allows it.
+
+    Raises
+    ------
+    Forbidden : the caller may not
+    """
+    require_on(caller, operation, row.name, document)
+
+
+def require_on(caller: Caller, operation: Operation, resource: str, document: Document | None = None) -> None:
+    """Refuse as ``require`` does, for something that is no type of entity: ``lineage``, ``feed``."""
+    if caller.actor.is_admin:
         return
-    if not sender.is_bot:
-        raise Forbidden(f"Only an administrator may create or replace a {row.name}.")
-    if _POWERS & request.keys():
-        raise Forbidden(f"Only an administrator may set {' or '.join(sorted(_POWERS & request.keys()))}.")
+    if document is None:
+        is_allowed = caller.view.scope(resource, operation) is not NEVER
+    else:
+        is_allowed = caller.view.may(operation, resource, document)
+    if not is_allowed:
+        raise refusal(caller.actor, operation, resource, document or {}, (caller.view, caller.parts.refusals))
 
 
-def check_patch(sender: Actor, row: EntityType, entity_id: str | None, operations: object) -> None:
-    """Refuse a patch that ``sender`` may not make; ``entity_id`` is None when the patch is by name."""
-    touched = set(_touched(operations))
-    if row.name not in _ABOUT_PEOPLE or sender.is_admin:
-        return
-    if sender.is_bot and not touched & (_POWERS | {""}):
-        return
-    if row.name == "user" and entity_id == sender.id and touched <= _OWN:
-        return
-    raise Forbidden(f"Only an administrator may change this; of yourself you may change {', '.join(sorted(_OWN))}.")
+def sees(caller: Caller, resource: str, document: Document | None) -> bool:
+    """Say whether the caller may see this document of a type; what no document is known of follows the type."""
+    return may_view(caller.actor, resource, document or {}, caller.policies)
 
 
-def check_delete(sender: Actor, row: EntityType, entity_id: str | None) -> None:
-    """Refuse a delete that ``sender`` may not make; nobody deletes themselves, so one administrator remains."""
-    if row.name not in _ABOUT_PEOPLE:
-        return
-    if not sender.is_admin:
-        raise Forbidden(f"Only an administrator may delete a {row.name}.")
-    if entity_id == sender.id:
+def scope_of(caller: Caller, row: EntityType) -> Condition:
+    """Return which entities of a type the caller may see, for a list to be narrowed to; refuses who may see none."""
+    require(caller, Operation.VIEW_BASIC, row)
+    return scope_on(caller, row.name)
+
+
+def scope_on(caller: Caller, resource: str, operation: Operation = Operation.VIEW_BASIC) -> Condition:
+    """Return of which entities of a type the caller may see this much; ``NEVER`` when there are none."""
+    return ALWAYS if caller.actor.is_admin else caller.view.scope(resource, operation)
+
+
+def scopes_of(caller: Caller) -> Scopes:
+    """Return per type which entities the caller may see; types that they see whole are left out."""
+    scopes = {resource: scope_on(caller, resource) for resource in ENTITY_TYPES}
+    return {resource: scope for resource, scope in scopes.items() if scope is not ALWAYS}
+
+
+def check_delete(caller: Caller, row: EntityType, document: Document) -> None:
+    """Refuse to delete what nobody may: oneself, so that one administrator remains, and what the system needs."""
+    if document["id"] == caller.actor.id:
         raise Forbidden("Nobody can delete themselves; another administrator can.")
+    is_root = row.name == "team" and document["name"] == ORGANIZATION
+    if is_root or (row.name in _OF_SYSTEM and document.get("provider") == "system"):
+        raise Forbidden(f"Tocsin needs the {row.name} {document['name']}: it can be changed, not deleted.")
 
 
-def check_alert(sender: Actor, alert: Document, created_by: str, teams: Iterable[str]) -> None:
-    """Refuse a change of an alert to who neither owns it (alone or in one of ``teams``), made it nor administers."""
-    owners = {owner.get("id") for owner in alert.get("owners") or ()}
-    if sender.is_admin or created_by == sender.name or owners & {sender.id, *teams}:
-        return
-    raise Forbidden("Only its owners, who made it, and administrators may change this alert.")
+def seen(caller: Caller, references: Iterable[Document]) -> list[Document]:
+    """Return those of these references whose entities the caller may see, in their order."""
+    given = list(references)
+    if caller.actor.is_admin:
+        return given
+    ids_of: dict[str, set[str]] = defaultdict(set)
+    for reference in given:
+        ids_of[reference["type"]].add(reference["id"])
+    kept = {one for resource, ids in ids_of.items() for one in _seen_ids(caller, resource, ids)}
+    return [reference for reference in given if reference["id"] in kept]
 
 
-def _touched(operations: object) -> Iterable[str]:
-    """Yield the first step of every path that a JSON Patch names."""
-    if not isinstance(operations, Sequence) or not all(isinstance(one, dict) for one in operations):
-        raise InvalidInput("A JSON Patch is a list of operations.")
-    for operation in operations:
-        for key in ("path", "from"):
-            if isinstance(operation.get(key), str):
-                yield operation[key].removeprefix("/").partition("/")[0]
+def _seen_ids(caller: Caller, resource: str, ids: set[str]) -> set[str]:
+    scope = caller.view.scope(resource, Operation.VIEW_BASIC)
+    if scope is ALWAYS or scope is NEVER:
+        return ids if scope is ALWAYS else set()
+    return caller.parts.catalogue.narrowed(resource, ids, scope)

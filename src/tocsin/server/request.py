@@ -1,13 +1,15 @@
 """What does a request bring along? Its sender, its parts of the path, its JSON body; each checked at the door.
 
-These are FastAPI dependencies; routes name them in their signatures. Only those that read the store are plain
-functions: FastAPI runs each of these in a thread of its own, which costs more than most of them do.
+These are FastAPI dependencies; routes name them in their signatures. They are few and none is a plain function:
+FastAPI would run it in a thread of its own, which costs more than all of them together.
 Next: ``server/routes/entities.py``.
 """
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
+from functools import cached_property
 from http import HTTPStatus
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -16,11 +18,15 @@ from uuid import UUID
 import orjson
 from fastapi import Depends, Path, Query, Request, Response
 from pydantic import AfterValidator
+from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 
-from tocsin.errors import Forbidden, InvalidInput
+from tocsin.access.decide import View
+from tocsin.access.views import Moment
+from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import BY_COLLECTION, EntityType
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.model.people import Actor
 from tocsin.server.build import Parts
 
@@ -36,17 +42,42 @@ LATEST_MS = 253_402_300_799_999
 
 async def parts_of(request: Request) -> Parts:
     """Return the parts this server is built of."""
-    return _parts(request)
+    parts: Parts = request.app.state.parts
+    return parts
 
 
-def actor_of(request: Request) -> Actor:
-    """Return who sent the request; whoever has no valid token gets no further."""
-    return _parts(request).tokens.actor(request.headers.get("authorization"))
+@dataclass(frozen=True)
+class Caller:
+    """Who asks, of which server, under which address."""
+
+    actor: Actor
+    parts: Parts
+    root: str
+
+    @cached_property
+    def policies(self) -> Moment:
+        """What policies say as this request begins."""
+        return self.parts.views.now()
+
+    @cached_property
+    def view(self) -> View:
+        """What the sender may do."""
+        return self.policies.of(self.actor.id)
 
 
-async def root_of(request: Request) -> str:
-    """Return the address this server is reached at, as links must name it."""
-    return _parts(request).settings.public_url or str(request.base_url).rstrip("/")
+async def caller_of(request: Request) -> Caller:
+    """Return who asks, of which server, under which address; whoever has no valid token gets no further."""
+    parts = await parts_of(request)
+    header = request.headers.get("authorization")
+    actor = parts.tokens.remembered(header)
+    if actor is None:
+        actor = await run_in_threadpool(parts.tokens.actor, header)
+    return Caller(actor, parts, parts.settings.public_url or address_of(request))
+
+
+async def actor_of(caller: Annotated[Caller, Depends(caller_of)]) -> Actor:
+    """Return who sent the request."""
+    return caller.actor
 
 
 async def row_of(request: Request) -> EntityType:
@@ -54,28 +85,50 @@ async def row_of(request: Request) -> EntityType:
     return BY_COLLECTION[request.path_params["collection"]]
 
 
-async def administrator_of(actor: Annotated[Actor, Depends(actor_of)]) -> Actor:
-    """Return who sent the request, if it is an administrator."""
-    if not actor.is_admin:
-        raise Forbidden("Only an administrator may do this.")
-    return actor
+async def token_id_of(request: Request, caller: Annotated[Caller, Depends(caller_of)]) -> str:
+    """Return the id of the token that the request was sent with."""
+    return caller.parts.tokens.id_of(request.headers.get("authorization"))
 
 
 async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent
     """Return the body's JSON, refused when it is malformed, too deep, or holds a NUL character."""
+    text = await body_of(request)
     try:
-        body = orjson.loads(await _body_of(request))
+        body = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise InvalidInput(f"The body is not JSON: {error}") from error
-    _check_json(body)
+    # Without more brackets than levels and without the one spelling of NUL, there is nothing to look for.
+    if text.count(b"{") + text.count(b"[") > DEEPEST_JSON or b"\\u0000" in text:
+        _check_json(body)
     return body
 
 
-async def document_of(body: Annotated[Any, Depends(json_of)]) -> Document:
+async def document_of(request: Request) -> Document:
     """Return the body, which must be a JSON object."""
+    body = await json_of(request)
     if not isinstance(body, dict):
         raise InvalidInput("The body must be a JSON object.")
     return body
+
+
+async def text_of(request: Request) -> str:
+    """Return the body as a text: what a JSON string says, or the body itself."""
+    read = await body_of(request)
+    try:
+        text = read.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("The body is no UTF-8 text.") from error
+    if text.startswith('"'):
+        with contextlib.suppress(orjson.JSONDecodeError):
+            text = orjson.loads(text)
+    if "\0" in text:
+        raise InvalidInput("The body holds a NUL character; remove it.")
+    return text
+
+
+async def optional_document_of(request: Request) -> Document:
+    """Return the body, which must be a JSON object, or may be left out."""
+    return {} if request.headers.get("content-length", "0") == "0" else await document_of(request)
 
 
 def answer(document: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -83,7 +136,7 @@ def answer(document: object, status: int = 200, headers: dict[str, str] | None =
     return Response(orjson.dumps(document), status_code=status, headers=headers, media_type="application/json")
 
 
-async def _body_of(request: Request) -> bytes:
+async def body_of(request: Request) -> bytes:
     """Return the body, read no further than it may be long."""
     read = bytearray()
     async for chunk in request.stream():
@@ -113,39 +166,24 @@ def _inside(whole: object) -> list[object]:
     return []
 
 
-def _parts(request: Request) -> Parts:
-    parts: Parts = request.app.state.parts
-    return parts
+def address_of(request: Request) -> str:
+    """Return the address this server is reached at, as links must name it."""
+    host = request.headers.get("host")
+    return f"{request.scope['scheme']}://{host}" if host else str(request.base_url).rstrip("/")
 
 
 def _id_text(value: UUID) -> str:
     return str(value)
 
 
-@dataclass(frozen=True)
-class Caller:
-    """Who asks, of which server, under which address."""
-
-    actor: Actor
-    parts: Parts
-    root: str
-
-
-async def caller_of(
-    actor: Annotated[Actor, Depends(actor_of)],
-    parts: Annotated[Parts, Depends(parts_of)],
-    root: Annotated[str, Depends(root_of)],
-) -> Caller:
-    """Return who asks, of which server, under which address."""
-    return Caller(actor, parts, root)
-
-
 Asked = Annotated[Caller, Depends(caller_of)]
 PartsHere = Annotated[Parts, Depends(parts_of)]
 Sender = Annotated[Actor, Depends(actor_of)]
 Row = Annotated[EntityType, Depends(row_of)]
-Administrator = Annotated[Actor, Depends(administrator_of)]
+TokenId = Annotated[str, Depends(token_id_of)]
+OptionalBody = Annotated[Document, Depends(optional_document_of)]
 JsonBody = Annotated[Any, Depends(json_of)]  # Any: whatever JSON was sent
+TextBody = Annotated[str, Depends(text_of)]
 DocumentBody = Annotated[Document, Depends(document_of)]
 PathId = Annotated[UUID, Path(), AfterValidator(_id_text)]
 PathText = Annotated[str, Path(max_length=10_000), AfterValidator(unquote)]

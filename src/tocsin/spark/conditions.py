@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # the name everybody knows it by
 
+from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR
 from tocsin.conditions.fields import CLOSURES, FQN_PATH, kind_of
 from tocsin.conditions.nodes import (
     And,
@@ -29,6 +30,7 @@ from tocsin.conditions.nodes import (
     Not,
     Or,
     PathValue,
+    Personal,
     Present,
     Root,
     Scalar,
@@ -66,6 +68,19 @@ COLUMNS = {
     "testSuites": "test_suites",
     "testedEntityFqn": "tested_entity_fqn",
     "isBot": "is_bot",
+    "threadType": "thread_type",
+    "mentions": "mentions",
+    "unchangedFor": "unchanged_for",
+    "changeCategory": "change_category",
+    "changeOperation": "change_operation",
+    "changeTarget": "change_target",
+    "reportedAt": "reported_at",
+    "previousStatus": "previous_status",
+    "streak": "streak",
+    "failures": "failures",
+    "failuresBefore": "failures_before",
+    "withoutSuccess": "without_success",
+    "withoutSuccessBefore": "without_success_before",
 }
 """The column of each field of ``conditions/fields.py``."""
 
@@ -78,6 +93,10 @@ _TYPES = {Kind.TEXT: "string", Kind.NUMBER: "double", Kind.BOOLEAN: "boolean"}
 _CHANGES = "array<struct<name:string,oldValue:variant,newValue:variant>>"
 _NO_TEXTS = "cast(array() AS array<string>)"
 _NO_CHANGES = f"cast(array() AS {_CHANGES})"
+
+
+class Slot(str):
+    """Stands in a condition where a constant would: the name of the column or variable that holds it."""
 
 
 def with_document(events: DataFrame) -> DataFrame:
@@ -106,7 +125,9 @@ def expression(node: Node) -> Expression:
 
 
 def literal(value: Scalar) -> Expression:
-    """Return ``value`` as SQL writes it."""
+    """Return ``value`` as SQL writes it; a ``Slot`` as the name it is."""
+    if isinstance(value, Slot):
+        return str(value)
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, str):
@@ -118,17 +139,28 @@ def texts_of(field: str) -> Expression:
     """Return the values of a field or closure as an array of texts as facts write them, empty when it is missing."""
     if field in CLOSURES:
         return _closure(field)
+    if field in CHANGE_SETS:
+        return _changes(CHANGE_SETS[field])
+    if kind_of(field) is Kind.TEXTS:
+        return f"coalesce({COLUMNS[field]}, {_NO_TEXTS})"
+    return f"array_compact(array({text_of(field)}))"
+
+
+def text_of(field: str) -> Expression:
+    """Return the value of a field that is no set as a text as facts write it, null when it is missing."""
     column = COLUMNS[field]
     match kind_of(field):
-        case Kind.TEXTS:
-            return f"coalesce({column}, {_NO_TEXTS})"
         case Kind.STATUS:
-            column = f"lower({column})"
+            return f"lower({column})"
         case Kind.BOOLEAN:
-            column = f"cast({column} AS string)"
+            return f"cast({column} AS string)"
         case _:
-            pass
-    return f"array_compact(array({column}))"
+            return column
+
+
+def whole_pattern(pattern: str) -> str:
+    """Return ``pattern`` as Java takes it to match a whole value, dot meaning anything."""
+    return rf"(?s)\A(?:{pattern})\z"
 
 
 def any_of(expressions: Iterable[Expression]) -> Expression:
@@ -150,6 +182,8 @@ def _leaf(leaf: Leaf) -> Expression:
             return f"({_count(value)} > 0)"
         case Filled(value=value):
             return _filled(value)
+        case Personal():
+            return "false"  # of nobody; whoever asks it of somebody has answered it before
 
 
 def _compare(leaf: Compare) -> Expression:
@@ -239,7 +273,7 @@ def _passes(test: Test, text: Expression, wanted: str) -> Expression:
         case Test.INCLUDES:
             return f"contains({text}, {literal(wanted)})"
         case Test.MATCHES:
-            whole = literal(rf"(?s)\A(?:{wanted})\z")
+            whole = literal(wanted if isinstance(wanted, Slot) else whole_pattern(wanted))
             return f"(length({text}) <= {MAX_VALUE} AND rlike({text}, {whole}))"
 
 
@@ -327,6 +361,14 @@ def _closure(name: str) -> Expression:
     cut = f"slice({parts}, 1, i + 1)" if name == FQN_PATH else f"slice({parts}, i + 1, size({parts}))"
     closed = f"array_distinct(concat(transform({parts}, (p, i) -> array_join({cut}, '.')), array({whole})))"
     return f"CASE WHEN {whole} != '' THEN {closed} ELSE {_NO_TEXTS} END"
+
+
+def _changes(places: tuple[int, ...]) -> Expression:
+    """Return the changes of an event reduced to some of their parts (``conditions/changes.py``)."""
+    chosen = [f"split_part(c, {literal(SEPARATOR)}, {at + 1})" for at in places]
+    whole = " AND ".join(f"{part} != ''" for part in chosen)
+    stored = f"coalesce({CHANGES}, {_NO_TEXTS})"
+    return f"transform(filter({stored}, c -> {whole}), c -> concat_ws({literal(SEPARATOR)}, {', '.join(chosen)}))"
 
 
 def _sure(expression: Expression) -> Expression:

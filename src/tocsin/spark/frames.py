@@ -6,17 +6,21 @@ Next: ``spark/resolve.py`` unfolds and joins them.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import SparkSession
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
+from tocsin.conditions.relations import ANYBODY
 from tocsin.flow.resolve.categories import Wanted
-from tocsin.flow.resolve.directory import Audience, Principal
+from tocsin.flow.resolve.directory import FOREVER_MS, Audience, Principal
+from tocsin.flow.resolve.personal import Bonds
 from tocsin.model.notification import ReasonKind
 from tocsin.spark import schema
 
@@ -29,22 +33,30 @@ class Batch:
     """A micro-batch's matches and all that resolving them needs.
 
     The temporary view has an array column for each table of ``spark/schema.py``: ``matches`` spread over its
-    ``partition_count`` rows, ``wanted``, ``reach``, ``principals`` and ``members`` whole in the first.
+    ``partition_count`` rows, ``wanted``, ``reach``, ``principals``, ``members``, ``mutes`` and ``bonds`` whole in the
+    first. ``is_personal``: some alert asks something of whoever would be told.
     """
 
     view: str
     partition_count: int
+    is_personal: bool = False
 
 
 def batch_of(
     session: SparkSession, matched: pa.Table, rows: Sequence[Wanted], audience: Audience, *, now_ms: int
 ) -> Batch:
-    """Put ``matched`` (columns of ``MATCHES`` but ``now_ms``) and what was looked up for it where SQL finds them.
+    """Put ``matched`` (columns of ``MATCHES`` up to ``asked``) and what was looked up for it where SQL finds them.
 
     There is one such view a session: the batch before ends where the next begins.
     """
     now = pa.array([now_ms] * matched.num_rows, pa.int64())
-    told = matched.append_column("now_ms", now).select(schema.MATCHES.names).combine_chunks()
+    for_anybody = pa.array(_for_anybody(matched, rows, audience), pa.bool_())
+    told = (
+        matched.append_column("is_for_anybody", for_anybody)
+        .append_column("now_ms", now)
+        .select(schema.MATCHES.names)
+        .combine_chunks()
+    )
     starts = range(0, max(told.num_rows, 1), _MATCHES_PER_PARTITION)
     parts = [told.slice(start, _MATCHES_PER_PARTITION) for start in starts]
     columns = {"matches": _nested(parts, schema.MATCHES)}
@@ -53,7 +65,23 @@ def batch_of(
         columns[name] = _nested([whole, *[whole.slice(0, 0)] * (len(parts) - 1)], columns_of)
     frame = session.createDataFrame(pa.table(columns))
     (frame if len(parts) == 1 else frame.repartition(len(parts))).createOrReplaceTempView(_VIEW)
-    return Batch(_VIEW, len(parts))
+    told_apart = max(len(parts), -(-len(audience.principals) // _MATCHES_PER_PARTITION))
+    return Batch(_VIEW, told_apart, is_personal=any(row.questions for row in rows))
+
+
+def each_once(matched: pa.Table) -> pa.Table:
+    """Return one row per (event, subscription): what is left to ask of people in several cases becomes one thing."""
+    if not matched.num_rows or pc.max(matched["asked"]).as_py() == ANYBODY:
+        return matched
+    columns = [name for name in matched.column_names if name != "asked"]
+    # Cases of one alert share no answer, so that their sum is what all of them ask for.
+    together = matched.group_by(columns, use_threads=False).aggregate([("asked", "sum")])
+    return together.rename_columns({"asked_sum": "asked"})
+
+
+def not_before(matched: pa.Table, oldest_ms: int) -> pa.Table:
+    """Return the matches of events that happened at this moment or later."""
+    return matched.filter(pc.greater_equal(matched["timestamp_ms"], oldest_ms))
 
 
 def table_of(rows: Iterable[Sequence[Any]], columns: StructType) -> pa.Table:
@@ -70,16 +98,18 @@ def _looked_up(rows: Sequence[Wanted], audience: Audience) -> dict[str, tuple[St
         "wanted": (schema.WANTED, [_wanted(row) for row in rows]),
         "reach": (schema.REACH, [(r.root_id, r.node_id, r.node_fqn, r.hops) for r in audience.reach]),
         "principals": (schema.PRINCIPALS, [*map(_principal, audience.principals), *map(_addressed, addresses)]),
+        "bonds": (schema.BONDS, _bonds(audience)),
         "members": (schema.MEMBERS, [*_members(audience), *((one, None, None, one) for one in addresses)]),
+        "mutes": (schema.MUTES, [(m.who, m.about_id, m.channel, m.since_ms, m.until_ms) for m in audience.mutes]),
     }
 
 
 def _principal(one: Principal) -> tuple[object, ...]:
-    return (one.node_id or "", one.relation.value, one.receiver, one.principal_id, one.since_ms)
+    return (one.node_id or "", one.relation.value, one.receiver, one.principal_id, one.since_ms, one.until_ms)
 
 
 def _addressed(address: str) -> tuple[object, ...]:
-    return ("", ReasonKind.EXTERNAL.value, address, address, 0)
+    return ("", ReasonKind.EXTERNAL.value, address, address, 0, FOREVER_MS)
 
 
 def _members(audience: Audience) -> Iterator[tuple[object, ...]]:
@@ -92,6 +122,30 @@ def _members(audience: Audience) -> Iterator[tuple[object, ...]]:
             yield (member.team_id, member.team_name, member.user_id, emails[member.user_id])
 
 
+def _bonds(audience: Audience) -> list[tuple[object, ...]]:
+    """Return what holds of people, gathered by place and person."""
+    known: dict[tuple[str, str], dict[tuple[str, int, int], None]] = defaultdict(dict)
+    for one in audience.bonds:
+        known[one.place, one.user_id][one.question, one.since_ms, one.until_ms] = None
+    names = ("question", "since_ms", "until_ms")
+    return [(*at, [dict(zip(names, one, strict=True)) for one in held]) for at, held in known.items()]
+
+
+def _for_anybody(matched: pa.Table, rows: Sequence[Wanted], audience: Audience) -> list[bool]:
+    """Say of each match whether somebody gives an answer that counts."""
+    questions = {row.subscription_id: row.questions for row in rows if row.questions}
+    if not questions:
+        return [True] * matched.num_rows
+    bonds = Bonds(audience.bonds)
+    asked = matched.select(["subscription_id", "asked", "entity_id", "timestamp_ms"]).to_pylist()
+    return [
+        bonds.anybody(one["asked"], questions[one["subscription_id"]], one["entity_id"], one["timestamp_ms"])
+        if one["subscription_id"] in questions
+        else True
+        for one in asked
+    ]
+
+
 def _wanted(row: Wanted) -> tuple[object, ...]:
     return (
         row.subscription_id,
@@ -101,6 +155,7 @@ def _wanted(row: Wanted) -> tuple[object, ...]:
         row.relation.value,
         row.receiver,
         row.downstream_depth,
+        list(row.questions),
     )
 
 

@@ -1,63 +1,70 @@
 """Which subscriptions does each event match? All events against all subscriptions at once.
 
-Subscriptions are rows, not code: each condition's normal form becomes rows that hang from an anchor fact, events
-explode into their facts, and a broadcast join finds the candidates (``docs/decisions/0002-facts-and-anchors.md``).
+Subscriptions are rows, not code: each hangs from anchors (``flow/match/indexing.py``) that an event must state, events
+explode into the facts that are anchors, a broadcast join finds the candidates, and what is left of their conditions is
+asked of those only, by shape (``spark/shapes.py``, ``docs/decisions/0002-facts-and-anchors.md``).
 Next: ``spark/resolve.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
 
-from tocsin.conditions.fields import has
-from tocsin.conditions.nodes import Constant, Node, conjoined
-from tocsin.conditions.normal_form import Conjunction, Disjunction, Fact, normal_form
-from tocsin.flow.match.plan import ALL_RESOURCES, Plan
-from tocsin.spark.conditions import DOCUMENT, Expression, expression, literal, texts_of, with_document
+from tocsin.conditions.fields import kind_of
+from tocsin.conditions.nodes import Kind
+from tocsin.conditions.normal_form import Conjunction
+from tocsin.flow.match.indexing import Anchor, Way, ways
+from tocsin.flow.match.plan import Plan
+from tocsin.spark.conditions import DOCUMENT, Expression, literal, text_of, texts_of
+from tocsin.spark.shapes import TEST, Shapes
 
-EVERY = "*"
-"""The fact that every event has: the anchor of what has no other."""
+_BESIDE = "&"
+"""Stands between the fields of an anchor of several facts."""
 
-_BY_RARITY = (
-    *("entityId", "fqnPath", "entityFullyQualifiedName", "testedNames", "testedEntityFqn", "testSuites", "userId"),
-    *("tags", "owners", "userName", "tier", "service", "domains", "testStatus", "pipelineStatus"),
-    *("fieldsDeleted", "fieldsAdded", "fieldsUpdated", "fieldChanged", "eventType", "entityType", "isBot"),
-)
-"""Fields from the one whose values are rarest among events to the one whose values are commonest."""
+_TOGETHER = "\x1f"
+"""Stands between the values of an anchor of several facts: nobody's name has it."""
+
+_CLAUSE = pa.struct([pa.field("wanted", pa.bool_(), nullable=False), pa.field("tests", pa.list_(TEST))])
+"""Some of ``tests`` must pass (``wanted``), or none of them may."""
 
 _ROWS = pa.schema(
     [
         pa.field("anchor", pa.string(), nullable=False),
+        pa.field("fields", pa.string(), nullable=False),
         pa.field("subscription_id", pa.string(), nullable=False),
+        pa.field("asked", pa.int64(), nullable=False),
         pa.field("created_at_ms", pa.int64(), nullable=False),
         pa.field("earlier", pa.list_(pa.string()), nullable=False),
-        pa.field(
-            "ways",
-            pa.list_(
-                pa.struct(
-                    [
-                        pa.field("groups", pa.list_(pa.list_(pa.string()))),
-                        pa.field("forbidden", pa.list_(pa.string())),
-                    ]
-                )
-            ),
-            nullable=False,
-        ),
+        pa.field("guard_shape", pa.int32(), nullable=False),
+        pa.field("guard", pa.string()),
+        pa.field("is_guarded", pa.bool_(), nullable=False),
+        pa.field("ways", pa.list_(pa.list_(_CLAUSE)), nullable=False),
+        pa.field("reads_document", pa.bool_(), nullable=False),
     ]
 )
+_UNGUARDED = -1
+_Clause = dict[str, Any]  # Any: columns of ``_CLAUSE`` and ``_ROWS``
 
-
-_FOUND = """
-    fact = anchor AND timestamp_ms >= created_at_ms AND NOT arrays_overlap(earlier, facts) AND exists(ways, way ->
-        forall(way.groups, alternatives -> arrays_overlap(alternatives, facts))
-        AND NOT arrays_overlap(way.forbidden, facts))
+_CANDIDATE = """
+    key = anchor AND timestamp_ms >= created_at_ms AND (guard_shape < 0 OR {guard} = is_guarded)
+    AND (size(earlier) = 0 OR NOT arrays_overlap(earlier, keys))
 """
-"""Whether a fact leads to a subscription that matches and that no earlier anchor of it has found already."""
+"""Whether a key leads to a subscription that may match and that no earlier anchor of it has found already."""
+
+_NONE = "cast(array() AS array<string>)"
+_REST = "exists(ways, way -> forall(way, clause -> exists(clause.tests, t -> {test}) = clause.wanted))"
+_WITH_DOCUMENT = "exists(array(try_parse_json(event)), {name} -> {rest})"
+_HOLDS = "if(size(ways) = 0 OR spark_partition_id() < 0, true, {rest})"
+"""What is left to ask. The document is parsed once a candidate. The number of the partition is never negative; asking
+for it keeps Spark from moving the question into the join, which it would then not compile."""
 
 
 @dataclass(frozen=True)
@@ -66,117 +73,174 @@ class Index:
 
     Attributes
     ----------
-    rows : one row per (anchor fact, subscription): ``earlier`` anchors of the same subscription, which would have
-        found the event already, and the ``ways`` its condition can hold
-    facts : the expression for what an event states: an array of distinct texts, ``field=value`` or the name of a
-        test (a condition that is no equality, evaluated once per event) that is true
+    rows : one row per (anchor, subscription): the ``fields`` of the anchor, ``earlier`` anchors of the same
+        subscription, which would have found the event already, and the ``ways`` that are left to ask about, none
+        when the anchor says it all
+    shapes : what the numbers in ``rows`` stand for
     """
 
     rows: pa.Table
-    facts: Expression
+    shapes: Shapes
+    _frames: list[DataFrame] = field(default_factory=list, repr=False, compare=False)
+
+    def changed(self, gone: Collection[str], plans: Iterable[Plan]) -> Index:
+        """Return the index without the subscriptions ``gone`` and with ``plans``; other rows stay as they are."""
+        added = list(plans)
+        stale = pa.array([*gone, *(plan.subscription_id for plan in added)], pa.string())
+        kept = self.rows.filter(pc.invert(pc.is_in(self.rows["subscription_id"], value_set=stale)))
+        return Index(pa.concat_tables([kept, _table(added, self.shapes)]).combine_chunks(), self.shapes)
+
+    @cached_property
+    def keys(self) -> Expression:
+        """Return the expression for the anchors that an event states: an array of distinct texts."""
+        known = [
+            _keys(tuple(one.split(_BESIDE)) if one else ())
+            for one in sorted(pc.unique(self.rows["fields"]).to_pylist())
+        ]
+        stated = f"concat({', '.join(known)})" if known else _NONE
+        return f"array_except({stated}, array(cast(NULL AS string)))"
+
+    @cached_property
+    def candidate(self) -> Expression:
+        """Return the expression for whether a key leads to a row that may match."""
+        numbers = sorted(set(pc.unique(self.rows["guard_shape"]).to_pylist()) - {_UNGUARDED})
+        return _CANDIDATE.format(guard=self.shapes.guard(numbers))
+
+    @cached_property
+    def holds(self) -> Expression:
+        """Return the expression for whether a candidate matches."""
+        tests = pc.list_flatten(pc.struct_field(pc.list_flatten(pc.list_flatten(self.rows["ways"])), "tests"))
+        numbers = sorted(pc.unique(pc.struct_field(tests, "shape")).to_pylist())
+        rest = _REST.format(test=self.shapes.expression(numbers))
+        if self.reads_document:
+            rest = _WITH_DOCUMENT.format(name=DOCUMENT, rest=rest)
+        return _HOLDS.format(rest=rest)
+
+    @cached_property
+    def reads_document(self) -> bool:
+        """Say whether any condition looks into the document."""
+        return bool(pc.any(self.rows["reads_document"]).as_py())
+
+    def unindexed(self) -> list[str]:
+        """Return the subscriptions that every event is asked about, for want of an anchor."""
+        return sorted(self.rows.filter(pc.equal(self.rows["fields"], ""))["subscription_id"].to_pylist())
+
+    def frame(self, session: SparkSession) -> DataFrame:
+        """Return ``rows`` as a frame, made by the first session that asks and kept: the rows go to the JVM once."""
+        if not self._frames:
+            self._frames.append(session.createDataFrame(self.rows.drop_columns("fields")))
+        return self._frames[0]
 
 
 def index_of(plans: Sequence[Plan]) -> Index:
     """Return the index of ``plans``; disabled ones and those about no resource are left out."""
-    names = _Names()
-    rows = [row for plan in plans if plan.enabled and plan.resources for row in _rows(plan, names)]
-    return Index(pa.Table.from_pylist(rows, schema=_ROWS), names.facts())
+    shapes = Shapes()
+    return Index(_table(plans, shapes), shapes)
 
 
 def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> DataFrame:
     """Return which events match which subscriptions.
 
-    Grain: one row per (event, subscription). Reads the columns of ``schema.EVENTS``; returns ``log_offset``,
-    ``subscription_id`` and the ``columns`` asked for. No order. No shuffle; the index is broadcast. Streaming-safe.
+    Grain: one row per (event, subscription, case of what is left to ask of people); ``frames.each_once`` joins cases.
+    Reads the columns of ``schema.EVENTS``; returns ``log_offset``, ``subscription_id``, ``asked`` and the ``columns``
+    wanted. No order. No shuffle; the index is broadcast. Streaming-safe.
     """
     kept = list(dict.fromkeys(("log_offset", *columns)))
-    subscriptions = F.broadcast(events.sparkSession.createDataFrame(index.rows))
-    parsed = with_document(events) if DOCUMENT in index.facts else events
-    stated = parsed.selectExpr(*dict.fromkeys((*kept, "timestamp_ms")), f"{index.facts} AS facts")
-    exploded = stated.selectExpr("*", "explode(facts) AS fact")
-    return exploded.join(subscriptions, F.expr(_FOUND)).select(*kept, "subscription_id")
+    keyed = events.selectExpr("*", f"{index.keys} AS keys").selectExpr("*", "explode(keys) AS key")
+    subscriptions = F.broadcast(index.frame(events.sparkSession))
+    candidates = keyed.join(subscriptions, F.expr(index.candidate))
+    if index.reads_document:  # what is not asked for is not carried along
+        candidates = candidates.withColumn("event", F.expr("if(reads_document, event, NULL)"))
+    return candidates.where(index.holds).select(*kept, "subscription_id", "asked")
 
 
-class _Names:
-    """What the index calls the tests it has met."""
-
-    def __init__(self) -> None:
-        self._fields: set[str] = set()
-        self._tests: dict[Node, str] = {}
-
-    def of(self, term: Fact | Node) -> str:
-        """Return the fact that says ``term`` is true."""
-        if isinstance(term, Fact):
-            self._fields.add(term.field)
-            return f"{term.field}={term.value}"
-        return self._tests.setdefault(term, f"?{len(self._tests)}")
-
-    def facts(self) -> Expression:
-        """Return the expression for all that an event states of what the index has met."""
-        arrays = [f"array({literal(EVERY)})"]
-        arrays += [f"transform({texts_of(f)}, v -> concat({literal(f'{f}=')}, v))" for f in sorted(self._fields)]
-        if self._tests:
-            tests = [f"CASE WHEN {expression(node)} THEN {literal(name)} END" for node, name in self._tests.items()]
-            arrays.append(f"array_compact(array({', '.join(tests)}))")
-        return f"array_distinct(concat({', '.join(arrays)}))"
+def _keys(fields: tuple[str, ...]) -> Expression:
+    """Return the anchors about these fields that an event states, as an array of texts; null for what is missing."""
+    values = [f"v{at}" if kind_of(one) is Kind.TEXTS else text_of(one) for at, one in enumerate(fields)]
+    separated = [part for value in values for part in (literal(_TOGETHER), value)][1:]
+    text = f"concat({', '.join([literal(_BESIDE.join(fields) + '='), *separated])})"
+    sets = [(at, one) for at, one in enumerate(fields) if kind_of(one) is Kind.TEXTS]
+    if not sets:
+        return f"array({text})"
+    for depth, (at, one) in enumerate(reversed(sets)):
+        inner = f"transform({texts_of(one)}, v{at} -> {text})"
+        text = f"flatten({inner})" if depth else inner
+    return text
 
 
-@dataclass(frozen=True)
-class _Way:
-    """One conjunction in the names of the index; ``anchors`` is the group it is found by."""
-
-    anchors: tuple[str, ...]
-    groups: tuple[tuple[str, ...], ...]
-    forbidden: tuple[str, ...]
-
-
-def _rows(plan: Plan, names: _Names) -> Iterable[dict[str, object]]:
-    """Yield a row per anchor of ``plan``."""
-    ways = sorted(
-        (_way(c, names) for c in _disjunction(plan)), key=lambda way: (way.anchors, way.groups, way.forbidden)
+def _table(plans: Iterable[Plan], shapes: Shapes) -> pa.Table:
+    return pa.Table.from_pylist(
+        [row for plan in plans for case in plan.cases() for row in _rows(case, shapes)], schema=_ROWS
     )
-    anchors = list(dict.fromkeys(anchor for way in ways for anchor in way.anchors))
+
+
+def _rows(plan: Plan, shapes: Shapes) -> Iterable[_Clause]:
+    """Yield a row per anchor of ``plan``."""
+    found = ways(plan)
+    anchors = list(dict.fromkeys(anchor for way in found for anchor in way.anchors))
     for at, anchor in enumerate(anchors):
-        found = [way for way in ways if set(way.anchors) & set(anchors[at:])]
+        left = [_asked(way, anchor) for way in found if not set(way.anchors).isdisjoint(anchors[at:])]
+        clauses = [_clauses(one, shapes) for one in left]
         yield {
-            "anchor": anchor,
+            "anchor": _text(anchor),
+            "fields": _BESIDE.join(anchor.fields),
             "subscription_id": plan.subscription_id,
+            "asked": plan.asked,
             "created_at_ms": plan.created_at_ms,
-            "earlier": anchors[:at],
-            "ways": [_row(way, anchor) for way in found],
+            "earlier": [_text(one) for one in anchors[:at]],
+            **_guarded([] if [] in clauses else clauses, shapes),
         }
 
 
-def _row(way: _Way, anchor: str) -> dict[str, object]:
-    """Return one way to match; a group that the anchor itself fulfils need not be asked again."""
-    return {"groups": [group for group in way.groups if anchor not in group], "forbidden": way.forbidden}
+def _guarded(ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
+    """Return the ways with their guard: the rarest question that all of them ask and that is quick to answer.
+
+    It is taken out of them when it says all that its test asks.
+    """
+    asked = [one for one in ways[0] if all(one in way for way in ways)] if ways else []
+    guards = [(_share(one, shapes), at) for at, one in enumerate(asked) if _may_guard(one, shapes)]
+    if not guards:
+        return {"guard_shape": _UNGUARDED, "is_guarded": True, **_left(ways, shapes)}
+    guard = asked[min(guards)[1]]
+    (test,) = guard["tests"]
+    left = [[one for one in way if one != guard] for way in ways] if shapes.decides(test["shape"]) else ways
+    return {
+        "guard_shape": test["shape"],
+        "guard": test["texts"][0],
+        "is_guarded": guard["wanted"],
+        **_left([] if [] in left else left, shapes),
+    }
 
 
-def _disjunction(plan: Plan) -> Disjunction | frozenset[Conjunction]:
-    """Return the normal form of the whole plan; one that is too large becomes one test of its own."""
-    about = Constant(True) if ALL_RESOURCES in plan.resources else has("entityType", plan.resources)
-    condition_of = plan.node or Constant(True)
-    form = normal_form(conjoined(about, condition_of))
-    if form is not None:
-        return form
-    whole: Conjunction = Conjunction(groups=frozenset({frozenset({condition_of})}))  # type: ignore[arg-type]  # any node
-    gate = normal_form(about) or frozenset()
-    return frozenset(Conjunction(whole.groups | conjunction.groups) for conjunction in gate)
+def _may_guard(clause: _Clause, shapes: Shapes) -> bool:
+    (test, *others), wanted = clause["tests"], clause["wanted"]
+    if others or len(test["texts"]) != 1 or not shapes.may_guard(test["shape"], test["texts"][0]):
+        return False
+    return wanted or shapes.decides(test["shape"])
 
 
-def _way(conjunction: Conjunction, names: _Names) -> _Way:
-    groups = tuple(sorted(tuple(sorted(map(names.of, group))) for group in conjunction.groups))
-    anchors = min(groups, key=_commonness, default=(EVERY,))
-    return _Way(anchors, groups, tuple(sorted(map(names.of, conjunction.forbidden))))
+def _share(clause: _Clause, shapes: Shapes) -> float:
+    (test,) = clause["tests"]
+    share = shapes.share(test["shape"], test["texts"][0])
+    return share if clause["wanted"] else 1 - share
 
 
-def _commonness(group: tuple[str, ...]) -> tuple[int, int]:
-    """Return how often an event can be expected to have a fact of ``group``; what no fact tells comes last."""
-    ranks = [_rank(name) for name in group]
-    return max(ranks), len(group)
+def _left(ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
+    numbers = {test["shape"] for way in ways for clause in way for test in clause["tests"]}
+    return {"ways": ways, "reads_document": shapes.read_document(numbers)}
 
 
-def _rank(name: str) -> int:
-    if name.startswith("?"):
-        return _BY_RARITY.index("testStatus")
-    return _BY_RARITY.index(name.partition("=")[0])
+def _text(anchor: Anchor) -> str:
+    return f"{_BESIDE.join(anchor.fields)}={_TOGETHER.join(anchor.values)}"
+
+
+def _asked(way: Way, anchor: Anchor) -> Conjunction:
+    """Return what ``way`` asks of an event that states ``anchor``."""
+    return way.rest if anchor in way.anchors else way.whole
+
+
+def _clauses(asked: Conjunction, shapes: Shapes) -> list[_Clause]:
+    groups = sorted(asked.groups, key=lambda group: (len(group), repr(sorted(map(repr, group)))))
+    wanted = [{"wanted": True, "tests": shapes.tests(group)} for group in groups]
+    forbidden = [{"wanted": False, "tests": shapes.tests(asked.forbidden)}] if asked.forbidden else []
+    return wanted + forbidden

@@ -19,7 +19,7 @@ _BY_ASSET = ", ".join(f"'{relation}'" for relation in BY_ASSET)
 _RECIPIENTS = f"""
 WITH asked AS (
     SELECT /*+ BROADCAST(w), BROADCAST(r) */ m.*, w.subscription_name, w.destination_id, w.channel, w.relation AS kind,
-        w.receiver, r.hops, if(r.hops > 0, r.node_fqn, NULL) AS via,
+        w.receiver, w.questions, r.hops, if(r.hops > 0, r.node_fqn, NULL) AS via,
         if(w.relation IN ({_BY_ASSET}), r.node_id, '') AS place
     FROM (SELECT inline(matches) FROM {{view}}) AS m
     JOIN (SELECT inline(wanted) FROM {{view}}) AS w ON w.subscription_id = m.subscription_id
@@ -34,16 +34,21 @@ reached AS (
         END AS target
     FROM asked AS a
     JOIN (SELECT inline(principals) FROM {{view}}) AS p
-        ON p.place = a.place AND p.relation = a.kind AND p.receiver = a.receiver AND p.since_ms <= a.timestamp_ms
+        ON p.place = a.place AND p.relation = a.kind AND p.receiver = a.receiver
+        AND a.timestamp_ms BETWEEN p.since_ms AND p.until_ms
     JOIN (SELECT inline(members) FROM {{view}}) AS t ON t.principal_id = p.principal_id
-    WHERE t.user_id IS NULL OR NOT (a.user_id <=> t.user_id)
+    {{bond}}
+    WHERE (t.user_id IS NULL OR NOT (a.user_id <=> t.user_id)) {{told}}
 ),
 told AS (
-    SELECT *,
-        if(channel IN ('{Channel.ACTIVITY_FEED}', '{Channel.EMAIL}'), target, concat(subscription_id, ':', target))
+    SELECT /*+ BROADCAST(q) */ m.*,
+        if(m.channel IN ('{Channel.ACTIVITY_FEED}', '{Channel.EMAIL}'), target, concat(subscription_id, ':', target))
             AS key
-    FROM reached
-    WHERE target IS NOT NULL
+    FROM reached AS m
+    LEFT ANTI JOIN (SELECT inline(mutes) FROM {{view}}) AS q
+        ON q.who = coalesce(m.recipient_id, m.target) AND q.about IN (m.subscription_id, m.entity_id, m.place)
+        AND q.channel IN ('', m.channel) AND m.timestamp_ms >= q.since_ms AND m.timestamp_ms < q.until_ms
+    WHERE m.target IS NOT NULL
 ),
 -- Each reason once, though several people may share an address. Not by collect_set: where its aggregation falls back
 -- to sorting, from 128 keys on, it keeps equal structs twice (seen in Spark 4.3).
@@ -58,14 +63,33 @@ FROM because
 GROUP BY {_EVENT}, channel, key
 """  # noqa: S608  our own constants; nothing of a user's gets into the text
 
+_KNOWN = "array<struct<question:string,since_ms:bigint,until_ms:bigint>>"
+_ANSWERS = f"""
+    aggregate(transform(a.questions, (question, place) -> if(
+        exists(
+            concat(coalesce(here.known, cast(array() AS {_KNOWN})), coalesce(ever.known, cast(array() AS {_KNOWN}))),
+            one -> one.question = question AND a.timestamp_ms BETWEEN one.since_ms AND one.until_ms
+        ), shiftleft(1, place), 0)), 0, (sum, bit) -> sum + bit)
+"""
+"""A person's answers to what an alert asks, as ``conditions/relations.answers_of`` gives them."""
+
+_BOND = """
+    LEFT JOIN (SELECT inline(bonds) FROM {view}) AS here ON here.place = a.entity_id AND here.user_id = t.user_id
+    LEFT JOIN (SELECT inline(bonds) FROM {view}) AS ever ON ever.place = '' AND ever.user_id = t.user_id
+"""
+_TOLD = f"""
+    AND CASE WHEN t.user_id IS NULL THEN a.is_for_anybody ELSE shiftright(a.asked, {_ANSWERS}) & 1L = 1L END
+"""
+
 
 def recipients(batch: Batch) -> str:
     """Return SQL for who must hear of each event, over which channel, and every reason why.
 
     One row per (event, channel, key): ``log_offset``, ``event_id``, ``now_ms``, ``channel``, ``key`` (what is told
     once), ``target`` (where it goes), ``recipient_id`` (the user, if it is one) and ``reasons`` (sorted, distinct).
-    Unordered. Shuffles once, by (event, channel, key), unless all is in one partition anyway. For one micro-batch,
-    not for a stream.
+    Where alerts ask something of people, those of whom it holds. Unordered. Shuffles once, by (event, channel, key),
+    unless all is in one partition anyway. For one micro-batch, not for a stream.
     """
     together = "COALESCE(1)" if batch.partition_count == 1 else f"REPARTITION({_EVENT}, channel, key)"
-    return _RECIPIENTS.format(view=batch.view, together=f"/*+ {together} */")
+    bond, told = (_BOND.format(view=batch.view), _TOLD) if batch.is_personal else ("", "")
+    return _RECIPIENTS.format(view=batch.view, together=f"/*+ {together} */", bond=bond, told=told)

@@ -43,7 +43,8 @@ SELECT id, event_id, log_offset, channel, key, target, recipient_id,
     now_ms AS created_at_ms,
     if(channel <> '{Channel.ACTIVITY_FEED}', {uuid5("concat_ws('|', 'delivery', id)")}, NULL) AS delivery_id,
     reasons[0].subscription_id AS subscription_id,
-    reasons[0].destination_id AS destination_id
+    reasons[0].destination_id AS destination_id,
+    array_distinct(transform(reasons, reason -> reason.subscription_id)) AS subscription_ids
 FROM (SELECT *, {uuid5("concat_ws('|', 'notification', event_id, channel, key)")} AS id FROM ({{recipients}}))
 """  # noqa: S608  our own constants; nothing of a user's gets into the text
 
@@ -53,7 +54,7 @@ def notifications(recipients: str) -> str:
 
     One row per (event, channel, key), as in ``recipients``. Adds ``id``, ``delivery_id`` (null for the inbox, whose
     row is its own delivery), ``subscription_id`` and ``destination_id`` (which answer for the delivery: the first
-    reason's), ``due_at_ms`` and ``created_at_ms`` (epoch milliseconds); ``reasons`` becomes JSON in wire form.
-    Unordered, no shuffle.
+    reason's), ``due_at_ms`` and ``created_at_ms`` (epoch milliseconds), ``subscription_ids`` (whoever gives a
+    reason, distinct); ``reasons`` becomes JSON in wire form. Unordered, no shuffle.
     """
     return _NOTIFICATIONS.format(recipients=recipients)

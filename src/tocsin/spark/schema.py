@@ -51,9 +51,26 @@ EVENTS = _struct(
     ("pipeline_status", _TEXT),
     ("test_suites", _TEXTS),
     ("tested_entity_fqn", _TEXT),
+    ("thread_type", _TEXT),
+    ("mentions", _TEXTS),
+    ("change_category", _TEXTS),
+    ("change_operation", _TEXTS),
+    ("change_target", _TEXTS),
+    ("changes", _TEXTS),
+    ("unchanged_for", LongType()),
+    ("reported_at", LongType()),
+    ("previous_status", _TEXT),
+    ("streak", LongType()),
+    ("failures", LongType()),
+    ("failures_before", LongType()),
+    ("without_success", LongType()),
+    ("without_success_before", LongType()),
     ("event", _TEXT),
 )
-"""One row per change event. ``event`` is its JSON; from ``fields_added`` on, what capture derived from it."""
+"""One row per change event. ``event`` is its JSON; from ``fields_added`` on, what capture derived from it.
+
+What depends on earlier reports (from ``previous_status`` on) is null until ``spark/streaks.py`` has worked it out.
+"""
 
 MATCHES = _struct(
     ("log_offset", LongType()),
@@ -62,10 +79,14 @@ MATCHES = _struct(
     ("user_id", _TEXT),
     ("timestamp_ms", LongType()),
     ("subscription_id", _TEXT),
+    ("asked", LongType()),
+    ("is_for_anybody", BooleanType()),
     ("now_ms", LongType()),
 )
 """One row per (event, subscription) that match.
 
+``asked`` holds the answers that count, as bits (``conditions/relations.py``), and ``is_for_anybody`` says whether there
+is somebody who gives one: then it goes to what is no person, too.
 ``user_id`` is whoever made the change; ``now_ms`` the time at which the pipeline is at it, a column because a constant
 would make Spark compile each micro-batch anew.
 """
@@ -78,11 +99,13 @@ WANTED = _struct(
     ("relation", _TEXT),
     ("receiver", _TEXT),
     ("downstream_depth", IntegerType()),
+    ("questions", _TEXTS),
 )
 """One row per (destination, way of reaching people).
 
 ``relation`` is a ``ReasonKind``; ``receiver`` the name, address or endpoint asked for (empty for owners,
-followers and administrators); ``downstream_depth`` how many hops downstream count (0: none).
+followers and administrators); ``downstream_depth`` how many hops downstream count (0: none); ``questions`` what the
+alert asks of a person, in the order of the bits of their answers.
 """
 
 REACH = _struct(("root_id", _TEXT), ("node_id", _TEXT), ("node_fqn", _TEXT), ("hops", IntegerType()))
@@ -94,10 +117,12 @@ PRINCIPALS = _struct(
     ("receiver", _TEXT),
     ("principal_id", _TEXT),
     ("since_ms", LongType()),
+    ("until_ms", LongType()),
 )
 """One row per user, team or address that stands in ``relation`` to a node (``place``) or that ``receiver`` names.
 
-``place`` is empty for those named. ``since_ms`` is when they began to; what happened before is not for them.
+``place`` is empty for those named. ``since_ms`` is when they began to; what happened before is not for them,
+nor is what happened after ``until_ms``.
 """
 
 MEMBERS = _struct(("principal_id", _TEXT), ("team", _TEXT), ("user_id", _TEXT), ("email", _TEXT))
@@ -105,3 +130,12 @@ MEMBERS = _struct(("principal_id", _TEXT), ("team", _TEXT), ("user_id", _TEXT), 
 
 ``team`` is the name of the team, if it is one. Only people who may be told at all stand here.
 """
+
+MUTES = _struct(
+    ("who", _TEXT), ("about", _TEXT), ("channel", _TEXT), ("since_ms", LongType()), ("until_ms", LongType())
+)
+"""One row per mute of somebody in the audience: ``about`` is an alert, an asset or a thread; no ``channel``: all."""
+
+_BOND = _struct(("question", _TEXT), ("since_ms", LongType()), ("until_ms", LongType()))
+BONDS = _struct(("place", _TEXT), ("user_id", _TEXT), ("known", ArrayType(_BOND, containsNull=False)))
+"""One row per (entity, person) of whom something holds that alerts ask; ``place`` is empty for everywhere."""

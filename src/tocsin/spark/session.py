@@ -9,10 +9,16 @@ import os
 import sys
 from collections.abc import Mapping
 from importlib.resources import files
+from pathlib import Path
 
 from pyspark.sql import SparkSession
+from pyspark.sql.datasource import DataSource
+from pyspark.sql.types import StructType
 
 _LOCAL_ONLY = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+
+BESIDE = "beside"
+"""The pool of what must not delay telling people, and how Spark calls the jobs of it."""
 
 _DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -29,9 +35,14 @@ _DEFAULTS = {
     "spark.sql.streaming.numRecentProgressUpdates": "8",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.sources.python.filterPushdown.enabled": "false",
+    # What is done beside telling people waits for cores (pools.xml), as whoever sets BESIDE says.
+    "spark.scheduler.mode": "FAIR",
     # Python workers outlive their task, so that a micro-batch does not pay for starting one.
     "spark.python.worker.reuse": "true",
 }
+
+_COMPILE_ALL = "-XX:-DontCompileHugeMethods"
+"""Java leaves methods of more than 8,000 bytes to its interpreter; the one Spark makes of matching is larger."""
 
 
 def open_session(
@@ -52,13 +63,33 @@ def open_session(
         os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
         os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     builder = SparkSession.builder.appName("tocsin").master(master).config("spark.driver.memory", driver_memory)
-    logging = {
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
+    logging = f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
+    java = {
+        "spark.driver.extraJavaOptions": f"{logging} {_COMPILE_ALL}",
+        "spark.executor.extraJavaOptions": _COMPILE_ALL,
     }
-    settings = {**_DEFAULTS, **logging, **(_LOCAL_ONLY if master.startswith("local") else {}), **(conf or {})}
+    pools = Path(str(files("tocsin.spark") / "pools.xml"))
+    # Run from a wheel that is not unpacked there is no such file to read; Spark then shares its cores evenly.
+    shares = {"spark.scheduler.allocation.file": pools.as_uri()} if pools.is_file() else {}
+    settings = {**_DEFAULTS, **shares, **java, **(_LOCAL_ONLY if master.startswith("local") else {}), **(conf or {})}
     for key, value in settings.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     if py_files:
         session.sparkContext.addPyFile(py_files)
     return session
+
+
+def work_beside(session: SparkSession, group: str) -> None:
+    """Let what this thread asks of Spark from now on wait for those who tell people; ``group`` names it to stop it."""
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", BESIDE)
+    session.sparkContext.setJobGroup(group, group, interruptOnCancel=True)
+
+
+def register_source(session: SparkSession, source: type[DataSource]) -> None:
+    """Let ``session`` read from ``source``, whichever other sessions of this Spark can already.
+
+    Spark refuses a name that the *active* session knows and ``session`` does not; making a frame makes it active.
+    """
+    session.createDataFrame([], StructType())
+    session.dataSource.register(source)

@@ -6,21 +6,38 @@ come twice, so rows are written by deterministic id.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from pyspark.sql import DataFrame
+
+from tocsin.model.telling import Pair, Telling, tellings_of
+
+Rows = Sequence[Mapping[str, Any]]  # Any: a column's value
+Narrow = Callable[[Rows], Rows]
+"""Leaves out what its recipient may not be told (``flow/resolve/visibility.py``)."""
 
 
 class NotificationStore(Protocol):
     """Takes notifications; those it has already stay as they are."""
 
-    def add(self, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Store all of ``rows`` (columns of ``spark/schedule.notifications``) or none."""
+    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[Telling]) -> None:
+        """Store all of ``rows`` (columns of ``spark/schedule.notifications``) and what was told by them, or nothing."""
 
 
-def write_notifications(frame: DataFrame, store: NotificationStore) -> int:
-    """Run ``frame`` and store its rows; return how many they are."""
-    rows = frame.toArrow().to_pylist()
-    store.add(rows)
-    return len(rows)
+@dataclass(frozen=True)
+class Sink:
+    """Where notifications go, and what is left out on the way."""
+
+    store: NotificationStore
+    narrow: Narrow
+
+    def write(self, frame: DataFrame, pairs: Iterable[Pair], *, now_ms: int) -> int:
+        """Run ``frame`` and store those of its rows that may be told, and what each of ``pairs`` came to.
+
+        ``frame`` holds all the notifications that these matches give. Returns how many were stored.
+        """
+        rows = self.narrow(frame.toArrow().to_pylist())
+        self.store.add(rows, tellings_of(pairs, rows, now_ms=now_ms))
+        return len(rows)

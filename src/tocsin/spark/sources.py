@@ -16,7 +16,7 @@ from typing import Any, cast
 
 import orjson
 import pyarrow as pa
-from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
@@ -31,6 +31,13 @@ _RANGE = (
     "SELECT log_offset, id, event_type, entity_type, entity_id, entity_fqn, user_name, timestamp_ms, document, derived"
     " FROM change_event WHERE log_offset > {mark} AND log_offset <= {mark} ORDER BY log_offset"
 )
+_REPORTS = _RANGE.replace("WHERE ", "WHERE log_offset IN (SELECT log_offset FROM status_report) AND ")
+_REPORTS_END = (
+    "SELECT coalesce(max(log_offset), 0) FROM ("
+    "SELECT log_offset FROM status_report WHERE log_offset > {mark} AND log_offset <= {mark}"
+    " ORDER BY log_offset LIMIT {mark}) AS following"
+)
+_LAST_REPORT = "SELECT coalesce(max(log_offset), 0) FROM status_report WHERE log_offset <= {mark}"
 _SQLITE_END = "SELECT coalesce(max(log_offset), 0) FROM change_event"
 _DERIVED = {
     "is_bot": "isBot",
@@ -47,6 +54,20 @@ _DERIVED = {
     "pipeline_status": "pipelineStatus",
     "test_suites": "testSuites",
     "tested_entity_fqn": "testedEntityFqn",
+    "thread_type": "threadType",
+    "mentions": "mentions",
+    "change_category": "changeCategory",
+    "change_operation": "changeOperation",
+    "change_target": "changeTarget",
+    "changes": "changes",
+    "unchanged_for": "unchangedFor",
+    "reported_at": "reportedAt",
+    "previous_status": "previousStatus",
+    "streak": "streak",
+    "failures": "failures",
+    "failures_before": "failuresBefore",
+    "without_success": "withoutSuccess",
+    "without_success_before": "withoutSuccessBefore",
 }
 """Column of ``EVENTS`` to key of the log's derived fields."""
 
@@ -60,9 +81,11 @@ class OffsetRange(InputPartition):
 
 
 class LogSource(DataSource):
-    """The log of change events as a streaming source.
+    """The log of change events, as a streaming source or a part of it.
 
-    Options: ``url`` (a SQLAlchemy address), ``maxEventsPerBatch``, ``eventsPerPartition``.
+    Options: ``url`` (a SQLAlchemy address), ``eventsPerPartition``; for a part ``after`` and ``through``, the offsets
+    it lies between; for streams ``maxEventsPerBatch``; for both ``only`` = ``reports``, which leaves out what reports
+    no status: a stream never wakes up for it.
     """
 
     @classmethod
@@ -74,9 +97,14 @@ class LogSource(DataSource):
         """Return the columns of ``EVENTS``."""
         return EVENTS
 
+    def reader(self, schema: StructType) -> PartReader:
+        """Return the reader of one part."""
+        return PartReader(dict(self.options))
+
     def streamReader(self, schema: StructType) -> LogReader:  # noqa: N802  # Spark's name
         """Return the reader of one streaming query."""
-        return LogReader(dict(self.options))
+        options = dict(self.options)
+        return ReportReader(options) if options.get("only") == "reports" else LogReader(options)
 
 
 class LogReader(DataSourceStreamReader):
@@ -85,7 +113,7 @@ class LogReader(DataSourceStreamReader):
     def __init__(self, options: Mapping[str, str]) -> None:
         self._url = options["url"]
         self._most = int(options.get("maxeventsperbatch", options.get("maxEventsPerBatch", "10000")))
-        self._share = int(options.get("eventsperpartition", options.get("eventsPerPartition", "5000")))
+        self._share = _share_of(options)
         self._connection: Any = None  # Any: a DB-API connection of whichever driver
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
@@ -109,16 +137,11 @@ class LogReader(DataSourceStreamReader):
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[OffsetRange]:
         """Cut the micro-batch into ranges of ``eventsPerPartition`` offsets."""
-        cuts = [*range(start["offset"], end["offset"], self._share), end["offset"]]
-        return [OffsetRange(after, through) for after, through in pairwise(cuts)]
+        return _ranges(start["offset"], end["offset"], self._share)
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the events of one ``OffsetRange`` in offset order; runs on an executor."""
-        wanted = cast(OffsetRange, partition)
-        with closing(_connect(self._url)) as connection:
-            cursor = connection.execute(_range_statement(self._url), (wanted.after, wanted.through))
-            while rows := cursor.fetchmany(_ROWS_PER_ARROW_BATCH):
-                yield to_arrow(rows)
+        return _read(self._url, cast(OffsetRange, partition), self._statement())
 
     def stop(self) -> None:
         """Close the planning connection."""
@@ -126,15 +149,76 @@ class LogReader(DataSourceStreamReader):
             self._connection.close()
             self._connection = None
 
+    def _statement(self) -> str:
+        return _RANGE
+
     def _readable_end(self) -> int:
+        return self._asked(_SQLITE_END if is_sqlite(self._url) else POSTGRESQL_END)
+
+    def _asked(self, statement: str, *values: int) -> int:
+        """Return the number that a query of the driver's gives."""
         if self._connection is None:
-            self._connection = _connect(self._url)
-        statement = _SQLITE_END if _is_sqlite(self._url) else POSTGRESQL_END
-        row = self._connection.execute(statement).fetchone()
-        return int(row[0])
+            self._connection = connect(self._url)
+        return int(self._connection.execute(statement, values).fetchone()[0])
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_connection": None}
+
+
+class ReportReader(LogReader):
+    """Plans and reads what reports a status; everything between two reports is passed over at once."""
+
+    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802  # Spark's name
+        """Return the offset of the last report that the next micro-batch may read; where it is if there is none."""
+        most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._most
+        following = _marked(_REPORTS_END, self._url)
+        return {"offset": max(start["offset"], self._asked(following, start["offset"], self._readable_end(), most))}
+
+    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
+        """Return the offset of the last report."""
+        return {"offset": self._asked(_marked(_LAST_REPORT, self._url), self._readable_end())}
+
+    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[OffsetRange]:
+        """Read a micro-batch's reports in one go: they are few, however far apart."""
+        return [OffsetRange(start["offset"], end["offset"])]
+
+    def _statement(self) -> str:
+        return _REPORTS
+
+
+class PartReader(DataSourceReader):
+    """Reads the events between two offsets, once."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        self._url = options["url"]
+        self._share = _share_of(options)
+        self._after, self._through = int(options["after"]), int(options["through"])
+        self._statement = _REPORTS if options.get("only") == "reports" else _RANGE
+
+    def partitions(self) -> list[InputPartition]:
+        """Cut the part into ranges of ``eventsPerPartition`` offsets."""
+        # Where there is no range, Spark would ask for a partition that says nothing.
+        return list(_ranges(self._after, self._through, self._share)) or [OffsetRange(self._after, self._through)]
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the events of one ``OffsetRange`` in offset order; runs on an executor."""
+        return _read(self._url, cast(OffsetRange, partition), self._statement)
+
+
+def _share_of(options: Mapping[str, str]) -> int:
+    return int(options.get("eventsperpartition", options.get("eventsPerPartition", "5000")))
+
+
+def _ranges(after: int, through: int, share: int) -> list[OffsetRange]:
+    cuts = [*range(after, through, share), through]
+    return [OffsetRange(one, another) for one, another in pairwise(cuts)]
+
+
+def _read(url: str, wanted: OffsetRange, statement: str = _RANGE) -> Iterator[pa.RecordBatch]:
+    with closing(connect(url)) as connection:
+        cursor = connection.execute(_marked(statement, url), (wanted.after, wanted.through))
+        while rows := cursor.fetchmany(_ROWS_PER_ARROW_BATCH):
+            yield to_arrow(rows)
 
 
 def to_arrow(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
@@ -171,17 +255,18 @@ def _version(number: float | None) -> Decimal | None:
     return None if number is None else Decimal(str(number)).quantize(Decimal("0.1"))
 
 
-def _is_sqlite(url: str) -> bool:
+def is_sqlite(url: str) -> bool:
+    """Say whether the store at ``url`` is SQLite."""
     return url.startswith("sqlite")
 
 
-def _range_statement(url: str) -> str:
-    return _RANGE.format(mark="?" if _is_sqlite(url) else "%s")
+def _marked(statement: str, url: str) -> str:
+    return statement.format(mark="?" if is_sqlite(url) else "%s")
 
 
-def _connect(url: str) -> Any:  # Any: the two drivers share no type
+def connect(url: str) -> Any:  # Any: the two drivers share no type
     """Open a read-only connection to the store at ``url`` with its own driver."""
-    if _is_sqlite(url):
+    if is_sqlite(url):
         import sqlite3
 
         return sqlite3.connect(

@@ -6,27 +6,35 @@ Implements ``flow/capture/ports.Transaction``. Next: ``store/log.py``; for reads
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, or_, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select
 
+from tocsin.flow.capture.heritage import Heritage
 from tocsin.flow.capture.ports import CapturedEvent, Hold, Key, Stored
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document, version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.store import log, partings, projections, tables
-from tocsin.store.documents import entity_row, from_text, reference_of, stored_of, to_text
+from tocsin.model.lineage import Edge
+from tocsin.store import access_revision, changes, edges, log, partings, projections, tables
+from tocsin.store.changes import Change
+from tocsin.store.documents import Row, from_text, reference_of, stored_of, to_text
+from tocsin.store.feed_rows import SqlThreads, erase_about
+from tocsin.store.heritage import heritage_on
+from tocsin.store.incidents import SqlIncidents
+from tocsin.store.prepared import Prepared
+from tocsin.store.series import SqlAttachments, SqlSeries
+from tocsin.store.series import erase as erase_series
+from tocsin.store.suites import SqlSuites
+from tocsin.store.teams import SqlTeams
+from tocsin.store.usage import SqlUsage
 
 _ENTITY = tables.entity.c
 STORED = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.fqn, _ENTITY.version_tenths, _ENTITY.document)
 """What makes a ``Stored``."""
 REFERENCE = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.name, _ENTITY.fqn, _ENTITY.deleted)
 """What makes a reference."""
-_CHANGEABLE = ("parent_id", "version_tenths", "updated_at_ms", "updated_by", "deleted", "document")
-_REPORTS = {
-    "testCase": (tables.test_case_result, "test_case_id"),
-    "pipeline": (tables.pipeline_run, "pipeline_id"),
-}
 
 
 def by_value(query: Select[Any], column: str) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
@@ -34,35 +42,72 @@ def by_value(query: Select[Any], column: str) -> Select[Any]:  # Any: SQLAlchemy
     return query.where(_ENTITY.entity_type == bindparam("entity_type"), _ENTITY[column] == bindparam("value"))
 
 
-def _held(query: Select[Any], hold: Hold) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
+def held(query: Select[Any], hold: Hold) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
     """Return the query with PostgreSQL's row lock: FOR KEY SHARE, FOR NO KEY UPDATE or FOR UPDATE."""
     return query.with_for_update(read=hold is Hold.SHARED, key_share=hold is not Hold.REMOVE)
 
 
-# Statements that every write uses are made once: making one costs more than running it.
-_FIND = {(column, hold): _held(by_value(select(*STORED), column), hold) for column in ("id", "fqn") for hold in Hold}
-_REFER = {column: _held(by_value(select(*REFERENCE), column), Hold.SHARED) for column in ("id", "fqn")}
-_INSERT = insert(tables.entity)
-_UPDATE = (
-    update(tables.entity)
-    .where(_ENTITY.id == bindparam("new_id"))
-    .values({key: bindparam(f"new_{key}") for key in _CHANGEABLE})
-)
-_INSERT_VERSION = insert(tables.entity_version)
+_FIND = {
+    (column, hold): Prepared(held(by_value(select(*STORED), column), hold)) for column in ("id", "fqn") for hold in Hold
+}
+_REFER = {column: Prepared(held(by_value(select(*REFERENCE), column), Hold.SHARED)) for column in ("id", "fqn")}
 
 
 class SqlTransaction:
-    """A write transaction on one connection."""
+    """A write transaction on one connection; ``touched`` gathers the types of what it writes."""
 
     def __init__(self, connection: Connection) -> None:
-        self._connection = connection
-        self._run = connection.execute
+        self._opened = connection
+        self.touched: set[str] = set()
+
+    @property
+    def series(self) -> SqlSeries:
+        """Return the rows of series."""
+        return SqlSeries(self._connection)
+
+    @property
+    def attachments(self) -> SqlAttachments:
+        """Return the rows of attachments."""
+        return SqlAttachments(self._connection)
+
+    @property
+    def incidents(self) -> SqlIncidents:
+        """Return the rows of incidents."""
+        return SqlIncidents(self._connection)
+
+    @property
+    def suites(self) -> SqlSuites:
+        """Return the members of logical suites."""
+        return SqlSuites(self._connection)
+
+    @property
+    def teams(self) -> SqlTeams:
+        """Return the tree of teams."""
+        return SqlTeams(self._connection)
+
+    @property
+    def usage(self) -> SqlUsage:
+        """Return how often entities were used."""
+        return SqlUsage(self._connection)
+
+    @property
+    def threads(self) -> SqlThreads:
+        """Return the rows of threads."""
+        return SqlThreads(self._connection)
+
+    @property
+    def _connection(self) -> Connection:
+        return self._opened
+
+    def _run(self, statement: Any, values: Row | None = None) -> Any:  # Any: SQLAlchemy's own
+        return self._connection.execute(statement, values)
 
     def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:
         """Return the entity, soft-deleted or not, and hold it; None if there is none."""
         column, values = lookups(entity_type, key)
         for value in values:
-            row = self._run(_FIND[column, hold], {"entity_type": entity_type, "value": value}).one_or_none()
+            wanted = {"entity_type": entity_type, "value": value}
+            row = _FIND[column, hold].run(self._connection, wanted).fetchone()
             if row:
                 found = stored_of(*row)
                 projections.add_memberships(self._connection, entity_type, [found.document])
@@ -71,12 +116,7 @@ class SqlTransaction:
 
     def reference(self, entity_type: str, key: Key) -> Document | None:
         """Return the full reference to an entity (with ``deleted`` when it is), held as shared; None if none."""
-        column, values = lookups(entity_type, key)
-        for value in values:
-            row = self._run(_REFER[column], {"entity_type": entity_type, "value": value}).one_or_none()
-            if row:
-                return reference_of(*row)
-        return None
+        return reference_on(self._connection, entity_type, key)
 
     def descendants(self, entity_types: Sequence[str], fqn: str) -> list[Stored]:
         """Return every entity of these types whose FQN lies under ``fqn``, held for removal, in FQN order."""
@@ -88,36 +128,63 @@ class SqlTransaction:
             found, again = again, self._stored(query, Hold.REMOVE)
         return again
 
-    def referring(self, entity_id: str) -> list[Stored]:
-        """Return every entity that names this one as an owner."""
-        owned = select(tables.ownership.c.entity_id).where(tables.ownership.c.owner_id == entity_id)
-        return self._stored(select(*STORED).where(_ENTITY.id.in_(owned)).order_by(_ENTITY.fqn), Hold.CHANGE)
+    def referring(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
+        """Return every entity that names one of these in a list of references, or carries one of these tags."""
+        found: dict[str, Stored] = {}
+        for which in projections.naming(entity_ids, tags):
+            query = select(*STORED).where(_ENTITY.id.in_(which)).order_by(_ENTITY.fqn)
+            found |= {one.id: one for one in self._stored(query, Hold.CHANGE)}
+        for one in found.values():
+            projections.add_memberships(self._connection, one.entity_type, [one.document])
+        return sorted(found.values(), key=lambda one: one.fqn)
+
+    def extended(self, entity_type: str, name: str) -> list[Stored]:
+        """Return every entity of this type that has a value of this custom property, held for change."""
+        written = _ENTITY.document.contains(to_text({name: 0})[1:-2], autoescape=True)
+        query = select(*STORED).where(_ENTITY.entity_type == entity_type, written).order_by(_ENTITY.fqn)
+        found = [one for one in self._stored(query, Hold.CHANGE) if name in (one.document.get("extension") or {})]
+        for one in found:
+            projections.add_memberships(self._connection, entity_type, [one.document])
+        return found
+
+    def heritage(self, entity_type: str, fqn: str) -> Heritage:
+        """Return what an entity at this place inherits if it has nothing of its own."""
+        return heritage_on(self._connection, [(entity_type, fqn)]).get((entity_type, fqn), {})
+
+    def version(self, entity_id: str, number: Decimal) -> Document | None:
+        """Return the document of one version of an entity, or None if it has no such version."""
+        kept = tables.entity_version.c
+        query = select(kept.document).where(
+            kept.entity_id == entity_id, kept.version_tenths == version_to_tenths(number)
+        )
+        text = self._run(query).scalar_one_or_none()
+        return None if text is None else from_text(text)
+
+    def forget_version(self, entity_id: str, number: Decimal) -> None:
+        """Remove one version of an entity, to be kept again in another form or taken back."""
+        kept = tables.entity_version.c
+        is_it = and_(kept.entity_id == entity_id, kept.version_tenths == version_to_tenths(number))
+        self._run(delete(tables.entity_version).where(is_it))
 
     def insert(self, new: Stored) -> None:
         """Add an entity and its first version."""
-        text = to_text(projections.without_memberships(new))
-        self._run(_INSERT, entity_row(new, text))
-        self._keep_version(new, text)
-        projections.write(self._connection, None, new)
+        self.touched.add(new.entity_type)
+        changes.write(self._connection, [Change(None, new)])
 
     def update(self, old: Stored, new: Stored) -> None:
         """Replace an entity; a new version is kept when the version number differs."""
-        text = to_text(projections.without_memberships(new))
-        row = entity_row(new, text)
-        self._run(_UPDATE, {f"new_{key}": row[key] for key in ("id", *_CHANGEABLE)})
-        if new.version != old.version:
-            self._keep_version(new, text)
-            projections.write(self._connection, old, new)
+        self.touched.add(new.entity_type)
+        changes.write(self._connection, [Change(old, new)])
 
     def erase(self, gone: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""
+        self.touched.add(gone.entity_type)
+        access_revision.note(self._connection, gone, None)
         partings.keep(self._connection, gone.id)
         projections.erase(self._connection, gone.id)
-        edge = tables.lineage_edge.c
-        self._run(delete(tables.lineage_edge).where(or_(edge.from_id == gone.id, edge.to_id == gone.id)))
-        if gone.entity_type in _REPORTS:
-            table, key = _REPORTS[gone.entity_type]
-            self._run(delete(table).where(table.c[key] == gone.id))
+        edges.erase(self._connection, gone.id)
+        erase_about(self._connection, gone.id)
+        erase_series(self._connection, gone.id)
         if gone.entity_type == "user":
             self._run(delete(tables.credential).where(tables.credential.c.user_id == gone.id))
         self._run(delete(tables.entity).where(_ENTITY.id == gone.id))
@@ -136,57 +203,40 @@ class SqlTransaction:
         """Make the user no follower; False if they were none."""
         follow = tables.follow.c
         gone = delete(tables.follow).where(follow.entity_id == entity.id, follow.user_id == user_id)
-        return self._run(gone).rowcount > 0
+        return bool(self._run(gone).rowcount)
 
-    def report(self, entity: Stored, at_ms: int, report: Document) -> bool:
-        """Keep a test result or a pipeline run that happened at ``at_ms``; False if the same was kept before."""
-        table, key = _REPORTS[entity.entity_type]
-        same_run = and_(table.c[key] == entity.id, table.c.timestamp_ms == at_ms)
-        known = self._run(select(table.c.document).where(same_run)).scalar_one_or_none()
-        if known is None:
-            row = {key: entity.id, "timestamp_ms": at_ms, "document": to_text(report)}
-            self._run(insert(table), row)
-            return True
-        self._run(update(table).where(same_run).values(document=to_text(report)))
-        return _status_of(from_text(known)) != _status_of(report)
+    def edge(self, from_id: str, to_id: str) -> Edge | None:
+        """Return a lineage edge and hold it; None if there is no such edge."""
+        return edges.find(self._connection, from_id, to_id)
 
-    def edge(self, from_id: str, to_id: str) -> Document | None:
-        """Return the details of a lineage edge, or None if there is no such edge."""
-        query = select(tables.lineage_edge.c.details).where(_is_edge(from_id, to_id)).with_for_update()
-        details = self._run(query).scalar_one_or_none()
-        return None if details is None else from_text(details)
+    def edges_of(self, entity_id: str) -> list[Edge]:
+        """Return every lineage edge that leads from or to an entity, or whose data it moves."""
+        return edges.touching(self._connection, entity_id)
 
     def put_edge(self, from_: Stored, to: Stored, details: Document) -> None:
         """Add a lineage edge or replace its details."""
-        self.delete_edge(from_.id, to.id)
-        row = {
-            "from_id": from_.id,
-            "to_id": to.id,
-            "from_type": from_.entity_type,
-            "to_type": to.entity_type,
-            "details": to_text(details),
-        }
-        self._run(insert(tables.lineage_edge), row)
+        edges.put(self._connection, from_, to, details)
 
     def delete_edge(self, from_id: str, to_id: str) -> None:
         """Remove a lineage edge."""
-        self._run(delete(tables.lineage_edge).where(_is_edge(from_id, to_id)))
+        edges.remove(self._connection, from_id, to_id)
 
     def append(self, events: Iterable[CapturedEvent]) -> None:
         """Add events to the log and the outbox, in this order."""
         log.append(self._connection, list(events))
 
     def _stored(self, query: Select[Any], hold: Hold) -> list[Stored]:  # Any: SQLAlchemy's tuple of columns
-        return [stored_of(*row) for row in self._run(_held(query, hold))]
+        return [stored_of(*row) for row in self._run(held(query, hold))]
 
-    def _keep_version(self, entity: Stored, text: str) -> None:
-        row = {
-            "entity_id": entity.id,
-            "version_tenths": version_to_tenths(entity.version),
-            "updated_at_ms": entity.document["updatedAt"],
-            "document": text,
-        }
-        self._run(_INSERT_VERSION, row)
+
+def reference_on(connection: Connection, entity_type: str, key: Key) -> Document | None:
+    """Return the full reference to an entity (with ``deleted`` when it is), held as shared; None if none."""
+    column, values = lookups(entity_type, key)
+    for value in values:
+        row = _REFER[column].run(connection, {"entity_type": entity_type, "value": value}).fetchone()
+        if row:
+            return reference_of(*row)
+    return None
 
 
 def lookups(entity_type: str, key: Key) -> tuple[str, list[str]]:
@@ -197,18 +247,10 @@ def lookups(entity_type: str, key: Key) -> tuple[str, list[str]]:
     if key.id is not None:
         return "id", [key.id]
     fqn = key.fqn or ""
-    is_bare = ENTITY_TYPES[entity_type].parent is None and "." in fqn and not fqn.startswith('"')
+    is_bare = not ENTITY_TYPES[entity_type].places and "." in fqn and not fqn.startswith('"')
     return "fqn", [fqn, names.quote(fqn)] if is_bare else [fqn]
 
 
 def lies_under(fqn: str) -> Any:  # Any: SQLAlchemy's condition
     """Return the condition that an entity's FQN begins with ``fqn`` and goes on: a range of the index."""
     return and_(_ENTITY.fqn > f"{fqn}.", _ENTITY.fqn < f"{fqn}/")  # "/" is what follows "."
-
-
-def _is_edge(from_id: str, to_id: str) -> Any:  # Any: SQLAlchemy's condition
-    return and_(tables.lineage_edge.c.from_id == from_id, tables.lineage_edge.c.to_id == to_id)
-
-
-def _status_of(report: Document) -> object:
-    return report.get("testCaseStatus") or report.get("executionStatus")

@@ -7,15 +7,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, select
 
 from tocsin.flow.resolve.directory import Member, Principal, Reach
+from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
+from tocsin.store import thread_directory
 from tocsin.store.engine import reading
+from tocsin.store.heritage import heritage_on
+from tocsin.store.mutes import mutes_in
 from tocsin.store.partings import DOWNSTREAM
 from tocsin.store.people import person_of
 from tocsin.store.tables import entity, follow, lineage_edge, membership, ownership, parting, person
@@ -36,8 +41,13 @@ class SqlDirectory:
         distance and a cycle ends where it began.
         """
         hops = {(root, root): 0 for root in entity_ids}
-        frontier = {root: {root} for root in entity_ids}  # node -> the roots that reached it just now
+        frontier: dict[str, set[str]] = defaultdict(set)  # node -> the roots that reached it just now
         with reading(self._engine) as connection:
+            threads = thread_directory.assets_of(connection, entity_ids) if depth else {}
+            for root in entity_ids:
+                start = threads.get(root, root)  # what lies downstream of its asset lies downstream of a thread
+                hops[root, start] = 0
+                frontier[start].add(root)
             level = 0
             while frontier and level < depth:
                 level += 1
@@ -48,11 +58,28 @@ class SqlDirectory:
                 yield Reach(root_id=root, node_id=node, node_fqn=names.get(node, ""), hops=distance)
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
-        """Return the owners or followers of each node."""
+        """Return who stands in this relation to each node; a thread's owners and followers are those of its asset."""
+        with reading(self._engine) as connection:
+            if relation in thread_directory.PARTS:
+                yield from list(thread_directory.parts_in(connection, node_ids, relation))
+                return
+            threads = thread_directory.assets_of(connection, node_ids)
+        places: dict[str, list[str]] = defaultdict(list)
+        for node in node_ids:
+            places[threads.get(node, node)].append(node)
+        for principal in self._of_assets(places.keys(), relation):
+            for node in places[str(principal.node_id)]:
+                yield principal if node == principal.node_id else replace(principal, node_id=node)
+
+    def _of_assets(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
+        """Yield the owners or followers of each asset."""
         if relation is ReasonKind.OWNER:
+            found: set[str] = set()
             statement = select(ownership.c.entity_id, ownership.c.owner_id, ownership.c.owner_type)
             for row in self._by_key(statement, ownership.c.entity_id, node_ids):
+                found.add(row.entity_id)
                 yield Principal(relation, row.owner_id, row.owner_type, node_id=row.entity_id)
+            yield from self._inherited_owners([node for node in node_ids if node not in found])
         else:
             followers = select(follow.c.entity_id, follow.c.user_id, follow.c.followed_at_ms)
             for row in self._by_key(followers, follow.c.entity_id, node_ids):
@@ -60,6 +87,16 @@ class SqlDirectory:
         parted = select(parting).where(parting.c.relation == relation.value)
         for row in self._by_key(parted, parting.c.entity_id, node_ids):
             yield Principal(relation, row.other_id, row.other_type, node_id=row.entity_id, since_ms=row.since_ms)
+
+    def _inherited_owners(self, node_ids: Collection[str]) -> Iterator[Principal]:
+        """Yield the owners of what nobody owns by name: those of the nearest ancestor that has some."""
+        places = select(entity.c.id, entity.c.entity_type, entity.c.fqn)
+        entries = {row.id: (row.entity_type, row.fqn) for row in self._by_key(places, entity.c.id, node_ids)}
+        with reading(self._engine) as connection:
+            found = heritage_on(connection, entries.values())
+        for node, entry in entries.items():
+            for owner in found.get(entry, {}).get("owners", ()):
+                yield Principal(ReasonKind.OWNER, owner["id"], owner["type"], node_id=node)
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         """Return the users or teams of those names."""
@@ -87,6 +124,11 @@ class SqlDirectory:
         """Return the people of those ids, deleted ones and bots included."""
         for row in self._by_key(select(person), person.c.user_id, user_ids):
             yield person_of(row)
+
+    def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
+        """Return what these people and addresses have muted of these alerts, assets, and threads about assets."""
+        with reading(self._engine) as connection:
+            yield from mutes_in(connection, who, about_ids)
 
     def _by_key(self, statement: Select[Any], column: ColumnElement[str], keys: Collection[str]) -> Iterator[Row[Any]]:
         with reading(self._engine) as connection:

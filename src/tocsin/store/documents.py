@@ -52,9 +52,19 @@ def entity_row(entity: Stored, text: str) -> Row:
     }
 
 
+def version_row(entity: Stored, text: str) -> Row:
+    """Return the row of an entity's present version; ``text`` is its stored document."""
+    return {
+        "entity_id": entity.id,
+        "version_tenths": version_to_tenths(entity.version),
+        "updated_at_ms": entity.document["updatedAt"],
+        "document": text,
+    }
+
+
 def parent_of(entity: Stored) -> str | None:
     """Return the id of the entity's parent, if its document names one."""
-    field = ENTITY_TYPES[entity.entity_type].parent_field
+    field = ENTITY_TYPES[entity.entity_type].parent_field(entity.document)
     parent = entity.document.get(field) if field else None
     return parent.get("id") if isinstance(parent, dict) else None
 

@@ -5,21 +5,32 @@ Nothing is opened at import; each process calls ``open_engine`` once. Next: ``st
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import OperationalError
+
+from tocsin.store.turns import Turns
+
+_TURNS = "tocsin_turns"
+_BUSY_S = 30
+_ASK_AGAIN_S = 0.0002
+_POSTGRESQL = ("random_page_cost = 1.1", "cpu_tuple_cost = 0.05", "max_parallel_workers_per_gather = 0")
+"""How PostgreSQL plans for us. Disks are no longer slow to seek: by default it would rather read and hash a whole table
+than look up ten thousand rows by key, which made a search take three times as long. Requests share the cores as it is.
+"""
+_CHECKPOINT_PAGES = 8_000  # of 4 KiB: seldom enough that pages written again and again are copied once
 
 
 def open_engine(url: str, *, synchronous: str = "FULL", pool_size: int = 10) -> Engine:
     """Return an engine for the store at ``url`` (a SQLAlchemy address); the caller disposes of it."""
     if url.startswith("sqlite"):
         return _sqlite(url, synchronous)
-    # Each statement must see what is committed when it begins: flow/eventlog/readable.py relies on it.
-    return create_engine(
-        url, pool_size=pool_size, max_overflow=pool_size, isolation_level="READ COMMITTED", hide_parameters=True
-    )
+    return _postgresql(url, pool_size)
 
 
 def is_sqlite(connection: Connection) -> bool:
@@ -31,13 +42,12 @@ def is_sqlite(connection: Connection) -> bool:
 def writing(engine: Engine) -> Iterator[Connection]:
     """Yield a connection inside a write transaction; commit at the end, roll back on an error.
 
-    On SQLite the write lock is taken at the start, so that what is read inside stays true until the commit.
+    On SQLite the write lock is taken at the start, so that what is read inside stays true until the commit; writers of
+    one process may share that commit (``store/turns.py``).
     """
-    with engine.connect() as connection:
-        if is_sqlite(connection):
-            connection.execution_options(tocsin_begin="IMMEDIATE")
-        with connection.begin():
-            yield connection
+    turns: Turns | None = engine.get_execution_options().get(_TURNS)
+    with engine.begin() if turns is None else turns.taken() as connection:
+        yield connection
 
 
 @contextmanager
@@ -47,19 +57,80 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
+def _postgresql(url: str, pool_size: int) -> Engine:
+    # Each statement must see what is committed when it begins: flow/eventlog/readable.py relies on it.
+    engine = create_engine(
+        url, pool_size=pool_size, max_overflow=pool_size, isolation_level="READ COMMITTED", hide_parameters=True
+    )
+
+    @event.listens_for(engine, "connect")
+    def _prepare(raw: Any, _record: object) -> None:  # Any: the driver's own connection
+        for setting in _POSTGRESQL:
+            raw.execute(f"SET {setting}")
+        raw.commit()
+
+    return engine
+
+
 def _sqlite(url: str, synchronous: str) -> Engine:
     # Errors name the statement, never what was in it: entities and secrets stay out of the logs.
-    engine = create_engine(url, connect_args={"timeout": 30.0, "check_same_thread": False}, hide_parameters=True)
+    engine = create_engine(
+        url, connect_args={"timeout": float(_BUSY_S), "check_same_thread": False}, hide_parameters=True
+    )
 
     @event.listens_for(engine, "connect")
     def _prepare(raw: Any, _record: object) -> None:  # Any: the driver's own connection
         raw.isolation_level = None  # SQLAlchemy, not the driver, says when a transaction begins
-        for pragma in ("journal_mode=WAL", f"synchronous={synchronous}", "busy_timeout=30000", "cache_size=-65536"):
+        _use_wal(raw)
+        for pragma in (
+            f"synchronous={synchronous}",
+            f"busy_timeout={_BUSY_S * 1000}",
+            "cache_size=-65536",
+            f"wal_autocheckpoint={_CHECKPOINT_PAGES}",
+        ):
             raw.execute(f"PRAGMA {pragma}")
 
     @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
-        mode = connection.get_execution_options().get("tocsin_begin", "DEFERRED")
-        connection.exec_driver_sql(f"BEGIN {mode}")
+        if connection.get_execution_options().get("tocsin_begin") == "IMMEDIATE":
+            _begin_to_write(connection)
+        else:
+            raw: Any = connection.connection.dbapi_connection  # Any: as above
+            raw.execute("BEGIN")  # not through SQLAlchemy, which takes longer over it than many a query does
 
+    turns = Turns(engine)
+    engine.update_execution_options(**{_TURNS: turns})
+    event.listen(engine, "engine_disposed", lambda _engine: turns.close())
     return engine
+
+
+def _use_wal(raw: Any) -> None:  # Any: the driver's own connection
+    """Change a new store to its write-ahead log; who does so beside another is refused at once, busy timeout or not."""
+    _ask_until_free(lambda: raw.execute("PRAGMA journal_mode=WAL"))
+
+
+def _begin_to_write(connection: Connection) -> None:
+    """Begin as soon as no other process writes: other Tocsins wait elsewhere (``store/turnstile.py``)."""
+    _ask_until_free(lambda: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+
+
+def _ask_until_free(ask: Callable[[], object]) -> None:
+    """Ask the store for something until nobody else is in the way; raise what it says when that takes too long."""
+    give_up_s = time.monotonic() + _BUSY_S
+    while not _is_answered(ask, is_last=time.monotonic() > give_up_s):
+        time.sleep(_ASK_AGAIN_S)
+
+
+def _is_answered(ask: Callable[[], object], *, is_last: bool) -> bool:
+    try:
+        ask()
+    except (sqlite3.OperationalError, OperationalError) as error:
+        if is_last or not _is_busy(error):
+            raise
+        return False
+    return True
+
+
+def _is_busy(error: sqlite3.OperationalError | OperationalError) -> bool:
+    told = error.orig if isinstance(error, OperationalError) else error
+    return isinstance(told, sqlite3.Error) and told.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY

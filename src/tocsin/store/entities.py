@@ -5,34 +5,55 @@ Next: ``store/listing.py`` for pages, ``store/catalogue.py`` for writes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, Engine, Select, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
+from tocsin.access.logic import Condition
 from tocsin.errors import NotFound
+from tocsin.flow.capture.heritage import Entry, Heritage
 from tocsin.flow.capture.ports import Collision, Key, Stored
+from tocsin.flow.capture.tagging import TYPES, Name
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
-from tocsin.store import projections, tables
-from tocsin.store.catalogue import REFERENCE, STORED, SqlTransaction, by_value, lookups
+from tocsin.model.relations import Relation
+from tocsin.store import projections, tables, teams
+from tocsin.store.batch import Batch
+from tocsin.store.catalogue import REFERENCE, STORED, SqlTransaction, by_value, lies_under, lookups
 from tocsin.store.documents import from_text, reference_of, stored_of, tenths_of
-from tocsin.store.engine import reading, writing
+from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.heritage import heritage_on
 from tocsin.store.listing import Listing, Page, page_of
+from tocsin.store.lots import in_lots
+from tocsin.store.relations import related
+from tocsin.store.revision import PeopleRevision
+from tocsin.store.totals import Totals
+from tocsin.store.visibility import visible
 
 Include = Literal["non-deleted", "deleted", "all"]
 
 _ENTITY = tables.entity.c
+_PEOPLE = frozenset({"user", "bot", "team", "role", "policy"})
+# Made once: making a statement costs more than running it.
+_FOUND = {column: by_value(select(*STORED), column) for column in ("id", "fqn")}
+_REFERRED = {column: by_value(select(*REFERENCE), column) for column in ("id", "fqn")}
+_AT_ONCE = 500
 _RACES = frozenset({"40001", "40P01"})  # PostgreSQL: serialization failure, deadlock
 
 
 class SqlCatalogue:
-    """The catalogue in the store; one per engine, safe to share between threads."""
+    """The catalogue in the store; one per engine, safe to share between threads.
 
-    def __init__(self, engine: Engine) -> None:
+    ``people`` takes note of every commit that touched who people are or what they may do.
+    """
+
+    def __init__(self, engine: Engine, people: PeopleRevision | None = None) -> None:
         self._engine = engine
+        self._totals = Totals()
+        self._people = people or PeopleRevision()
 
     @contextmanager
     def transaction(self) -> Iterator[SqlTransaction]:
@@ -42,26 +63,81 @@ class SqlCatalogue:
         ------
         Collision : somebody else wrote the same thing at the same moment; try again.
         """
+        with self._committed() as connection:
+            transaction = SqlTransaction(connection)
+            yield transaction
+        self._note(transaction)
+
+    @contextmanager
+    def batch(self) -> Iterator[Batch]:
+        """Open a write transaction for many writes. Raises as ``transaction``."""
+        with self._committed() as connection:
+            batch = Batch(connection)
+            yield batch
+            batch.write_out()
+        self._note(batch)
+
+    @contextmanager
+    def _committed(self) -> Iterator[Connection]:
         try:
             with writing(self._engine) as connection:
-                yield SqlTransaction(connection)
+                yield connection
         except DBAPIError as error:
             if isinstance(error, IntegrityError) or getattr(error.orig, "sqlstate", None) in _RACES:
                 raise Collision() from error
             raise
+
+    def _note(self, transaction: SqlTransaction) -> None:
+        if transaction.touched & _PEOPLE:
+            self._people.note()
 
     def get(self, entity_type: str, key: Key, include: Include = "non-deleted") -> Document:
         """Return an entity's document; ``NotFound`` if there is none, or none of that deletedness."""
         with reading(self._engine) as connection:
             found = _find(connection, entity_type, key)
         if found is None or not _is_included(found.deleted, include):
-            raise NotFound(f"{entity_type} instance for {key} not found")
+            raise NotFound(f"{entity_type} {key} not found")
         return found.document
 
     def list_entities(self, entity_type: str, listing: Listing) -> Page:
         """Return one page of entities of a type, in FQN order."""
         with reading(self._engine) as connection:
-            return page_of(connection, entity_type, listing)
+            return page_of(connection, entity_type, listing, totals=self._totals)
+
+    def narrowed(self, entity_type: str, ids: Collection[str], visible_to: Condition) -> set[str]:
+        """Return the ids of those of these entities that the condition holds for."""
+        found: set[str] = set()
+        with reading(self._engine) as connection:
+            asked = visible(visible_to, is_sqlite=is_sqlite(connection))
+            for some in projections.batched(sorted(ids), _AT_ONCE):
+                query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, _ENTITY.id.in_(some), asked)
+                found.update(connection.execute(query).scalars())
+        return found
+
+    def under(self, entity_type: str, fqn: str) -> list[Document]:
+        """Return every entity of a type whose FQN lies under ``fqn``, in FQN order, without what is deleted."""
+        query = select(*STORED).where(_ENTITY.entity_type == entity_type, lies_under(fqn), ~_ENTITY.deleted)
+        with reading(self._engine) as connection:
+            return [stored_of(*row).document for row in connection.execute(query.order_by(_ENTITY.fqn))]
+
+    def children(self, entity_type: str, parent_id: str) -> list[Document]:
+        """Return every live entity of a type that lies directly under another, in FQN order."""
+        mine = _ENTITY.entity_type == entity_type, _ENTITY.parent_id == parent_id, ~_ENTITY.deleted
+        with reading(self._engine) as connection:
+            rows = connection.execute(select(*STORED).where(*mine).order_by(_ENTITY.fqn))
+            return [stored_of(*row).document for row in rows]
+
+    def teams_under(self, team_id: str) -> list[Document]:
+        """Return every team under a team, each once and after those it stands under."""
+        with reading(self._engine) as connection:
+            ids = teams.all_under(connection, team_id)
+            found: dict[str, Document] = {one: {} for one in ids}
+            for some in in_lots(ids):
+                rows = connection.execute(select(*STORED).where(_ENTITY.id.in_(some)))
+                found |= {one.id: one.document for one in (stored_of(*row) for row in rows)}
+            documents = list(found.values())
+            projections.add_memberships(connection, "team", documents)
+        return documents
 
     def versions(self, entity_id: str) -> list[Document]:
         """Return every version an entity ever had, newest first; of one that is gone, too."""
@@ -85,16 +161,76 @@ class SqlCatalogue:
             raise NotFound(f"entity {entity_id} has no version {number}")
         return from_text(text)
 
+    def related(self, relation: Relation, documents: Sequence[Document]) -> dict[str, list[Document] | int]:
+        """Return who stands in this relation to each entity, or how many, by the entity's id."""
+        with reading(self._engine) as connection:
+            return related(connection, relation, documents)
+
+    def users(self, ids: Sequence[str]) -> list[Document]:
+        """Return references to the users of these ids that are not deleted."""
+        found: list[Document] = []
+        with reading(self._engine) as connection:
+            for some in in_lots(ids):
+                query = select(*REFERENCE).where(_ENTITY.id.in_(some), _ENTITY.deleted.is_(False))
+                found += [reference_of(*row) for row in connection.execute(query.order_by(_ENTITY.fqn))]
+        return found
+
+    def deleted_among(self, ids: Collection[str]) -> frozenset[str]:
+        """Return the ids of those of these entities that are deleted softly."""
+        found: set[str] = set()
+        with reading(self._engine) as connection:
+            for some in in_lots(sorted(ids)):
+                found.update(connection.scalars(select(_ENTITY.id).where(_ENTITY.id.in_(some), _ENTITY.deleted)))
+        return frozenset(found)
+
+    def heritage(self, entries: Collection[Entry]) -> dict[Entry, Heritage]:
+        """Return what each of these entities (type and FQN) inherits if it has nothing of its own."""
+        with reading(self._engine) as connection:
+            return heritage_on(connection, entries)
+
+    def team_domains(self, ids: Sequence[str]) -> dict[str, list[Document]]:
+        """Return the domains that come down to each of these teams or people from the teams they are in."""
+        with reading(self._engine) as connection:
+            return teams.domains(connection, ids)
+
+    def root_team(self) -> Document | None:
+        """Return a reference to the team above all teams; None before the first start."""
+        with reading(self._engine) as connection:
+            return teams.root_of(connection)
+
+    def labels(self, names: Collection[Name]) -> dict[Name, Document]:
+        """Return the documents of the tags and terms that these labels (source and FQN) name."""
+        found: dict[Name, Document] = {}
+        with reading(self._engine) as connection:
+            for source, entity_type in TYPES.items():
+                for some in in_lots(sorted({fqn for one, fqn in names if one == source})):
+                    query = select(_ENTITY.fqn, _ENTITY.document).where(
+                        _ENTITY.entity_type == entity_type, _ENTITY.fqn.in_(some)
+                    )
+                    found |= {(source, fqn): from_text(text) for fqn, text in connection.execute(query)}
+        return found
+
     def reference(self, entity_type: str, key: Key) -> Document | None:
         """Return the full reference to an entity, deleted or not; None if there is none."""
         with reading(self._engine) as connection:
-            row = _row(connection, select(*REFERENCE), entity_type, key)
+            row = _row(connection, _REFERRED, entity_type, key)
         return None if row is None else reference_of(*row)
 
     def followers(self, entity_id: str) -> list[Document]:
         """Return references to the users who follow an entity, by name."""
         follow = tables.follow.c
         return self._references(select(follow.user_id).where(follow.entity_id == entity_id))
+
+    def followers_of(self, entity_ids: Sequence[str]) -> dict[str, list[Document]]:
+        """Return for each of these entities that has any who follows it, by name."""
+        follow, found = tables.follow.c, dict[str, list[Document]]()
+        query = select(follow.entity_id, *REFERENCE).join(tables.entity, _ENTITY.id == follow.user_id)
+        with reading(self._engine) as connection:
+            for some in projections.batched(entity_ids, _AT_ONCE):
+                rows = connection.execute(query.where(follow.entity_id.in_(some)).order_by(_ENTITY.fqn))
+                for entity_id, *reference in rows:
+                    found.setdefault(entity_id, []).append(reference_of(*reference))
+        return found
 
     def follows(self, user_id: str) -> list[Document]:
         """Return references to the entities a user follows, by FQN."""
@@ -114,17 +250,6 @@ class SqlCatalogue:
             row = connection.execute(query.where(who.user_id == user_id)).one_or_none()
         return None if row is None else Person(*row)
 
-    def reports(self, entity_type: Literal["testCase", "pipeline"], entity_id: str, *, limit: int) -> list[Document]:
-        """Return the latest test results or pipeline runs, newest first."""
-        table, key = (
-            (tables.test_case_result, "test_case_id")
-            if entity_type == "testCase"
-            else (tables.pipeline_run, "pipeline_id")
-        )
-        query = select(table.c.document).where(table.c[key] == entity_id).order_by(table.c.timestamp_ms.desc())
-        with reading(self._engine) as connection:
-            return [from_text(text) for text in connection.execute(query.limit(limit)).scalars()]
-
     def _references(self, ids: Any) -> list[Document]:  # Any: SQLAlchemy's select of one column
         query = select(*REFERENCE).where(_ENTITY.id.in_(ids)).order_by(_ENTITY.fqn)
         with reading(self._engine) as connection:
@@ -132,7 +257,7 @@ class SqlCatalogue:
 
 
 def _find(connection: Connection, entity_type: str, key: Key) -> Stored | None:
-    row = _row(connection, select(*STORED), entity_type, key)
+    row = _row(connection, _FOUND, entity_type, key)
     if row is None:
         return None
     found = stored_of(*row)
@@ -140,13 +265,13 @@ def _find(connection: Connection, entity_type: str, key: Key) -> Stored | None:
     return found
 
 
-def _row(connection: Connection, query: Any, entity_type: str, key: Key) -> Any:  # Any: SQLAlchemy's query and row
+def _row(connection: Connection, queries: dict[str, Select[Any]], entity_type: str, key: Key) -> Any:  # Any: a row
     column, values = lookups(entity_type, key)
-    tries = (
-        connection.execute(by_value(query, column), {"entity_type": entity_type, "value": value}).one_or_none()
-        for value in values
-    )
-    return next((row for row in tries if row), None)
+    for value in values:
+        found = connection.execute(queries[column], {"entity_type": entity_type, "value": value}).one_or_none()
+        if found:
+            return found
+    return None
 
 
 def _is_included(deleted: bool, include: Include) -> bool:

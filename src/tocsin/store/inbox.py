@@ -17,6 +17,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
 from tocsin.store.engine import reading, writing
+from tocsin.store.firings import note_opened
 from tocsin.store.tables import change_event, notification
 
 _IN_APP = notification.c.channel == Channel.ACTIVITY_FEED.value
@@ -88,14 +89,16 @@ class Inbox:
         mine = and_(_shown_to(user_id, now_ms), notification.c.id == notification_id)
         with writing(self._engine) as connection:
             if connection.execute(select(notification.c.id).where(mine)).first() is None:
-                raise NotFound(f"There is no notification {notification_id} in this inbox.")
+                raise NotFound(f"notification {notification_id} not found in this inbox")
             unread = and_(mine, notification.c.read_at_ms.is_(None))
+            note_opened(connection, unread)
             connection.execute(notification.update().where(unread).values(read_at_ms=now_ms))
 
     def mark_all_read(self, user_id: str, now_ms: int) -> int:
         """Mark everything shown as read and return how many entries that were."""
         unread = and_(_shown_to(user_id, now_ms), notification.c.read_at_ms.is_(None))
         with writing(self._engine) as connection:
+            note_opened(connection, unread)
             return connection.execute(notification.update().where(unread).values(read_at_ms=now_ms)).rowcount
 
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:

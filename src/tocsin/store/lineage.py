@@ -5,21 +5,19 @@ One query a level, so the cost follows the answer and not the catalogue. ``flow/
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Column, Connection, Engine, func, select
 
 from tocsin.errors import NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
-from tocsin.store import tables
-from tocsin.store.catalogue import REFERENCE
-from tocsin.store.documents import from_text, reference_of
+from tocsin.model.lineage import Edge
+from tocsin.store import edges
 from tocsin.store.engine import reading
 from tocsin.store.entities import SqlCatalogue
-
-_EDGE = tables.lineage_edge.c
-_MOST_IDS = 1000
+from tocsin.store.lots import in_lots
+from tocsin.store.tables import lineage_edge
 
 
 class Lineage:
@@ -35,59 +33,58 @@ class Lineage:
         """
         entity = SqlCatalogue(self._engine).reference(entity_type, key)
         if entity is None:
-            raise NotFound(f"{entity_type} instance for {key} not found")
+            raise NotFound(f"{entity_type} {key} not found")
         with reading(self._engine) as connection:
-            upstream = _reached(connection, entity["id"], upstream_depth, towards="from_id")
-            downstream = _reached(connection, entity["id"], downstream_depth, towards="to_id")
-            ends = {edge[side] for edge in (*upstream, *downstream) for side in ("fromEntity", "toEntity")}
-            nodes = _references(connection, sorted(ends - {entity["id"]}))
-        return {"entity": entity, "nodes": nodes, "upstreamEdges": upstream, "downstreamEdges": downstream}
+            upstream = _reached(connection, entity["id"], upstream_depth, upstream=True)
+            downstream = _reached(connection, entity["id"], downstream_depth, upstream=False)
+        ends = {end["id"]: end for edge in (*upstream, *downstream) for end in (edge.from_, edge.to)}
+        ends.pop(entity["id"], None)
+        return {
+            "entity": entity,
+            "nodes": sorted(ends.values(), key=lambda end: str(end["fullyQualifiedName"])),
+            "upstreamEdges": [edge.between_ids() for edge in upstream],
+            "downstreamEdges": [edge.between_ids() for edge in downstream],
+        }
 
-    def edge(self, from_id: str, to_id: str) -> Document:
-        """Return the details of one edge; ``NotFound`` if there is none."""
-        query = select(_EDGE.details).where(_EDGE.from_id == from_id, _EDGE.to_id == to_id)
+    def ways(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        """Return how many edges lead to each of these assets, and how many from it."""
         with reading(self._engine) as connection:
-            details = connection.execute(query).scalar_one_or_none()
-        if details is None:
+            leading = _counts(connection, lineage_edge.c.to_id, ids)
+            leaving = _counts(connection, lineage_edge.c.from_id, ids)
+        return {one: (leading.get(one, 0), leaving.get(one, 0)) for one in ids}
+
+    def edge(self, from_id: str, to_id: str) -> Edge:
+        """Return one edge; ``NotFound`` if there is none."""
+        with reading(self._engine) as connection:
+            found = edges.read(connection, edges.EDGES.where(edges.between(from_id, to_id)))
+        if not found:
             raise NotFound(f"no lineage edge from {from_id} to {to_id}")
-        return from_text(details)
+        return found[0]
 
 
-def _reached(connection: Connection, start: str, depth: int, *, towards: str) -> list[Document]:
+def _counts(connection: Connection, column: Column[str], ids: Sequence[str]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for some in in_lots(ids):
+        query = select(column, func.count()).where(column.in_(some)).group_by(column)
+        found |= {one: int(number) for one, number in connection.execute(query)}
+    return found
+
+
+def _reached(connection: Connection, start: str, depth: int, *, upstream: bool) -> list[Edge]:
     """Return every edge on the ways of at most ``depth`` steps from ``start``, nearest first."""
-    found: list[Document] = []
+    found: list[Edge] = []
     seen, level = {start}, {start}
     for _ in range(depth):
-        edges = _edges(connection, sorted(level), towards)
-        found += edges
-        end = "fromEntity" if towards == "from_id" else "toEntity"
-        level = {edge[end] for edge in edges} - seen
+        near = edges_at(connection, sorted(level), upstream=upstream)
+        found += near
+        level = {(edge.from_ if upstream else edge.to)["id"] for edge in near} - seen
         if not level:
             break
         seen |= level
     return found
 
 
-def _edges(connection: Connection, ids: Sequence[str], towards: str) -> list[Document]:
-    here = _EDGE.to_id if towards == "from_id" else _EDGE.from_id
-    query = select(_EDGE.from_id, _EDGE.to_id, _EDGE.details).order_by(_EDGE.from_id, _EDGE.to_id)
-    rows = [row for some in _some(ids) for row in connection.execute(query.where(here.in_(some)))]
-    return [_edge(*row) for row in rows]
-
-
-def _edge(from_id: str, to_id: str, details: str) -> Document:
-    edge: Document = {"fromEntity": from_id, "toEntity": to_id}
-    lineage_details = from_text(details)
-    return edge | ({"lineageDetails": lineage_details} if lineage_details else {})
-
-
-def _references(connection: Connection, ids: Sequence[str]) -> list[Document]:
-    entity = tables.entity.c
-    query = select(*REFERENCE).order_by(entity.fqn)
-    rows = [row for some in _some(ids) for row in connection.execute(query.where(entity.id.in_(some)))]
-    return [reference_of(*row) for row in rows]
-
-
-def _some(ids: Sequence[str]) -> Iterator[Sequence[str]]:
-    """Yield the ids in lots a statement can take."""
-    return (ids[at : at + _MOST_IDS] for at in range(0, len(ids), _MOST_IDS))
+def edges_at(connection: Connection, ids: Sequence[str], *, upstream: bool) -> list[Edge]:
+    """Return the edges that lead to these assets, or from them."""
+    near = edges.reaching if upstream else edges.leaving
+    return [edge for some in in_lots(ids) for edge in edges.read(connection, edges.EDGES.where(near(some)))]

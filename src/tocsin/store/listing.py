@@ -7,16 +7,21 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from sqlalchemy import Connection, func, or_, select
 
+from tocsin.access.logic import ALWAYS, Condition
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.store import projections, tables
 from tocsin.store.catalogue import lies_under
 from tocsin.store.documents import from_text
+from tocsin.store.engine import is_sqlite
+from tocsin.store.filters import Question, filters_of
+from tocsin.store.totals import Totals
+from tocsin.store.visibility import visible
 
 _ENTITY = tables.entity.c
 
@@ -32,8 +37,10 @@ class Listing:
     tags : FQNs of tags, any of which the entity or one of its members carries
     owner : id or name of a user or team that owns it
     name_prefix : how its name begins
+    filters : further parameters and what they ask for, as ``store/filters.py`` knows them
     after, before : cursors of an earlier page
     limit : entities on a page; 0 for the count alone
+    visible : which entities whoever asks may see
     """
 
     include: Literal["non-deleted", "deleted", "all"] = "non-deleted"
@@ -41,9 +48,11 @@ class Listing:
     tags: tuple[str, ...] = ()
     owner: str | None = None
     name_prefix: str | None = None
+    filters: tuple[tuple[str, str], ...] = ()
     after: str | None = None
     before: str | None = None
     limit: int = 10
+    visible: Condition = ALWAYS
 
 
 @dataclass(frozen=True)
@@ -56,10 +65,12 @@ class Page:
     before: str | None = None
 
 
-def page_of(connection: Connection, entity_type: str, listing: Listing) -> Page:
+def page_of(connection: Connection, entity_type: str, listing: Listing, *, totals: Totals) -> Page:
     """Return the page of entities of this type that ``listing`` asks for."""
-    conditions = _conditions(entity_type, listing)
-    total = connection.execute(select(func.count()).select_from(tables.entity).where(*conditions)).scalar_one()
+    conditions = [*_conditions(entity_type, listing, sqlite=is_sqlite(connection)), *_visible(connection, listing)]
+    counted = select(func.count()).select_from(tables.entity).where(*conditions)
+    question = (entity_type, replace(listing, after=None, before=None, limit=0))
+    total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
     if listing.limit <= 0:
         return Page([], total)
     backwards = listing.before is not None
@@ -98,7 +109,7 @@ def fqn_of(cursor: str) -> str:
         raise InvalidInput(f"not a cursor: {cursor}") from refused
 
 
-def _conditions(entity_type: str, listing: Listing) -> list[Any]:  # Any: SQLAlchemy's conditions
+def _conditions(entity_type: str, listing: Listing, *, sqlite: bool) -> list[Any]:  # Any: SQLAlchemy's conditions
     found: list[Any] = [_ENTITY.entity_type == entity_type]
     if listing.include != "all":
         found.append(_ENTITY.deleted == (listing.include == "deleted"))
@@ -111,7 +122,15 @@ def _conditions(entity_type: str, listing: Listing) -> list[Any]:  # Any: SQLAlc
         found.append(_ENTITY.id.in_(select(tag.entity_id).where(tag.tag_fqn.in_(listing.tags))))
     if listing.owner:
         found.append(_ENTITY.id.in_(_owned_by(listing.owner)))
-    return found
+    known, others = filters_of(entity_type), dict(listing.filters)
+    asked = ((name, Question(value, entity_type, sqlite, others)) for name, value in listing.filters if name in known)
+    return found + [known[name](question) for name, question in asked]
+
+
+def _visible(connection: Connection, listing: Listing) -> list[Any]:  # Any: as above
+    if listing.visible is ALWAYS:
+        return []
+    return [visible(listing.visible, is_sqlite=is_sqlite(connection))]
 
 
 def _owned_by(owner: str) -> Any:  # Any: SQLAlchemy's select of one column

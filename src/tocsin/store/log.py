@@ -6,7 +6,7 @@ after a higher one; ``flow/eventlog/readable.py`` says how a reader knows where 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Select, and_, func, insert, literal, or_, select, text
@@ -18,14 +18,30 @@ from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.store import tables
 from tocsin.store.documents import Row, from_text, to_text
 from tocsin.store.engine import is_sqlite, reading
+from tocsin.store.lots import in_lots
+from tocsin.store.prepared import Prepared
+from tocsin.store.reports import add_reports
 
 _EVENT = tables.change_event.c
 _LOGGED = (_EVENT.log_offset, _EVENT.document, _EVENT.derived)
 
 _TAKE = text(POSTGRESQL_TAKE)
 _END = text(POSTGRESQL_END)
-_INSERT_EVENT = insert(tables.change_event)
-_INSERT_OUTBOX = insert(tables.outbox)
+_LAST = select(func.max(_EVENT.log_offset))
+_COLUMNS = (
+    "id",
+    "event_type",
+    "entity_type",
+    "entity_id",
+    "entity_fqn",
+    "user_name",
+    "timestamp_ms",
+    "document",
+    "derived",
+)
+_INSERT_EVENT = Prepared(insert(tables.change_event), _COLUMNS)
+_INSERT_AT_OFFSET = Prepared(insert(tables.change_event), ("log_offset", *_COLUMNS))
+_INSERT_OUTBOX = Prepared(insert(tables.outbox), ("log_offset", "event_id", "entity_id"))
 
 
 def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]:
@@ -35,10 +51,11 @@ def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]
     rows = [_row(captured) for captured in events]
     offsets = _append_sqlite(connection, rows) if is_sqlite(connection) else _append_postgresql(connection, rows)
     waiting = zip(offsets, rows, strict=True)
-    connection.execute(
-        _INSERT_OUTBOX,
+    _INSERT_OUTBOX.run_for(
+        connection,
         [{"log_offset": offset, "event_id": row["id"], "entity_id": row["entity_id"]} for offset, row in waiting],
     )
+    add_reports(connection, zip(offsets, events, strict=True))
     return offsets
 
 
@@ -51,7 +68,7 @@ class EventLog:
     def readable_end(self) -> int:
         """Return the highest offset a reader may pass: every event up to it is final. 0 when there is none."""
         with reading(self._engine) as connection:
-            return _readable_end(connection)
+            return readable_end(connection)
 
     def read(self, after: int, limit: int) -> list[LoggedEvent]:
         """Return the next events after offset ``after``, at most ``limit``, in offset order, none skipped."""
@@ -63,10 +80,19 @@ class EventLog:
             found = _logged(connection, select(*_LOGGED).where(_EVENT.id == event_id))
         return found[0] if found else None
 
+    def at(self, offsets: Collection[int]) -> dict[int, LoggedEvent]:
+        """Return the events at these offsets, by offset."""
+        found: dict[int, LoggedEvent] = {}
+        with reading(self._engine) as connection:
+            for some in in_lots(sorted(offsets)):
+                query = select(*_LOGGED).where(_EVENT.log_offset.in_(some))
+                found |= {one.offset: one for one in _logged(connection, query)}
+        return found
+
     def list_events(self, selection: EventSelection, *, limit: int, after: int = 0) -> list[LoggedEvent]:
         """Return the selected events after offset ``after``, at most ``limit``, in offset order."""
         with reading(self._engine) as connection:
-            end = _readable_end(connection)
+            end = readable_end(connection)
             query = select(*_LOGGED).where(_EVENT.log_offset > after, _EVENT.log_offset <= end)
             return _logged(connection, query.where(*_conditions(selection)).order_by(_EVENT.log_offset).limit(limit))
 
@@ -105,17 +131,22 @@ def _row(captured: CapturedEvent) -> Row:
 
 
 def _append_sqlite(connection: Connection, rows: list[Row]) -> list[int]:
-    return [int(connection.execute(_INSERT_EVENT, row).lastrowid) for row in rows]
+    if len(rows) == 1:
+        return [int(_INSERT_EVENT.run(connection, rows[0]).lastrowid)]
+    _INSERT_EVENT.run_for(connection, rows)
+    last = int(connection.execute(_LAST).scalar_one())  # nobody else writes meanwhile, so they stand in a row
+    return list(range(last - len(rows) + 1, last + 1))
 
 
 def _append_postgresql(connection: Connection, rows: list[Row]) -> list[int]:
     offsets = sorted(row[0] for row in connection.execute(_TAKE, {"count": len(rows)}))
     numbered = zip(offsets, rows, strict=True)
-    connection.execute(_INSERT_EVENT, [row | {"log_offset": offset} for offset, row in numbered])
+    _INSERT_AT_OFFSET.run_for(connection, [row | {"log_offset": offset} for offset, row in numbered])
     return offsets
 
 
-def _readable_end(connection: Connection) -> int:
+def readable_end(connection: Connection) -> int:
+    """Return the highest offset a reader may pass, as this connection sees the log."""
     query = select(func.max(_EVENT.log_offset)) if is_sqlite(connection) else _END
     return int(connection.execute(query).scalar_one() or 0)
 

@@ -13,8 +13,10 @@ from sqlalchemy import Connection, Engine, Table, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.model.delivery import DeliveryStatus
-from tocsin.store import partings
+from tocsin.model.telling import Telling
+from tocsin.store import partings, tellings
 from tocsin.store.engine import is_sqlite, writing
+from tocsin.store.firings import note_firings
 from tocsin.store.tables import delivery, notification, outbox, pipeline_progress
 
 _ROWS_PER_STATEMENT = 5_000
@@ -27,11 +29,17 @@ class Notifications:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def add(self, rows: Sequence[NotificationRow]) -> None:
-        """Store notifications and their deliveries in one transaction; what stands there already stays as it is."""
+    def add(self, rows: Sequence[NotificationRow], told: Sequence[Telling] = ()) -> None:
+        """Store notifications, their deliveries and what was ``told`` by them in one transaction.
+
+        What stands there already stays as it is, and what only matches give that have been told already is left out.
+        """
         with writing(self._engine) as connection:
-            _insert_new(connection, notification, [_notification(row) for row in rows])
-            _insert_new(connection, delivery, [_delivery(row) for row in rows if row["delivery_id"]])
+            new = tellings.untold(connection, rows, told)
+            _insert_new(connection, notification, [_notification(row) for row in new])
+            _insert_new(connection, delivery, [_delivery(row) for row in new if row["delivery_id"]])
+            note_firings(connection, new)
+            tellings.keep(connection, told)
 
     def advance(self, query_name: str, log_offset: int, *, now_ms: int) -> None:
         """Note that every event up to ``log_offset`` is told, and let go of what was kept for telling them."""

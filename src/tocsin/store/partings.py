@@ -9,7 +9,8 @@ from sqlalchemy import Connection, delete, insert, literal, select
 
 from tocsin.model.change import EventType
 from tocsin.model.notification import ReasonKind
-from tocsin.store.tables import change_event, follow, lineage_edge, ownership, parting
+from tocsin.store.heritage import heritage_on
+from tocsin.store.tables import change_event, entity, follow, lineage_edge, ownership, parting
 
 DOWNSTREAM = "downstream"
 _COLUMNS = [column.name for column in parting.columns]
@@ -32,6 +33,19 @@ def keep(connection: Connection, entity_id: str) -> None:
     ).where(lineage_edge.c.from_id == entity_id)
     for rows in (owners, followers, downstream):
         connection.execute(insert(parting).from_select(_COLUMNS, rows))
+    _keep_inherited_owners(connection, entity_id)
+
+
+def _keep_inherited_owners(connection: Connection, entity_id: str) -> None:
+    """Keep the owners of what lies above an entity that nobody owns by name."""
+    if connection.execute(select(ownership.c.owner_id).where(ownership.c.entity_id == entity_id)).first():
+        return
+    place = connection.execute(select(entity.c.entity_type, entity.c.fqn).where(entity.c.id == entity_id)).one_or_none()
+    entry = (place.entity_type, place.fqn) if place else ("", "")
+    owners = heritage_on(connection, [entry]).get(entry, {}).get("owners", ()) if place else ()
+    rows = [(entity_id, ReasonKind.OWNER.value, owner["id"], owner["type"], 0) for owner in owners]
+    if rows:
+        connection.execute(insert(parting), [dict(zip(_COLUMNS, row, strict=True)) for row in rows])
 
 
 def let_go(connection: Connection, after: int, through: int) -> None:

@@ -6,23 +6,28 @@ an event (a password's hash, the key that signs tokens) stands in tables of its 
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Insert, Row, select
 from sqlalchemy.dialects import postgresql, sqlite
 
+from tocsin.flow.send.unsubscribe import KEY_NAME
 from tocsin.model import fqn
 from tocsin.model.people import Person
 from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.revision import PeopleRevision
 from tocsin.store.tables import credential, entity, person, server_secret
+from tocsin.store.tokens import IssuedTokens
 
 
 class People:
-    """The persons and bots of one store, and what proves who they are."""
+    """The persons and bots of one store, and what proves who they are; ``tokens`` are those that work."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Engine, revision: PeopleRevision | None = None) -> None:
         self._engine = engine
+        self.tokens = IssuedTokens(engine, revision or PeopleRevision())
 
     def by_id(self, user_id: str) -> Person | None:
         """Return the person with that id, deleted ones included."""
@@ -80,6 +85,11 @@ class People:
         with reading(self._engine) as connection:
             row = connection.execute(query).first()
         return None if row is None else person_of(row)
+
+
+def unsubscribe_key(people: People) -> bytes:
+    """Return the key that signs the links in mails: whoever sends them and whoever takes the click share it."""
+    return people.secret(KEY_NAME, lambda: secrets.token_hex(32)).encode()
 
 
 def ensure_administrator(

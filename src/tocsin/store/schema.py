@@ -12,6 +12,7 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, Engine, text
 
+from tocsin.store import lineage_tables  # noqa: F401  # its tables join the others
 from tocsin.store.engine import is_sqlite, reading, writing
 
 HEAD = "head"

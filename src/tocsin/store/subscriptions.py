@@ -7,6 +7,7 @@ what it means. Its secrets stand apart, in ``destination_secret``. Next: ``flow/
 from __future__ import annotations
 
 import json
+from collections.abc import Collection
 from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Row, func, select
@@ -15,9 +16,13 @@ from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.engine import reading, writing
 from tocsin.store.masking import with_secrets
+from tocsin.store.mute_tables import mute
 from tocsin.store.tables import change_event, destination_secret, destination_status, entity, entity_version
 
 ENTITY_TYPE = "eventsubscription"
+
+_MOST_BY_ID = 500
+"""More subscriptions than these are read together with all others, faster than one by one."""
 
 _MEANT = frozenset(field.alias or name for name, field in EventSubscription.model_fields.items())
 _FIRST_WRITTEN = (
@@ -31,9 +36,17 @@ class Subscriptions:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def list_enabled(self) -> list[EventSubscription]:
-        """Return every enabled subscription, secrets masked, ordered by name."""
-        return [one for one in self._read() if one.enabled]
+    def list_enabled(self, subscription_ids: Collection[str] | None = None) -> list[EventSubscription]:
+        """Return the enabled subscriptions, or those with these ids, secrets masked, ordered by name."""
+        if subscription_ids is None or len(subscription_ids) > _MOST_BY_ID:
+            found = self._read()
+        else:
+            found = self._read(entity.c.id.in_(sorted(subscription_ids)))
+        return [one for one in found if one.enabled and (subscription_ids is None or one.id in subscription_ids)]
+
+    def list_all(self) -> list[EventSubscription]:
+        """Return every subscription, switched on or not, secrets masked, ordered by name."""
+        return self._read()
 
     def find(self, subscription_id: str) -> EventSubscription | None:
         """Return the subscription with that id, secrets masked."""
@@ -61,6 +74,13 @@ class Subscriptions:
         with reading(self._engine) as connection:
             return int(connection.execute(query.where(change_event.c.entity_type == ENTITY_TYPE)).scalar_one())
 
+    def marks(self) -> dict[str, int]:
+        """Return for every subscription there ever was a number that differs whenever it was written since."""
+        own = change_event.c
+        query = select(own.entity_id, func.sum(own.log_offset)).where(own.entity_type == ENTITY_TYPE)
+        with reading(self._engine) as connection:
+            return {one: int(mark) for one, mark in connection.execute(query.group_by(own.entity_id))}
+
     def secrets_of(self, subscription_id: str) -> dict[str, Document]:
         """Return the secrets of a subscription by destination id."""
         query = select(destination_secret.c.destination_id, destination_secret.c.document)
@@ -82,8 +102,9 @@ class Subscriptions:
                 connection.execute(destination_secret.insert(), rows)
 
     def forget(self, subscription_id: str) -> None:
-        """Drop the secrets and the status of a subscription that has been deleted."""
+        """Drop the secrets and the status of a subscription that has been deleted, and who had muted it."""
         with writing(self._engine) as connection:
+            connection.execute(mute.delete().where(mute.c.about_id == subscription_id))
             for table in (destination_secret, destination_status):
                 connection.execute(table.delete().where(table.c.subscription_id == subscription_id))
 
@@ -95,7 +116,11 @@ class Subscriptions:
             return [_subscription(row) for row in connection.execute(query.order_by(entity.c.fqn))]
 
 
-def _subscription(row: Row[*tuple[Any, ...]]) -> EventSubscription:  # Any: a column's value
-    document = json.loads(row.document)
+def alert_of(document: Document, *, created_at_ms: int) -> EventSubscription:
+    """Return what a subscription's document means; keys that only its readers know are left out."""
     meant = {key: value for key, value in document.items() if key in _MEANT}
-    return EventSubscription.model_validate({**meant, "createdAtMs": row.created_at_ms or 0})
+    return EventSubscription.model_validate({**meant, "createdAtMs": created_at_ms})
+
+
+def _subscription(row: Row[*tuple[Any, ...]]) -> EventSubscription:  # Any: a column's value
+    return alert_of(json.loads(row.document), created_at_ms=row.created_at_ms or 0)

@@ -51,6 +51,7 @@ entity = Table(
     Column("deleted", Boolean, nullable=False, default=False),
     Column("document", Text, nullable=False),
     UniqueConstraint("entity_type", "fqn"),
+    Index(None, "entity_type", "deleted", "fqn"),  # pages and their totals, without reading any document
     Index(None, "parent_id"),
 )
 """One row per entity as it stands now, soft-deleted ones included."""
@@ -145,24 +146,6 @@ lineage_edge = Table(
     Index(None, "to_id"),
 )
 """One row per edge: data flows from ``from_id`` to ``to_id``."""
-
-test_case_result = Table(
-    "test_case_result",
-    METADATA,
-    Column("test_case_id", _ID, primary_key=True),
-    Column("timestamp_ms", BigInteger, primary_key=True),
-    Column("document", Text, nullable=False),
-)
-"""One row per run of a test case."""
-
-pipeline_run = Table(
-    "pipeline_run",
-    METADATA,
-    Column("pipeline_id", _ID, primary_key=True),
-    Column("timestamp_ms", BigInteger, primary_key=True),
-    Column("document", Text, nullable=False),
-)
-"""One row per reported run of a catalogued pipeline."""
 
 credential = Table(
     "credential",

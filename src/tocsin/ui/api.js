@@ -5,6 +5,13 @@ const KEY = "tocsin.token";
 export const token = () => sessionStorage.getItem(KEY);
 export const forgetToken = () => sessionStorage.removeItem(KEY);
 
+// Whoever comes back from OpenID Connect brings the token in the fragment, which no server ever sees.
+const brought = new URLSearchParams(location.hash.slice(1)).get("token");
+if (brought) {
+  sessionStorage.setItem(KEY, brought);
+  history.replaceState(null, "", location.pathname);
+}
+
 export async function call(method, path, body) {
   const headers = { "Content-Type": "application/json" };
   if (token()) headers.Authorization = `Bearer ${token()}`;

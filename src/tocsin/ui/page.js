@@ -2,6 +2,7 @@
 // Everything that comes from the server is put in as text, never as markup.
 
 import { call, forgetToken, logIn, token } from "./api.js";
+import { hearLess, showMutes } from "./mutes.js";
 import { openStream } from "./stream.js";
 
 const TYPES = [
@@ -35,6 +36,7 @@ const at = (id) => document.getElementById(id);
 
 let me = null;
 let assets = [];
+let hits = [];
 let stopStream = () => {};
 let nextPage = null;
 
@@ -106,8 +108,10 @@ async function loadAssets() {
 
 function listAssets() {
   const wanted = at("search").value.trim().toLowerCase();
-  const found = assets.filter((asset) => asset.fullyQualifiedName.toLowerCase().includes(wanted));
-  at("found").textContent = `${found.length} of ${assets.length} assets`;
+  const loaded = assets.filter((asset) => asset.fullyQualifiedName.toLowerCase().includes(wanted));
+  const seen = new Set(hits.map((hit) => hit.id));
+  const found = [...hits, ...loaded.filter((asset) => !seen.has(asset.id))];
+  at("found").textContent = wanted ? `${found.length} found` : `${found.length} of ${assets.length} assets`;
   at("asset-list").replaceChildren(
     ...found.slice(0, SHOWN).map((asset) => {
       const link = make("a", { href: `#/${asset.collection}/${asset.id}`, text: asset.displayName || asset.name });
@@ -116,7 +120,28 @@ function listAssets() {
     }),
   );
 }
-at("search").addEventListener("input", listAssets);
+
+// What is loaded shows at once; what the server finds by words, columns and descriptions follows.
+async function search() {
+  const wanted = at("search").value.trim();
+  hits = [];
+  listAssets();
+  if (!wanted) return;
+  const q = /[\p{L}\p{N}]$/u.test(wanted) ? `${wanted}*` : wanted;
+  try {
+    const answer = await call("GET", `/search/query?size=50&q=${encodeURIComponent(q)}`);
+    if (at("search").value.trim() !== wanted) return;
+    hits = answer.hits.hits.map(({ _source: asset }) => {
+      const [, collection] = asset.href.match(/\/api\/v1\/(.+)\/[0-9a-f-]{36}$/);
+      return { ...asset, collection, kind: asset.entityType };
+    });
+    listAssets();
+    say("");
+  } catch (error) {
+    say(error.message);
+  }
+}
+at("search").addEventListener("input", search);
 
 async function route() {
   if (!me) return show("login");
@@ -227,15 +252,16 @@ async function loadInbox(after) {
 }
 
 function line(one) {
-  const collection = COLLECTION_OF[one.entityType];
+  const asset = one.about || { type: one.entityType, id: one.entityId }; // what a thread is about has a page, it has none
+  const collection = COLLECTION_OF[asset.type];
   const title = collection
-    ? make("a", { href: `#/${collection}/${one.entityId}`, text: one.title })
+    ? make("a", { href: `#/${collection}/${asset.id}`, text: one.title })
     : make("span", { text: one.title });
   const why = `Why: ${one.reasons.map((reason) => reason.sentence).join("; ")}`;
   const entry = make("li", { "data-id": one.id, class: one.read ? "" : "unread" }, title);
   if (one.changes.length > 1) entry.append(make("ul", { class: "plain" }, ...one.changes.map((text) => make("li", { text }))));
   entry.append(make("div", { class: "soft", text: `${one.userName || "somebody"} · ${when(one.timestamp)}` }));
-  entry.append(make("div", { class: "soft why", text: why }));
+  entry.append(make("div", { class: "soft why", text: why }), hearLess(make, me, one, muted));
   title.addEventListener("click", () => markRead(entry));
   return entry;
 }
@@ -260,10 +286,16 @@ function count(unread) {
   at("no-notifications").hidden = at("notifications").children.length > 0;
 }
 
-at("bell").addEventListener("click", () => {
+async function muted(said) {
+  say(said);
+  await showMutes(make, me, at("mutes"), muted);
+}
+
+at("bell").addEventListener("click", async () => {
   const open = at("inbox").hidden;
   at("inbox").hidden = !open;
   at("bell").setAttribute("aria-expanded", String(open));
+  if (open) await showMutes(make, me, at("mutes"), muted);
 });
 at("read-all").addEventListener("click", async () => {
   await call("PUT", `/users/${me.id}/notifications/read`);

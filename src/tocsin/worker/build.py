@@ -25,6 +25,7 @@ from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.deliveries import Deliveries
 from tocsin.store.engine import open_engine
+from tocsin.store.people import People, unsubscribe_key
 from tocsin.store.routes import Routes
 from tocsin.store.schema import migrate
 
@@ -73,7 +74,8 @@ async def build(settings: Settings) -> AsyncIterator[Parts]:
 
 def parts_of(settings: Settings, engine: Engine, webhook: WebhookChannel) -> Parts:
     """Return the parts of a worker over an open store and an open webhook channel."""
-    email = EmailChannel(mail_server_of(settings), Sender(settings.smtp_sender, settings.base_url()))
+    sender = Sender(settings.smtp_sender, settings.base_url(), unsubscribe_key(People(engine)))
+    email = EmailChannel(mail_server_of(settings), sender)
     return Parts(
         deliveries=Deliveries(engine),
         routes=Routes(engine),

@@ -22,8 +22,8 @@ from aiohttp import web
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tocsin.clock import Clock, SystemClock
+from tocsin.flow.send.phrases import clean_line
 from tocsin.flow.send.signature import is_signed
-from tocsin.flow.send.wording import clean_line
 
 KEPT_COUNT = 200
 """How many arrivals can be read back."""

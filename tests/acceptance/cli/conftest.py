@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.ports import free_port
 
 SOURCES = Path(__file__).resolve().parents[3] / "src"
 WITHIN_S = 60
@@ -61,12 +61,6 @@ class Shell:
 
 def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "tocsin", *arguments]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.fixture

@@ -110,4 +110,7 @@ def test_people_and_bots_are_made_beside_the_server(logged_in: Shell) -> None:
     token = logged_in.run("admin", "token", "ingestion").stdout.strip()
     bot = logged_in.with_token(token)
     assert bot.json("follow", "shop.sales.public.orders")["user"] == "ingestion"
-    assert bot.run("follow", "shop.sales.public.orders", "--as", "ada").returncode == 4
+    assert bot.json("follow", "shop.sales.public.orders", "--as", "ada")["user"] == "ada"
+    password = logged_in.json("admin", "create-user", "ben", "--email", "ben@example.org")["password"]
+    ben = logged_in.run("login", "ben@example.org", "--password-stdin", given=password).stdout.strip()
+    assert logged_in.with_token(ben).run("follow", "shop.sales.public.orders", "--as", "ada").returncode == 4

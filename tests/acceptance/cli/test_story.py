@@ -40,7 +40,7 @@ class House:
         assert password and mailbox
         self.mailbox = mailbox.group(1)
         self.client = Client(shell.environment["TOCSIN_SERVER"])
-        self.client.login("admin@tocsin.localhost", password.group(1))
+        self.client.login("admin@tocsin.example.org", password.group(1))
         put = self.client.create_or_update
         self.people = {
             name: str(put("user", {"name": name, "email": f"{name}@example.com"}).id) for name in ("ana", "ben")

@@ -32,9 +32,21 @@ def test_the_page_gets_the_table_between_its_markers_and_keeps_the_rest(tmp_path
     text = page.read_text()
     assert text.startswith(f"before\n\n{BEGIN}\n\nMachine: 2 cores, shared; ")
     assert text.endswith(f"\n\n{END}\n\nafter\n")
-    assert "| latency | commit to inbox, p50 | 240 | ms | 6.00 | 40.07 | 60 | 500 |\n" in text
-    assert "|  | of it until planned | 31.2 | ms | - | - | 60 |  |\n" in text
+    assert "| latency | commit to inbox, p50 | 240 | ms | 6.00 | 40.07 | 60 | 500 | 20" in text
+    assert "|  | of it until planned | 31.2 | ms | - | - | 60 |  |  |\n" in text
     assert "old" not in text
+
+
+def test_a_benchmark_measured_anew_takes_its_own_place_and_leaves_the_others(tmp_path: Path) -> None:
+    page = tmp_path / "benchmarks.md"
+    page.write_text(f"{BEGIN}\n{END}\n")
+    write_page(ROWS, page)
+    before = page.read_text().splitlines()
+    write_page([Measurement("latency", "commit to inbox, p50", 250.0, "ms", 6.0, 60), ROWS[1]], page)
+    after = page.read_text().splitlines()
+    assert [line for line in after if line not in before] == [line for line in after if " 250 " in line]
+    assert [line for line in before if line not in after] == [line for line in before if " 240 " in line]
+    assert len(after) == len(before)
 
 
 def test_a_page_without_markers_is_left_alone(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
-from tocsin.cli.alerts import parse_alerts
+from tocsin.cli.alertfiles import parse_alerts
 from tocsin.cli.main import app
 from tocsin.errors import InvalidInput
 
@@ -69,7 +69,7 @@ def test_somebody_else_can_be_named_and_the_answer_is_json_if_asked(run: Run, sm
 def test_an_unknown_asset_ends_with_three_and_one_line(run: Run) -> None:
     ended = run("follow", "nothing")
     assert (ended.code, ended.out) == (3, "")
-    assert ended.err == "tocsin: There is no asset named 'nothing'.\n"
+    assert ended.err == "tocsin: asset 'nothing' not found\n"
 
 
 def test_a_missing_login_ends_with_four(run: Run, small_server: SmallServer) -> None:

@@ -6,6 +6,7 @@ import socket
 from pathlib import Path
 
 import pytest
+from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
 from tocsin.cli.parts import Mailbox, local_url, mailbox_of, parts_of
@@ -53,6 +54,20 @@ def test_a_taken_port_is_said_and_replaced_where_it_may_be() -> None:
         assert other != port
         assert is_free("127.0.0.1", other)
     assert free_port(port) == port
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [("serve", "--port"), ("receive", "--http-port"), ("receive", "--smtp-port")]
+)
+def test_a_part_that_is_started_alone_says_that_its_port_is_taken(run: Run, command: str, option: str) -> None:
+    others = ["--http-port", "0"] if option == "--smtp-port" else []
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        ended = run(command, *others, option, str(port))
+    assert ended.code == 5
+    assert ended.err == f"tocsin: Port {port} on 127.0.0.1 is taken; choose another with {option}.\n"
 
 
 async def test_a_part_is_ready_once_its_address_answers_well(small_server: SmallServer) -> None:

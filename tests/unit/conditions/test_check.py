@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tocsin.conditions.check import checked
-from tocsin.conditions.functions import FUNCTIONS, LATER, RELATIONS
-from tocsin.conditions.nodes import And, Constant, Has, Not, Or
-from tocsin.conditions.operands import LATER_FIELDS
+from tocsin.conditions.functions import FUNCTIONS
+from tocsin.conditions.nodes import And, Constant, Has, Not, Or, Personal
 from tocsin.errors import InvalidCondition
 
 SEED_CONDITIONS = (
@@ -38,6 +37,10 @@ def test_the_conditions_printed_in_the_seed_check(text: str) -> None:
         ("entity.ownrs == null", 8, "owners"),
         ("tabel.name == 'a'", 1, "table"),
         ("nothingLikeIt == 'a'", 1, None),
+        ("changeCategory == 'tags'", 19, "tag"),
+        ("changeOperation in {'add','delet'}", 20, None),
+        ("matchAnyChange({'tag','ownr'})", 1, "owner"),
+        ("matchAnyChange('tag', 'added')", 1, "add"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column: int, suggestion: str | None) -> None:
@@ -95,29 +98,39 @@ def test_what_makes_no_sense_is_refused_where_it_stands(text: str, column: int, 
     assert caught.value.line == 1 + text.count("\n")
 
 
-@pytest.mark.parametrize("relation", RELATIONS)
-def test_a_relation_is_refused_with_what_says_the_same(relation: str) -> None:
-    with pytest.raises(InvalidCondition, match="use a destination of the category"):
-        checked(f"user.{relation}(entity)")
+@pytest.mark.parametrize(
+    ("text", "column", "says"),
+    [
+        ("user.folows(entity)", 6, "there is no relation 'folows'; did you mean follows?"),
+        ("user.follows()", 6, "user.follows takes entity"),
+        ("user.follows('entity')", 14, "user.follows takes entity"),
+        ("user.owns(entity, table)", 6, "user.owns takes entity"),
+        ("user.isMemberOf(entity)", 17, "user.isMemberOf takes texts"),
+        ("user.isMemberOf()", 6, "user.isMemberOf takes the name of a team"),
+    ],
+)
+def test_what_is_wrongly_asked_of_a_person_is_refused(text: str, column: int, says: str) -> None:
+    with pytest.raises(InvalidCondition) as caught:
+        checked(text)
+    assert says in caught.value.message
+    assert caught.value.column == column
 
 
-@pytest.mark.parametrize("name", sorted(LATER))
-def test_a_function_of_a_later_version_is_named_as_such(name: str) -> None:
-    with pytest.raises(InvalidCondition, match="not available in this version"):
-        checked(f"{name}('a')")
+def test_what_is_asked_of_a_person_stands_apart() -> None:
+    assert checked("user.follows(entity)") == Personal("follows")
+    assert checked("user.owns(table)") == And((Has("entityType", ("table",)), Personal("owns")))
+    assert checked("user.isMemberOf({'a','b'})") == Or((Personal("isMemberOf:a"), Personal("isMemberOf:b")))
+    assert checked("user.name == 'ann'") != checked("entity.name == 'ann'"), "the entity, when it is a user"
 
 
-@pytest.mark.parametrize("name", sorted(LATER_FIELDS))
-def test_a_field_of_a_later_version_is_named_as_such(name: str) -> None:
-    with pytest.raises(InvalidCondition, match="not available in this version"):
-        checked(f"{name} == 'tag'")
+_ONLY = {"times": "'3'", "durations": "'6h'"}
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_every_function_takes_one_text_for_a_list_of_one(name: str) -> None:
-    count = len(FUNCTIONS[name].parameters)
-    text = "'entityUpdated'"  # one function knows only types of event, the others take any text
-    alone, listed = ",".join([text] * count), ",".join(["{" + text + "}"] * count)
+    any_text = "'*'" if name == "matchAnyChange" else "'entityUpdated'"
+    texts = [_ONLY.get(parameter, any_text) for parameter in FUNCTIONS[name].parameters]
+    alone, listed = ",".join(texts), ",".join("{" + text + "}" for text in texts)
     assert checked(f"{name}({alone})") == checked(f"{name}({listed})")
 
 
@@ -133,9 +146,33 @@ def test_sugar_is_gone_and_trivial_parts_vanish() -> None:
     assert checked("isBot() || tier == 'a'") == Or((Has("isBot", ("true",)), Has("tier", ("a",))))
 
 
+def test_one_change_is_asked_for_with_all_its_parts_at_once() -> None:
+    asked = checked("matchAnyChange({'tag','tier'}, 'add', {'columns.email'})")
+    expected = ("tag\tadd\tcolumns.email", "tier\tadd\tcolumns.email")
+    assert asked == Has("changes:category+operation+target", expected)
+    assert checked("matchAnyChange('tag', '*', '*', 'PII.Sensitive')") == Has(
+        "changes:category+value", ("tag\tPII.Sensitive",)
+    )
+    assert checked("matchAnyChange('*', 'add')") == checked("changeOperation == 'add'")
+    assert checked("matchAnyChange('*')") == checked("changeCategory != null")
+    assert checked("matchAnyChange('tag', {})") == Constant(False)
+
+
+def test_a_change_with_too_many_combinations_is_refused() -> None:
+    many = "{" + ",".join(f"'{n}'" for n in range(40)) + "}"
+    with pytest.raises(InvalidCondition, match="more than 1000 changes"):
+        checked(f"matchAnyChange('*', '*', {many}, {many})")
+
+
 def test_a_status_is_kept_in_lower_case_and_a_text_as_written() -> None:
     assert checked("testStatus == 'FAILED'") == Has("testStatus", ("failed",))
     assert checked("tier == 'Tier.Tier1'") == Has("tier", ("Tier.Tier1",))
+
+
+def test_an_age_is_asked_for_by_a_duration() -> None:
+    assert checked("olderThan('7d')") == checked("unchangedFor >= 604800000")
+    with pytest.raises(InvalidCondition, match="'a week' is no duration"):
+        checked("olderThan('a week')")
 
 
 def test_truth_and_the_number_one_are_told_apart() -> None:

@@ -31,9 +31,17 @@ def test_every_derived_field_is_there_even_when_the_event_says_nothing() -> None
         "service": None,
         "testStatus": None,
         "pipelineStatus": None,
+        "reportedAt": None,
         "testSuites": [],
         "isBot": False,
+        "unchangedFor": None,
         "testedEntityFqn": None,
+        "threadType": None,
+        "mentions": [],
+        "changeCategory": [],
+        "changeOperation": [],
+        "changeTarget": [],
+        "changes": [],
     }
 
 
@@ -131,3 +139,12 @@ def test_the_tested_table_is_known_from_link_or_name(document: Document) -> None
 
 def test_the_one_who_derives_says_whether_a_bot_acted() -> None:
     assert derived(is_bot=True)["isBot"] is True
+
+
+def test_an_asset_that_changed_before_has_an_age_and_a_new_one_has_none() -> None:
+    event = ChangeEvent.model_validate(
+        {"id": "1", "eventType": "entityUpdated", "entityType": "table", "entityId": "2", "timestamp": 5_000}
+    )
+    assert derive(event, actor_is_bot=False, last_changed_ms=2_000)["unchangedFor"] == 3_000
+    assert derive(event, actor_is_bot=False, last_changed_ms=9_000)["unchangedFor"] == 0
+    assert derive(event, actor_is_bot=False)["unchangedFor"] is None

@@ -50,7 +50,18 @@ def test_there_are_about_1500_steps_of_every_kind(year: list[Step]) -> None:
     assert counts["Change"] > 300
     assert counts["Follow"] > 80
     assert set(counts) == {
-        *("Create", "Change", "Retire", "BringBack", "Connect", "Follow", "ReportResult", "ReportRun"),
+        *(
+            "Create",
+            "Ensure",
+            "Enlist",
+            "Change",
+            "Retire",
+            "BringBack",
+            "Connect",
+            "Follow",
+            "ReportResult",
+            "ReportRun",
+        ),
     }
 
 

@@ -49,6 +49,8 @@ def test_a_condition_error_says_where_what_and_how_else() -> None:
 def test_the_place_is_named_once() -> None:
     assert explain(InvalidInput("must be a list", field="owners")) == "owners: must be a list"
     assert explain(InvalidInput("owners must be a list", field="owners")) == "owners must be a list"
+    error = InvalidInput("there is no such key; there are: about, announcementDetails", field="announcement")
+    assert explain(error) == "announcement: there is no such key; there are: about, announcementDetails"
 
 
 def test_what_pydantic_found_becomes_one_line() -> None:
@@ -57,7 +59,17 @@ def test_what_pydantic_found_becomes_one_line() -> None:
         {"type": "extra_forbidden", "loc": ("colour",), "msg": "Extra inputs are not permitted"},
     ]
     assert describe_validation(found) == "destinations[0].type: is missing; colour: there is no such key; remove it"
-    assert describe_validation(found * 4).endswith("and 3 more")
+    assert describe_validation(found * 4) == describe_validation(found)
+    many = [{"type": "missing", "loc": (f"k{number}",)} for number in range(8)]
+    assert describe_validation(many).endswith("k4: is missing; and 3 more")
+
+
+def test_what_may_be_one_or_the_other_is_said_once() -> None:
+    found = [
+        {"type": "greater_than_equal", "loc": ("query", "offset", "constrained-int"), "ctx": {"ge": 0}},
+        {"type": "literal_error", "loc": ("query", "offset", "literal['latest']"), "ctx": {"expected": "'latest'"}},
+    ]
+    assert describe_validation(found) == "offset: must be 0 or more, or is none of 'latest'"
 
 
 async def answered(boundary: Boundary) -> list[Message]:

@@ -38,6 +38,9 @@ async def routed(raw: str, query: str = "") -> tuple[str | None, int | None]:
         ("/api/v1/tables/", "/api/v1/tables"),
         ("/", "/"),
         ("/api/v1/tables/name/%22a.b%2Fc%22", "/api/v1/tables/name/%22a.b%2Fc%22"),
+        ("/api/v1/tables/name/a&include=all", "/api/v1/tables/name/a"),
+        ("/api/v1/tables/name/a&b", "/api/v1/tables/name/a&b"),
+        ("/api/v1/tables/name/a%26include=all", "/api/v1/tables/name/a%26include=all"),
     ],
 )
 async def test_routing_sees_the_path_as_it_was_sent(raw: str, path: str) -> None:

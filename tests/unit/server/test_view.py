@@ -6,7 +6,7 @@ import pytest
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES, keys_of
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.view import ON_REQUEST, addressed, parse_fields, shown
 
 TABLE = ENTITY_TYPES["table"]
@@ -30,14 +30,14 @@ def test_an_answer_to_a_write_shows_everything_but_what_the_schema_lacks() -> No
 def test_no_type_shows_a_key_its_schema_lacks(name: str) -> None:
     row = ENTITY_TYPES[name]
     everything: Document = {"id": "1", "name": "x"} | {key: [] for key in ON_REQUEST | {"deleted", "spoon"}}
-    for fields in (None, frozenset(), keys_of(row), ON_REQUEST):
-        assert shown(row, everything, "", fields=fields).keys() <= keys_of(row)
+    for fields in (None, frozenset(), row.keys, ON_REQUEST):
+        assert shown(row, everything, "", fields=fields).keys() <= row.keys
 
 
 def test_fields_are_a_comma_list_or_everything() -> None:
     assert parse_fields(TABLE, None) == frozenset()
     assert parse_fields(TABLE, " owners, tags ,,") == {"owners", "tags"}
-    assert parse_fields(TABLE, "owners,*") == keys_of(TABLE)
+    assert parse_fields(TABLE, "owners,*") == TABLE.keys
     assert parse_fields(ENTITY_TYPES["user"], "follows") == {"follows"}
     with pytest.raises(InvalidInput, match="'spoon'"):
         parse_fields(TABLE, "owners,spoon")

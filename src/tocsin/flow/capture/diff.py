@@ -8,6 +8,7 @@ holds them all. Source: seeds/002 "Change Comparison". Next: ``flow/capture/vers
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import orjson
@@ -22,11 +23,16 @@ Path = tuple[str, ...]
 Value = Any  # Any: a JSON value of whatever field is compared
 
 
+Order = dict[str, list[str]]
+"""Path of a list -> what its members are called, in their order."""
+
+
 @dataclass
 class _Found:
     added: list[FieldChange] = field(default_factory=list)
     updated: list[FieldChange] = field(default_factory=list)
     deleted: list[FieldChange] = field(default_factory=list)
+    order: Order = field(default_factory=dict)
 
     def add(self, path: Path, new: Value) -> None:
         self.added.append(FieldChange(name=fqn.join(path), new_value=new))
@@ -38,21 +44,65 @@ class _Found:
         self.deleted.append(FieldChange(name=fqn.join(path), old_value=old))
 
 
+@dataclass(frozen=True)
+class Difference:
+    """How two states differ.
+
+    ``order`` says how a list is ordered now that has new members elsewhere than at its end: the one thing that the
+    change itself does not tell, and that ``flow/capture/rebuild.py`` needs.
+    """
+
+    change: ChangeDescription
+    order: Order = field(default_factory=dict)
+
+
 def diff(entity_type: str, old: Document, new: Document) -> ChangeDescription:
     """Return how ``new`` differs from ``old``, server-kept keys aside; ``previous_version`` is left open."""
+    return compare(entity_type, old, new).change
+
+
+def compare(entity_type: str, old: Document, new: Document) -> Difference:
+    """Return how ``new`` differs from ``old``, as ``diff`` does, and where new members stand."""
     found = _Found()
-    kept = SERVER_KEPT | {key for key, _ in ENTITY_TYPES[entity_type].ancestors}
-    is_service = "connection" in ENTITY_TYPES[entity_type].fields
+    kept, nested = _kept(entity_type), _nested(entity_type)
     for key in _keys(old, new):
-        if key in kept or (key == "serviceType" and not is_service):
+        if key in kept:
             continue
+        before, after = old.get(key), new.get(key)
         if key == "extension":
-            _fields(found, (key,), old.get(key) or {}, new.get(key) or {})
+            _fields(found, (key,), before or {}, after or {})
+        elif key in nested and isinstance(before, dict) and isinstance(after, dict) and before and after:
+            _fields(found, (key,), before, after)
         else:
-            _field(found, (key,), old.get(key), new.get(key))
-    return ChangeDescription(
+            _field(found, (key,), before, after)
+    change = ChangeDescription(
         fields_added=tuple(found.added), fields_updated=tuple(found.updated), fields_deleted=tuple(found.deleted)
     )
+    return Difference(change, found.order)
+
+
+@cache
+def _kept(entity_type: str) -> frozenset[str]:
+    """Return the keys that the server fills in by itself."""
+    kind = ENTITY_TYPES[entity_type]
+    return SERVER_KEPT.union(kind.ancestors, () if kind.is_service else ("serviceType",))
+
+
+@cache
+def _nested(entity_type: str) -> frozenset[str]:
+    """Return the keys under which lists of members lie deeper."""
+    return frozenset(path[0] for path in ENTITY_TYPES[entity_type].member_paths() if len(path) > 1)
+
+
+def with_place(change: ChangeDescription, old: Document, new: Document) -> ChangeDescription:
+    """Return the change with what ``diff`` leaves out because it follows from elsewhere: the full name, ancestors."""
+    told = set(change.paths())
+    updates = [
+        FieldChange(name=key, old_value=old.get(key), new_value=new.get(key))
+        for key in ("fullyQualifiedName", *sorted(REFERENCE_FIELDS & old.keys() & new.keys() - told))
+        if not (is_same(old.get(key), new.get(key)) or _points_to_same(old.get(key), new.get(key)))
+    ]
+    return change.model_copy(update={"fields_updated": (*change.fields_updated, *updates)})
 
 
 def is_empty(value: Value) -> bool:
@@ -134,3 +184,5 @@ def _order(found: _Found, path: Path, rule: MemberList, members: tuple[dict[str,
     before, after = [key for key in old if key in new], [key for key in new if key in old]
     if before != after:
         found.update(path, [rule.label(new[key]) for key in before], [rule.label(new[key]) for key in after])
+    if after != list(new)[: len(after)]:  # somebody new stands before somebody who stayed
+        found.order[fqn.join(path)] = [rule.label(member) for member in new.values()]

@@ -1,37 +1,52 @@
-"""What is written when lineage changes? The edge, and an event of the asset it leads to.
+"""What is written when lineage changes? The edge, and one event of the asset it leads to; no version.
 
 Source: seeds/002 "Data Lineage Tracking": the field change is called ``lineage`` and its value is the edge.
+What may be said of an edge stands in ``flow/capture/edges.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+from typing import Any
+
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.diff import is_same
+from tocsin.flow.capture.edges import Ends, checked_details, given_details, parse_source, said
+from tocsin.flow.capture.json_patch import applied
 from tocsin.flow.capture.ports import Hold, Key, Stored, Written
-from tocsin.flow.capture.references import key_of, reference_to
+from tocsin.flow.capture.references import Resolver, key_of, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.lineage import Edge, LineageSource
+
+FIELD = "lineage"
+"""The name of the field change that an edge makes."""
+
+Operations = Sequence[dict[str, Any]]  # Any: an operation's value is any JSON
 
 
 def put_edge(record: Record, edge: Document) -> Written:
     """Add an edge, or replace its details; nothing if it stands there just so."""
-    from_, to = _end(record, edge.get("fromEntity")), _end(record, edge.get("toEntity"))
-    details = edge.get("lineageDetails") or {}
-    if not isinstance(details, dict):
-        raise InvalidInput("lineageDetails must be an object", field="lineageDetails")
-    old = record.transaction.edge(from_.id, to.id)
-    new = _edge(from_, to, details)
-    if old is not None and is_same(old, details):
-        return Written(new, None)
-    record.transaction.put_edge(from_, to, details)
-    if old is None:
-        change = ChangeDescription(fields_added=(FieldChange(name="lineage", new_value=new),))
-    else:
-        update = FieldChange(name="lineage", old_value=_edge(from_, to, old), new_value=new)
-        change = ChangeDescription(fields_updated=(update,))
-    return Written(new, record.note(to, change).event, created=old is None)
+    ends = Ends(_end(record, edge.get("fromEntity")), _end(record, edge.get("toEntity")))
+    old = record.transaction.edge(ends.from_.id, ends.to.id)
+    return _put(record, ends, old, given_details(edge))
+
+
+def patch_edge(record: Record, from_entity: Document, to_entity: Document, operations: Operations) -> Written:
+    """Apply a JSON Patch to the details of an edge.
+
+    Raises
+    ------
+    NotFound : there is no such edge.
+    InvalidInput : the patch does not fit, or leaves something malformed.
+    """
+    ends = Ends(_end(record, from_entity), _end(record, to_entity))
+    old = _known(record, ends)
+    # Who read no columns reads an empty list, and adds to that.
+    readable: Document = {"columnsLineage": []} | old.details
+    return _put(record, ends, old, applied(readable, operations))
 
 
 def delete_edge(record: Record, from_entity: Document, to_entity: Document) -> Written:
@@ -41,27 +56,87 @@ def delete_edge(record: Record, from_entity: Document, to_entity: Document) -> W
     ------
     NotFound : there is no such edge.
     """
-    from_, to = _end(record, from_entity), _end(record, to_entity)
-    details = record.transaction.edge(from_.id, to.id)
-    if details is None:
-        raise NotFound(f"no lineage edge from {from_.fqn} to {to.fqn}")
-    record.transaction.delete_edge(from_.id, to.id)
-    old = _edge(from_, to, details)
-    change = ChangeDescription(fields_deleted=(FieldChange(name="lineage", old_value=old),))
-    return Written(old, record.note(to, change).event)
+    ends = Ends(_end(record, from_entity), _end(record, to_entity))
+    return _drop(record, ends.to, _known(record, ends))
+
+
+def delete_by_source(record: Record, entity: Document, source: str) -> list[Written]:
+    """Remove every edge to an entity that was found by ``source``, each with its event.
+
+    Asked of a pipeline for ``PipelineLineage``, the edges whose data it moves go too.
+    """
+    wanted, end = parse_source(source), _end(record, entity)
+    return [
+        _drop(record, _end(record, edge.to), edge)
+        for edge in record.transaction.edges_of(end.id)
+        if edge.details.get("source") == wanted and _is_meant(edge, end, wanted)
+    ]
+
+
+def leave_edges(record: Record, gone: Stored, also_gone: Collection[str] = ()) -> None:
+    """Note what the edges of an entity that goes for good leave behind, before they go with its rows.
+
+    Who loses a source, or the pipeline of an edge, gets an event; no event is made of an edge to what goes as well:
+    that it is gone says more.
+    """
+    for edge in record.transaction.edges_of(gone.id):
+        from_id, to_id = edge.from_["id"], edge.to["id"]
+        if to_id == gone.id or to_id in also_gone:
+            continue
+        if from_id == gone.id:
+            _note_loss(record, _end(record, edge.to), edge)
+        elif from_id not in also_gone:
+            details = {key: value for key, value in edge.details.items() if key != "pipeline"}
+            _put(record, Ends(_end(record, edge.from_), _end(record, edge.to)), edge, details)
+
+
+def _put(record: Record, ends: Ends, old: Edge | None, given: Document) -> Written:
+    known = old.details if old else {}
+    details = checked_details(Resolver(record.transaction), ends, given, known)
+    if old is not None and is_same(said(known), details):
+        return Written(old.to_wire(), None)
+    stamps: Document = {"updatedAt": record.at_ms, "updatedBy": record.actor.name}
+    made = {key: known[key] for key in ("createdAt", "createdBy") if key in known}
+    details |= {"createdAt": record.at_ms, "createdBy": record.actor.name} | made | stamps
+    record.transaction.put_edge(ends.from_, ends.to, details)
+    new = Edge(reference_to(ends.from_), reference_to(ends.to), details).to_wire()
+    if old is None:
+        change = ChangeDescription(fields_added=(FieldChange(name=FIELD, new_value=new),))
+    else:
+        change = ChangeDescription(fields_updated=(FieldChange(name=FIELD, old_value=old.to_wire(), new_value=new),))
+    return Written(new, record.note(ends.to, change).event, created=old is None)
+
+
+def _drop(record: Record, to: Stored, edge: Edge) -> Written:
+    record.transaction.delete_edge(edge.from_["id"], to.id)
+    return _note_loss(record, to, edge)
+
+
+def _note_loss(record: Record, to: Stored, edge: Edge) -> Written:
+    change = ChangeDescription(fields_deleted=(FieldChange(name=FIELD, old_value=edge.to_wire()),))
+    return Written(edge.to_wire(), record.note(to, change).event)
+
+
+def _is_meant(edge: Edge, end: Stored, source: LineageSource) -> bool:
+    if edge.to["id"] == end.id:
+        return True
+    pipeline = edge.details.get("pipeline") or {}
+    return source is LineageSource.PIPELINE and pipeline.get("id") == end.id
+
+
+def _known(record: Record, ends: Ends) -> Edge:
+    edge = record.transaction.edge(ends.from_.id, ends.to.id)
+    if edge is None:
+        raise NotFound(f"no lineage edge from {ends.from_.fqn} to {ends.to.fqn}")
+    return edge
 
 
 def _end(record: Record, reference: object) -> Stored:
     entity_type = reference.get("type") if isinstance(reference, dict) else None
-    if entity_type not in ENTITY_TYPES:
+    if not isinstance(entity_type, str) or entity_type not in ENTITY_TYPES:
         raise InvalidInput("an edge needs fromEntity and toEntity, each with a type and an id or name")
     key: Key = key_of(reference)
-    found = record.transaction.find(str(entity_type), key, Hold.SHARED)
+    found = record.transaction.find(entity_type, key, Hold.SHARED)
     if found is None:
         raise NotFound(f"{entity_type} {key} not found")
     return found
-
-
-def _edge(from_: Stored, to: Stored, details: Document) -> Document:
-    edge = {"fromEntity": reference_to(from_), "toEntity": reference_to(to)}
-    return edge | ({"lineageDetails": details} if details else {})

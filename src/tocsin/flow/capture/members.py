@@ -9,11 +9,51 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
 
 Identity = Callable[[Document], str]
 
+REFERENCE_LISTS: dict[str, tuple[str, ...]] = {
+    "owners": ("user", "team"),
+    "reviewers": ("user", "team"),
+    "experts": ("user",),
+    "domains": ("domain",),
+    "dataProducts": ("dataProduct",),
+    "consumesFrom": ("dataProduct",),
+    "providesTo": ("dataProduct",),
+    "teams": ("team",),
+    "users": ("user",),
+    "parents": ("team",),
+    "roles": ("role",),
+    "defaultRoles": ("role",),
+    "policies": ("policy",),
+    "charts": ("chart",),
+    "dashboards": ("dashboard",),
+    "dataModels": ("dashboardDataModel",),
+    "relatedMetrics": ("metric",),
+    "queryUsedIn": ("table", "dashboard", "pipeline", "storedProcedure"),
+    "testSuites": ("testSuite",),
+    "tests": ("testCase",),
+}
+"""Every key that holds a list of references, and the types its members may have; the first is taken for granted."""
+
+REFERENCES: dict[str, tuple[str, ...]] = {
+    "botUser": ("user",),
+    "dashboard": ("dashboard",),
+    "notificationTemplate": ("notificationTemplate",),
+    "triggeredBy": ("storedProcedure", "pipeline", "table", "dashboard"),
+}
+"""Every key that holds one reference to something that is no ancestor, and the types it may have."""
+
 REFERENCE_FIELDS = frozenset(
-    {"service", "database", "databaseSchema", "testSuite", "testDefinition", "basicEntityReference"}
+    (
+        *REFERENCES,
+        *(place.field for row in ENTITY_TYPES.values() for place in row.places),
+        *(key for row in ENTITY_TYPES.values() for key in row.ancestors),
+        "testSuite",
+        "testDefinition",
+        "basicEntityReference",
+    )
 )
 """Keys that hold one reference; it is the same as long as it points to the same entity."""
 
@@ -33,11 +73,23 @@ SERVER_KEPT = frozenset(
         "testCaseResult",
         "testCaseStatus",
         "pipelineStatus",
+        "pipelineStatuses",
+        "incidentId",
+        "testSuites",
         "entityFQN",
         "basic",
+        "authenticationMechanism",
     }
 )
 """Keys the server writes by itself; a difference in them is no change made by anyone."""
+
+
+MEMBERSHIPS: dict[str, tuple[str, ...]] = {
+    "user": ("teams",),
+    "team": ("users", "parents"),
+    "testCase": ("testSuites",),
+}
+"""Per type, the keys that memberships fill: they stand in no document, and so in no version."""
 
 
 @dataclass(frozen=True)
@@ -97,16 +149,17 @@ MEMBER_LISTS: dict[str, MemberList] = {
     "columns": _NAMED_DEEP,
     "children": _NAMED_DEEP,
     "tasks": _NAMED_DEEP,
+    "schemaFields": _NAMED_DEEP,
+    "fields": _NAMED_DEEP,
+    "mlFeatures": _NAMED_DEEP,
+    "mlHyperParameters": _NAMED,
+    "customProperties": _NAMED,
+    "parameterDefinition": _NAMED,
     "parameterValues": _NAMED,
+    "rules": _NAMED,
     "tags": _TAGS,
+    **dict.fromkeys(REFERENCE_LISTS, _REFERENCES),
     "owners": _OWNERS,
     "charts": _CHARTS,
-    "domains": _REFERENCES,
-    "dashboards": _REFERENCES,
-    "teams": _REFERENCES,
-    "users": _REFERENCES,
-    "parents": _REFERENCES,
-    "tests": _REFERENCES,
-    "testSuites": _REFERENCES,
 }
 """Every list with identity, by its key, at whatever depth it stands."""

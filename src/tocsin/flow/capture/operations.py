@@ -5,30 +5,36 @@ This is the only door to the catalogue's contents. Next: ``flow/eventlog``.
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from decimal import Decimal
 
 import uuid_utils
 
 from tocsin.clock import Clock
-from tocsin.errors import Conflict, InvalidInput, NotFound, PreconditionFailed
-from tocsin.flow.capture import etag, json_patch, lineage, quality, removal, reports
+from tocsin.errors import InvalidInput, NotFound, PreconditionFailed
+from tocsin.flow.capture import etag, json_patch, lineage, naming, removal, teams
+from tocsin.flow.capture.beside import reports, results
+from tocsin.flow.capture.consolidation import begun_at
+from tocsin.flow.capture.permit import Permits, check_delete, check_restore, everything
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold, Key, Stored, Written
-from tocsin.flow.capture.prepare import Draft, checked, complete, draft_of, merged, patched, whole_state
+from tocsin.flow.capture.prepare import complete, patched, whole_state
+from tocsin.flow.capture.properties import with_property
 from tocsin.flow.capture.references import Resolver
+from tocsin.flow.capture.requested import change, create, ensure, joined, kind_of, put
+from tocsin.flow.capture.rollback import Rehearsed, RolledBack, roll_back
+from tocsin.flow.capture.votes import vote
 from tocsin.flow.capture.write import Ids, Record
-from tocsin.model.change import EventType
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES, EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
+from tocsin.model.words import with_article
 
 Work = Callable[[Record], Written]
 
 
 def new_entity_id() -> str:
     """Return a fresh id for an entity."""
-    return str(uuid.uuid4())
+    return str(uuid_utils.uuid4())
 
 
 def new_event_id() -> str:
@@ -50,8 +56,12 @@ class Writes:
         new_id: Callable[[], str] = new_entity_id,
         *,
         event_id: Callable[[], str] = new_event_id,
+        permits: Permits = everything,
+        consolidate_ms: int = 0,
     ) -> None:
+        self._consolidate_ms = consolidate_ms
         self._catalogue = catalogue
+        self._permits = permits
         self._clock = clock
         self._ids = Ids(new_id, event_id)
 
@@ -64,24 +74,11 @@ class Writes:
         NotFound : its parent, an owner or a domain does not exist.
         InvalidInput : the request is malformed; ``field`` says where.
         """
-
-        def work(record: Record) -> Written:
-            draft = _draft(record, entity_type, request)
-            if record.transaction.find(entity_type, Key.by_name(draft.fqn)) is not None:
-                raise Conflict(f"{entity_type} {draft.fqn} already exists")
-            return _create(record, entity_type, draft)
-
-        return self._write(work, actor)
+        return self._write(lambda record: create(record, entity_type, request), actor)
 
     def ensure(self, entity_type: str, request: Document, *, actor: Actor, at_ms: int | None = None) -> Written:
         """Create an entity unless there is one by that name, which is then left as it is. Raises as ``upsert``."""
-
-        def work(record: Record) -> Written:
-            draft = _draft(record, entity_type, request)
-            old = record.transaction.find(entity_type, Key.by_name(draft.fqn))
-            return _create(record, entity_type, draft) if old is None else Written(old.document, None)
-
-        return self._write(work, actor, at_ms)
+        return self._write(lambda record: ensure(record, entity_type, request), actor, at_ms)
 
     def upsert(self, entity_type: str, request: Document, *, actor: Actor) -> Written:
         """Create an entity, or put what the request gives; a soft-deleted one is restored.
@@ -89,16 +86,7 @@ class Writes:
         Keys that the request leaves out stay as they are, and so do tags and what was written about members
         that are still there; ``patch`` takes them away. Raises as ``create``, but never ``Conflict``.
         """
-
-        def work(record: Record) -> Written:
-            draft = _draft(record, entity_type, request)
-            old = record.transaction.find(entity_type, Key.by_name(draft.fqn))
-            if old is None:
-                return _create(record, entity_type, draft)
-            fields = merged(ENTITY_TYPES[entity_type], old.document, draft.document)
-            return _replace(record, Resolver(record.transaction), old, fields)
-
-        return self._write(work, actor)
+        return self._write(lambda record: put(record, entity_type, request), actor)
 
     def patch(
         self,
@@ -109,10 +97,11 @@ class Writes:
         actor: Actor,
         if_match: str | None = None,
     ) -> Written:
-        """Apply a JSON Patch (RFC 6902).
+        """Apply a JSON Patch (RFC 6902); another name or parent takes along all that lies under the entity.
 
         Raises
         ------
+        Conflict : it gives the entity a name that another one has.
         NotFound : there is no such entity, or it is soft-deleted.
         PreconditionFailed : ``if_match``, an ``If-Match`` header, names another state than the present one.
         InvalidInput : the patch does not fit, or leaves something malformed.
@@ -122,9 +111,13 @@ class Writes:
             old = _live(record, entity_type, key)
             if if_match is not None and not etag.holds(if_match, old.document):
                 raise PreconditionFailed()
-            document = json_patch.apply(entity_type, old.document, operations)
+            shown = teams.as_patched(record.transaction, record.as_read(old), old, operations)
+            document = json_patch.apply(entity_type, shown, operations)
             fields = patched(ENTITY_TYPES[entity_type], old, document)
-            return _replace(record, Resolver(record.transaction), old, fields)
+            within_ms = self._consolidate_ms if if_match is None else 0
+            since = begun_at(record, old, fields, within_ms=within_ms) if within_ms else None
+            written = naming.put(record, old, fields, since=since)
+            return joined(record, entity_type, document, written) if "children" in shown else written
 
         return self._write(work, actor)
 
@@ -141,15 +134,57 @@ class Writes:
 
         def work(record: Record) -> Written:
             target = removal.find_to_delete(record, entity_type, key, hard=hard)
+            check_delete(record.permit, target)
             return removal.delete(record, target, recursive=recursive, hard=hard)
 
         return self._write(work, actor)
 
     def restore(self, entity_type: str, entity_id: str, *, actor: Actor) -> Written:
         """Restore a soft-deleted entity and all under it; nothing if it is not deleted."""
-        return self._write(
-            lambda record: removal.restore(record, _found(record, entity_type, Key.by_id(entity_id))), actor
-        )
+
+        def work(record: Record) -> Written:
+            target = _found(record, entity_type, Key.by_id(entity_id))
+            check_restore(record.permit, target)
+            return removal.restore(record, target)
+
+        return self._write(work, actor)
+
+    def rollback(
+        self,
+        entity_type: str,
+        key: Key,
+        version: Decimal,
+        *,
+        actor: Actor,
+        if_match: str | None = None,
+        dry_run: bool = False,
+    ) -> RolledBack:
+        """Bring an entity back to an earlier version, as a new version; ``dry_run`` only says what that would do.
+
+        Raises
+        ------
+        NotFound : there is no such entity, or it has no such version.
+        PreconditionFailed : ``if_match`` names another state than the present one.
+        """
+        outcome: list[RolledBack] = []
+
+        def work(record: Record) -> Written:
+            old = _found(record, entity_type, key)
+            if if_match is not None and not etag.holds(if_match, old.document):
+                raise PreconditionFailed()
+            past = record.transaction.version(old.id, version)
+            if past is None:
+                raise NotFound(f"{entity_type} {old.fqn} has no version {version}")
+            outcome[:] = [roll_back(record, old, past)]
+            if dry_run:
+                raise Rehearsed(outcome[0])
+            return outcome[0].written
+
+        try:
+            self._write(work, actor)
+        except Rehearsed as rehearsed:
+            return rehearsed.outcome
+        return outcome[0]
 
     def follow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
         """Make a user a follower; nothing if they are one already.
@@ -167,6 +202,21 @@ class Writes:
 
         return self._write(work, actor)
 
+    def put_property(self, type_id: str, wanted: Document, *, actor: Actor) -> Written:
+        """Give a type of entity a custom property, or change the one of its name. Raises as ``patch``."""
+
+        def work(record: Record) -> Written:
+            old = _live(record, "type", Key.by_id(type_id))
+            return change(record, Resolver(record.transaction), old, with_property(record, old, wanted))
+
+        return self._write(work, actor)
+
+    def vote(self, entity_type: str, entity_id: str, wanted: object, *, actor: Actor) -> Written:
+        """Take the actor's vote on an entity; nothing if it was given before. Raises as ``flow/capture/votes.py``."""
+        return self._write(
+            lambda record: vote(record, _live(record, entity_type, Key.by_id(entity_id)), actor.id, wanted), actor
+        )
+
     def unfollow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
         """Make a user no follower; nothing if they are none. Raises as ``follow``."""
 
@@ -180,25 +230,52 @@ class Writes:
     def add_test_result(self, fqn: str, result: Document, *, actor: Actor) -> Written:
         """Report a run of a test case; nothing if the same was reported before."""
         return self._write(
-            lambda record: reports.add_test_result(record, _live(record, "testCase", Key.by_name(fqn)), result), actor
+            lambda record: results.add_result(record, _live(record, "testCase", Key.by_name(fqn)), result), actor
         )
 
     def add_pipeline_status(self, fqn: str, status: Document, *, actor: Actor) -> Written:
         """Report a run of a pipeline; nothing if the same was reported before."""
         return self._write(
-            lambda record: reports.add_pipeline_status(record, _live(record, "pipeline", Key.by_name(fqn)), status),
+            lambda record: reports.add_run(record, _live(record, "pipeline", Key.by_name(fqn)), status),
             actor,
         )
+
+    def on_live(
+        self, entity_type: str, key: Key, work: Callable[[Record, Stored], Written], *, actor: Actor
+    ) -> Written:
+        """Do a piece of work on an entity, which must be there and not deleted: a report, an attachment.
+
+        Raises
+        ------
+        NotFound : there is no such entity, or it is soft-deleted.
+        """
+        return self._write(lambda record: work(record, _live(record, entity_type, key)), actor)
 
     def put_edge(self, edge: Document, *, actor: Actor, at_ms: int | None = None) -> Written:
         """Add a lineage edge (``fromEntity``, ``toEntity``, ``lineageDetails``) or replace its details."""
         return self._write(lambda record: lineage.put_edge(record, edge), actor, at_ms)
+
+    def patch_edge(
+        self, from_entity: Document, to_entity: Document, operations: Sequence[json_patch.Operation], *, actor: Actor
+    ) -> Written:
+        """Apply a JSON Patch to the details of a lineage edge; ``NotFound`` if there is none."""
+        return self._write(lambda record: lineage.patch_edge(record, from_entity, to_entity, operations), actor)
 
     def delete_edge(
         self, from_entity: Document, to_entity: Document, *, actor: Actor, at_ms: int | None = None
     ) -> Written:
         """Remove the lineage edge between two references; ``NotFound`` if there is none."""
         return self._write(lambda record: lineage.delete_edge(record, from_entity, to_entity), actor, at_ms)
+
+    def delete_edges_by_source(self, entity: Document, source: str, *, actor: Actor) -> Written:
+        """Remove the lineage edges to an entity that were found by ``source``; ``cascaded`` holds their events."""
+
+        def work(record: Record) -> Written:
+            gone = lineage.delete_by_source(record, entity, source)
+            events = tuple(written.event for written in gone if written.event)
+            return Written({"edges": [written.document for written in gone]}, None, cascaded=events)
+
+        return self._write(work, actor)
 
     def replace(self, entity_type: str, fqn: str, state: Document, at_ms: int, *, actor: Actor) -> Written:
         """Put a whole state, as a history has it: what it leaves out goes. Its parent need not exist."""
@@ -208,8 +285,8 @@ class Writes:
             old = record.transaction.find(entity_type, Key.by_name(fqn))
             fields = whole_state(old, state)
             if old is None:
-                return record.create(entity_type, fqn, complete(resolver, fields, {}))
-            return _replace(record, resolver, old, fields)
+                return record.create(entity_type, fqn, complete(ENTITY_TYPES[entity_type], resolver, fields, {}))
+            return change(record, resolver, old, fields)
 
         return self._write(work, actor, at_ms)
 
@@ -217,9 +294,15 @@ class Writes:
         """Erase an entity as a history does: for good, and only itself."""
 
         def work(record: Record) -> Written:
-            return record.remove(removal.find_to_delete(record, entity_type, Key.by_name(fqn), hard=True))
+            gone = removal.find_to_delete(record, entity_type, Key.by_name(fqn), hard=True)
+            lineage.leave_edges(record, gone)
+            return record.remove(gone)
 
         return self._write(work, actor, at_ms)
+
+    def within(self, work: Work, *, actor: Actor) -> Written:
+        """Do a write of another part, such as ``flow/capture/feed``, in one transaction as those here."""
+        return self._write(work, actor)
 
     def _write(self, work: Work, actor: Actor, at_ms: int | None = None) -> Written:
         try:
@@ -229,49 +312,20 @@ class Writes:
 
     def _attempt(self, work: Work, actor: Actor, at_ms: int | None) -> Written:
         with self._catalogue.transaction() as transaction:
-            record = Record(transaction, actor, self._clock.now_ms() if at_ms is None else at_ms, self._ids)
+            now_ms = self._clock.now_ms() if at_ms is None else at_ms
+            record = Record(transaction, actor, now_ms, self._ids, self._permits(actor))
             written = work(record)
             transaction.append(record.events)
         return written
 
 
-def _draft(record: Record, entity_type: str, request: Document) -> Draft:
-    kind = _kind(entity_type)
-    resolver = Resolver(record.transaction)
-    match entity_type:
-        case "testCase":
-            return quality.place_case(record, resolver, checked(kind, request))
-        case "testSuite":
-            return quality.place_suite(resolver, checked(kind, request))
-        case _:
-            return draft_of(resolver, kind, request)
-
-
-def _create(record: Record, entity_type: str, draft: Draft) -> Written:
-    made_before = tuple(captured.event for captured in record.events)
-    fields = complete(Resolver(record.transaction), draft.document, {})
-    return replace(record.create(entity_type, draft.fqn, fields), cascaded=made_before)
-
-
-def _replace(record: Record, resolver: Resolver, old: Stored, fields: Document) -> Written:
-    live = {"deleted": False} if "deleted" in old.document else {}
-    event_type = EventType.ENTITY_RESTORED if old.deleted else EventType.ENTITY_UPDATED
-    return record.change(old, complete(resolver, fields, old.document) | live, event_type)
-
-
-def _kind(entity_type: str) -> EntityType:
-    if entity_type not in ENTITY_TYPES:
-        raise InvalidInput(f"there is no type {entity_type}")
-    return ENTITY_TYPES[entity_type]
-
-
 def _check_followable(entity_type: str) -> None:
-    if not _kind(entity_type).is_asset:
-        raise InvalidInput(f"a {entity_type} cannot be followed")
+    if not kind_of(entity_type).is_followable:
+        raise InvalidInput(f"{with_article(entity_type)} cannot be followed")
 
 
 def _found(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored:
-    found = record.transaction.find(_kind(entity_type).name, key, hold)
+    found = record.transaction.find(kind_of(entity_type).name, key, hold)
     if found is None:
         raise NotFound(f"{entity_type} {key} not found")
     return found

@@ -13,8 +13,12 @@ from enum import Enum
 from typing import Protocol
 
 from tocsin.errors import Conflict
+from tocsin.flow.capture.beside.ports import Attachments, Incidents, Series, Suites, UsageCounts
+from tocsin.flow.capture.feed.ports import ThreadRows
+from tocsin.flow.capture.heritage import INHERITED_KEYS, Heritage
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
+from tocsin.model.lineage import Edge
 
 
 class Collision(Conflict):
@@ -81,6 +85,14 @@ class Written:
     created: bool = False
     cascaded: tuple[ChangeEvent, ...] = ()
 
+    @property
+    def as_read(self) -> Document | None:
+        """The entity with what it inherits, as its event holds it; None when there is none that says so."""
+        told = self.event.entity if self.event else None
+        if not told or told.get("id") != self.document.get("id"):
+            return None
+        return self.document | {key: told[key] for key in INHERITED_KEYS if key in told}
+
 
 class Hold(Enum):
     """How firmly a found entity is held until the transaction ends (PostgreSQL; SQLite has one writer)."""
@@ -90,8 +102,55 @@ class Hold(Enum):
     REMOVE = "remove"  # nobody else changes it or refers to it
 
 
+class Teams(Protocol):
+    """The tree of teams."""
+
+    def children(self, team_id: str) -> list[Document]:
+        """Return references to the teams directly under one, each with its ``teamType``."""
+        ...
+
+    def domains(self, member_id: str) -> list[Document]:
+        """Return the domains that come down to a team or a person from the teams they are in."""
+        ...
+
+
 class Transaction(Protocol):
     """One write transaction on the catalogue and the log."""
+
+    @property
+    def threads(self) -> ThreadRows:
+        """Return the rows of threads."""
+        ...
+
+    @property
+    def series(self) -> Series:
+        """The reports over time."""
+        ...
+
+    @property
+    def attachments(self) -> Attachments:
+        """The documents kept beside entities."""
+        ...
+
+    @property
+    def incidents(self) -> Incidents:
+        """The incidents of test cases."""
+        ...
+
+    @property
+    def suites(self) -> Suites:
+        """The members of logical test suites."""
+        ...
+
+    @property
+    def teams(self) -> Teams:
+        """The tree of teams."""
+        ...
+
+    @property
+    def usage(self) -> UsageCounts:
+        """How often entities were used."""
+        ...
 
     def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:
         """Return the entity, soft-deleted or not, and hold it; None if there is none."""
@@ -105,8 +164,24 @@ class Transaction(Protocol):
         """Return every entity of these types whose FQN lies under ``fqn``, held for removal, in FQN order."""
         ...
 
-    def referring(self, entity_id: str) -> list[Stored]:
-        """Return every entity that names this one as an owner."""
+    def referring(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
+        """Return every entity that names one of these in a list of references, or carries one of these tags."""
+        ...
+
+    def extended(self, entity_type: str, name: str) -> list[Stored]:
+        """Return every entity of this type that has a value of this custom property, held for change."""
+        ...
+
+    def heritage(self, entity_type: str, fqn: str) -> Heritage:
+        """Return what an entity at this place inherits if it has nothing of its own."""
+        ...
+
+    def version(self, entity_id: str, number: Decimal) -> Document | None:
+        """Return the document of one version of an entity, or None if it has no such version."""
+        ...
+
+    def forget_version(self, entity_id: str, number: Decimal) -> None:
+        """Remove one version of an entity, to be kept again in another form or taken back."""
         ...
 
     def insert(self, new: Stored) -> None:
@@ -129,12 +204,12 @@ class Transaction(Protocol):
         """Make the user no follower; False if they were none."""
         ...
 
-    def report(self, entity: Stored, at_ms: int, report: Document) -> bool:
-        """Keep a test result or a pipeline run that happened at ``at_ms``; False if the same was kept before."""
+    def edge(self, from_id: str, to_id: str) -> Edge | None:
+        """Return a lineage edge and hold it; None if there is no such edge."""
         ...
 
-    def edge(self, from_id: str, to_id: str) -> Document | None:
-        """Return the details of a lineage edge, or None if there is no such edge."""
+    def edges_of(self, entity_id: str) -> list[Edge]:
+        """Return every lineage edge that leads from or to an entity, or whose data it moves."""
         ...
 
     def put_edge(self, from_: Stored, to: Stored, details: Document) -> None:
@@ -150,11 +225,36 @@ class Transaction(Protocol):
         ...
 
 
+class Batch(Transaction, Protocol):
+    """One write transaction for many writes, each of which stands or falls by itself."""
+
+    def row(self) -> AbstractContextManager[None]:
+        """Begin one of the writes; an error that leaves it undoes it and nothing else."""
+        ...
+
+    def look_ahead(self, entity_type: str, fqns: Iterable[str]) -> None:
+        """Fetch together what will be looked for; what is looked for besides is found as well, only slower."""
+        ...
+
+
 class Catalogue(Protocol):
     """Opens write transactions."""
 
     def transaction(self) -> AbstractContextManager[Transaction]:
         """Open a transaction: committed at the end, rolled back on an error.
+
+        Raises
+        ------
+        Collision : somebody else wrote the same thing at the same moment; try again.
+        """
+        ...
+
+
+class Batches(Protocol):
+    """Opens write transactions for many writes."""
+
+    def batch(self) -> AbstractContextManager[Batch]:
+        """Open a transaction for many writes: committed at the end, rolled back on an error.
 
         Raises
         ------

@@ -7,14 +7,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tocsin.errors import InvalidInput
-from tocsin.flow.capture.members import target_of
+from tocsin.flow.capture.extension_values import check_extension
+from tocsin.flow.capture.heritage import INHERITED_KEYS
+from tocsin.flow.capture.policies import ruled
 from tocsin.flow.capture.ports import Stored
 from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.request import check_required, clean, shaped, without_server_keys
+from tocsin.flow.capture.spelling import spelled_out
+from tocsin.flow.capture.tagging import tagged
+from tocsin.flow.capture.teams import placed
 from tocsin.model import fqn
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES, EntityType
+from tocsin.model.entity_type import EntityType, value_at
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.shapes import check_changed
 
 _CURATED = ("displayName", "description", "tags")
 
@@ -30,35 +36,48 @@ class Draft:
 def draft_of(resolver: Resolver, kind: EntityType, request: Document) -> Draft:
     """Return what a request to create or to put asks for: checked, under its parent, not yet merged."""
     document = checked(kind, request)
-    if kind.parent is None:
+    above = resolver.parent(kind, document)
+    if above is None:
         return Draft(fqn.quote(document["name"]), document)
-    parent = resolver.parent(kind, document.get(kind.parent_field or ""))
-    return Draft(fqn.child(parent.fqn, document["name"]), document | inherited(kind, parent))
+    field, parent = above
+    under = f"{parent.fqn}.{kind.infix}" if kind.infix else parent.fqn
+    return Draft(fqn.child(under, document["name"]), document | inherited(kind, field, parent))
 
 
 def checked(kind: EntityType, request: Document) -> Document:
     """Return a request's own copy: well formed, complete, without what only the server writes."""
-    document = without_server_keys(clean(kind, request))
+    document = without_server_keys(clean(kind, {key: request[key] for key in request if key not in kind.ignored}))
     check_required(kind, document)
     return document
 
 
-def inherited(kind: EntityType, parent: Stored) -> Document:
+def inherited(kind: EntityType, field: str, parent: Stored) -> Document:
     """Return what a document takes over from its parent: the references upwards and the service's type."""
-    taken = {str(kind.parent_field): reference_to(parent)}
-    for key, _ in kind.ancestors:
-        if key in parent.document:
-            taken[key] = parent.document[key]
-    if "serviceType" in kind.fields and "serviceType" in parent.document:
+    taken = {key: parent.document[key] for key in kind.ancestors if key in parent.document}
+    taken[field] = reference_to(parent)
+    if "serviceType" in kind.keys and "serviceType" in parent.document:
         taken["serviceType"] = parent.document["serviceType"]
     return taken
 
 
-def complete(resolver: Resolver, document: Document, old: Document) -> Document:
-    """Return the document with full references and texts in their one spelling."""
-    whole = document | resolver.lists(document, old)
+def complete(kind: EntityType, resolver: Resolver, document: Document, old: Document) -> Document:
+    """Return the document with full references and texts in their one spelling.
+
+    Raises
+    ------
+    InvalidInput : something stands in it that its schema does not allow; what a history says is taken as it is.
+    NotFound : a reference or a label leads to nothing.
+    """
+    whole = document | resolver.lists(document, old) | resolver.singles(document, old)
     if isinstance(whole.get("email"), str):
         whole["email"] = whole["email"].strip().lower()
+    whole = ruled(resolver.transaction, whole)
+    if resolver.strict:
+        whole = placed(resolver.transaction, whole, old) if kind.name == "team" else whole
+        whole = spelled_out(kind.name, resolver, whole, old)
+        whole = tagged(resolver.transaction, whole, old)
+        check_extension(resolver.transaction, kind.name, whole, old)
+        check_changed(kind.name, whole, old)
     return whole
 
 
@@ -69,22 +88,22 @@ def merged(kind: EntityType, old: Document, given: Document) -> Document:
     a member that is still there; a PATCH does.
     """
     document = without_server_keys(old) | given
-    for key in ("tags", kind.children or "tags"):
-        if key in given and key in old:
-            document[key] = _merged_tags(old[key], given[key]) if key == "tags" else _kept(old[key], given[key])
+    if "tags" in given and "tags" in old:
+        document["tags"] = _merged_tags(old["tags"], given["tags"])
+    for path in kind.member_paths():
+        before, after = value_at(old, path), value_at(given, path)
+        if isinstance(before, list) and isinstance(after, list):
+            kept = _kept(before, after)
+            document |= {path[0]: kept if len(path) == 1 else given[path[0]] | {path[1]: kept}}
     return document
 
 
 def patched(kind: EntityType, old: Stored, document: Document) -> Document:
-    """Return a patched document, checked, with its place and its server-kept keys as they were."""
-    if document.get("name") != old.document["name"]:
-        raise InvalidInput("the name of an entity cannot be changed", field="name")
-    upwards = [key for key in (kind.parent_field, *(key for key, _ in kind.ancestors)) if key]
-    for key in upwards:
-        if key in old.document and not _same_target(old.document[key], document.get(key)):
-            raise InvalidInput(f"an entity cannot be moved: {key} is fixed", field=key)
-    fixed = {key: old.document[key] for key in (*upwards, "deleted") if key in old.document}
-    return without_server_keys(clean(kind, document)) | fixed
+    """Return a patched document, checked, with its server-kept keys as they were; its place is as the patch has it."""
+    fixed = {"deleted": old.document["deleted"]} if "deleted" in old.document else {}
+    fields = without_server_keys(clean(kind, document)) | fixed
+    empty = {key for key in INHERITED_KEYS if not fields.get(key) and key not in old.document}  # it only inherits
+    return {key: value for key, value in fields.items() if key not in empty}
 
 
 def whole_state(old: Stored | None, state: Document) -> Document:
@@ -93,12 +112,7 @@ def whole_state(old: Stored | None, state: Document) -> Document:
     if old is None:
         return document
     kind = ENTITY_TYPES[old.entity_type]
-    place = (kind.parent_field or "serviceType", "serviceType", *(key for key, _ in kind.ancestors))
-    return {key: old.document[key] for key in place if key in old.document} | document
-
-
-def _same_target(old: Document, new: object) -> bool:
-    return isinstance(new, dict) and target_of(old) == target_of(new)
+    return {key: old.document[key] for key in ("serviceType", *kind.upward) if key in old.document} | document
 
 
 def _merged_tags(old: list[Document], given: list[Document]) -> list[Document]:

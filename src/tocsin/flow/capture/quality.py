@@ -7,17 +7,16 @@ when its first test case is. Source: OpenMetadata's ``TestCaseRepository`` and `
 from __future__ import annotations
 
 import re
-from uuid import uuid5
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Hold, Key, Stored
 from tocsin.flow.capture.prepare import Draft
-from tocsin.flow.capture.references import Given, Resolver, key_of, reference_to
+from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import FIRST_VERSION, Document
-from tocsin.model.notification import NAMESPACE
 
+_TABLE = ("basicEntityReference", "executableEntityReference")  # what it is called now, and what it was called
 _LINK = re.compile(r"<#E::(?P<type>\w+)::(?P<fqn>.+?)(?:::columns::(?P<column>.+?))?>")
 
 
@@ -32,19 +31,20 @@ def place_case(record: Record, resolver: Resolver, document: Document) -> Draft:
     filled = {
         "entityFQN": tested,
         "testSuite": resolver.one("testSuite", suite) if suite else basic_suite(record, resolver, table),
-        "testDefinition": _definition(document["testDefinition"]),
+        "testDefinition": resolver.one("testDefinition", document["testDefinition"]),
     }
     return Draft(fqn.child(tested, document["name"]), document | filled)
 
 
 def place_suite(resolver: Resolver, document: Document) -> Draft:
     """Return where a test suite belongs: under its table when it names one, else by itself."""
-    table = document.get("basicEntityReference")
+    given = {key: value for key, value in document.items() if key not in _TABLE}
+    table = next((document[key] for key in _TABLE if document.get(key)), None)
     if not table:
-        return Draft(fqn.quote(document["name"]), document | {"basic": False})
+        return Draft(fqn.quote(document["name"]), given | {"basic": False})
     reference = resolver.one("table", table)
     name = fqn.child(reference["fullyQualifiedName"], "testSuite")
-    return Draft(name, document | {"name": name, "basic": True, "basicEntityReference": reference})
+    return Draft(name, given | {"name": name, "basic": True, "basicEntityReference": reference})
 
 
 def basic_suite(record: Record, resolver: Resolver, table_fqn: str) -> Document:
@@ -55,12 +55,3 @@ def basic_suite(record: Record, resolver: Resolver, table_fqn: str) -> Document:
         return reference_to(found)
     made = record.create("testSuite", draft.fqn, draft.document).document
     return reference_to(Stored(made["id"], "testSuite", draft.fqn, FIRST_VERSION, made))
-
-
-def _definition(given: Given) -> Document:
-    """Return the reference to a test definition; definitions are not catalogued, so the name makes the id."""
-    if isinstance(given, dict) and "id" in given and "name" in given:
-        return given
-    name = str(key_of(given))
-    made = str(uuid5(NAMESPACE, f"testDefinition|{name}"))
-    return {"id": made, "type": "testDefinition", "name": name, "fullyQualifiedName": name}

@@ -11,27 +11,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.members import REFERENCE_LISTS, REFERENCES
 from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
 from tocsin.model import fqn
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES, EntityType
+from tocsin.model.entity_type import EntityType, Place
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.words import with_article
 
 Given = Any  # Any: a reference as clients write it: an FQN, an id, or an object with either
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
-
-REFERENCE_LISTS: dict[str, tuple[str, ...]] = {
-    "owners": ("user", "team"),
-    "domains": ("domain",),
-    "teams": ("team",),
-    "users": ("user",),
-    "parents": ("team",),
-    "charts": ("chart",),
-    "dashboards": ("dashboard",),
-    "testSuites": ("testSuite",),
-    "tests": ("testCase",),
-}
-"""Every key that holds a list of references, and the types its members may have."""
 
 
 @dataclass(frozen=True)
@@ -52,14 +42,18 @@ class Resolver:
             if document.get(key)
         }
 
-    def parent(self, kind: EntityType, given: Given) -> Stored:
-        """Return the live entity that ``given`` names as the parent of one of this type."""
-        if kind.parent is None or not given:
-            raise InvalidInput(f"a {kind.name} needs its {kind.parent_field}", field=kind.parent_field)
-        found = self.transaction.find(kind.parent, key_of(given), Hold.SHARED)
-        if found is None or found.deleted:
-            raise NotFound(f"{kind.parent} {key_of(given)} not found")
-        return found
+    def parent(self, kind: EntityType, document: Document) -> tuple[str, Stored] | None:
+        """Return the live entity that ``document`` names as its parent, after the key that names it.
+
+        None when this type may stand alone and the document names nothing.
+        """
+        for place in kind.places:
+            if given := document.get(place.field):
+                return place.field, self._above(place, given)
+        if kind.may_stand_alone or not kind.places:
+            return None
+        needed = kind.places[-1].field
+        raise InvalidInput(f"{with_article(kind.name)} needs its {needed}", field=needed)
 
     def one(self, entity_type: str, given: Given) -> Document:
         """Return the full reference to the live entity of this type that ``given`` names."""
@@ -68,8 +62,31 @@ class Resolver:
             raise NotFound(f"{entity_type} {key_of(given)} not found")
         return found
 
+    def singles(self, document: Document, old: Document) -> Document:
+        """Return the document's single references, each full; those of ``old`` are trusted."""
+        return {
+            key: self._resolved(key, REFERENCES[key], document[key], [old[key]] if old.get(key) else [])
+            for key in REFERENCES
+            if document.get(key)
+        }
+
+    def _above(self, place: Place, given: Given) -> Stored:
+        named = given.get("type") if isinstance(given, dict) else None
+        if named is not None and named not in place.types:
+            raise InvalidInput(
+                f"{place.field} may name a {' or a '.join(place.types)}, not a {named}", field=place.field
+            )
+        key = key_of(given)
+        for entity_type in (named,) if named else place.types:
+            found = self.transaction.find(entity_type, key, Hold.SHARED)
+            if found is not None and not found.deleted:
+                return found
+        raise NotFound(f"{named or ' or '.join(place.types)} {key} not found")
+
     def _member(self, field: str, given: Given, known: list[Document]) -> Document:
-        types = REFERENCE_LISTS[field]
+        return self._resolved(field, REFERENCE_LISTS[field], given, known)
+
+    def _resolved(self, field: str, types: tuple[str, ...], given: Given, known: list[Document]) -> Document:
         wanted = _type_of(field, given, types)
         for reference in known:
             if reference.get("type", wanted) == wanted and _names(given, reference):
@@ -89,10 +106,15 @@ def reference_to(stored: Stored) -> Document:
     }
 
 
+def is_uuid(text: str) -> bool:
+    """Say whether a text is an id rather than a name."""
+    return _UUID.fullmatch(text) is not None
+
+
 def key_of(given: Given) -> Key:
     """Return by what a given reference is looked up."""
     if isinstance(given, str) and given:
-        return Key.by_id(given.lower()) if _UUID.fullmatch(given) else Key.by_name(given)
+        return Key.by_id(given.lower()) if is_uuid(given) else Key.by_name(given)
     if isinstance(given, dict) and isinstance(given.get("id"), str):
         return Key.by_id(given["id"].lower())
     if isinstance(given, dict) and isinstance(given.get("fullyQualifiedName"), str):
@@ -104,7 +126,7 @@ def key_of(given: Given) -> Key:
 
 def _root_fqn(entity_type: str, name: str) -> str:
     kind = ENTITY_TYPES.get(entity_type)
-    return fqn.quote(name) if kind and kind.parent is None else name
+    return fqn.quote(name) if kind and not kind.places else name
 
 
 def _type_of(field: str, given: Given, types: tuple[str, ...]) -> str:

@@ -8,10 +8,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture import lineage, nested
+from tocsin.flow.capture.members import REFERENCE_LISTS, REFERENCES
 from tocsin.flow.capture.ports import Hold, Key, Stored, Written
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import EventType
-from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES, types_below
+from tocsin.model.labels import SOURCES, relabelled
 
 _UNDER_TABLE = ("testCase", "testSuite")
 
@@ -27,19 +31,33 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     affected = under if hard else [entity for entity in under if not entity.deleted]
     if affected and not recursive:
         raise InvalidInput(f"{target.entity_type} {target.fqn} is not empty")
+    if hard or not _can_be_soft(target):
+        _forget(record, [*affected, target])
+    also_gone = frozenset(entity.id for entity in (target, *affected))
     for entity in reversed(affected):
-        _delete_one(record, entity, hard=hard)
-    written = _delete_one(record, target, hard=hard)
+        _delete_one(record, entity, also_gone, hard=hard)
+    written = _delete_one(record, target, also_gone, hard=hard)
     return replace(written, cascaded=tuple(captured.event for captured in record.events[:-1]))
 
 
 def restore(record: Record, target: Stored) -> Written:
-    """Bring a soft-deleted entity back, with all that lies under it; nothing if it is not deleted."""
+    """Bring a soft-deleted entity back, with all that lies under it; nothing if it is not deleted.
+
+    Raises
+    ------
+    InvalidInput : what it lies under is deleted, too; that must come back first.
+    """
     if not target.deleted:
         return Written(target.document, None)
+    _check_above(record, target)
     written = _restore_one(record, target)
+    return replace(written, cascaded=restore_under(record, target))
+
+
+def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
+    """Bring back whatever lies softly deleted under an entity; return the events of it."""
     below = [_restore_one(record, entity) for entity in _under(record, target) if entity.deleted]
-    return replace(written, cascaded=tuple(back.event for back in below if back.event))
+    return tuple(back.event for back in below if back.event)
 
 
 def find_to_delete(record: Record, entity_type: str, key: Key, *, hard: bool) -> Stored:
@@ -50,22 +68,50 @@ def find_to_delete(record: Record, entity_type: str, key: Key, *, hard: bool) ->
     return found
 
 
-def _delete_one(record: Record, entity: Stored, *, hard: bool) -> Written:
-    can_be_soft = "deleted" in entity.document
-    if not hard and can_be_soft:
+def _delete_one(record: Record, entity: Stored, also_gone: frozenset[str], *, hard: bool) -> Written:
+    if not hard and _can_be_soft(entity):
         return record.change(entity, entity.document | {"deleted": True}, EventType.ENTITY_SOFT_DELETED)
-    for owned in record.transaction.referring(entity.id):
-        _forget(record, owned, entity.id)
+    lineage.leave_edges(record, entity, also_gone)
     return record.remove(entity)
 
 
-def _forget(record: Record, entity: Stored, gone_id: str) -> None:
-    """Take a reference to an entity that goes for good out of a document that names it."""
-    fields = dict(entity.document)
-    for key in ("owners", "domains"):
-        if key in fields:
-            fields[key] = [reference for reference in fields[key] if reference.get("id") != gone_id]
-    record.change(entity, fields)
+def _check_above(record: Record, target: Stored) -> None:
+    field = ENTITY_TYPES[target.entity_type].parent_field(target.document)
+    above = target.document[field] if field else None
+    if above and "id" in above:
+        found = record.transaction.find(above["type"], Key.by_id(above["id"]), Hold.SHARED)
+        if found is not None and found.deleted:
+            raise InvalidInput(f"the {found.entity_type} {found.fqn} is deleted, too; restore that first", field=field)
+
+
+def _can_be_soft(entity: Stored) -> bool:
+    return "deleted" in entity.document
+
+
+def _forget(record: Record, gone: list[Stored]) -> None:
+    """Take what names entities that go for good out of all that stays: one change each, however much it named."""
+    ids = {entity.id for entity in gone}
+    labels = {(SOURCES[entity.entity_type], entity.fqn) for entity in gone if entity.entity_type in SOURCES}
+    for entity in record.transaction.referring(sorted(ids), sorted({tag for _, tag in labels})):
+        if entity.id not in ids:
+            record.change(entity, _without(entity.document, ids, labels))
+
+
+def _without(document: Document, ids: set[str], labels: set[tuple[str, str]]) -> Document:
+    def stays(label: Document) -> Document | None:
+        return None if (label.get("source"), label["tagFQN"]) in labels else label
+
+    fields = dict(relabelled(document, stays)) if labels else dict(document)
+    for key in REFERENCE_LISTS.keys() & fields.keys():
+        fields[key] = [reference for reference in fields[key] or () if reference.get("id") not in ids]
+    for key in REFERENCES.keys() & fields.keys():
+        if fields[key].get("id") in ids:
+            del fields[key]
+    for key, value in nested.without(document, ids).items():
+        fields[key] = value
+        if not value:
+            del fields[key]
+    return fields
 
 
 def _restore_one(record: Record, entity: Stored) -> Written:
@@ -73,12 +119,14 @@ def _restore_one(record: Record, entity: Stored) -> Written:
 
 
 def _under(record: Record, target: Stored) -> list[Stored]:
-    types = _types_under(target.entity_type)
+    types = types_below(target.entity_type)
+    if "table" in (target.entity_type, *types):
+        types += _UNDER_TABLE
+    if key := nested.CONTAINS.get(target.entity_type):
+        return [one for one in record.transaction.referring([target.id], []) if _names(one, key, target)]
     return record.transaction.descendants(types, target.fqn) if types else []
 
 
-def _types_under(entity_type: str) -> list[str]:
-    """Return every type that may lie under one of this type."""
-    found = [kind.name for kind in ENTITY_TYPES.values() if kind.parent == entity_type]
-    further = [name for child in found for name in _types_under(child)]
-    return [*found, *further, *(_UNDER_TABLE if entity_type == "table" else ())]
+def _names(case: Stored, key: str, target: Stored) -> bool:
+    reference = case.document.get(key)
+    return isinstance(reference, dict) and reference.get("id") == target.id

@@ -162,7 +162,7 @@ def _reference(end: End) -> Document:
 def _request(end: End) -> Document:
     match end:
         case "user", name:
-            return {"name": name, "email": f"{name}@history.invalid", "isBot": _is_bot(name)}
+            return {"name": name, "email": f"{name}@history.example.org", "isBot": _is_bot(name)}
         case "team", name:
             return {"name": name, "teamType": "Group"}
         case _, name:

@@ -6,27 +6,33 @@ Checked here, for every write: keys, the shape of lists, tags with their default
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import orjson
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.members import MEMBER_LISTS, SERVER_KEPT, MemberList
-from tocsin.flow.capture.references import REFERENCE_LISTS
+from tocsin.flow.capture.heritage import INHERITED_KEYS, own
+from tocsin.flow.capture.members import MEMBER_LISTS, REFERENCE_LISTS, SERVER_KEPT, MemberList
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import EntityType, keys_of
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.labels import CERTIFICATION
+from tocsin.model.member_names import WORKED_OUT
+from tocsin.model.relations import RELATIONS
+from tocsin.model.words import with_article
 
-LONGEST_NAME = 256
-"""Characters that a name may have. Source: schemas/type/basic.json, ``entityName``."""
-
-_TAG_DEFAULTS = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+TAG_DEFAULTS = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+"""What a label says of itself when nobody says otherwise."""
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
-_TEXTS = frozenset({"name", "displayName", "description", "email", "timezone", "alertType", "entityLink"})
-_FLAGS = frozenset({"isAdmin", "isBot", "deleted", "enabled"})
+_TEXTS = frozenset({"name", "email", "entityLink"})
 _ALIASES = {"owner": "owners", "domain": "domains"}
+_NESTED = sorted({path for row in ENTITY_TYPES.values() for path in row.member_paths() if len(path) > 1})
 
 
 def clean(kind: EntityType, request: Document) -> Document:
     """Return an own copy of a request, without nulls, its aliases resolved and its lists checked.
+
+    What may stand under which key is checked last, when references are full: ``model/shapes.py``.
 
     Raises
     ------
@@ -37,21 +43,23 @@ def clean(kind: EntityType, request: Document) -> Document:
         if alias in document:
             single = document.pop(alias)
             document.setdefault(key, [single])
-    unknown = sorted(document.keys() - keys_of(kind))
+    unknown = sorted(document.keys() - kind.keys)
     if unknown:
-        raise InvalidInput(f"a {kind.name} has no field {unknown[0]}", field=unknown[0])
+        raise InvalidInput(f"{with_article(kind.name)} has no field {unknown[0]}", field=unknown[0])
     _check_kinds(document)
-    return shaped(document)
+    return shaped(
+        {key: value for key, value in document.items() if key not in kind.beside | RELATIONS.get(kind.name, {}).keys()}
+    )
 
 
 def check_required(kind: EntityType, document: Document) -> None:
     """Refuse a request to create that lacks a key this type requires."""
     for key in kind.required:
         if key not in document:
-            raise InvalidInput(f"a {kind.name} needs {key}", field=key)
+            raise InvalidInput(f"{with_article(kind.name)} needs {key}", field=key)
     name = document.get("name")
-    if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
-        raise InvalidInput(f"name must be a text of at most {LONGEST_NAME} characters", field="name")
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput("name must be a text", field="name")
 
 
 def shaped(document: Document) -> Document:
@@ -59,6 +67,13 @@ def shaped(document: Document) -> Document:
     for key, rule in MEMBER_LISTS.items():
         if key in document and key != "children":
             document[key] = _members(key, rule, document[key])
+    for outer, inner in _NESTED:
+        whole = document.get(outer)
+        if isinstance(whole, dict) and inner in whole:
+            document[outer] = whole | {inner: _members(inner, MEMBER_LISTS[inner], whole[inner])}
+    certificate = document.get(CERTIFICATION)
+    if isinstance(certificate, dict) and isinstance(certificate.get("tagLabel"), dict):
+        document[CERTIFICATION] = certificate | {"tagLabel": _tag(certificate["tagLabel"])}
     extension = document.get("extension")
     if extension is not None and not isinstance(extension, dict):
         raise InvalidInput("extension must be an object", field="extension")
@@ -74,28 +89,36 @@ def _check_kinds(document: Document) -> None:
     for key in _TEXTS & document.keys():
         if not isinstance(document[key], str):
             raise InvalidInput(f"{key} must be a text", field=key)
-    for key in _FLAGS & document.keys():
-        if not isinstance(document[key], bool):
-            raise InvalidInput(f"{key} must be true or false", field=key)
     if (email := document.get("email")) and not _ADDRESS.fullmatch(email.strip()):
         raise InvalidInput(f"{email!r} is no e-mail address; it must look like name@example.com", field="email")
 
 
 def _copy(request: Document) -> Document:
     try:
-        copied = orjson.loads(orjson.dumps(request))
+        text = orjson.dumps(request)
     except TypeError as refused:
         raise InvalidInput(f"not a JSON document: {refused}") from refused
+    copied = orjson.loads(text)
     if not isinstance(copied, dict):
         raise InvalidInput("the request must be an object")
-    return {key: value for key, value in copied.items() if value is not None}
+    return _without_nulls(copied) if b"null" in text else copied
+
+
+def _without_nulls(whole: Document) -> Document:
+    return {key: _inside(value) for key, value in whole.items() if value is not None}
+
+
+def _inside(value: Any) -> Any:  # Any: a JSON value
+    if isinstance(value, dict):
+        return _without_nulls(value)
+    return [_inside(one) for one in value] if isinstance(value, list) else value
 
 
 def _members(field: str, rule: MemberList, members: object) -> list[Document]:
     if not isinstance(members, list):
         raise InvalidInput(f"{field} must be a list", field=field)
     if field in REFERENCE_LISTS:
-        return members
+        return own(members) if field in INHERITED_KEYS else members
     if not all(isinstance(member, dict) for member in members):
         raise InvalidInput(f"{field} must hold objects", field=field)
     made = [_member(field, member) for member in members]
@@ -112,6 +135,8 @@ def _member(field: str, member: Document) -> Document:
         return _tag(member)
     if not isinstance(member.get("name"), str):
         raise InvalidInput(f"each of {field} needs a name", field=field)
+    for key in WORKED_OUT:
+        member.pop(key, None)
     for key in ("tags", "children"):
         if key in member:
             nested = _members(key, MEMBER_LISTS[key], member.pop(key) or [])
@@ -122,4 +147,4 @@ def _member(field: str, member: Document) -> Document:
 def _tag(label: Document) -> Document:
     if not isinstance(label.get("tagFQN"), str) or not label["tagFQN"]:
         raise InvalidInput("each of tags needs a tagFQN", field="tags")
-    return {"tagFQN": label["tagFQN"], **_TAG_DEFAULTS, **{k: v for k, v in label.items() if v is not None}}
+    return {"tagFQN": label["tagFQN"], **TAG_DEFAULTS, **{k: v for k, v in label.items() if v is not None}}

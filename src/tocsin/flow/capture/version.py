@@ -1,20 +1,24 @@
 """What version does a change lead to? +0.1, or +1.0 when it breaks those who consume the entity.
 
-Breaking: a member dropped or retyped, or one of the type's ``breaking`` numbers made smaller.
-Source: OpenMetadata's ``EntityUtil.nextVersion`` and ``nextMajorVersion``: 0.2 becomes 0.3 or 1.2.
+What breaks them is in the table of types (``breaking``): a list of members, where one is dropped, gets another data
+type or a smaller number; or a key, where its value changes or goes. Source: OpenMetadata's ``EntityUtil.nextVersion``
+and ``nextMajorVersion`` (0.2 becomes 0.3 or 1.2) and its repositories' ``majorVersionChange``.
 """
 
 from __future__ import annotations
 
 from decimal import Decimal
 
+from tocsin.flow.capture.members import MEMBER_LISTS
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
-from tocsin.model.entity_types import ENTITY_TYPES, EntityType
+from tocsin.model.entity_type import Path
+from tocsin.model.entity_types import ENTITY_TYPES
 
 _MINOR = Decimal("0.1")
 _MAJOR = Decimal("1.0")
-_TYPE_KEYS = frozenset({"dataType", "arrayDataType"})
+_RETYPED = frozenset({"dataType", "arrayDataType"})
+_NARROWED = frozenset({"dataLength", "precision", "scale"})
 
 
 def next_version(current: Decimal, *, breaking: bool) -> Decimal:
@@ -24,35 +28,34 @@ def next_version(current: Decimal, *, breaking: bool) -> Decimal:
 
 def is_breaking(entity_type: str, change: ChangeDescription) -> bool:
     """Say whether this change breaks those who consume the entity."""
-    kind = ENTITY_TYPES[entity_type]
-    if not kind.children or not kind.breaking:
+    rules = [tuple(path.split(".")) for path in ENTITY_TYPES[entity_type].breaking]
+    if not rules:
         return False
-    return any(_drops(kind, field.name) for field in change.fields_deleted) or any(
-        _narrows(kind, field) for field in change.fields_updated
+    gone = [tuple(fqn.split(field.name)) for field in change.fields_deleted]
+    changed = [(tuple(fqn.split(field.name)), field) for field in change.fields_updated]
+    return any(
+        any(_drops(rule, path) for path in gone) or any(_changes(rule, path, field) for path, field in changed)
+        for rule in rules
     )
 
 
-def _drops(kind: EntityType, path: str) -> bool:
-    place, last = _place(kind, path)
-    return place and last in (kind.children, "children")
+def _drops(rule: Path, path: Path) -> bool:
+    """Say whether a field that is gone is what the rule names, holds it, or is a list of members below it.
 
-
-def _narrows(kind: EntityType, field: FieldChange) -> bool:
-    place, last = _place(kind, field.name)
-    if not place or last not in _TYPE_KEYS | set(kind.breaking):
-        return False
-    return last in _TYPE_KEYS or _is_less(field.new_value, field.old_value)
-
-
-def _place(kind: EntityType, path: str) -> tuple[bool, str]:
-    """Say whether ``path`` names a list of members or a field of one, and what its last name is.
-
-    List names and members' names take turns (``columns.address.children.zip.dataType``), so both kinds of
-    path have an odd number of names; an even number ends in a member's name.
+    List names and members' names take turns (``columns.address.children.zip.dataType``), so a list and a field of a
+    member both stand at an even distance; an odd one ends in a member's name.
     """
-    names = fqn.split(path) if path.startswith(str(kind.children)) else []
-    is_place = bool(names) and names[0] == kind.children and len(names) % 2 == 1
-    return is_place, names[-1] if names else ""
+    if rule[: len(path)] == path:
+        return True
+    return path[: len(rule)] == rule and (len(path) - len(rule)) % 2 == 0 and path[-1] == "children"
+
+
+def _changes(rule: Path, path: Path, field: FieldChange) -> bool:
+    if rule[-1] not in MEMBER_LISTS:
+        return path[: len(rule)] == rule
+    if path[: len(rule)] != rule or len(path) == len(rule) or (len(path) - len(rule)) % 2:
+        return False
+    return path[-1] in _RETYPED or (path[-1] in _NARROWED and _is_less(field.new_value, field.old_value))
 
 
 def _is_less(new: object, old: object) -> bool:

@@ -7,20 +7,25 @@ Source: seeds/002 "Event Generation Process". Next: ``flow/capture/operations.py
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.diff import diff
+from tocsin.flow.capture.diff import Difference, compare, with_place
+from tocsin.flow.capture.heritage import lacks, with_inherited
 from tocsin.flow.capture.members import SERVER_KEPT
+from tocsin.flow.capture.permit import EVERYTHING, Permit
 from tocsin.flow.capture.ports import CapturedEvent, Stored, Transaction, Written
+from tocsin.flow.capture.rebuild import ORDER
+from tocsin.flow.capture.secrets import hidden
 from tocsin.flow.capture.version import is_breaking, next_version
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
-from tocsin.model.entity_types import ENTITY_TYPES, keys_of
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
 
+_INCREMENT = "incrementalChangeDescription"
 LONGEST_FQN_BYTES = 2_500
 """Bytes of a fully qualified name, in UTF-8: an index entry of PostgreSQL holds no more than 2,704."""
 
@@ -41,41 +46,84 @@ class Record:
     actor: Actor
     at_ms: int
     ids: Ids
+    permit: Permit = EVERYTHING
     events: list[CapturedEvent] = field(default_factory=list)
 
     def create(self, entity_type: str, fqn: str, fields: Document) -> Written:
         """Add an entity; ``fields`` is its document without what the server keeps."""
-        if len(fqn.encode()) > LONGEST_FQN_BYTES:
-            raise InvalidInput(f"its full name is longer than {LONGEST_FQN_BYTES} bytes: shorten a name", field="name")
-        stamped = self._stamped(fields, FIRST_VERSION) | {"id": self.ids.entity(), "fullyQualifiedName": fqn}
-        if "deleted" in keys_of(ENTITY_TYPES[entity_type]):
+        _check_length(fqn)
+        entity_id = self.ids.entity()
+        fields = hidden(self.transaction, ENTITY_TYPES[entity_type], entity_id, fields)
+        stamped = self._stamped(fields, FIRST_VERSION) | {"id": entity_id, "fullyQualifiedName": fqn}
+        if "deleted" in ENTITY_TYPES[entity_type].keys:
             stamped["deleted"] = False
         new = Stored(stamped["id"], entity_type, fqn, FIRST_VERSION, stamped)
         self.transaction.insert(new)
-        event = self._event(EventType.ENTITY_CREATED, None, new, diff(entity_type, {}, fields))
+        event = self._event(EventType.ENTITY_CREATED, None, new, compare(entity_type, {}, fields))
         return Written(stamped, event, created=True)
 
-    def change(self, old: Stored, fields: Document, event_type: EventType = EventType.ENTITY_UPDATED) -> Written:
-        """Replace an entity's fields, raising its version; nothing if they are the same."""
-        description = diff(old.entity_type, old.document, fields)
-        if description.is_empty():
+    def change(
+        self,
+        old: Stored,
+        fields: Document,
+        event_type: EventType = EventType.ENTITY_UPDATED,
+        *,
+        fqn: str | None = None,
+        since: Stored | None = None,
+    ) -> Written:
+        """Replace an entity's fields, and its full name if one is given; nothing if they are the same.
+
+        ``since`` is the state from which the present version led here: the change then becomes part of that version,
+        unless it breaks consumers.
+        """
+        fields = hidden(self.transaction, ENTITY_TYPES[old.entity_type], old.id, fields)
+        difference = compare(old.entity_type, old.document, fields)
+        if fqn is not None and fqn != old.fqn:
+            _check_length(fqn)
+            difference = replace(
+                difference, change=with_place(difference.change, old.document, fields | {"fullyQualifiedName": fqn})
+            )
+        if difference.change.is_empty():
             return Written(old.document, None)
-        breaking = is_breaking(old.entity_type, description)
+        breaking = is_breaking(old.entity_type, difference.change)
+        if since is not None and not breaking:
+            return self._extend(old, fields, since, difference)
         version = next_version(old.version, breaking=breaking)
-        description = description.model_copy(update={"previous_version": old.version})
-        kept = {key: old.document[key] for key in SERVER_KEPT if key in old.document}
-        given = {key: value for key, value in fields.items() if key not in SERVER_KEPT}
-        stamped = self._stamped({**kept, **given}, version) | {"changeDescription": description.to_wire()}
-        new = Stored(old.id, old.entity_type, old.fqn, version, stamped)
+        description = difference.change.model_copy(update={"previous_version": old.version})
+        stamped = self._stamped(_kept(old, fields), version) | {
+            "fullyQualifiedName": fqn or old.fqn,
+            "changeDescription": description.to_wire(),
+        }
+        new = Stored(old.id, old.entity_type, fqn or old.fqn, version, stamped)
         self.transaction.update(old, new)
-        return Written(stamped, self._event(event_type, old, new, description))
+        return Written(stamped, self._event(event_type, old, new, replace(difference, change=description)))
+
+    def _extend(self, old: Stored, fields: Document, since: Stored, difference: Difference) -> Written:
+        """Make a change part of the present version; one that takes everything back takes the version back."""
+        this = difference.change.model_copy(update={"previous_version": old.version})
+        whole = compare(old.entity_type, since.document, fields).change
+        self.transaction.forget_version(old.id, old.version)
+        if whole.is_empty():
+            self.transaction.forget_version(old.id, since.version)
+            self.transaction.update(old, since)
+            told = self._event(EventType.ENTITY_UPDATED, old, since, replace(difference, change=this))
+            return Written(since.document, told)
+        whole = whole.model_copy(update={"previous_version": since.version})
+        stamped = self._stamped(_kept(old, fields), old.version) | {
+            "changeDescription": whole.to_wire(),
+            "incrementalChangeDescription": this.to_wire(),
+        }
+        new = replace(old, document=stamped)
+        before = replace(old, version=since.version)
+        self.transaction.update(before, new)
+        return Written(stamped, self._event(EventType.ENTITY_UPDATED, before, new, replace(difference, change=this)))
 
     def remove(self, old: Stored) -> Written:
         """Erase an entity for good."""
         self.transaction.erase(old)
         gone = FieldChange(name="entity", old_value=_shown(old.document))
         description = ChangeDescription(fields_deleted=(gone,), previous_version=old.version)
-        return Written(old.document, self._event(EventType.ENTITY_DELETED, old, None, description))
+        return Written(old.document, self._event(EventType.ENTITY_DELETED, old, None, Difference(description)))
 
     def note(
         self,
@@ -90,7 +138,7 @@ class Record:
         if document is not None:
             self.transaction.update(old, new)
         description = description.model_copy(update={"previous_version": old.version})
-        return Written(new.document, self._event(event_type, old, new, description))
+        return Written(new.document, self._event(event_type, old, new, Difference(description)))
 
     def _stamped(self, fields: Document, version: Decimal) -> Document:
         return fields | {
@@ -100,27 +148,55 @@ class Record:
         }
 
     def _event(
-        self, event_type: EventType, old: Stored | None, new: Stored | None, description: ChangeDescription
+        self, event_type: EventType, old: Stored | None, new: Stored | None, difference: Difference
     ) -> ChangeEvent:
         subject = new or old
         assert subject is not None, "an event is about something that is or was there"  # noqa: S101
+        document = self.as_read(subject)
         event = ChangeEvent(
             id=self.ids.event(),
             event_type=event_type,
             entity_type=subject.entity_type,
             entity_id=subject.id,
             entity_fully_qualified_name=subject.fqn,
-            domains=_domains(subject.document),
+            domains=_domains(document),
             previous_version=old.version if old else None,
             current_version=new.version if new else None,
             user_name=self.actor.name,
             user_id=self.actor.id,
             timestamp=self.at_ms,
-            change_description=description,
-            entity=_shown(subject.document),
+            change_description=difference.change,
+            entity=_shown(document),
         )
-        self.events.append(CapturedEvent(event, derive(event, actor_is_bot=self.actor.is_bot)))
+        order = {ORDER: difference.order} if difference.order else {}
+        last_ms = last_changed_ms(old.document) if old else None
+        derived = derive(event, actor_is_bot=self.actor.is_bot, last_changed_ms=last_ms)
+        self.events.append(CapturedEvent(event, derived | order))
         return event
+
+    def as_read(self, subject: Stored) -> Document:
+        """Return an entity with what it inherits, as its readers see it."""
+        kind = ENTITY_TYPES[subject.entity_type]
+        if not lacks(kind, subject.document):
+            return subject.document
+        return with_inherited(kind, subject.document, self.transaction.heritage(subject.entity_type, subject.fqn))
+
+
+def last_changed_ms(document: Document) -> int | None:
+    """Return when the entity in ``document`` changed last."""
+    found = document.get("updatedAt")
+    return found if isinstance(found, int) else None
+
+
+def _kept(old: Stored, fields: Document) -> Document:
+    """Return the fields with what the server keeps, as it was; what the request changed is said anew."""
+    kept = {key: old.document[key] for key in SERVER_KEPT - {_INCREMENT} if key in old.document}
+    return kept | {key: value for key, value in fields.items() if key not in SERVER_KEPT}
+
+
+def _check_length(fqn: str) -> None:
+    if len(fqn.encode()) > LONGEST_FQN_BYTES:
+        raise InvalidInput(f"its full name is longer than {LONGEST_FQN_BYTES} bytes: shorten a name", field="name")
 
 
 def _domains(document: Document) -> tuple[str, ...] | None:
@@ -130,4 +206,4 @@ def _domains(document: Document) -> tuple[str, ...] | None:
 
 def _shown(document: Document) -> Document:
     """Return the entity as events carry it; the change description stands beside it already."""
-    return {key: value for key, value in document.items() if key != "changeDescription"}
+    return {key: value for key, value in document.items() if key not in ("changeDescription", _INCREMENT)}

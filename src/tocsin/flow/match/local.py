@@ -5,14 +5,25 @@ Next: ``flow/resolve``.
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import or_
+
 from tocsin.conditions.evaluate import holds
 from tocsin.flow.match.plan import Plan
 from tocsin.model.change import LoggedEvent
 
 
 def matches(plan: Plan, logged: LoggedEvent) -> bool:
-    """Say whether ``logged`` matches ``plan``; nothing that happened before the subscription was created does."""
+    """Say whether ``logged`` matches ``plan``; nothing that happened before the subscription was created does.
+
+    Where something is asked of whoever would be told, that is whether anybody could be.
+    """
+    return asked_by(plan, logged) != 0
+
+
+def asked_by(plan: Plan, logged: LoggedEvent) -> int:
+    """Return the answers of which a person must give one to be told of ``logged``; 0 when it does not match."""
     event = logged.event
-    if not plan.enabled or event.timestamp < plan.created_at_ms or not plan.is_about(event.entity_type):
-        return False
-    return plan.node is None or holds(plan.node, logged)
+    if not plan.enabled or event.timestamp < plan.created_at_ms or not holds(plan.about, logged):
+        return 0
+    return reduce(or_, (case.asked for case in plan.cases() if case.node is None or holds(case.node, logged)), 0)

@@ -5,11 +5,15 @@ Next: ``flow/match/local.py`` (one event), ``spark/match.py`` (many).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from tocsin.conditions.check import checked
-from tocsin.conditions.nodes import Constant, Node, conjoined, disjoined, negated
+from tocsin.conditions.fields import has
+from tocsin.conditions.nodes import Constant, FieldValue, Node, Present, conjoined, disjoined, negated
+from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
+from tocsin.conditions.streaks import asks_of_streaks, durations_asked, without_reports
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.subscription import (
     Effect,
@@ -19,8 +23,12 @@ from tocsin.model.subscription import (
     PrefixCondition,
     TriggerType,
 )
+from tocsin.model.thread import RESOURCES as THREADS
 
 ALL_RESOURCES = "all"
+
+_checked = lru_cache(maxsize=20_000)(checked)
+"""Conditions are read again and again, whenever any alert changes; they mean the same every time."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +38,12 @@ class Plan:
     Attributes
     ----------
     subscription_id : whose plan it is
-    resources : types of entity it is about; ``all`` among them means every type, none at all matches nothing
+    resources : types of entity or thread it is about; ``all`` means every type, none at all matches nothing
     node : the condition that rules and actions add up to; None when there is none
     created_at_ms : epoch milliseconds; what happened before matches nothing
     enabled : a disabled subscription matches nothing
+    questions : what it asks of whoever would be told (``conditions/relations.py``)
+    asked : the answers of which a person must give one to be told
     """
 
     subscription_id: str
@@ -41,10 +51,52 @@ class Plan:
     node: Node | None
     created_at_ms: int
     enabled: bool = True
+    questions: tuple[str, ...] = ()
+    asked: int = ANYBODY
 
-    def is_about(self, entity_type: str) -> bool:
-        """Say whether entities of this type are among its resources."""
-        return ALL_RESOURCES in self.resources or entity_type in self.resources
+    def cases(self) -> tuple[Plan, ...]:
+        """Return one plan for each thing that may be left to ask of a person; events alone decide these."""
+        if not self.questions:
+            return (self,)
+        cases = cases_of(self.node or Constant(True), self.questions)
+        return tuple(replace(self, node=one.node, questions=(), asked=one.asked) for one in cases)
+
+    @property
+    def about(self) -> Node:
+        """Return the condition that an event is about one of its resources: a type of entity, or of thread."""
+        if ALL_RESOURCES in self.resources:
+            return Constant(True)
+        threads = tuple(THREADS[one] for one in self.resources if one in THREADS)
+        entities = tuple(one for one in self.resources if one not in THREADS)
+        return disjoined(has("entityType", entities), has("threadType", threads))
+
+    @property
+    def asks_of_streaks(self) -> bool:
+        """Say whether it asks for something that depends on earlier reports (``flow/match/streak.py``)."""
+        return self.node is not None and asks_of_streaks(self.node)
+
+    @property
+    def durations_ms(self) -> frozenset[int]:
+        """Return the times without success that it asks for."""
+        return frozenset(durations_asked(self.node)) if self.enabled and self.node is not None else frozenset()
+
+
+def at_reports(plans: Iterable[Plan]) -> list[Plan]:
+    """Return the plans that need to know of earlier reports: they are matched where streaks are kept."""
+    return [plan for plan in plans if plan.asks_of_streaks]
+
+
+def between_reports(plans: Iterable[Plan]) -> list[Plan]:
+    """Return what all plans come to where no streaks are kept: those of ``at_reports`` only for what is no report."""
+    return [narrowed for plan in plans if (narrowed := _between(plan)) is not None]
+
+
+def _between(plan: Plan) -> Plan | None:
+    if plan.node is None or not plan.asks_of_streaks:
+        return plan
+    is_report = Present(FieldValue("reportedAt"))
+    node = conjoined(without_reports(plan.node), negated(is_report))
+    return None if node == Constant(False) else replace(plan, node=node)
 
 
 def plan_of(subscription: EventSubscription) -> Plan:
@@ -59,12 +111,16 @@ def plan_of(subscription: EventSubscription) -> Plan:
         raise InvalidInput("Scheduled triggers come later", field="trigger.triggerType")
     filtering = subscription.filtering_rules or FilteringRules(resources=())
     node = conjoined(_chain("rules", filtering.rules), _chain("actions", filtering.actions))
+    questions = questions_of(node)
+    if len(questions) > MOST_QUESTIONS:
+        raise InvalidInput(f"asks more than {MOST_QUESTIONS} different things of a person", field="filteringRules")
     return Plan(
         subscription_id=subscription.id,
         resources=filtering.resources,
         node=None if node == Constant(True) else node,
         created_at_ms=subscription.created_at_ms,
         enabled=subscription.enabled,
+        questions=questions,
     )
 
 
@@ -80,7 +136,7 @@ def _chain(key: str, rules: Sequence[FilteringRule]) -> Node:
 
 def _ruled(field: str, rule: FilteringRule) -> Node:
     try:
-        node = checked(rule.condition)
+        node = _checked(rule.condition)
     except InvalidCondition as error:
         raise _naming(field, rule, error) from error
     return negated(node) if rule.effect is Effect.EXCLUDE else node

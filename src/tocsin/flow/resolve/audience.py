@@ -6,19 +6,22 @@ all entities together. Next: ``flow/resolve/local.py`` for one event, ``spark/re
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tocsin.flow.resolve.categories import BY_ASSET, Wanted
 from tocsin.flow.resolve.directory import Audience, Directory, Principal, Reach
-from tocsin.flow.resolve.visibility import may_view
+from tocsin.flow.resolve.personal import bonds_of
+from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 
 _BY_NAME = (ReasonKind.USER, ReasonKind.TEAM)
 
 
-def audience_of(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory) -> Audience:
-    """Return everybody whom ``rows`` could mean for changes of these entities.
+def audience_of(
+    entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory, *, everybody: bool = False
+) -> Audience:
+    """Return everybody whom ``rows`` could mean for changes of these entities; ``everybody``: bots and deleted, too.
 
     Its size follows the entities and their stakeholders; nothing else of the store is read.
     """
@@ -28,13 +31,28 @@ def audience_of(entity_ids: Collection[str], rows: Sequence[Wanted], directory: 
     members = tuple(directory.members(teams)) if teams else ()
     users = {principal.principal_id for principal in principals if principal.principal_type == "user"}
     users.update(member.user_id for member in members)
-    people = tuple(person for person in directory.people(users) if may_be_told(person)) if users else ()
-    return Audience(reach=reach, principals=principals, members=members, people=people)
+    bonds = tuple(bonds_of(entity_ids, rows, directory)) if any(row.questions for row in rows) else ()
+    users.update(bond.user_id for bond in bonds)
+    found = directory.people(users) if users else ()
+    people = tuple(person for person in found if everybody or may_be_told(person))
+    able = {person.id for person in people if may_be_told(person)}
+    held = tuple(bond for bond in bonds if bond.user_id in able)
+    return Audience(reach, principals, members, people, tuple(_mutes(reach, rows, people, directory)), held)
 
 
 def may_be_told(person: Person) -> bool:
     """Say whether anybody may tell ``person`` anything: whoever is deleted or a bot is left out."""
-    return not person.is_bot and may_view(person, {})
+    return not person.is_bot and not person.deleted
+
+
+def _mutes(
+    reach: Sequence[Reach], rows: Sequence[Wanted], people: Sequence[Person], directory: Directory
+) -> Iterable[Mute]:
+    who = {person.id for person in people}
+    who.update(row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL)
+    about = {row.subscription_id for row in rows}
+    about.update(node for step in reach for node in (step.root_id, step.node_id))
+    return directory.mutes(who, about) if who else ()
 
 
 def _reach(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory) -> Iterator[Reach]:

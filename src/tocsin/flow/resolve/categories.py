@@ -7,8 +7,9 @@ Next: ``flow/resolve/directory.py`` says who stands in those relations.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from tocsin.conditions.relations import FOLLOWS, OWNS, team_of
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Category, Channel, Destination, EventSubscription
 
@@ -16,15 +17,23 @@ NO_DEPTH_LIMIT = 2**31 - 1
 """Downstream depth of a destination that sets none: as far as lineage goes."""
 
 
-BY_ASSET = (ReasonKind.OWNER, ReasonKind.FOLLOWER)
-"""The relations in which people stand to an asset; the others need nothing but the alert."""
+ALONG_LINEAGE = (ReasonKind.OWNER, ReasonKind.FOLLOWER)
+"""The relations that count for what lies downstream as well, where a destination asks for it."""
 
-# Assignees and mentions stand in neither table: only tasks and conversations have them.
+BY_ASSET = (
+    *ALONG_LINEAGE,
+    *(ReasonKind.CREATOR, ReasonKind.ASSIGNEE, ReasonKind.MENTION, ReasonKind.PARTICIPANT),
+)
+"""The relations in which people stand to an asset or a thread; the others need nothing but the alert."""
+
 _BY_CATEGORY = {
-    Category.OWNERS: ReasonKind.OWNER,
-    Category.FOLLOWERS: ReasonKind.FOLLOWER,
-    Category.ADMINS: ReasonKind.ADMIN,
+    Category.OWNERS: (ReasonKind.OWNER, ReasonKind.CREATOR),
+    Category.FOLLOWERS: (ReasonKind.FOLLOWER,),
+    Category.ADMINS: (ReasonKind.ADMIN,),
+    Category.ASSIGNEES: (ReasonKind.ASSIGNEE,),
+    Category.MENTIONS: (ReasonKind.MENTION, ReasonKind.PARTICIPANT),
 }
+_BY_QUESTION = {FOLLOWS: ReasonKind.FOLLOWER, OWNS: ReasonKind.OWNER}
 _BY_NAME = {Category.USERS: ReasonKind.USER, Category.TEAMS: ReasonKind.TEAM}
 
 
@@ -37,6 +46,7 @@ class Wanted:
     relation : how people come to be told
     receiver : the name, address or endpoint asked for; empty where the relation alone says who
     downstream_depth : how many hops of lineage count for owners and followers; 0 is the changed entity alone
+    questions : what the alert asks of whoever would be told (``conditions/relations.py``)
     """
 
     subscription_id: str
@@ -46,16 +56,20 @@ class Wanted:
     relation: ReasonKind
     receiver: str = ""
     downstream_depth: int = 0
+    questions: tuple[str, ...] = ()
 
 
-def wanted(subscription: EventSubscription) -> tuple[Wanted, ...]:
-    """Return every way in which the enabled destinations of ``subscription`` reach people, each once."""
+def wanted(subscription: EventSubscription, questions: tuple[str, ...] = ()) -> tuple[Wanted, ...]:
+    """Return every way in which the enabled destinations of ``subscription`` reach people, each once.
+
+    ``questions`` is what its condition asks of people: who stands so is told where a destination names no users.
+    """
     rows: dict[Wanted, None] = {}
     for destination in subscription.destinations:
         if not destination.enabled:
             continue
-        for relation, receiver in _asked(destination):
-            rows[_row(subscription, destination, relation, receiver)] = None
+        for relation, receiver in (*_asked(destination), *_meant(destination, questions)):
+            rows[replace(_row(subscription, destination, relation, receiver), questions=questions)] = None
     return tuple(rows)
 
 
@@ -67,7 +81,7 @@ def _row(subscription: EventSubscription, destination: Destination, relation: Re
         channel=destination.type,
         relation=relation,
         receiver=receiver,
-        downstream_depth=_depth(destination) if relation in BY_ASSET else 0,
+        downstream_depth=_depth(destination) if relation in ALONG_LINEAGE else 0,
     )
 
 
@@ -80,8 +94,8 @@ def _depth(destination: Destination) -> int:
 def _asked(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
     """Yield (relation, receiver) pairs: the category's own, then what the flags add to it."""
     config = destination.config
-    if destination.category in _BY_CATEGORY:
-        yield _BY_CATEGORY[destination.category], ""
+    for relation in _BY_CATEGORY.get(destination.category, ()):
+        yield relation, ""
     if destination.category in _BY_NAME:
         yield from _named(_BY_NAME[destination.category], config.receivers)
     if destination.category is Category.EXTERNAL:
@@ -92,6 +106,22 @@ def _asked(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
         yield ReasonKind.FOLLOWER, ""
     if config.send_to_admins:
         yield ReasonKind.ADMIN, ""
+
+
+def names_nobody(destination: Destination) -> bool:
+    """Say whether a destination is for users, or teams, and says neither which nor any other way to them."""
+    config = destination.config
+    flags = config.send_to_admins or config.send_to_owners or config.send_to_followers
+    return destination.category in _BY_NAME and not (config.receivers or flags)
+
+
+def _meant(destination: Destination, questions: tuple[str, ...]) -> Iterator[tuple[ReasonKind, str]]:
+    """Yield who is meant where users are to be told, none is named, and the condition asks something of them."""
+    if destination.category is not Category.USERS or not names_nobody(destination):
+        return
+    for question in questions:
+        team = team_of(question)
+        yield (ReasonKind.TEAM, team) if team is not None else (_BY_QUESTION[question], "")
 
 
 def _named(relation: ReasonKind, receivers: tuple[str, ...]) -> Iterator[tuple[ReasonKind, str]]:

@@ -10,8 +10,12 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
+from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
+
+FOREVER_MS = 2**63 - 1
+"""A moment that never comes."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,8 @@ class Reach:
 class Principal:
     """A user or team that stands in ``relation`` to ``node_id``, or that ``receiver`` names.
 
-    ``since_ms`` (epoch milliseconds) is when they began to: what happened before is not for them.
+    ``since_ms`` (epoch milliseconds) is when they began to: what happened before is not for them, nor is what
+    happened after ``until_ms``.
     """
 
     relation: ReasonKind
@@ -37,6 +42,7 @@ class Principal:
     node_id: str | None = None
     receiver: str = ""
     since_ms: int = 0
+    until_ms: int = FOREVER_MS
 
 
 @dataclass(frozen=True)
@@ -48,6 +54,17 @@ class Member:
     user_id: str
 
 
+@dataclass(frozen=True)
+class Bond:
+    """Something that an alert asks of people holds of a person, at ``place`` (an entity; empty: everywhere)."""
+
+    place: str
+    user_id: str
+    question: str
+    since_ms: int = 0
+    until_ms: int = FOREVER_MS
+
+
 class Directory(Protocol):
     """Answers by key; unknown keys have no answer."""
 
@@ -55,7 +72,7 @@ class Directory(Protocol):
         """Return what each entity reaches downstream within ``depth`` hops, itself (0 hops) included."""
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterable[Principal]:
-        """Return the owners or followers of each node."""
+        """Return who stands in this relation to each node; a thread's owners and followers are those of its asset."""
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterable[Principal]:
         """Return the users or teams of those names."""
@@ -69,15 +86,20 @@ class Directory(Protocol):
     def people(self, user_ids: Collection[str]) -> Iterable[Person]:
         """Return the people of those ids, deleted ones and bots included."""
 
+    def mutes(self, who: Collection[str], about_ids: Collection[str]) -> Iterable[Mute]:
+        """Return what these people and addresses have muted of these alerts, assets, and threads about assets."""
+
 
 @dataclass(frozen=True)
 class Audience:
-    """All that is needed to resolve some events: what they reach, who stands where, and who they are.
+    """All that is needed to resolve some events: what they reach, who stands where, who they are, what they muted.
 
-    ``people`` holds only those who may be told at all.
+    ``people`` holds only those who may be told at all, unless everybody was asked for; ``bonds`` theirs in any case.
     """
 
     reach: tuple[Reach, ...]
     principals: tuple[Principal, ...]
     members: tuple[Member, ...]
     people: tuple[Person, ...]
+    mutes: tuple[Mute, ...] = ()
+    bonds: tuple[Bond, ...] = ()

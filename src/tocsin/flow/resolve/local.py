@@ -6,14 +6,14 @@ It never replaces Spark in the running product. Next: ``flow/schedule/due.py``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tocsin.flow.resolve.categories import BY_ASSET, Wanted
-from tocsin.flow.resolve.directory import Audience, Principal
+from tocsin.flow.resolve.candidates import candidates
+from tocsin.flow.resolve.categories import Wanted
+from tocsin.flow.resolve.directory import Audience
 from tocsin.model.change import LoggedEvent
-from tocsin.model.notification import Reason, ReasonKind
-from tocsin.model.people import Person
+from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
 
 
@@ -32,12 +32,17 @@ class Recipient:
     reasons: tuple[Reason, ...]
 
 
-def recipients(logged: LoggedEvent, rows: Sequence[Wanted], audience: Audience) -> tuple[Recipient, ...]:
-    """Return who must hear of ``logged`` given the ``rows`` of the alerts it matched, ordered by channel and key."""
+def recipients(
+    logged: LoggedEvent, rows: Sequence[Wanted], audience: Audience, asked: Mapping[str, int] | None = None
+) -> tuple[Recipient, ...]:
+    """Return who must hear of ``logged`` given the ``rows`` of the alerts it matched, ordered by channel and key.
+
+    ``asked`` is what is left to ask of a person, by alert: the answers that count (``conditions/relations.py``).
+    """
     found: dict[tuple[Channel, str], _Found] = defaultdict(_Found)
-    for row in rows:
-        for key, target, user_id, reason in _told(logged, row, audience):
-            found[row.channel, key].add(target, user_id, reason)
+    for one in candidates(logged, rows, audience, asked):
+        if one.stop is None:
+            found[one.channel, one.key].add(one.target, one.person.id if one.person else None, one.reason)
     return tuple(found[at].recipient(*at) for at in sorted(found))
 
 
@@ -69,55 +74,4 @@ def reason_order(reason: Reason) -> tuple[str, ...]:
         reason.destination_id,
         reason.team or "",
         reason.via or "",
-    )
-
-
-def _told(logged: LoggedEvent, row: Wanted, audience: Audience) -> Iterator[tuple[str, str, str | None, Reason]]:
-    if row.relation is ReasonKind.EXTERNAL:
-        key = row.receiver if row.channel is Channel.EMAIL else f"{row.subscription_id}:{row.receiver}"
-        yield key, row.receiver, None, _reason(row)
-        return
-    for person, reason in _people(logged, row, audience):
-        if person.id == logged.event.user_id:
-            continue  # nobody is told of what they did themselves
-        if row.channel is Channel.ACTIVITY_FEED:
-            yield person.id, person.id, person.id, reason
-        elif row.channel is Channel.EMAIL and person.email:
-            yield person.email, person.email, person.id, reason
-
-
-def _people(logged: LoggedEvent, row: Wanted, audience: Audience) -> Iterator[tuple[Person, Reason]]:
-    people = {person.id: person for person in audience.people}
-    for principal, via, hops in _principals(logged, row, audience):
-        if principal.principal_type == "user" and principal.principal_id in people:
-            yield people[principal.principal_id], _reason(row, via=via, hops=hops)
-        for member in audience.members:
-            if member.team_id == principal.principal_id and member.user_id in people:
-                yield people[member.user_id], _reason(row, team=member.team_name, via=via, hops=hops)
-
-
-def _principals(logged: LoggedEvent, row: Wanted, audience: Audience) -> Iterator[tuple[Principal, str | None, int]]:
-    if row.relation not in BY_ASSET:
-        for principal in audience.principals:
-            if principal.relation is row.relation and principal.receiver == row.receiver:
-                yield principal, None, 0
-        return
-    for step in audience.reach:
-        if step.root_id != logged.event.entity_id or step.hops > row.downstream_depth:
-            continue
-        for principal in audience.principals:
-            stands = principal.relation is row.relation and principal.node_id == step.node_id
-            if stands and principal.since_ms <= logged.event.timestamp:
-                yield principal, step.node_fqn if step.hops else None, step.hops
-
-
-def _reason(row: Wanted, *, team: str | None = None, via: str | None = None, hops: int = 0) -> Reason:
-    return Reason(
-        kind=row.relation,
-        subscription_id=row.subscription_id,
-        subscription_name=row.subscription_name,
-        destination_id=row.destination_id,
-        team=team,
-        via=via,
-        hops=hops,
     )

@@ -6,7 +6,7 @@ an entity can add a header or markup. Next: ``flow/send/channels/email.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from email.headerregistry import Address
 from email.message import EmailMessage
 from email.policy import SMTP
@@ -18,9 +18,12 @@ from jinja2 import Environment, PackageLoader, select_autoescape
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.dispatch import Dispatch, why
-from tocsin.flow.send.wording import change_lines, clean_line, headline, name_of
+from tocsin.flow.send.phrases import clean_line
+from tocsin.flow.send.unsubscribe import ONE_CLICK, link_of
+from tocsin.flow.send.wording import change_lines, headline, name_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.thread import THREAD
 
 LINES_LIMIT = 50
 """Most changes that one mail lists; it says how many more there are."""
@@ -31,10 +34,17 @@ _LINE_LIMIT = 1_000
 
 @dataclass(frozen=True)
 class Sender:
-    """Who mails come from, and where their links lead."""
+    """Who mails come from, and where their links lead; without a key they have no link to unsubscribe."""
 
     address: str
     base_url: str
+    unsubscribe_key: bytes = field(default=b"", repr=False)
+
+    def unsubscribe_link(self, dispatch: Dispatch) -> str | None:
+        """Return where whoever gets the mail can end such mails."""
+        if not self.unsubscribe_key:
+            return None
+        return link_of(dispatch.delivery.notification_id, self.unsubscribe_key, self.base_url)
 
     def host(self) -> str:
         """Return the right-hand side for message ids."""
@@ -46,12 +56,16 @@ def render_letter(dispatch: Dispatch, sender: Sender, *, now_ms: int) -> EmailMe
     message = EmailMessage(policy=SMTP)
     message["From"] = sender.address
     message["To"] = _address(dispatch.delivery.target)
-    message["Subject"] = clean_line(headline(dispatch.event), limit=_SUBJECT_LIMIT)
+    message["Subject"] = clean_line(headline(dispatch.event, dispatch.reasons), limit=_SUBJECT_LIMIT)
     message["Date"] = format_datetime(to_datetime(now_ms))
     message["Message-ID"] = f"<{dispatch.delivery.id}@{sender.host()}>"
     message["Auto-Submitted"] = "auto-generated"
     message["X-Tocsin-Offset"] = str(dispatch.delivery.log_offset)
-    said = _said(dispatch, sender)
+    unsubscribe = sender.unsubscribe_link(dispatch)
+    if unsubscribe:
+        message["List-Unsubscribe"] = f"<{unsubscribe}>"
+        message["List-Unsubscribe-Post"] = ONE_CLICK
+    said = {**_said(dispatch, sender), "unsubscribe": unsubscribe}
     message.set_content(_templates().get_template("mail.txt.j2").render(said))
     message.add_alternative(_templates().get_template("mail.html.j2").render(said), subtype="html")
     return message
@@ -59,8 +73,15 @@ def render_letter(dispatch: Dispatch, sender: Sender, *, now_ms: int) -> EmailMe
 
 def link_to(event: ChangeEvent, base_url: str) -> str:
     """Return the address of the changed asset's page; of the first page for a type that has none."""
-    row = ENTITY_TYPES.get(event.entity_type)
-    return f"{base_url}/#/{row.collection}/{event.entity_id}" if row else f"{base_url}/"
+    entity_type, entity_id = _asset_of(event)
+    row = ENTITY_TYPES.get(entity_type)
+    return f"{base_url}/#/{row.collection}/{entity_id}" if row else f"{base_url}/"
+
+
+def _asset_of(event: ChangeEvent) -> tuple[str, str]:
+    """Return type and id of the changed asset, or of the one that a thread is about."""
+    asset = (event.entity or {}).get("entityRef") if event.entity_type == THREAD else None
+    return (asset["type"], asset["id"]) if asset else (event.entity_type, event.entity_id)
 
 
 def _said(dispatch: Dispatch, sender: Sender) -> dict[str, object]:
@@ -68,10 +89,11 @@ def _said(dispatch: Dispatch, sender: Sender) -> dict[str, object]:
     event = dispatch.event
     lines = change_lines(event)
     return {
-        "headline": headline(event),
+        "headline": headline(event, dispatch.reasons),
         "name": name_of(event),
         "full_name": clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
-        "entity_type": event.entity_type,
+        "entity_type": _asset_of(event)[0],
+        "did": "from" if event.entity_type == THREAD else "changed by",
         "lines": lines[:LINES_LIMIT],
         "more_count": max(0, len(lines) - LINES_LIMIT),
         "who": clean_line(event.user_name or "someone"),

@@ -15,6 +15,8 @@ import orjson
 from tocsin.clock import to_datetime
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.member_names import with_member_names
 
 _SEED_KEYS = [
     "id",
@@ -40,6 +42,7 @@ _OURS = frozenset(
         EventType.SLA_VIOLATION,
         EventType.USAGE_DROP,
         EventType.QUERY_PATTERN_CHANGE,
+        EventType.AUDIT_FINDING,
     }
 )
 
@@ -65,6 +68,8 @@ def render_body(event: ChangeEvent, payload_format: str | None, *, source: str) 
 def as_seed(event: ChangeEvent, _source: str = "") -> Document:
     """Return the event as seeds/002 has it: its schema's fields and ``id``; what is unknown is left out."""
     wire = event.to_wire()
+    if event.entity is not None:
+        wire["entity"] = _named(event)
     return {key: wire[key] for key in _SEED_KEYS if key in wire}
 
 
@@ -78,7 +83,7 @@ def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
     if event.event_type in _OURS:
         document["eventType"] = EventType.ENTITY_UPDATED.value
     if event.entity is not None:
-        document["entity"] = orjson.dumps(event.entity).decode()
+        document["entity"] = orjson.dumps(_named(event)).decode()
     if domains := [domain for domain in event.domains or () if _is_uuid(domain)]:
         document["domains"] = domains
     return document
@@ -106,6 +111,11 @@ _FORMATS: dict[str, tuple[Callable[[ChangeEvent, str], Document], str]] = {
 
 PAYLOAD_FORMATS = frozenset(_FORMATS) - {""}
 """What ``payloadFormat`` may say; unset is the default format."""
+
+
+def _named(event: ChangeEvent) -> Document:
+    row = ENTITY_TYPES.get(event.entity_type)
+    return with_member_names(row, event.entity or {}) if row else event.entity or {}
 
 
 def _is_uuid(text: str) -> bool:

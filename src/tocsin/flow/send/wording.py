@@ -7,21 +7,21 @@ changed". Nothing here knows a channel. Next: ``flow/send/letter.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import orjson
 
+from tocsin.conditions.changes import ASSET, Change, Operation, changes_of
 from tocsin.errors import InvalidInput
+from tocsin.flow.send.phrases import CONTROL, ChangeLine, clean_line, cut
+from tocsin.flow.send.talk import subject_of, thread_headline, thread_lines
 from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent, EventType, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.notification import Reason
+from tocsin.model.thread import THREAD
 
-SHOWN_LIMIT = 500
-"""Most characters of an old or new value that are shown."""
-
-_HEADLINE_LIMIT = 120
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u200e\u200f\u202a-\u202e\u2066-\u2069]+")
 _MEMBERS = {
     "columns": "column",
     "children": "column",
@@ -43,37 +43,28 @@ _WHOLE = {
     EventType.ENTITY_DELETED: "deleted for good",
     EventType.ENTITY_RESTORED: "restored",
 }
+_DONE = {Operation.ADD: "added", Operation.REMOVE: "removed", Operation.MODIFY: "changed"}
+_TOWARDS = {"added": "to", "removed": "from"}
+_FATES = {"created": "created", "softDeleted": "deleted", "deleted": "deleted for good", "restored": "restored"}
 Value = Any  # Any: a JSON value of whatever field changed
 
 
-@dataclass(frozen=True)
-class ChangeLine:
-    """One change: what happened, and the old and new value as text (None: there is none to show)."""
-
-    text: str
-    old: str | None = None
-    new: str | None = None
-
-
-def clean_line(text: str, *, limit: int = _HEADLINE_LIMIT) -> str:
-    """Return ``text`` on one line, without control and direction characters, cut at ``limit`` characters."""
-    return cut(_CONTROL.sub(" ", text).strip(), limit=limit)
-
-
-def cut(text: str, *, limit: int = SHOWN_LIMIT) -> str:
-    """Return ``text``, shortened to ``limit`` characters with an ellipsis when it is longer."""
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
-
-
 def name_of(event: ChangeEvent) -> str:
-    """Return what people call the changed asset."""
+    """Return what people call the changed asset, or the one that a thread is about."""
+    if event.entity_type == THREAD:
+        return subject_of(event)
     entity = event.entity or {}
     last = _path(event.entity_fully_qualified_name or event.entity_id)[-1]
     return clean_line(str(entity.get("displayName") or entity.get("name") or last))
 
 
-def headline(event: ChangeEvent) -> str:
-    """Return one line that says what changed, such as ``orders: column email removed``."""
+def headline(event: ChangeEvent, reasons: Sequence[Reason] = ()) -> str:
+    """Return one line that says what changed, such as ``orders: column email removed``.
+
+    Whoever is told for these ``reasons`` is spoken to: ``ann mentioned you in a conversation about orders``.
+    """
+    if event.entity_type == THREAD:
+        return thread_headline(event, {reason.kind for reason in reasons})
     lines = [] if event.event_type in _WHOLE else change_lines(event)
     what = _WHOLE.get(event.event_type) or (lines[0].text if lines else _spaced(event.event_type))
     more = f" and {len(lines) - 1} more change{'s'[: len(lines) - 2]}" if len(lines) > 1 else ""
@@ -82,6 +73,8 @@ def headline(event: ChangeEvent) -> str:
 
 def change_lines(event: ChangeEvent) -> list[ChangeLine]:
     """Return one line for each change of the event, in the order added, updated, deleted."""
+    if event.entity_type == THREAD and (said := thread_lines(event)):
+        return said
     described = event.change_description
     if described is None:
         return []
@@ -90,6 +83,34 @@ def change_lines(event: ChangeEvent) -> list[ChangeLine]:
         *(line for change in described.fields_updated for line in _lines(change, "changed")),
         *(line for change in described.fields_deleted for line in _lines(change, "removed")),
     ]
+
+
+def semantic_changes(event: ChangeEvent) -> list[Document]:
+    """Return what each change of the event means, as JSON: its parts, and ``text`` that says it in words."""
+    return [
+        {
+            "category": one.category,
+            "operation": one.operation.value,
+            "target": one.target,
+            **({"value": one.value} if one.value is not None else {}),
+            "text": said_of(one),
+        }
+        for one in changes_of(event)
+    ]
+
+
+def said_of(change: Change) -> str:
+    """Return a change in words: ``tag PII.Sensitive added to column email``."""
+    if change.category == "lifecycle" and change.value in _FATES:
+        return _FATES[change.value]
+    verb = _DONE[change.operation]
+    where = "" if change.target == ASSET else _subject(_path(change.target))
+    if change.category == "schema":
+        return f"{where or 'schema'} {verb}"
+    what = clean_line(f"{_spaced(change.category)} {change.value or ''}")
+    if not where:
+        return f"{what} {verb}"
+    return f"{what} {verb} {_TOWARDS[verb]} {where}" if verb in _TOWARDS else f"{what} of {where} {verb}"
 
 
 def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
@@ -101,9 +122,9 @@ def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
     value = _parsed(change.old_value if verb == "removed" else change.new_value)
     members = value if isinstance(value, list) else [value]
     if verb != "changed" and path[-1] in _MEMBERS and all(isinstance(member, dict | str) for member in members):
-        of = f" of {_subject(path[:-1])}" if len(path) > 1 else ""
+        where = f" {_TOWARDS[verb]} {_subject(path[:-1])}" if len(path) > 1 else ""
         for member in members:
-            yield ChangeLine(f"{_MEMBERS[path[-1]]} {_identity(member)}{of} {verb}")
+            yield ChangeLine(f"{_MEMBERS[path[-1]]} {_identity(member)} {verb}{where}")
         return
     if verb == "changed" and _is_same_set(_parsed(change.old_value), value):
         verb = "reordered"
@@ -166,7 +187,7 @@ def _shown(value: Value) -> str | None:
     if value is None:
         return None
     text = value if isinstance(value, str) else orjson.dumps(value).decode()
-    return cut(_CONTROL.sub(" ", text))
+    return cut(CONTROL.sub(" ", text))
 
 
 def _spaced(name: str) -> str:

@@ -11,6 +11,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from tocsin.errors import InvalidInput
+from tocsin.flow.resolve.categories import names_nobody
 from tocsin.flow.send.render import PAYLOAD_FORMATS
 from tocsin.model.people import Person
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
@@ -18,9 +19,7 @@ from tocsin.model.subscription import Category, Channel, Destination, Destinatio
 CATEGORIES_OF: dict[Channel, frozenset[Category]] = {
     Channel.WEBHOOK: frozenset({Category.EXTERNAL}),
     Channel.EMAIL: frozenset(Category),
-    Channel.ACTIVITY_FEED: frozenset(
-        {Category.USERS, Category.TEAMS, Category.ADMINS, Category.OWNERS, Category.FOLLOWERS}
-    ),
+    Channel.ACTIVITY_FEED: frozenset(Category) - {Category.EXTERNAL},
 }
 """Which categories each channel can tell; a channel without a row comes later."""
 
@@ -41,8 +40,10 @@ class Names(Protocol):
         ...
 
 
-def check_destination(destination: Destination, names: Names, place: str) -> None:
+def check_destination(destination: Destination, names: Names, place: str, *, is_personal: bool = False) -> None:
     """Say what is wrong with a destination, if anything is.
+
+    Users need not be named by an alert that is personal: whose condition asks something of whoever would be told.
 
     Raises
     ------
@@ -56,7 +57,7 @@ def check_destination(destination: Destination, names: Names, place: str) -> Non
             _check_request(config, inside)
         case Channel.EMAIL if destination.category is Category.EXTERNAL:
             _check_external_mail(config, inside)
-    if destination.category in (Category.USERS, Category.TEAMS) and not _tells_somebody(config):
+    if names_nobody(destination) and not (is_personal and destination.category is Category.USERS):
         raise InvalidInput(
             f"category {destination.category} tells those it names: give at least one name or address",
             field=f"{inside}.receivers",
@@ -128,8 +129,3 @@ def _check_receiver(receiver: str, names: Names, place: str) -> None:
     person = names.by_name(receiver)
     if (person is None or person.deleted) and not names.team_exists(receiver):
         raise InvalidInput(f"there is no user or team named {receiver!r}", field=place)
-
-
-def _tells_somebody(config: DestinationConfig) -> bool:
-    flags = config.send_to_admins or config.send_to_owners or config.send_to_followers
-    return bool(config.receivers) or flags

@@ -1,40 +1,112 @@
 """Which rules stand for the filters that OpenMetadata's client names? One row per named filter.
 
-A client may send ``input`` (named filters and their arguments) instead of conditions; each name has one condition.
-Source: OpenMetadata 1.13 FilterFunctionsDescriptor.json and EntityObservabilityFilterDescriptor.json.
-Next: ``server/alerts/request.py``.
+A client may send ``input`` (named filters and their arguments) instead of conditions; each name has one condition, in
+which ``${argument}`` stands for a list. Source: OpenMetadata 1.13 FilterFunctionsDescriptor.json and
+EntityObservabilityFilterDescriptor.json; the names after the gap are ours. Next: ``server/alerts/offers.py`` says which
+resource offers which, ``server/alerts/request.py`` compiles them.
 """
 
 from __future__ import annotations
 
+import re
+from dataclasses import dataclass
+
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
+from tocsin.model.subscription import Effect, PrefixCondition
+from tocsin.model.words import nearest
 
-CONDITIONS: dict[str, str] = {
-    "filterBySource": "matchAnySource({0})",
-    "filterByOwnerName": "matchAnyOwnerName({0})",
-    "filterByOwner": "matchAnyOwnerName({0})",
-    "filterByFqn": "matchAnyEntityFqn({0})",
-    "filterByEntityId": "matchAnyEntityId({0})",
-    "filterByEventType": "matchAnyEventType({0})",
-    "filterByUpdaterName": "matchUpdatedBy({0})",
-    "filterByFieldChange": "matchAnyFieldChange({0})",
-    "filterByDomain": "matchAnyDomain({0})",
-    "filterByMentionedName": "matchConversationUser({0})",
-    "filterByGeneralMetadataEvents": "matchAnyFieldChange({{'description','tags'}})",
-    "filterByUpdaterIsBot": "isBot()",
-    "filterByTableNameTestCaseBelongsTo": "filterByTableNameTestCaseBelongsTo({0})",
-    "GetTableSchemaChanges": "matchAnyFieldChange({{'columns','dataModel','joins'}})",
-    "GetTableMetricsUpdates": "matchAnyFieldChange({{'customMetrics','profile'}})",
-    "GetTopicSchemaChanges": "matchAnyFieldChange({{'messageSchema'}})",
-    "GetContainerSchemaChanges": "matchAnyFieldChange({{'parent','children'}})",
-    "GetPipelineStatusUpdates": "matchPipelineState({0})",
-    "GetIngestionPipelineStatusUpdates": "matchIngestionPipelineState({0})",
-    "GetTestCaseStatusUpdates": "matchTestResult({0})",
-    "GetTestSuiteStatusUpdates": "matchTestResult({0})",
-    "GetTestCaseStatusUpdatesUnderSuite": "getTestCaseStatusIfInTestSuite({0}, {1})",
+_ARGUMENT = re.compile(r"\$\{(\w+)\}")
+
+
+@dataclass(frozen=True)
+class Filter:
+    """One named filter: what people call it, what it does, and the condition it stands for."""
+
+    label: str
+    description: str
+    condition: str
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """Return the names of its arguments, each a list of texts, in the order of the condition."""
+        return tuple(_ARGUMENT.findall(self.condition))
+
+    def described(self, name: str) -> Document:
+        """Return it as upstream's ``events/eventFilterRule.json``."""
+        given: Document = {"arguments": list(self.arguments)} if self.arguments else {}
+        return {
+            "name": name,
+            "fullyQualifiedName": f"eventSubscription.{name}",
+            "displayName": self.label,
+            "description": self.description,
+            "effect": Effect.INCLUDE.value,
+            "condition": self.condition,
+            **given,
+            "inputType": "runtime" if self.arguments else "none",
+            "prefixCondition": PrefixCondition.AND.value,
+        }
+
+
+_OWNER = Filter("Owner", "The asset is owned by one of these people or teams", "matchAnyOwnerName(${ownerNameList})")
+_RESULT = Filter("Status of a test", "One of these results is reported", "matchTestResult(${testResultList})")
+
+FILTERS: dict[str, Filter] = {
+    "filterBySource": Filter("Type", "The entity is of one of these types", "matchAnySource(${sourceList})"),
+    "filterByOwnerName": _OWNER,
+    "filterByOwner": _OWNER,
+    "filterByFqn": Filter("Full name", "It is one of these, or lies under one", "matchAnyEntityFqn(${fqnList})"),
+    "filterByEntityId": Filter("Id", "It has one of these ids", "matchAnyEntityId(${entityIdList})"),
+    "filterByEventType": Filter("Event type", "Such a thing happened", "matchAnyEventType(${eventTypeList})"),
+    "filterByUpdaterName": Filter("Who did it", "One of these made the change", "matchUpdatedBy(${updateByUserList})"),
+    "filterByFieldChange": Filter("Field", "One of these fields changed", "matchAnyFieldChange(${fieldChangeList})"),
+    "filterByDomain": Filter("Domain", "The asset is in one of these domains", "matchAnyDomain(${domainList})"),
+    "filterByMentionedName": Filter("Mentions", "One of these is mentioned", "matchConversationUser(${userList})"),
+    "filterByGeneralMetadataEvents": Filter(
+        "General metadata", "Descriptions or tags changed", "matchAnyFieldChange({'description','tags'})"
+    ),
+    "filterByUpdaterIsBot": Filter("By a bot", "A bot made the change", "isBot()"),
+    "filterByTableNameTestCaseBelongsTo": Filter(
+        "Tested table", "The test is of one of these tables", "filterByTableNameTestCaseBelongsTo(${tableNameList})"
+    ),
+    "GetTableSchemaChanges": Filter(
+        "Schema changes", "Columns, the model or joins changed", "matchAnyFieldChange({'columns','dataModel','joins'})"
+    ),
+    "GetTableMetricsUpdates": Filter(
+        "Metrics", "Profiles or metrics changed", "matchAnyFieldChange({'customMetrics','profile'})"
+    ),
+    "GetTopicSchemaChanges": Filter(
+        "Schema changes", "The schema of messages changed", "matchAnyFieldChange({'messageSchema'})"
+    ),
+    "GetContainerSchemaChanges": Filter(
+        "Schema changes", "The parent or the children changed", "matchAnyFieldChange({'parent','children'})"
+    ),
+    "GetPipelineStatusUpdates": Filter(
+        "Status of a run", "One of these states is reported", "matchPipelineState(${pipelineStateList})"
+    ),
+    "GetIngestionPipelineStatusUpdates": Filter(
+        "Status of an ingestion",
+        "One of these states is reported",
+        "matchIngestionPipelineState(${ingestionPipelineStateList})",
+    ),
+    "GetTestCaseStatusUpdates": _RESULT,
+    "GetTestSuiteStatusUpdates": _RESULT,
+    "GetTestCaseStatusUpdatesUnderSuite": Filter(
+        "Status of a test in a suite",
+        "One of these results is reported of a test in one of these suites",
+        "getTestCaseStatusIfInTestSuite(${testStatusList}, ${testSuiteList})",
+    ),
+    #
+    "filterByTag": Filter("Tag", "The asset or a column has one of these tags", "matchAnyTag(${tagList})"),
+    "filterByTier": Filter("Tier", "The asset is of one of these tiers", "matchAnyTier(${tierList})"),
+    "filterByService": Filter("Service", "It belongs to one of these services", "matchAnyService(${serviceList})"),
+    "GetSchemaChanges": Filter("Schema changes", "What consumers rely on changed", "matchAnyChange('schema')"),
+    "GetOwnershipChanges": Filter("Ownership changes", "Owners came or went", "matchAnyChange('owner')"),
+    "GetTagChanges": Filter(
+        "Tag changes", "Tags, terms or the tier changed", "matchAnyChange({'tag','glossaryTerm','tier'})"
+    ),
 }
-"""The condition behind each named filter; ``{0}`` and ``{1}`` are its arguments, in the client's order."""
+"""Every filter and action by its name."""
 
 
 def rules_of(chosen: list[Document], place: str) -> list[Document]:
@@ -42,30 +114,59 @@ def rules_of(chosen: list[Document], place: str) -> list[Document]:
 
     Raises
     ------
-    InvalidInput : there is no filter of that name, or it lacks an argument
+    InvalidInput : there is no filter of that name, or an argument is missing, unknown or empty; names both
     """
     return [_rule(one, f"{place}[{index}]") for index, one in enumerate(chosen)]
 
 
 def _rule(chosen: Document, place: str) -> Document:
     name = chosen.get("name")
-    if not isinstance(name, str) or name not in CONDITIONS:
-        raise InvalidInput(f"there is no filter {name!r}; there are: {', '.join(CONDITIONS)}", field=f"{place}.name")
-    lists = [_list_text(argument, place) for argument in chosen.get("arguments") or []]
-    try:
-        condition = CONDITIONS[name].format(*lists)
-    except IndexError as error:
-        raise InvalidInput(f"{name} needs an argument", field=f"{place}.arguments") from error
-    rule = {"name": name, "effect": chosen.get("effect", "include"), "condition": condition}
-    if "prefixCondition" in chosen:
+    if not isinstance(name, str) or name not in FILTERS:
+        near = nearest(name, FILTERS) if isinstance(name, str) else None
+        hint = f"; did you mean {near}?" if near else f"; there are: {', '.join(FILTERS)}"
+        raise InvalidInput(f"there is no filter {name!r}{hint}", field=f"{place}.name")
+    found = FILTERS[name]
+    lists = _lists(name, found, chosen.get("arguments") or [], f"{place}.arguments")
+    condition = _ARGUMENT.sub(lambda one: lists[one[1]], found.condition)
+    rule = {
+        "name": name,
+        "displayName": found.label,
+        "description": found.description,
+        "effect": chosen.get("effect") or Effect.INCLUDE.value,
+        "condition": condition,
+    }
+    if chosen.get("prefixCondition") is not None:
         rule["prefixCondition"] = chosen["prefixCondition"]
     return rule
 
 
-def _list_text(argument: object, place: str) -> str:
-    values = argument.get("input") if isinstance(argument, dict) else None
-    if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise InvalidInput("must be a list of {name, input: [texts]}", field=f"{place}.arguments")
+def _lists(name: str, found: Filter, given: object, place: str) -> dict[str, str]:
+    """Return the list that stands for each argument, as conditions write it; unnamed ones stand in their order."""
+    if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
+        raise InvalidInput("must be a list of {name, input: [texts]}", field=place)
+    lists: dict[str, str] = {}
+    for index, one in enumerate(given):
+        free = [wanted for wanted in found.arguments if wanted not in lists]
+        argument = one.get("name") or (free[0] if free else None)
+        if argument not in found.arguments:
+            raise _unknown(name, found, argument, f"{place}[{index}].name")
+        lists[argument] = _list_text(name, argument, one.get("input"), f"{place}[{index}].input")
+    missing = [wanted for wanted in found.arguments if wanted not in lists]
+    if missing:
+        raise InvalidInput(f"{name} needs the argument {missing[0]}", field=place)
+    return lists
+
+
+def _unknown(name: str, found: Filter, argument: object, place: str) -> InvalidInput:
+    if not found.arguments:
+        return InvalidInput(f"{name} takes no argument", field=place)
+    near = nearest(str(argument), found.arguments) or ", ".join(found.arguments)
+    return InvalidInput(f"{name} has no argument {argument!r}; did you mean {near}?", field=place)
+
+
+def _list_text(name: str, argument: str, values: object, place: str) -> str:
+    if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):
+        raise InvalidInput(f"{argument} of {name} must be a list of at least one text", field=place)
     return "{" + ",".join(_literal(value) for value in values) + "}"
 
 

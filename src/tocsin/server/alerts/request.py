@@ -10,16 +10,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from uuid import uuid4
 
 from pydantic import ValidationError
 
+from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.remarks import Remark, of_alert
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import Destination, EventSubscription, TriggerType
+from tocsin.model.words import nearest
 from tocsin.server.alerts.destinations import Names, check_destination
 from tocsin.server.alerts.filters import rules_of
+from tocsin.server.alerts.offers import RESOURCES
 from tocsin.server.errors import describe_validation
 from tocsin.store.masking import split_secrets
 
@@ -32,14 +36,6 @@ DEFAULTS: Document = {
     "trigger": {"triggerType": "RealTime"},
     "destinations": [],
 }
-
-_LATER = (
-    "apiCollection apiEndpoint classification container dashboardDataModel dataProduct glossary glossaryTerm "
-    "ingestionPipeline messagingService metadataService metric mlmodel mlmodelService policy query role searchIndex "
-    "searchService storageService tag topic"
-)
-LATER_RESOURCES = frozenset(_LATER.split())
-"""Types that upstream has and this catalogue will: an alert may name them already."""
 
 _BOUNDS = {"batchSize": (1, 10_000), "retries": (0, 100), "pollInterval": (0, 86_400)}
 _LONGEST_NAME = 256
@@ -56,10 +52,11 @@ _PLACEHOLDER_ID = "00000000-0000-0000-0000-000000000000"
 
 @dataclass(frozen=True)
 class Alert:
-    """A subscription that may be stored: its document with masks, and its secrets by destination id."""
+    """A subscription that may be stored: its document with masks, secrets by destination id, what is odd about it."""
 
     document: Document
     secrets: dict[str, Document]
+    remarks: tuple[Remark, ...] = ()
 
 
 def checked_alert(
@@ -79,14 +76,13 @@ def checked_alert(
     ------
     InvalidInput : something cannot work; the message says where and what would
     """
-    document = _settable(request, (before or {}).get("provider", "user"))
+    document = _settable(_compiled(request, before or {}), (before or {}).get("provider", "user"))
     known = (before or {}).get("destinations", [])
     document["destinations"] = _with_ids(document["destinations"], known, new_id)
     kept: dict[str, Document] = {}
     for index, destination in enumerate(document["destinations"]):
         kept[destination["id"]] = _mask(destination, secrets, index)
-    _check(document, names)
-    return Alert(document, kept)
+    return Alert(document, kept, of_alert(_check(document, names)))
 
 
 def checked_destination(given: object, names: Names) -> Destination:
@@ -109,6 +105,20 @@ def checked_destination(given: object, names: Names) -> Destination:
     return destination
 
 
+def readable(request: Document) -> EventSubscription:
+    """Return the alert that ``request`` means, as the pipeline will read it; nobody is looked up.
+
+    Raises
+    ------
+    InvalidInput : something cannot work; the message says where and what would
+    """
+    document = _settable(request, "user")
+    document["destinations"] = _with_ids(document["destinations"], (), lambda: str(uuid4()))
+    subscription = _model(document, str(document.get("name")))
+    _check_resources(subscription)
+    return subscription
+
+
 def _settable(request: Document, provider: str) -> Document:
     unknown = sorted(set(request) - _SETTABLE - _WRITTEN_BY_US - _CREATE_ONLY)
     if unknown:
@@ -119,6 +129,18 @@ def _settable(request: Document, provider: str) -> Document:
     if not isinstance(document["destinations"], list) or len(document["destinations"]) > _MOST_DESTINATIONS:
         raise InvalidInput(f"must be a list of at most {_MOST_DESTINATIONS}", field="destinations")
     return document
+
+
+def _compiled(request: Document, before: Document) -> Document:
+    """Return ``request`` without the rules that its ``input`` stood for, when the input has changed and they have not.
+
+    Rules that are given together with an input win: somebody has written them by hand.
+    """
+    rules, chosen = request.get("filteringRules"), request.get("input")
+    if not chosen or chosen == before.get("input") or rules is None or rules != before.get("filteringRules"):
+        return request
+    rest = {key: value for key, value in request.items() if key != "filteringRules"}
+    return {"resources": rules.get("resources"), **rest}
 
 
 def _filtering_rules(request: Document) -> object:
@@ -185,7 +207,8 @@ def _mask(destination: Document, secrets: dict[str, Document], index: int) -> Do
     return kept
 
 
-def _check(document: Document, names: Names) -> None:
+def _check(document: Document, names: Names) -> EventSubscription:
+    """Return the document as the pipeline will read it, if everything in it can work."""
     name = document.get("name")
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME:
         raise InvalidInput(f"an alert needs a name of at most {_LONGEST_NAME} characters", field="name")
@@ -196,9 +219,13 @@ def _check(document: Document, names: Names) -> None:
     if subscription.trigger.trigger_type is TriggerType.SCHEDULED:
         raise InvalidInput("Scheduled triggers come later; use RealTime", field="trigger.triggerType")
     _check_resources(subscription)
-    plan_of(subscription)  # parses and checks every condition
+    plan = plan_of(subscription)  # parses and checks every condition
+    for team in filter(None, map(team_of, plan.questions)):
+        if not names.team_exists(team):
+            raise InvalidInput(f"there is no team named {team!r}", field="filteringRules")
     for index, destination in enumerate(subscription.destinations):
-        check_destination(destination, names, f"destinations[{index}]")
+        check_destination(destination, names, f"destinations[{index}]", is_personal=bool(plan.questions))
+    return subscription
 
 
 def _model(document: Document, name: str) -> EventSubscription:
@@ -213,7 +240,8 @@ def _model(document: Document, name: str) -> EventSubscription:
 def _check_resources(subscription: EventSubscription) -> None:
     rules = subscription.filtering_rules
     for index, resource in enumerate(rules.resources if rules else ()):
-        if resource not in ENTITY_TYPES and resource not in LATER_RESOURCES and resource != "all":
-            there_are = ", ".join(["all", *ENTITY_TYPES])
+        if resource not in RESOURCES:
+            near = nearest(resource, RESOURCES)
+            hint = f"did you mean {near}?" if near else f"there are: {', '.join(RESOURCES)}"
             place = f"filteringRules.resources[{index}]"
-            raise InvalidInput(f"there is no resource {resource!r}; there are: {there_are}", field=place)
+            raise InvalidInput(f"there is no resource {resource!r}; {hint}", field=place)

@@ -7,12 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import Forbidden
-from tocsin.flow.resolve.visibility import may_view
 from tocsin.flow.send.render import as_seed
-from tocsin.flow.send.wording import headline
+from tocsin.flow.send.wording import headline, semantic_changes
+from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
+from tocsin.server.filtered import visible_page
 from tocsin.server.request import Asked, PathId, Timestamp, answer
 from tocsin.server.routes.events import parse_event_types
+from tocsin.server.told import may_be_shown
 
 router = APIRouter(tags=["inbox"])
 
@@ -31,9 +33,19 @@ def list_activity(
     if caller.actor.id != str(user_id) and not caller.actor.is_admin:
         raise Forbidden("What somebody follows closely is open to themselves and to administrators only.")
     kinds = parse_event_types(event_type or "")
-    logged = caller.parts.activity.followed_by(
-        str(user_id), since_ms=since, event_types=kinds, below=after, limit=limit
+
+    def read(last: LoggedEvent | None, most: int) -> list[LoggedEvent]:
+        below = last.offset if last else after
+        return caller.parts.activity.followed_by(
+            str(user_id), since_ms=since, event_types=kinds, below=below, limit=most
+        )
+
+    page = visible_page(
+        read, lambda one: may_be_shown(caller.actor, one.event, caller.policies, caller.parts.catalogue), limit
     )
-    visible = [one.event for one in logged if may_view(caller.actor, one.event.entity or {})]
-    paging: Document = {"after": str(logged[-1].offset)} if len(logged) == limit else {}
-    return answer({"data": [{"event": as_seed(one), "title": headline(one)} for one in visible], "paging": paging})
+    paging: Document = {"after": str(page.last.offset)} if page.last and page.has_more else {}
+    data = [
+        {"event": as_seed(one.event), "title": headline(one.event), "semanticChanges": semantic_changes(one.event)}
+        for one in page.entries
+    ]
+    return answer({"data": data, "paging": paging})

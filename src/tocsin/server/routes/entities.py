@@ -12,20 +12,33 @@ from typing import Annotated, Literal
 import orjson
 from fastapi import APIRouter, Header, Query, Response
 
-from tocsin.errors import Forbidden, InvalidInput
+from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture import etag
 from tocsin.flow.capture.ports import Key, Written
-from tocsin.flow.resolve.visibility import may_view
+from tocsin.model.access import Operation
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import EntityType
+from tocsin.model.entity_type import EntityType
 from tocsin.server.auth import hash_password
-from tocsin.server.permissions import check_delete, check_patch, check_put
-from tocsin.server.request import Asked, Caller, DocumentBody, Fields, JsonBody, PathId, PathText, Row, answer
+from tocsin.server.permissions import check_delete, require
+from tocsin.server.presented import presented
+from tocsin.server.request import (
+    LATEST_MS,
+    Asked,
+    Caller,
+    DocumentBody,
+    Fields,
+    JsonBody,
+    PathId,
+    PathText,
+    Row,
+    answer,
+)
 from tocsin.server.routes.users import check_password
 from tocsin.server.view import parse_fields, shown
 
 Include = Literal["non-deleted", "deleted", "all"]
 IfMatch = Annotated[str | None, Header(max_length=1000)]
+AsOf = Annotated[int | None, Query(alias="asOf", ge=0, le=LATEST_MS)]
 HardDelete = Annotated[bool, Query(alias="hardDelete")]
 
 _VERSION = re.compile(r"\d{1,6}(\.\d)?")
@@ -38,7 +51,7 @@ router = APIRouter(tags=["entities"])
 @router.post("", status_code=201)
 def create(row: Row, body: DocumentBody, caller: Asked) -> Response:
     """Create an entity; 409 when one of that name exists."""
-    check_put(caller.actor, row, body)
+    require(caller, Operation.CREATE, row)
     request, password = _without_password(row, body, caller)
     written = caller.parts.writes.create(row.name, request, actor=caller.actor)
     return _with_password(row, written, caller, password)
@@ -47,7 +60,6 @@ def create(row: Row, body: DocumentBody, caller: Asked) -> Response:
 @router.put("")
 def create_or_update(row: Row, body: DocumentBody, caller: Asked) -> Response:
     """Create an entity, or bring the one of that name to this state; keys left out stay as they are."""
-    check_put(caller.actor, row, body)
     request, password = _without_password(row, body, caller)
     written = caller.parts.writes.upsert(row.name, request, actor=caller.actor)
     return _with_password(row, written, caller, password)
@@ -61,15 +73,22 @@ def restore(row: Row, body: DocumentBody, caller: Asked) -> Response:
         entity_id = found(row, Key.by_name(fqn), caller, include="all")["id"]
     if not isinstance(entity_id, str):
         raise InvalidInput("is missing: send the id or the fullyQualifiedName of what to restore", field="id")
-    check_delete(caller.actor, row, None)
     return written_answer(row, caller.parts.writes.restore(row.name, entity_id.lower(), actor=caller.actor), caller)
 
 
 @router.get("/name/{fqn}")
 def read_by_name(
-    row: Row, fqn: PathText, caller: Asked, *, fields: Fields = None, include: Include = "non-deleted"
+    row: Row,
+    fqn: PathText,
+    caller: Asked,
+    *,
+    fields: Fields = None,
+    include: Include = "non-deleted",
+    as_of: AsOf = None,
 ) -> Response:
-    """Return the entity of that fully qualified name."""
+    """Return the entity of that fully qualified name; with ``asOf`` (epoch ms) as it stood at that moment."""
+    if as_of is not None:
+        return _read_past(row, Key.by_name(fqn), caller, as_of, include=include)
     return _read(row, found(row, Key.by_name(fqn), caller, include=include), caller, fields)
 
 
@@ -90,9 +109,17 @@ def delete_by_name(
 
 @router.get("/{entity_id}")
 def read(
-    row: Row, entity_id: PathId, caller: Asked, *, fields: Fields = None, include: Include = "non-deleted"
+    row: Row,
+    entity_id: PathId,
+    caller: Asked,
+    *,
+    fields: Fields = None,
+    include: Include = "non-deleted",
+    as_of: AsOf = None,
 ) -> Response:
-    """Return the entity with that id."""
+    """Return the entity with that id; with ``asOf`` (epoch ms) as it stood at that moment, even if it is gone now."""
+    if as_of is not None:
+        return _read_past(row, Key.by_id(str(entity_id)), caller, as_of, include=include)
     return _read(row, found(row, Key.by_id(str(entity_id)), caller, include=include), caller, fields)
 
 
@@ -114,7 +141,7 @@ def delete(
 def list_versions(row: Row, entity_id: PathId, caller: Asked) -> Response:
     """Return every version of the entity, newest first, each as a JSON text as upstream does."""
     versions = caller.parts.catalogue.versions(str(entity_id))
-    check_visible(caller, versions[0])
+    check_visible(caller, row, versions[0])
     texts = [orjson.dumps(shown(row, one, caller.root)).decode() for one in versions]
     return answer({"entityType": row.name, "versions": texts})
 
@@ -125,58 +152,57 @@ def read_version(row: Row, entity_id: PathId, version: PathText, caller: Asked) 
     if not _VERSION.fullmatch(version):
         raise InvalidInput(f"{version!r} is no version; versions look like 0.1", field="version")
     document = caller.parts.catalogue.version(str(entity_id), version)
-    check_visible(caller, document)
+    check_visible(caller, row, document)
     return answer(shown(row, document, caller.root))
 
 
 def found(row: EntityType, key: Key, caller: Caller, *, include: Include = "non-deleted") -> Document:
     """Return the entity's document, if there is one and the caller may see it."""
     document = caller.parts.catalogue.get(row.name, key, include)
-    check_visible(caller, document)
+    check_visible(caller, row, document)
     return document
 
 
 def written_answer(row: EntityType, written: Written, caller: Caller) -> Response:
     """Return the answer to a write: the whole entity, 201 when it is new."""
     headers = {"ETag": etag.strong_tag(written.document)}
-    return answer(shown(row, written.document, caller.root), 201 if written.created else 200, headers)
-
-
-def with_relations(row: EntityType, document: Document, caller: Caller, fields: frozenset[str]) -> Document:
-    """Return the document with what is kept beside it and was asked for: who follows, what is followed."""
-    extra: Document = {}
-    if "followers" in fields and row.is_asset and "followers" not in row.absent:
-        extra["followers"] = caller.parts.catalogue.followers(document["id"])
-    if "follows" in fields and row.name == "user":
-        extra["follows"] = caller.parts.catalogue.follows(document["id"])
-    return extra
+    whole = written.as_read
+    (view,) = presented(row, [whole or written.document], caller, with_heritage=whole is None)
+    return answer(view, 201 if written.created else 200, headers)
 
 
 def _read(row: EntityType, document: Document, caller: Caller, fields: str | None) -> Response:
     asked = parse_fields(row, fields)
-    view = shown(row, document, caller.root, fields=asked) | with_relations(row, document, caller, asked)
+    (view,) = presented(row, [document], caller, fields=asked)
     return answer(view, headers={"ETag": etag.strong_tag(document)})
 
 
+def _read_past(row: EntityType, key: Key, caller: Caller, at_ms: int, *, include: Include) -> Response:
+    document = caller.parts.history.as_of(row.name, key, at_ms)
+    check_visible(caller, row, document)
+    if include != "all" and bool(document.get("deleted")) != (include == "deleted"):
+        raise NotFound(f"{row.name} {key} was not there at {at_ms}")
+    return answer(shown(row, document, caller.root))
+
+
 def _patch(row: EntityType, entity_id: str, body: object, caller: Caller, *, if_match: str | None) -> Response:
-    check_patch(caller.actor, row, entity_id, body)
-    operations = body if isinstance(body, list) else []
+    if not isinstance(body, list) or not all(isinstance(one, dict) for one in body):
+        raise InvalidInput("A JSON Patch is a list of operations.")
     key = Key.by_id(entity_id)
-    written = caller.parts.writes.patch(row.name, key, operations, actor=caller.actor, if_match=if_match)
+    written = caller.parts.writes.patch(row.name, key, body, actor=caller.actor, if_match=if_match)
     return written_answer(row, written, caller)
 
 
 def _delete(row: EntityType, entity_id: str, caller: Caller, *, hard: bool, recursive: bool) -> Response:
-    check_delete(caller.actor, row, entity_id)
     key = Key.by_id(entity_id)
+    check_delete(caller, row, caller.parts.catalogue.get(row.name, key, "all"))
     written = caller.parts.writes.delete(row.name, key, actor=caller.actor, recursive=recursive, hard=hard)
     return answer(shown(row, written.document, caller.root))
 
 
-def check_visible(caller: Caller, document: Document) -> None:
+def check_visible(caller: Caller, row: EntityType, document: Document) -> None:
     """Refuse to show what the caller may not see."""
-    if not may_view(caller.actor, document):
-        raise Forbidden("You may not see this.")
+    require(caller, Operation.VIEW_BASIC, row, document)
 
 
 def _without_password(row: EntityType, body: Document, caller: Caller) -> tuple[Document, str | None]:

@@ -12,11 +12,13 @@ from pydantic.alias_generators import to_camel
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.eventlog.selection import EventSelection, types_from
-from tocsin.flow.resolve.visibility import may_view
 from tocsin.flow.send.render import as_cloud_event, as_seed, as_upstream
+from tocsin.flow.send.wording import semantic_changes
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
+from tocsin.server.filtered import visible_page
 from tocsin.server.request import LATEST_MS, Asked, Caller, PathId, answer
+from tocsin.server.told import may_be_shown
 
 Kinds = dict[EventType, frozenset[str] | None]
 Format = Literal["openmetadata", "tocsin", "cloudEvents"]
@@ -29,9 +31,15 @@ UPSTREAM_FILTERS: dict[str, tuple[EventType, ...]] = {
 }
 """Upstream's filters and the event types each asks for; its value names the entity types, or ``*``."""
 
+
+def _as_ours(event: ChangeEvent, root: str) -> Document:
+    """Return the seed's shape, and beside it what each change means."""
+    return {**as_seed(event, root), "semanticChanges": semantic_changes(event)}
+
+
 _FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
     "openmetadata": as_upstream,
-    "tocsin": as_seed,
+    "tocsin": _as_ours,
     "cloudEvents": as_cloud_event,
 }
 _EVENT_TYPES = frozenset(EventType)
@@ -101,13 +109,17 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
     start = query.start()
     if query.limit == 0:
         return answer({"data": [], "paging": {"offset": start}})
-    events = caller.parts.log.list_events(query.selection(), limit=query.limit, after=start)
-    full = len(events) == query.limit
-    paging: Document = {"offset": events[-1].offset if full else max(start, end, *(one.offset for one in events))}
-    if full:
+    selection = query.selection()
+
+    def read(last: LoggedEvent | None, most: int) -> list[LoggedEvent]:
+        return caller.parts.log.list_events(selection, limit=most, after=last.offset if last else start)
+
+    page = visible_page(read, lambda one: _visible(one, caller), query.limit)
+    reached = page.last.offset if page.last else start
+    paging: Document = {"offset": reached if page.has_more else max(end, reached)}
+    if page.has_more:
         paging["after"] = str(paging["offset"])
-    data = [_shown(one, caller, query.format) for one in events if _visible(one, caller)]
-    return answer({"data": data, "paging": paging})
+    return answer({"data": [_shown(one, caller, query.format) for one in page.entries], "paging": paging})
 
 
 @router.get("/{event_id}")
@@ -117,7 +129,7 @@ def read_event(
     """Return one change event."""
     logged = caller.parts.log.find(str(event_id))
     if logged is None or not _visible(logged, caller):
-        raise NotFound(f"There is no change event {event_id}.")
+        raise NotFound(f"change event {event_id} not found")
     return answer(_shown(logged, caller, shape))
 
 
@@ -143,7 +155,7 @@ def _both(some: frozenset[str] | None, others: frozenset[str] | None) -> frozens
 
 
 def _visible(logged: LoggedEvent, caller: Caller) -> bool:
-    return may_view(caller.actor, logged.event.entity or {})
+    return may_be_shown(caller.actor, logged.event, caller.policies, caller.parts.catalogue)
 
 
 def _shown(logged: LoggedEvent, caller: Caller, shape: str) -> Document:

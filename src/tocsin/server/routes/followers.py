@@ -15,8 +15,10 @@ from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.send.render import as_seed
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES, EntityType
-from tocsin.server.errors import status_of
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.bulk import bulk_result, outcome_of
+from tocsin.server.permissions import seen
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, Row, answer
 from tocsin.server.routes.entities import found
 from tocsin.server.view import addressed
@@ -47,13 +49,13 @@ def add_follower(row: Row, entity_id: PathId, body: JsonBody, caller: Asked) -> 
         user_id = None
     if user_id is None:
         raise InvalidInput("The body must be a user's id, as a JSON string.")
-    return answer(_event(row, _follow(row, str(entity_id), str(user_id), caller), caller))
+    return answer(event_of(row, _follow(row, str(entity_id), str(user_id), caller), caller))
 
 
 @of_asset.put("/{user_id}")
 def follow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Make the user a follower."""
-    return answer(_event(row, _follow(row, str(entity_id), str(user_id), caller), caller))
+    return answer(event_of(row, _follow(row, str(entity_id), str(user_id), caller), caller))
 
 
 @of_asset.delete("/{user_id}")
@@ -61,7 +63,7 @@ def unfollow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Res
     """Make the user no follower."""
     _check_oneself(str(user_id), caller)
     written = caller.parts.writes.unfollow(row.name, str(entity_id), str(user_id), actor=caller.actor)
-    return answer(_event(row, written, caller))
+    return answer(event_of(row, written, caller))
 
 
 @router.get("/users/{user_id}/follows")
@@ -70,13 +72,13 @@ def list_follows(
 ) -> Response:
     """Return what a user follows, grouped: ``{"tables": […], "dashboards": […]}``; ``fields`` names the groups."""
     if caller.parts.people.by_id(str(user_id)) is None:
-        raise NotFound(f"There is no user {user_id}.")
-    groups = {_group(row): row for row in ENTITY_TYPES.values() if row.is_asset}
+        raise NotFound(f"user {user_id} not found")
+    groups = {_group(row): row for row in ENTITY_TYPES.values() if row.is_followable}
     asked = [name.strip() for name in (fields or "").split(",") if name.strip()]
     if unknown := [name for name in asked if name not in groups]:
         raise InvalidInput(f"{unknown[0]!r} cannot be followed; there are: {', '.join(groups)}", field="fields")
     grouped: dict[str, list[Document]] = {name: [] for name in asked}
-    for reference in caller.parts.catalogue.follows(str(user_id)):
+    for reference in seen(caller, caller.parts.catalogue.follows(str(user_id))):
         name = _group(ENTITY_TYPES[reference["type"]])
         if not asked or name in grouped:
             grouped.setdefault(name, []).append(addressed(reference, caller.root))
@@ -91,18 +93,7 @@ def follow_many(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
         raise InvalidInput(f"must be a list of at most {MOST_AT_ONCE} references", field="entities")
     _check_oneself(str(user_id), caller)
     outcomes = [_follow_one(one, str(user_id), caller) for one in entities]
-    passed = [one for one in outcomes if one["status"] == 200]
-    failed = [one for one in outcomes if one["status"] != 200]
-    return answer(
-        {
-            "status": "success" if not failed else "partialSuccess" if passed else "failure",
-            "numberOfRowsProcessed": len(outcomes),
-            "numberOfRowsPassed": len(passed),
-            "numberOfRowsFailed": len(failed),
-            "successRequest": passed,
-            "failedRequest": failed,
-        }
-    )
+    return answer(bulk_result(outcomes))
 
 
 def _follow_one(reference: object, user_id: str, caller: Caller) -> Document:
@@ -110,8 +101,8 @@ def _follow_one(reference: object, user_id: str, caller: Caller) -> Document:
         row, entity_id = _target(reference)
         _follow(row, entity_id, user_id, caller)
     except TocsinError as error:
-        return {"request": reference, "message": error.message, "status": int(status_of(error))}
-    return {"request": reference, "status": 200}
+        return outcome_of(reference, error)
+    return outcome_of(reference)
 
 
 def _target(reference: object) -> tuple[EntityType, str]:
@@ -130,11 +121,12 @@ def _follow(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> Wr
 
 
 def _check_oneself(user_id: str, caller: Caller) -> None:
-    if user_id != caller.actor.id and not caller.actor.is_admin:
-        raise Forbidden("Only an administrator may change what somebody else follows.")
+    if user_id != caller.actor.id and not (caller.actor.is_admin or caller.actor.is_bot):
+        raise Forbidden("Only an administrator or a bot may change what somebody else follows.")
 
 
-def _event(row: EntityType, written: Written, caller: Caller) -> Document:
+def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
+    """Return the event of a write that makes no version, or one that says that nothing changed."""
     if written.event is not None:
         return as_seed(written.event)
     document = written.document

@@ -12,13 +12,17 @@ from typing import Annotated
 
 from fastapi import APIRouter, Depends, Header, Query, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
-from tocsin.flow.resolve.visibility import may_view
 from tocsin.flow.send.wording import change_lines, headline
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
+from tocsin.model.thread import THREAD
+from tocsin.server.build import Parts
+from tocsin.server.filtered import visible_page
 from tocsin.server.request import PartsHere, PathId, Sender, answer
+from tocsin.server.told import may_be_shown
 from tocsin.store.inbox import InboxEntry, Place
 
 _RECONNECT_AFTER_MS = 2000
@@ -30,7 +34,7 @@ def own_inbox(user_id: PathId, sender: Sender, parts: PartsHere) -> str:
     if sender.id != owner and not sender.is_admin:
         raise Forbidden("An inbox is open to its owner and to administrators only.")
     if sender.id != owner and parts.people.by_id(owner) is None:
-        raise NotFound(f"There is no user {owner}.")
+        raise NotFound(f"user {owner} not found")
     return owner
 
 
@@ -51,12 +55,17 @@ def list_notifications(
     """Return a page of the inbox: unread first, then newest. ``streamFrom`` is where the live stream goes on."""
     now_ms, newest = parts.clock.now_ms(), parts.inbox.newest_offset()
     place = _parse_cursor(after) if after else None
-    entries = parts.inbox.page(owner, now_ms, limit=limit, after=place, unread_only=unread) if limit else []
+
+    def read(last: InboxEntry | None, most: int) -> list[InboxEntry]:
+        after = Place(read=last.read, log_offset=last.log_offset) if last else place
+        return parts.inbox.page(owner, now_ms, limit=most, after=after, unread_only=unread)
+
+    page = visible_page(read, lambda entry: _may_see(sender, entry, parts), limit)
     unread_count, total = parts.inbox.counts(owner, now_ms)
     paging: Document = {"total": unread_count if unread else total}
-    if limit and len(entries) == limit:
-        paging["after"] = _cursor(entries[-1])
-    shown = [entry_on_wire(entry) for entry in entries if _may_see(sender, entry)]
+    if page.last and page.has_more:
+        paging["after"] = _cursor(page.last)
+    shown = [entry_on_wire(entry) for entry in page.entries]
     counts = {"unread": unread_count, "total": total}
     return answer({"data": shown, "paging": paging, "counts": counts, "streamFrom": str(newest)})
 
@@ -84,21 +93,23 @@ async def stream(
     """Send each notification the moment it arrives; ``Last-Event-ID`` resumes where a connection broke."""
     yield ServerSentEvent(comment="open", retry=_RECONNECT_AFTER_MS)
     async for entry in parts.streams.listen(owner, _parse_offset(last_event_id)):
-        if _may_see(sender, entry):
+        if await run_in_threadpool(_may_see, sender, entry, parts):
             yield ServerSentEvent(data=entry_on_wire(entry), event="notification", id=str(entry.log_offset))
 
 
 def entry_on_wire(entry: InboxEntry) -> Document:
     """Return an inbox entry as it is answered: what happened in words, and why this person is told."""
     event = entry.event
+    about = {"about": event.entity["entityRef"]} if event.entity and event.entity_type == THREAD else {}
     return {
+        **about,
         "id": entry.id,
         "eventId": event.id,
         "eventType": event.event_type.value,
         "entityType": event.entity_type,
         "entityId": event.entity_id,
         "entityFullyQualifiedName": event.entity_fully_qualified_name,
-        "title": headline(event),
+        "title": headline(event, entry.reasons),
         "changes": [line.text for line in change_lines(event)],
         "reasons": [{**reason.to_wire(), "sentence": reason.sentence()} for reason in entry.reasons],
         "userName": event.user_name,
@@ -107,8 +118,9 @@ def entry_on_wire(entry: InboxEntry) -> Document:
     }
 
 
-def _may_see(sender: Actor, entry: InboxEntry) -> bool:
-    return may_view(sender, entry.event.entity or {})
+def _may_see(sender: Actor, entry: InboxEntry, parts: Parts) -> bool:
+    """Say whether the entry may still be shown: what somebody may see can have changed since they were told."""
+    return may_be_shown(sender, entry.event, parts.views.now(), parts.catalogue)
 
 
 def _cursor(entry: InboxEntry) -> str:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Literal
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.resolve.visibility import may_view
 from tocsin.model.entity import Document
+from tocsin.server.permissions import scope_of
+from tocsin.server.presented import presented
 from tocsin.server.request import Asked, Row, answer
-from tocsin.server.routes.entities import with_relations
-from tocsin.server.view import parse_fields, shown
+from tocsin.server.view import parse_fields
+from tocsin.store.filters import filters_of
 from tocsin.store.listing import Listing
 
 router = APIRouter(tags=["entities"])
@@ -30,9 +32,6 @@ class ListQuery(BaseModel):
     limit: int = Field(default=10, ge=0, le=1_000_000)
     after: str | None = Field(default=None, max_length=8000)
     before: str | None = Field(default=None, max_length=8000)
-    service: str | None = None
-    database: str | None = None
-    database_schema: str | None = None
     tags: str | None = None
     owner: str | None = None
     name_prefix: str | None = None
@@ -43,7 +42,6 @@ class ListQuery(BaseModel):
             raise InvalidInput("give after or before, not both", field="after")
         return Listing(
             include=self.include,
-            under=self.database_schema or self.database or self.service,
             tags=tuple(tag for tag in (self.tags or "").split(",") if tag),
             owner=self.owner,
             name_prefix=self.name_prefix,
@@ -54,12 +52,14 @@ class ListQuery(BaseModel):
 
 
 @router.get("")
-def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()]) -> Response:
-    """Return a page of entities in FQN order."""
+def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()], request: Request) -> Response:
+    """Return a page of entities in FQN order, of those that the type's filters leave (``docs/entities.md``)."""
     asked = parse_fields(row, query.fields)
-    page = caller.parts.catalogue.list_entities(row.name, query.listing())
-    visible = [one for one in page.documents if may_view(caller.actor, one)]
-    data = [shown(row, one, caller.root, fields=asked) | with_relations(row, one, caller, asked) for one in visible]
+    known = filters_of(row.name)
+    filters = tuple(sorted((name, value) for name, value in request.query_params.items() if value and name in known))
+    listing = replace(query.listing(), visible=scope_of(caller, row), filters=filters)
+    page = caller.parts.catalogue.list_entities(row.name, listing)
+    data = presented(row, page.documents, caller, fields=asked)
     cursors = {"after": page.after, "before": page.before}
     paging: Document = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
     return answer({"data": data, "paging": paging})

@@ -15,6 +15,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 FILES = {
     "page.js": "text/javascript",
     "api.js": "text/javascript",
+    "mutes.js": "text/javascript",
     "stream.js": "text/javascript",
     "page.css": "text/css",
     "bell.svg": "image/svg+xml",
@@ -29,7 +30,7 @@ _GUARDS = {
     "Cache-Control": "no-cache",
 }
 
-router = APIRouter()
+router = APIRouter(include_in_schema=False)
 
 
 @router.get("/")

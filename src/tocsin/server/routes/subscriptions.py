@@ -1,15 +1,15 @@
-"""How are alerts written, tried and watched? Event subscriptions; reading one is in ``routes/entities.py``.
+"""How are alerts written, tried and watched? They are read as all entities are, in ``routes/entities.py``.
 
-Secrets are split off before the subscription becomes an entity (``store/masking.py``).
+Secrets are split off before the event subscription becomes an entity (``store/masking.py``).
 Next: ``server/alerts/request.py``.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
-from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed
@@ -17,25 +17,27 @@ from tocsin.flow.capture import etag, json_patch
 from tocsin.flow.capture.operations import Writes, new_entity_id
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.track.standing import Standing
+from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.subscription import AlertType, SubscriptionState
+from tocsin.model.subscription import SubscriptionState
 from tocsin.server.alerts.request import Alert, checked_alert, checked_destination
 from tocsin.server.alerts.trial import try_destination
-from tocsin.server.permissions import check_alert
-from tocsin.server.request import Asked, Caller, DocumentBody, Fields, JsonBody, Limit, PathId, PathText, answer
+from tocsin.server.permissions import require, require_on
+from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
 from tocsin.server.routes.entities import IfMatch, found, written_answer
-from tocsin.server.view import parse_fields, shown
-from tocsin.store.listing import Listing, cursor_of, fqn_of
+from tocsin.server.view import shown
 
 ROW = ENTITY_TYPES["eventsubscription"]
 
 _REMOVABLE = frozenset(
     {"displayName", "description", "owners", "domains", "input", "config", "className", "notificationTemplate"}
 )
-_MOST = 1_000_000
 _TRIES = 5
 _MOST_TRIALS = 20
+_MOST_REMARKS = 10
+REMARKS = "X-Tocsin-Remarks"
+"""The header that says of a saved alert what its maker may not mean: a JSON list of kind, message and field."""
 
 router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
@@ -43,8 +45,9 @@ router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 @router.post("", status_code=201)
 def create(body: DocumentBody, caller: Asked) -> Response:
     """Create an alert; every field is checked, and the answer says what would work."""
+    require(caller, Operation.CREATE, ROW)
     alert = _checked(body, None, caller)
-    return written_answer(ROW, _create(alert, caller), caller)
+    return _answered(_create(alert, caller), alert, caller)
 
 
 @router.put("")
@@ -53,30 +56,10 @@ def create_or_update(body: DocumentBody, caller: Asked) -> Response:
     name = body.get("name")
     before = _named(name, caller) if isinstance(name, str) else None
     if before is None:
-        return written_answer(ROW, _create(_checked(body, None, caller), caller), caller)
-    return _change(Key.by_id(before["id"]), caller, lambda document: _put(document, body))
-
-
-@router.get("")
-def list_alerts(
-    caller: Asked,
-    *,
-    alert_type: Annotated[AlertType | None, Query(alias="alertType")] = None,
-    fields: Fields = None,
-    limit: Limit = 10,
-    after: Annotated[str | None, Query(max_length=8000)] = None,
-) -> Response:
-    """Return a page of alerts in the order of their names."""
-    asked = parse_fields(ROW, fields)
-    every = caller.parts.catalogue.list_entities(ROW.name, Listing(limit=_MOST)).documents
-    wanted = [one for one in every if alert_type is None or one["alertType"] == alert_type]
-    start = fqn_of(after) if after else ""
-    rest = [one for one in wanted if one["fullyQualifiedName"] > start]
-    page = rest[:limit]
-    more = {"after": cursor_of(page[-1]["fullyQualifiedName"])} if page and len(rest) > limit else {}
-    data = [shown(ROW, one, caller.root, fields=asked) for one in page]
-    paging: Document = {"total": len(wanted), **more}
-    return answer({"data": data, "paging": paging})
+        require(caller, Operation.CREATE, ROW)
+        alert = _checked(body, None, caller)
+        return _answered(_create(alert, caller), alert, caller)
+    return _change(Key.by_id(before["id"]), caller, lambda document: put_over(document, body))
 
 
 @router.patch("/name/{name}")
@@ -143,10 +126,20 @@ async def try_many(body: DocumentBody, caller: Asked) -> Response:
 
 
 async def _tried(given: object, caller: Caller) -> Document:
+    await run_in_threadpool(require, caller, Operation.CREATE, ROW)
     destination = await run_in_threadpool(checked_destination, given, caller.parts.people)
     now_ms = caller.parts.clock.now_ms()
     status = await try_destination(destination, caller.parts.settings, caller.actor, now_ms=now_ms)
     return {"category": destination.category.value, "type": destination.type.value, "statusDetails": status}
+
+
+def _answered(written: Written, alert: Alert, caller: Caller) -> Response:
+    """Return the answer to a write; a header says what is worth knowing about the alert's conditions."""
+    response = written_answer(ROW, written, caller)
+    if alert.remarks:
+        said = [remark.to_wire() for remark in alert.remarks[:_MOST_REMARKS]]
+        response.headers[REMARKS] = json.dumps(said)
+    return response
 
 
 def _named(name: str, caller: Caller) -> Document | None:
@@ -158,7 +151,9 @@ def _named(name: str, caller: Caller) -> Document | None:
 
 def _checked(request: Document, before: Document | None, caller: Caller) -> Alert:
     secrets = caller.parts.subscriptions.secrets_of(before["id"]) if before else {}
-    return checked_alert(request, before=before, secrets=secrets, names=caller.parts.people, new_id=new_entity_id)
+    alert = checked_alert(request, before=before, secrets=secrets, names=caller.parts.people, new_id=new_entity_id)
+    check_resources(alert.document, caller)
+    return alert
 
 
 def _create(alert: Alert, caller: Caller) -> Written:
@@ -167,8 +162,7 @@ def _create(alert: Alert, caller: Caller) -> Written:
     subscriptions = caller.parts.subscriptions
     subscriptions.keep_secrets(chosen, alert.secrets)
     try:
-        writes = Writes(caller.parts.catalogue, caller.parts.clock, lambda: chosen)
-        return writes.create(ROW.name, alert.document, actor=caller.actor)
+        return _writes(caller, lambda: chosen).create(ROW.name, alert.document, actor=caller.actor)
     except (Conflict, InvalidInput, NotFound):
         subscriptions.forget(chosen)
         raise
@@ -188,9 +182,10 @@ def _change(
         before = found(ROW, key, caller)
         if if_match is not None and not etag.holds(if_match, before):
             raise PreconditionFailed()
-        _check_writer(before, caller)
+        _check_writer(before, caller, Operation.EDIT_ALL)
         try:
-            return written_answer(ROW, _replace(before, _checked(change(before), before, caller), caller), caller)
+            alert = _checked(change(before), before, caller)
+            return _answered(_replace(before, alert, caller), alert, caller)
         except PreconditionFailed:
             continue
     raise PreconditionFailed()
@@ -208,14 +203,14 @@ def _replace(before: Document, alert: Alert, caller: Caller) -> Written:
         for key, value in alert.document.items()
         if before.get(key) != value
     ]
-    written = caller.parts.writes.patch(
+    written = _writes(caller).patch(
         ROW.name, Key.by_id(subscription_id), operations, actor=caller.actor, if_match=etag.strong_tag(before)
     )
     subscriptions.keep_secrets(subscription_id, alert.secrets)
     return written
 
 
-def _put(before: Document, request: Document) -> Document:
+def put_over(before: Document, request: Document) -> Document:
     """Return what a PUT asks for: what it gives, and the rest as it was."""
     given = {key: value for key, value in request.items() if value is not None}
     rules_given = {"filteringRules", "resources", "input"} & given.keys()
@@ -225,20 +220,36 @@ def _put(before: Document, request: Document) -> Document:
 
 def _delete(key: Key, caller: Caller) -> Response:
     document = found(ROW, key, caller)
-    _check_writer(document, caller)
+    _check_writer(document, caller, Operation.DELETE)
     if document.get("provider") == "system":
         raise Forbidden("This alert belongs to Tocsin: it can be disabled, not deleted.")
-    written = caller.parts.writes.delete(ROW.name, Key.by_id(document["id"]), actor=caller.actor, hard=True)
+    written = _writes(caller).delete(ROW.name, Key.by_id(document["id"]), actor=caller.actor, hard=True)
     caller.parts.subscriptions.forget(document["id"])
     return answer(shown(ROW, written.document, caller.root))
 
 
-def _check_writer(document: Document, caller: Caller) -> None:
+def check_resources(alert: Document, caller: Caller) -> None:
+    """Refuse an alert on what its maker may not view at all; what they may view in part, resolving narrows."""
+    for resource in (alert.get("filteringRules") or {}).get("resources") or ():
+        if resource == "all":
+            require(caller, Operation.VIEW_BASIC, ROW)
+        else:
+            require_on(caller, Operation.VIEW_BASIC, resource)
+
+
+def _check_writer(document: Document, caller: Caller, operation: Operation) -> None:
+    """Refuse who may not; to policies, who made an alert is one of its owners."""
     if caller.actor.is_admin:
         return
     first = caller.parts.catalogue.versions(document["id"])[-1]
-    user = caller.parts.catalogue.get("user", Key.by_id(caller.actor.id))
-    check_alert(caller.actor, document, first["updatedBy"], [team["id"] for team in user.get("teams") or ()])
+    maker = caller.parts.people.by_name(first["updatedBy"])
+    made_by = [{"id": maker.id, "type": "user"}] if maker else []
+    require(caller, operation, ROW, {**document, "owners": [*(document.get("owners") or ()), *made_by]})
+
+
+def _writes(caller: Caller, new_id: Callable[[], str] = new_entity_id) -> Writes:
+    """Return writes that ask nobody: an alert's maker counts as its owner, which only this module knows."""
+    return Writes(caller.parts.catalogue, caller.parts.clock, new_id)
 
 
 def _one_status(key: Key, destination_id: str, caller: Caller) -> Response:

@@ -5,15 +5,15 @@ Next: ``server/routes/inbox.py``.
 
 from __future__ import annotations
 
-from fastapi import APIRouter, Response
+from fastapi import APIRouter, Request, Response
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
-from tocsin.server.auth import hash_password, log_in
-from tocsin.server.request import Administrator, Asked, DocumentBody, Fields, PartsHere, PathId, Sender, answer
+from tocsin.server.auth import hash_password
+from tocsin.server.request import Asked, DocumentBody, Fields, PartsHere, TokenId, answer
 from tocsin.server.view import parse_fields, shown
 
 SHORTEST_PASSWORD = 8
@@ -26,9 +26,10 @@ router = APIRouter(tags=["users"])
 
 
 @open_router.post("/users/login")
-def login(body: DocumentBody, parts: PartsHere) -> Response:
+def login(request: Request, body: DocumentBody, parts: PartsHere) -> Response:
     """Return a token for an address and a password (base64, as OpenMetadata sends it, or plain)."""
-    person = log_in(parts.people, _text(body, "email"), _text(body, "password"))
+    address = request.client.host if request.client else ""
+    person = parts.doorkeeper.let_in(_text(body, "email"), _text(body, "password"), address)
     token = parts.tokens.issue(person)
     expires_at_ms = token.expires_at_ms
     return answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": expires_at_ms})
@@ -43,33 +44,21 @@ def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
 
 
 @router.put("/users/changePassword")
-def change_password(body: DocumentBody, sender: Sender, parts: PartsHere) -> Response:
-    """Change one's own password (``oldPassword``, ``newPassword``), or as administrator that of ``username``."""
+def change_password(body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
+    """Change one's own password (``oldPassword``, ``newPassword``), or as administrator that of ``username``.
+
+    Every token that the person had stops working, but the one that this request was sent with.
+    """
+    sender, parts = caller.actor, caller.parts
     name = body.get("username", sender.name)
     new = check_password(_text(body, "newPassword"))
     if name == sender.name:
-        person = log_in(parts.people, sender.name, _text(body, "oldPassword"))
+        person = parts.doorkeeper.let_in(sender.name, _text(body, "oldPassword"), "")
     else:
         person = _other_person(name, sender.is_admin, parts)
     parts.people.set_password(person.id, hash_password(new))
+    parts.people.tokens.take_all_back(person.id, but=token_id)
     return answer({"message": "The password is changed."})
-
-
-@router.put("/users/generateToken/{user_id}")
-def generate_token(user_id: PathId, _administrator: Administrator, parts: PartsHere) -> Response:
-    """Return a token for a bot; it does not expire, and stops working when the bot is deleted."""
-    bot = parts.people.by_id(str(user_id))
-    if bot is None or bot.deleted:
-        raise NotFound(f"There is no user {user_id}.")
-    if not bot.is_bot:
-        raise InvalidInput(f"{bot.name} is a person; only bots have tokens that do not expire.")
-    return answer(
-        {
-            "JWTToken": parts.tokens.issue(bot, lasting=True).text,
-            "JWTTokenExpiry": "Unlimited",
-            "JWTTokenExpiresAt": None,
-        }
-    )
 
 
 def check_password(password: str) -> str:

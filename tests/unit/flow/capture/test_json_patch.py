@@ -64,6 +64,19 @@ def test_what_does_not_fit_is_refused(operations: list[Any]) -> None:
         json_patch.apply("table", _table(), operations)
 
 
+@pytest.mark.parametrize(
+    ("operation", "says"),
+    [
+        ({"op": "replace", "path": "/missing/x", "value": 1}, "member 'missing' not found"),
+        ({"op": "test", "path": "/name", "value": "other"}, "what a test operation expects does not stand there"),
+    ],
+)
+def test_a_refusal_does_not_quote_the_document(operation: dict[str, Any], says: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        json_patch.apply("table", _table(), [operation])
+    assert refused.value.message == f"the patch cannot be applied: {says}"
+
+
 def test_the_document_itself_is_left_alone() -> None:
     document = _table()
     json_patch.apply("table", document, [{"op": "add", "path": "/columns/0/description", "value": "x"}])

@@ -83,3 +83,55 @@ def test_what_leaves_every_consumer_able_to_read_does_not_break(old: Document, n
 
 def test_a_task_that_goes_breaks_nobody() -> None:
     assert not _breaks({"tasks": [{"name": "a"}]}, {"tasks": []}, "pipeline")
+
+
+def _topic(*fields: Document, **more: Any) -> Document:
+    return {"name": "t", "messageSchema": {"schemaType": "Avro", "schemaFields": list(fields)}, **more}
+
+
+@pytest.mark.parametrize(
+    ("entity_type", "old", "new"),
+    [
+        ("topic", _topic(_column(), _column("b")), _topic(_column("b"))),
+        ("topic", _topic(_column(data_type="INT")), _topic(_column(data_type="STRING"))),
+        ("topic", _topic(_column()), {"name": "t"}),
+        ("topic", _topic(partitions=3), _topic(partitions=6)),
+        ("dashboardDataModel", _table(_column(), _column("b")), _table(_column())),
+        (
+            "container",
+            {"dataModel": {"columns": [_column(precision=9)]}},
+            {"dataModel": {"columns": [_column(precision=8)]}},
+        ),
+        ("container", {"dataModel": {"columns": [_column()]}}, {}),
+        ("searchIndex", {"fields": [_column(), _column("b")]}, {"fields": [_column()]}),
+        (
+            "apiEndpoint",
+            {"responseSchema": {"schemaFields": [_column(), _nested(_column("c"))]}},
+            {"responseSchema": {"schemaFields": [_column(), _column("s", "STRUCT")]}},
+        ),
+        ("mlmodel", {"algorithm": "tree"}, {"algorithm": "forest"}),
+        ("mlmodel", {"target": "churn"}, {}),
+        ("mlmodel", {"server": "http://a"}, {"server": "http://b"}),
+    ],
+)
+def test_what_consumers_rely_on_breaks_them_when_it_goes(entity_type: str, old: Document, new: Document) -> None:
+    assert _breaks(old, new, entity_type)
+
+
+@pytest.mark.parametrize(
+    ("entity_type", "old", "new"),
+    [
+        ("topic", _topic(_column()), _topic(_column(), _column("b"), description="x")),
+        ("topic", {"name": "t"}, _topic(_column(), partitions=1)),
+        ("mlmodel", {"mlFeatures": [_column()]}, {"mlFeatures": []}),
+        ("mlmodel", {}, {"algorithm": "tree", "target": "churn"}),
+        (
+            "container",
+            {"dataModel": {"columns": [_column()], "isPartitioned": True}},
+            {"dataModel": {"columns": [_column()]}},
+        ),
+    ],
+)
+def test_what_consumers_do_not_rely_on_breaks_nobody(entity_type: str, old: Document, new: Document) -> None:
+    assert not diff(entity_type, old, new).is_empty()
+    assert not _breaks(old, new, entity_type)

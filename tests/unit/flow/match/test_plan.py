@@ -6,7 +6,7 @@ import pytest
 
 from tocsin.conditions.check import checked
 from tocsin.errors import InvalidCondition, InvalidInput
-from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.model.subscription import EventSubscription
 
 Rule = dict[str, str]
@@ -67,3 +67,21 @@ def test_a_wrong_condition_names_its_rule_and_place() -> None:
 def test_a_scheduled_trigger_is_refused_for_now() -> None:
     with pytest.raises(InvalidInput, match="Scheduled triggers come later"):
         plan_of(subscription(trigger={"triggerType": "Scheduled"}))
+
+
+def test_what_asks_about_earlier_reports_is_matched_where_they_are_known_and_elsewhere_for_what_is_no_report() -> None:
+    plain = plan_of(subscription([rule("tags == 'a'")]))
+    always = plan_of(subscription())
+    only = plan_of(subscription([rule("resolved()")]))
+    either = plan_of(subscription([rule("resolved() || tags == 'a'")]))
+    assert at_reports([plain, always, only, either]) == [only, either]
+    kept = between_reports([plain, always, only, either])
+    assert kept[:2] == [plain, always]
+    assert [one.node for one in kept[2:]] == [checked("tags == 'a' && reportedAt == null")]
+
+
+def test_a_disabled_alert_asks_for_no_look() -> None:
+    rules = [rule("noSuccessFor('6h')")]
+    assert plan_of(subscription(rules)).durations_ms == {21_600_000}
+    assert plan_of(subscription(rules, enabled=False)).durations_ms == frozenset()
+    assert plan_of(subscription()).durations_ms == frozenset()

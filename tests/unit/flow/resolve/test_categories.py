@@ -25,16 +25,22 @@ def subscription(*destinations: Destination) -> EventSubscription:
 
 
 @pytest.mark.parametrize(
-    ("category", "relation"),
-    [(Category.OWNERS, "owner"), (Category.FOLLOWERS, "follower"), (Category.ADMINS, "admin")],
+    ("category", "relations"),
+    [
+        (Category.OWNERS, ["owner", "creator"]),
+        (Category.FOLLOWERS, ["follower"]),
+        (Category.ADMINS, ["admin"]),
+        (Category.ASSIGNEES, ["assignee"]),
+        (Category.MENTIONS, ["mention", "participant"]),
+    ],
 )
-def test_a_relation_needs_no_receiver(category: Category, relation: str) -> None:
-    assert asked(category) == [(relation, "")]
+def test_a_relation_needs_no_receiver(category: Category, relations: list[str]) -> None:
+    assert asked(category) == [(relation, "") for relation in relations]
 
 
 def test_flags_add_to_the_category_and_never_double_it() -> None:
     flags = {"send_to_owners": True, "send_to_followers": True, "send_to_admins": True}
-    assert asked(Category.OWNERS, **flags) == [("owner", ""), ("follower", ""), ("admin", "")]
+    assert asked(Category.OWNERS, **flags) == [("owner", ""), ("creator", ""), ("follower", ""), ("admin", "")]
 
 
 def test_a_receiver_with_an_at_is_an_address_and_anything_else_a_name() -> None:
@@ -51,23 +57,22 @@ def test_external_mail_goes_to_addresses_and_webhooks_to_their_endpoint() -> Non
     assert asked(Category.EXTERNAL, Channel.WEBHOOK, endpoint=endpoint) == [("external", endpoint)]
 
 
-@pytest.mark.parametrize("category", [Category.ASSIGNEES, Category.MENTIONS])
-def test_an_asset_has_neither_assignees_nor_mentions(category: Category) -> None:
-    assert asked(category) == []
-
-
 def test_depth_is_nothing_unless_downstream_is_asked_for() -> None:
     ways = [(False, 3, 0), (True, None, NO_DEPTH_LIMIT), (True, 2, 2)]
     for downstream, depth, expected in ways:
         one = Destination(
             id="d", category=Category.OWNERS, type=Channel.EMAIL, notify_downstream=downstream, downstream_depth=depth
         )
-        assert [row.downstream_depth for row in wanted(subscription(one))] == [expected]
+        depths = {row.relation: row.downstream_depth for row in wanted(subscription(one))}
+        assert depths == {ReasonKind.OWNER: expected, ReasonKind.CREATOR: 0}, (
+            "who began a thread has nothing downstream"
+        )
 
 
 def test_a_disabled_destination_asks_for_nobody() -> None:
     off = Destination(id="d", category=Category.OWNERS, type=Channel.EMAIL, enabled=False)
     assert wanted(subscription(off)) == ()
     assert [row.relation for row in wanted(subscription(off, off.model_copy(update={"enabled": True})))] == [
-        ReasonKind.OWNER
+        ReasonKind.OWNER,
+        ReasonKind.CREATOR,
     ]

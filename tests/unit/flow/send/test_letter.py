@@ -6,6 +6,7 @@ from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, added, change_event
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.letter import LINES_LIMIT, Sender, link_to, render_letter
+from tocsin.flow.send.unsubscribe import notification_of
 
 SENDER = Sender("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
 
@@ -28,6 +29,21 @@ def test_a_mail_says_what_changed_who_did_it_and_why_you_are_told() -> None:
         assert "you own it (alert schema changes)" in body
         assert "version 0.9 to 1.9" in body
         assert "https://tocsin.acme.example/#/tables/123e4567-e89b-12d3-a456-426614174000" in body
+
+
+def test_a_mail_can_be_ended_by_one_click_and_by_a_link() -> None:
+    told = dispatch()
+    sender = Sender("tocsin@acme.example", "https://tocsin.acme.example", b"key")
+    message = message_from_bytes(render_letter(told, sender, now_ms=NOW_MS).as_bytes(), policy=default)
+    link = message["List-Unsubscribe"].strip("<>")
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    start = "https://tocsin.acme.example/api/v1/unsubscribe/"
+    assert link.startswith(start)
+    assert notification_of(link.removeprefix(start), b"key") == told.delivery.notification_id
+    assert notification_of(link.removeprefix(start), b"other key") is None
+    assert notification_of(f"{told.delivery.notification_id}.x", b"key") is None
+    assert all(link in message.get_body((kind,)).get_content() for kind in ("plain", "html"))
+    assert render_letter(told, SENDER, now_ms=NOW_MS)["List-Unsubscribe"] is None
 
 
 def test_old_and_new_values_stand_under_their_change() -> None:
@@ -69,4 +85,4 @@ def test_a_link_leads_to_the_assets_page() -> None:
     assert link_to(change_event(entity_type="databaseService", entity_id="1"), "http://h").endswith(
         "/#/services/databaseServices/1"
     )
-    assert link_to(change_event(entity_type="glossary"), "http://h") == "http://h/"
+    assert link_to(change_event(entity_type="thread"), "http://h") == "http://h/"

@@ -1,7 +1,8 @@
 import pytest
 from tests.unit.flow.send.events import added, change_event, deleted, updated
 
-from tocsin.flow.send.wording import SHOWN_LIMIT, change_lines, clean_line, headline
+from tocsin.flow.send.phrases import SHOWN_LIMIT, clean_line
+from tocsin.flow.send.wording import change_lines, headline
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
 
 
@@ -12,11 +13,11 @@ from tocsin.model.change import ChangeDescription, EventType, FieldChange
         (deleted("columns", '[{"name": "email"}]'), "orders: column email removed"),
         (added("columns", {"name": "phone"}), "orders: column phone added"),
         (added("tags", [{"tagFQN": "PII.Sensitive"}]), "orders: tag PII.Sensitive added"),
-        (added("columns.email.tags", [{"tagFQN": "PII.Sensitive"}]), "orders: tag PII.Sensitive of column email added"),
+        (added("columns.email.tags", [{"tagFQN": "PII.Sensitive"}]), "orders: tag PII.Sensitive added to column email"),
         (added("owners", [{"id": "1", "type": "user", "name": "dana"}]), "orders: owner dana added"),
         (updated("columns.email.description", "a", "b"), "orders: description of column email changed"),
         (updated("columns.at.children.city.dataType", "INT", "TEXT"), "orders: data type of column at.city changed"),
-        (deleted("columns.at.children", [{"name": "zip"}]), "orders: column zip of column at removed"),
+        (deleted("columns.at.children", [{"name": "zip"}]), "orders: column zip removed from column at"),
         (updated('columns."a.b".description', "a", "b"), "orders: description of column a.b changed"),
         (updated("columns", ["a", "b"], ["b", "a"]), "orders: columns reordered"),
         (updated("extension.costCenter", 1, 2), "orders: custom property costCenter changed"),

@@ -2,45 +2,68 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
-
 import pytest
 
 from tocsin.conditions.check import checked
-from tocsin.errors import InvalidCondition, InvalidInput
-from tocsin.server.alerts.filters import CONDITIONS, rules_of
+from tocsin.errors import InvalidInput
+from tocsin.server.alerts.filters import FILTERS, rules_of
 
-LATER = {"filterByMentionedName"}
-ARGUMENT = {"name": "list", "input": ["a", 'b "quoted"', "it's", "c\\d"]}
+TEXTS = ["a", 'b "quoted"', "it's", "c\\d"]
 
 
-@pytest.mark.parametrize("name", CONDITIONS)
+@pytest.mark.parametrize("name", FILTERS)
 def test_every_filter_is_a_condition_of_the_language(name: str) -> None:
-    argument = {"name": "list", "input": ["entityUpdated"]} if name == "filterByEventType" else ARGUMENT
-    (rule,) = rules_of([{"name": name, "effect": "include", "arguments": [argument, argument]}], "input.filters")
-    with nullcontext() if name not in LATER else pytest.raises(InvalidCondition, match="not available in this version"):
-        checked(rule["condition"])
+    texts = ["entityUpdated"] if name == "filterByEventType" else TEXTS
+    arguments = [{"name": argument, "input": texts} for argument in FILTERS[name].arguments]
+    (rule,) = rules_of([{"name": name, "effect": "include", "arguments": arguments}], "input.filters")
+    checked(rule["condition"])
+    unnamed = [{"input": texts} for _ in arguments]
+    assert rules_of([{"name": name, "arguments": unnamed}], "input.filters") == [rule]
+
+
+def test_arguments_go_by_their_names_not_by_their_order() -> None:
+    arguments = [{"name": "testSuiteList", "input": ["s"]}, {"name": "testStatusList", "input": ["Failed"]}]
+    (rule,) = rules_of([{"name": "GetTestCaseStatusUpdatesUnderSuite", "arguments": arguments}], "input.actions")
+    assert rule["condition"] == "getTestCaseStatusIfInTestSuite({'Failed'}, {'s'})"
 
 
 def test_a_filter_keeps_its_effect_and_its_prefix() -> None:
     chosen = {"name": "filterByUpdaterIsBot", "effect": "exclude", "prefixCondition": "OR"}
     assert rules_of([chosen], "input.filters") == [
-        {"name": "filterByUpdaterIsBot", "effect": "exclude", "condition": "isBot()", "prefixCondition": "OR"}
+        {
+            "name": "filterByUpdaterIsBot",
+            "displayName": "By a bot",
+            "description": "A bot made the change",
+            "effect": "exclude",
+            "condition": "isBot()",
+            "prefixCondition": "OR",
+        }
     ]
 
 
 @pytest.mark.parametrize(
-    ("chosen", "place"),
+    ("chosen", "place", "says"),
     [
-        ({"name": "byMood"}, "input.filters[0].name"),
-        ({}, "input.filters[0].name"),
-        ({"name": "filterByFqn"}, "input.filters[0].arguments"),
-        ({"name": "filterByFqn", "arguments": [{"input": "a"}]}, "input.filters[0].arguments"),
-        ({"name": "filterByFqn", "arguments": [{"input": [1]}]}, "input.filters[0].arguments"),
-        ({"name": "filterByFqn", "arguments": ["a"]}, "input.filters[0].arguments"),
+        ({"name": "byMood"}, "name", "there are: filterBySource"),
+        ({"name": "filterByFqm"}, "name", "did you mean filterByFqn?"),
+        ({}, "name", "there is no filter None"),
+        ({"name": "filterByFqn"}, "arguments", "filterByFqn needs the argument fqnList"),
+        ({"name": "filterByFqn", "arguments": {}}, "arguments", "needs the argument fqnList"),
+        ({"name": "filterByFqn", "arguments": 1}, "arguments", "must be a list"),
+        ({"name": "filterByFqn", "arguments": ["a"]}, "arguments", "must be a list"),
+        ({"name": "filterByFqn", "arguments": [{"input": "a"}]}, "arguments[0].input", "fqnList of filterByFqn"),
+        ({"name": "filterByFqn", "arguments": [{"input": [1]}]}, "arguments[0].input", "at least one text"),
+        (
+            {"name": "filterByFqn", "arguments": [{"name": "fqnList", "input": []}]},
+            "arguments[0].input",
+            "at least one",
+        ),
+        ({"name": "filterByFqn", "arguments": [{"name": "fqn", "input": ["a"]}]}, "arguments[0].name", "fqnList?"),
+        ({"name": "filterByUpdaterIsBot", "arguments": [{"input": ["a"]}]}, "arguments[0].name", "takes no argument"),
     ],
 )
-def test_what_is_wrong_has_its_place(chosen: dict[str, object], place: str) -> None:
+def test_what_is_wrong_has_its_place(chosen: dict[str, object], place: str, says: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         rules_of([chosen], "input.filters")
-    assert caught.value.field == place
+    assert caught.value.field == f"input.filters[0].{place}"
+    assert says in caught.value.message

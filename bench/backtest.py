@@ -1,0 +1,112 @@
+"""How long does a backtest take? One alert over a million events in the lake, beside a bare scan of the same files.
+
+A tenth of the events go through the log into the lake; the rest are the same events again, later in the log and on
+other days, so that the lake is as large and as cut into days as three months of a busy company. Wired as the pipeline
+wires it, on an idle machine. Next: ``docs/backtest.md``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+from sqlalchemy import Engine
+
+from bench.backlog import size_at
+from bench.estate import build_estate
+from bench.measured import Measurement, Report, scaled
+from bench.running import opened, settings_in
+from bench.traffic import append_events
+from tocsin.flow.eventlog.lake import Segment
+from tocsin.jobs import lake
+from tocsin.jobs.backtest import backtest, build
+from tocsin.jobs.lake import LakeParts, grow
+from tocsin.model.backtest import Backtest, BacktestState
+from tocsin.model.entity import Document
+from tocsin.spark.lake import dated, folder_of, history, write_segment
+from tocsin.store.people import People
+
+EVENT_COUNT, COPIES, DAYS, FOLLOW_COUNT = 1_000_000, 10, 90, 10_000
+ALERTS = {
+    "columns that change, to owners by mail": ("fieldChanged == 'columns'", "Owners", "Email"),
+    "a path in the JSON of every event": ("entity.version > 0.5", "Owners", "Email"),
+    "everything, to followers by bell": ("timestamp > 0", "Followers", "ActivityFeed"),
+}
+_DAY_MS = 86_400_000
+
+
+def measure(scale: float, report: Report) -> list[Measurement]:
+    """Measure events a second into the lake, through a bare scan, and through backtests of three alerts."""
+    count = scaled(EVENT_COUNT // COPIES, scale, least=500)
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
+        settings = settings_in(Path(folder))
+        with opened(settings) as (engine, _password), lake.opened(settings, engine) as parts:
+            build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
+            append_events(engine, count, report)
+            row = _into_the_lake(parts)
+            _multiply(parts)
+            return [row, *_backtests(parts, engine, report)]
+
+
+def _into_the_lake(parts: LakeParts) -> Measurement:
+    began_s = time.perf_counter()
+    added = grow(parts).added
+    return Measurement(
+        "backtest", "log into the lake", added / (time.perf_counter() - began_s), "events/s", None, added
+    )
+
+
+def _backtests(parts: LakeParts, engine: Engine, report: Report) -> Iterator[Measurement]:
+    total = sum(one.event_count for one in parts.lake.segments())
+    floor_s = min(_scan(history(parts.session, parts.place, parts.extent())) for _ in range(2))
+    made, admin = build(parts, engine), People(engine).by_name("admin")
+    if admin is None:
+        raise AssertionError("there is no administrator")
+    for name, (condition, category, channel) in ALERTS.items():
+        alert = _alert(condition, category, channel)
+        began_s = time.perf_counter()
+        result = backtest(Backtest("b", admin.id, 0, alert, None, None, BacktestState.WAITING), made, report)
+        took_s = time.perf_counter() - began_s
+        told = f"{name}: {result['matched']:,} match, {result['told']:,} told"
+        yield Measurement("backtest", told, total / took_s, "events/s", total / floor_s, total)
+
+
+def _multiply(parts: LakeParts) -> None:
+    """Put the same events into the lake again and again, each time further on in the log and further back in time."""
+    first = parts.extent()
+    events = history(parts.session, parts.place, first)
+    for copy in range(1, COPIES):
+        after, through = copy * first.log_end, (copy + 1) * first.log_end
+        back_ms = f"(pmod(log_offset, {DAYS}) * {_DAY_MS}L)"
+        moved = events.selectExpr(
+            "* EXCEPT (log_offset, timestamp_ms)",
+            f"log_offset + {after}L AS log_offset",
+            f"timestamp_ms - {back_ms} AS timestamp_ms",
+        ).select(*events.columns)
+        segment_id = parts.lake.stage(after, through, now_ms=1)
+        write_segment(dated(moved), folder_of(parts.place.root, segment_id))
+        count = sum(one.event_count for one in first.segments)
+        kept = Segment(segment_id, after, through, count, 0, 2**53)
+        if not parts.lake.keep(kept, now_ms=1):
+            raise AssertionError("the lake was grown by somebody else")
+
+
+def _scan(events: DataFrame) -> float:
+    """Return how long it takes to read every column but the JSON, and do nothing with it."""
+    began_s = time.perf_counter()
+    events.drop("event").write.format("noop").mode("overwrite").save()
+    return time.perf_counter() - began_s
+
+
+def _alert(condition: str, category: str, channel: str) -> Document:
+    return {
+        "id": "00000000-0000-4000-8000-00000000000b",
+        "name": "backtest",
+        "fullyQualifiedName": "backtest",
+        "alertType": "Notification",
+        "filteringRules": {"resources": ["all"], "rules": [{"effect": "include", "condition": condition}]},
+        "destinations": [{"id": "00000000-0000-4000-8000-00000000000d", "category": category, "type": channel}],
+    }

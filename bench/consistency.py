@@ -1,0 +1,153 @@
+"""Are events and versions sound after a million writes, and how long does it take to know? Bulk writes, then fsck.
+
+First some thousand writes through each door, for the rates: one by one, over HTTP, in bulk. Then the million, in
+bulk, and ``tocsin fsck`` over all of it, which must find nothing. Next: ``src/tocsin/store/fsck``.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import orjson
+from sqlalchemy import Engine, select
+
+from bench.measured import Measurement, Report, scaled
+from bench.running import opened, serving, settings_in
+from tocsin.clock import SystemClock
+from tocsin.flow.capture.bulk import BulkWrites
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Written
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
+from tocsin.store.engine import reading
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.fsck.inspection import inspect
+from tocsin.store.tables import change_event, entity_version
+
+WRITE_COUNT = 1_000_000
+DOOR_COUNT = 4_000
+TURNS = 20
+_SCHEMA = "pg.store.public"
+_AT_ONCE = 5_000
+
+Send = Callable[[list[Document]], None]
+
+
+def measure(scale: float, report: Report) -> list[Measurement]:
+    """Measure what each door lets through, make the writes, and prove that the store is sound."""
+    count, few = scaled(WRITE_COUNT, scale, least=TURNS * 50), scaled(DOOR_COUNT, scale, least=TURNS * 10)
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
+        settings = settings_in(Path(folder))
+        with opened(settings) as (engine, password):
+            _found(engine)
+            rows = [_door("PUT one by one, Writes", _one_by_one(engine), "w", few)]
+            with serving(settings, password) as served, httpx.Client(headers=served.headers, timeout=60) as client:
+                rows.append(_door("PUT one by one, HTTP", _over_http(client, served.url), "h", few))
+                rows.append(_door("PUT in bulk, HTTP", _in_bulk_over_http(client, served.url), "b", few))
+            rows.append(_door("PUT in bulk", _in_bulk(engine), "t", count, report))
+            rows += _proof(engine)
+    return rows
+
+
+def _found(engine: Engine) -> None:
+    writes = Writes(SqlCatalogue(engine), SystemClock())
+    writes.create("databaseService", {"name": "pg", "serviceType": "Postgres"}, actor=SYSTEM)
+    writes.create("database", {"name": "store", "service": "pg"}, actor=SYSTEM)
+    writes.create("databaseSchema", {"name": "public", "database": "pg.store"}, actor=SYSTEM)
+
+
+def _door(name: str, send: Send, stem: str, count: int, report: Report = lambda _done, _all: None) -> Measurement:
+    """Send ``count`` writes through a door: a few tables created, then each changed over and over."""
+    started_s, done = time.perf_counter(), 0
+    for requests in _requests(stem, count):
+        send(requests)
+        done += len(requests)
+        report(done, count)
+    took_s = time.perf_counter() - started_s
+    return Measurement("consistency", name, done / took_s, "events/s", None, done)
+
+
+def _requests(stem: str, count: int) -> Iterator[list[Document]]:
+    tables = count // TURNS
+    for turn in range(TURNS):
+        for start in range(0, tables, _AT_ONCE):
+            yield [_table(f"{stem}{number:06}", turn) for number in range(start, min(start + _AT_ONCE, tables))]
+
+
+def _table(name: str, turn: int) -> Document:
+    columns = [{"name": f"c{at}", "dataType": "VARCHAR", "dataLength": 80} for at in range(6)]
+    columns[turn % 6]["dataLength"] = 80 + turn
+    description = f"What it holds, as written down for the {turn}th time."
+    return {"name": name, "databaseSchema": _SCHEMA, "columns": columns, "description": description}
+
+
+def _one_by_one(engine: Engine) -> Send:
+    writes = Writes(SqlCatalogue(engine), SystemClock())
+
+    def send(requests: list[Document]) -> None:
+        for request in requests:
+            _check(writes.upsert("table", request, actor=SYSTEM))
+
+    return send
+
+
+def _in_bulk(engine: Engine) -> Send:
+    bulk = BulkWrites(SqlCatalogue(engine), SystemClock())
+
+    def send(requests: list[Document]) -> None:
+        for outcome in bulk.put("table", requests, actor=SYSTEM):
+            _check(outcome)
+
+    return send
+
+
+def _over_http(client: httpx.Client, url: str) -> Send:
+    def send(requests: list[Document]) -> None:
+        for request in requests:
+            client.put(f"{url}/api/v1/tables", content=orjson.dumps(request)).raise_for_status()
+
+    return send
+
+
+def _in_bulk_over_http(client: httpx.Client, url: str) -> Send:
+    def send(requests: list[Document]) -> None:
+        answer = client.put(f"{url}/api/v1/tables/bulk", content=orjson.dumps(requests)).raise_for_status().json()
+        if answer["numberOfRowsFailed"]:
+            raise AssertionError(f"{answer['numberOfRowsFailed']} rows were refused")
+
+    return send
+
+
+def _check(outcome: object) -> None:
+    if not isinstance(outcome, Written) or outcome.event is None:
+        raise AssertionError(f"a write made no event: {outcome}")
+
+
+def _proof(engine: Engine) -> list[Measurement]:
+    """Look through the store, with and without rebuilding, beside reading and parsing the same documents once."""
+    floor, rows = _parsed_per_s(engine), []
+    for name, deep in (("fsck", False), ("fsck --deep", True)):
+        started_s = time.perf_counter()
+        inspection = inspect(engine, deep=deep)
+        took_s = time.perf_counter() - started_s
+        if inspection.counts:
+            raise AssertionError(f"the store is not sound: {inspection.findings[:3]}")
+        count = inspection.rows["change_event"]
+        rows.append(Measurement("consistency", f"{name}, whole store", count / took_s, "events/s", floor, count))
+        rows.append(Measurement("consistency", f"{name}, time", took_s, "s", None, count))
+    return rows
+
+
+def _parsed_per_s(engine: Engine) -> float:
+    started_s, count = time.perf_counter(), 0
+    with reading(engine) as connection:
+        for table in (change_event, entity_version):
+            rows = connection.execution_options(yield_per=5_000).execute(select(table.c.document))
+            for (text,) in rows:
+                orjson.loads(text)
+                count += table is change_event
+    return count / (time.perf_counter() - started_s)

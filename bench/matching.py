@@ -1,0 +1,199 @@
+"""What does matching cost, and how does it grow with the alerts? A million events against 10 to 10,000 of them.
+
+Events and alerts are those of ``bench/matching_events.py`` and ``bench/matching_alerts.py``. The floor is a bare scan
+of the same Parquet file: the same columns, their lengths summed. What a random sample of events matched must be what
+the Python engine says. Next: ``bench/upstream.py``, the way that others do it, in the same table.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType
+
+from bench.backlog import size_at
+from bench.estate import build_estate
+from bench.matching_alerts import changed, plans, plans_on_paths
+from bench.matching_events import logged_events, write_events
+from bench.measured import Measurement, Report, p50, scaled
+from bench.running import opened, settings_in
+from bench.upstream import polled
+from tocsin.flow.match import local
+from tocsin.flow.match.plan import Plan
+from tocsin.settings import Settings
+from tocsin.spark.match import Index, index_of, matches
+from tocsin.spark.schema import EVENTS
+from tocsin.spark.session import open_session
+
+EVENT_COUNT, SAMPLE_COUNT = 1_000_000, 200
+ALERT_COUNTS = (10, 100, 1_000, 10_000)
+BATCH_SIZES, ROUND_COUNT, WARM_UP_COUNT = (1, 100, 10_000), 11, 4
+CHECKED_PAIRS = 200_000
+_BENCHMARK = "matching"
+_TAKEN_ALONG = ("event_id", "entity_id", "user_id", "timestamp_ms")
+_AIMS = {1_000: "250,000", 10_000: "½ of 100's"}
+
+
+def measure(scale: float, report: Report) -> list[Measurement]:
+    """Measure matching in bulk and in micro-batches, what changes and memory cost, and upstream's way beside it."""
+    count = scaled(EVENT_COUNT, scale, least=3_000)
+    with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
+        folder = Path(name)
+        settings = settings_in(folder)
+        session = _session(settings)
+        stack.callback(session.stop)
+        with opened(settings) as (engine, _password):
+            build_estate(engine, size_at(scale), follows=10)
+            events = session.read.parquet(write_events(session, engine, count, folder))
+        known = {n: plans(n) for n in ALERT_COUNTS}
+        rows: list[Measurement] = []
+        for number, step in enumerate((_in_bulk, _on_paths, _upstream, _in_batches, _changes)):
+            report(number, 5)
+            rows += step(events, known, count)
+        return rows
+
+
+def _session(settings: Settings) -> SparkSession:
+    return open_session(
+        master=settings.spark_master, driver_memory=settings.spark_driver_memory, conf=settings.spark_conf
+    )
+
+
+def _in_bulk(events: DataFrame, known: dict[int, list[Plan]], count: int) -> list[Measurement]:
+    """Measure events a second; the scan runs before each, so that both meet the machine in the same mood."""
+    rows, sample = [], _sampled(events, count)
+    _run(matches(sample, index_of(known[100])))
+    for number, alerts in known.items():
+        index = index_of(alerts)
+        scan_s = min(_scan(events, index) for _ in range(2))
+        match_s = _run(matches(events, index))
+        _check(sample, alerts, index)
+        row = Measurement(
+            _BENCHMARK, f"{number:,} alerts", count / match_s, "events/s", count / scan_s, count, _AIMS.get(number, "")
+        )
+        rows.append(row)
+    return rows
+
+
+def _on_paths(events: DataFrame, known: dict[int, list[Plan]], count: int) -> list[Measurement]:
+    alerts = plans_on_paths(max(len(known[1_000]), 1))
+    index, sample = index_of(alerts), _sampled(events, count)
+    scan_s, match_s = _scan(events, index), _run(matches(events, index))
+    _check(sample, alerts, index)
+    name = f"{len(alerts):,} alerts on paths into the document"
+    return [Measurement(_BENCHMARK, name, count / match_s, "events/s", count / scan_s, count)]
+
+
+def _upstream(events: DataFrame, known: dict[int, list[Plan]], _count: int) -> list[Measurement]:
+    sample = list(logged_events(events.limit(2_000)))
+    rows = []
+    for number in (100, 1_000):
+        some = sample[: max(20, 200_000 // number)]
+        some_s = polled(some, known[number])
+        name = f"{number:,} alerts, upstream's way: each by itself, all Python"
+        rows.append(Measurement(_BENCHMARK, name, len(some) / some_s, "events/s", None, len(some)))
+    return rows
+
+
+def _in_batches(events: DataFrame, known: dict[int, list[Plan]], _count: int) -> list[Measurement]:
+    """Measure how long a micro-batch takes from being there until its matches are; the floor is to hand it back."""
+    index, pool = index_of(known[1_000]), events.limit(max(BATCH_SIZES)).toArrow()
+    return [_in_batch(events.sparkSession, index, pool, size) for size in BATCH_SIZES]
+
+
+def _in_batch(session: SparkSession, index: Index, pool: pa.Table, size: int) -> Measurement:
+    rng, match_s, floor_s = Random(size), [], []
+    for _ in range(WARM_UP_COUNT + ROUND_COUNT):
+        some = pool.slice(rng.randrange(max(1, pool.num_rows - size)), size)
+        frame = session.createDataFrame(some, schema=EVENTS)
+        match_s.append(_arrow(matches(frame, index, columns=_TAKEN_ALONG)))
+        floor_s.append(_arrow(frame.select("log_offset", *_TAKEN_ALONG)))
+    name = f"micro-batch of {size:,}, 1,000 alerts, p50"
+    middle_s, least_s = p50(match_s[WARM_UP_COUNT:]), p50(floor_s[WARM_UP_COUNT:])
+    return Measurement(_BENCHMARK, name, middle_s * 1000, "ms", least_s * 1000, ROUND_COUNT)
+
+
+def _changes(events: DataFrame, known: dict[int, list[Plan]], _count: int) -> list[Measurement]:
+    """Measure what 10,000 alerts cost the driver: to index, to change one of, to keep."""
+    before = _memory_mib(events.sparkSession)
+    alerts = known[10_000]
+    made_s, index = _timed(lambda: index_of(alerts))
+    one = changed(alerts[4_711], 5)
+    changed_s, after = _timed(lambda: index.changed((), [one]))
+    first = events.limit(100).toArrow()
+    batch = events.sparkSession.createDataFrame(first, schema=EVENTS)
+    _arrow(matches(batch, index))
+    known_s, changing_s = _arrow(matches(batch, index)), _arrow(matches(batch, after))
+    memory = _memory_mib(events.sparkSession)
+    return [
+        Measurement(_BENCHMARK, "10,000 alerts, indexed from their plans", made_s * 1000, "ms", None, 1),
+        Measurement(_BENCHMARK, "one of 10,000 alerts changed", changed_s * 1000, "ms", made_s * 1000, 1),
+        Measurement(_BENCHMARK, "first micro-batch after that change", changing_s * 1000, "ms", known_s * 1000, 1),
+        Measurement(_BENCHMARK, "driver's heap and Python with 10,000 alerts", sum(memory), "MiB", sum(before), 1),
+    ]
+
+
+def _timed(what: Any) -> tuple[float, Any]:  # Any: a function and what it returns
+    started_s = time.perf_counter()
+    result = what()
+    return time.perf_counter() - started_s, result
+
+
+def _run(frame: DataFrame) -> float:
+    """Return how long all rows of ``frame`` take to come about; they go nowhere."""
+    return _timed(lambda: frame.write.format("noop").mode("overwrite").save())[0]
+
+
+def _arrow(frame: DataFrame) -> float:
+    return _timed(frame.toArrow)[0]
+
+
+def _scan(events: DataFrame, index: Index) -> float:
+    """Return how long it takes to read what matching reads: the columns that conditions ask for, and their lengths."""
+    columns = [one for one in EVENTS if one.name != "event" or index.reads_document]
+    return _run(
+        events.select(sum((_length(one.name, one.dataType) for one in columns), F.lit(0)).alias("n")).agg(F.sum("n"))
+    )
+
+
+def _length(name: str, kind: object) -> Any:  # Any: a Column
+    length = F.size(name) if isinstance(kind, ArrayType) else F.octet_length(F.col(name).cast("string"))
+    return F.coalesce(length, F.lit(0))
+
+
+def _sampled(events: DataFrame, count: int) -> DataFrame:
+    """Return a random sample of the events, fetched once."""
+    offsets = Random(5).sample(range(1, count + 1), min(SAMPLE_COUNT, count))
+    sample = events.where(F.col("log_offset").isin(offsets)).toArrow()
+    return events.sparkSession.createDataFrame(sample, schema=EVENTS)
+
+
+def _check(sample: DataFrame, alerts: Sequence[Plan], index: Index) -> None:
+    """Make sure that the events of a sample matched exactly what the Python engine says."""
+    some = sample.limit(min(SAMPLE_COUNT, max(10, CHECKED_PAIRS // len(alerts))))
+    found = [(row.log_offset, row.subscription_id) for row in matches(some, index).collect()]
+    log = list(logged_events(some))
+    expected = {(one.offset, plan.subscription_id) for one in log for plan in alerts if local.matches(plan, one)}
+    if len(found) != len(set(found)) or set(found) != expected:
+        wrong = len(set(found) ^ expected)
+        raise AssertionError(f"{len(found)} matches found, {len(expected)} expected, {wrong} differ")
+
+
+def _memory_mib(session: SparkSession) -> tuple[float, float]:
+    """Return what the driver holds: its JVM's heap after a collection, and its Python process."""
+    gc.collect()
+    runtime = session._jvm.java.lang.Runtime.getRuntime()  # type: ignore[union-attr]  # there is a JVM
+    session._jvm.java.lang.System.gc()  # type: ignore[union-attr]
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return (runtime.totalMemory() - runtime.freeMemory()) / 2**20, pages * os.sysconf("SC_PAGE_SIZE") / 2**20

@@ -1,0 +1,99 @@
+"""Where do a million events come from? The estate's real ones, copied by Spark under other ids and names, in Parquet.
+
+Copy ``k`` of an event happens in department ``k % 100``: its database, owners, people and domain are that department's
+(``lake.shopd17``, ``team04d17``, ``person113d17``, ``domain17``), its asset is one of its own. Whatever names an asset,
+in the columns and in the document, is changed alike. One copy in ten is a bot's doing. Next: ``bench/matching.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import ArrayType, StringType
+from sqlalchemy import Engine
+
+from bench.traffic import Template, templates
+from tocsin.conditions.fields import FIELDS
+from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.spark.conditions import COLUMNS
+from tocsin.spark.schema import EVENTS
+from tocsin.spark.sources import to_arrow
+
+DEPARTMENT_COUNT = 100
+FILE_COUNT = 8
+
+_DEPARTMENT, _COPY, _ASSET, _EVENT = "<~D~>", "<~C~>", "<~A~>", "<~E~>"
+_NAMES = re.compile(r"\b(shop|team\d\d|person\d{3})\b")
+_LOGGED = ("id", "event_type", "entity_type", "entity_id", "entity_fqn", "user_name", "timestamp_ms")
+
+
+def write_events(session: SparkSession, engine: Engine, count: int, folder: Path) -> str:
+    """Write ``count`` events as Parquet below ``folder``; return its path. They are the same for the same estate."""
+    marked = pa.Table.from_batches([to_arrow([_marked(n, one) for n, one in enumerate(templates(engine))])])
+    known = session.createDataFrame(marked)
+    copies = session.range(-(-count // marked.num_rows), numPartitions=FILE_COUNT).withColumnRenamed("id", "k")
+    path = str(folder / "events.parquet")
+    offset = f"k * {marked.num_rows} + log_offset + 1"
+    columns = [f"{_column(field.name, field.dataType)} AS {field.name}" for field in EVENTS.fields[1:]]
+    crossed = copies.crossJoin(known.hint("broadcast"))
+    crossed.selectExpr(f"{offset} AS log_offset", *columns).where(f"log_offset <= {count}").write.parquet(path)
+    return path
+
+
+def logged_events(rows: DataFrame) -> Iterator[LoggedEvent]:
+    """Yield rows of ``EVENTS`` as the Python engine reads them."""
+    for row in rows.collect():
+        derived = {name: row[column] for name, column in COLUMNS.items() if FIELDS[name].attribute is None}
+        yield LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.event), derived)
+
+
+def _marked(number: int, template: Template) -> tuple[Any, ...]:  # Any: column values
+    """Return the row of the log with a mark wherever its copies differ."""
+    row = template.row
+    head = [number, *(_names(template, row[column]) for column in _LOGGED)]
+    return (*head, _names(template, row["document"]), _names(template, row["derived"]))
+
+
+def _names(template: Template, value: Any) -> Any:  # Any: a column's value
+    if not isinstance(value, str):
+        return value
+    for own, mark in (
+        (template.row["entity_id"], _ASSET),
+        (template.row["id"], _EVENT),
+        (f"{template.stem}_00", f"{template.stem}_{_COPY}"),
+        ('"domains":[]', f'"domains":["domain{_DEPARTMENT}"]'),
+    ):
+        value = value.replace(own, mark)
+    return _NAMES.sub(rf"\1d{_DEPARTMENT}", value)
+
+
+def _column(name: str, kind: object) -> str:
+    if name == "is_bot":
+        return "k % 10 = 9"
+    if isinstance(kind, ArrayType):
+        return f"transform({name}, v -> {_filled('v')})"
+    return _filled(name) if isinstance(kind, StringType) else name
+
+
+def _filled(text: str) -> str:
+    """Return the expression for ``text`` with its marks filled in."""
+    values = {
+        _DEPARTMENT: f"lpad(cast(k % {DEPARTMENT_COUNT} AS string), 2, '0')",
+        _COPY: f"lpad(cast(k div {DEPARTMENT_COUNT} AS string), 2, '0')",
+        _ASSET: _id("a"),
+        _EVENT: _id("e"),
+    }
+    for mark, value in values.items():
+        text = f"replace({text}, '{mark}', {value})"
+    return text
+
+
+def _id(letter: str) -> str:
+    """Return the expression for an id, the same for the same copy of the same event (letter ``e``) or asset (``a``)."""
+    hashed = "md5(concat(k, '-', log_offset))" if letter == "e" else "md5(concat(k, '-', entity_fqn))"
+    return f"regexp_replace({hashed}, '^(.{{8}})(.{{4}})(.{{4}})(.{{4}})', '$1-$2-$3-$4-')"

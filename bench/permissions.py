@@ -1,0 +1,124 @@
+"""What does it cost to ask whether somebody may see one entity? Without conditions, with them, and of a whole list.
+
+The floor is one look into a dictionary, which is what the question comes to when no rule asks anything of the entity.
+The list compares a page that a condition narrows with the same page unnarrowed.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from bench.measured import Measurement, Report, p50, scaled
+from tocsin.access.decide import View
+from tocsin.access.defaults import POLICIES
+from tocsin.access.logic import Condition
+from tocsin.access.resources import RESOURCES
+from tocsin.access.rules import checked_rules, policy_of
+from tocsin.access.subject import Grant, Subject
+from tocsin.clock import SystemClock
+from tocsin.flow.capture.bulk import BulkWrites
+from tocsin.flow.capture.operations import Writes
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
+from tocsin.store.engine import open_engine
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.listing import Listing
+from tocsin.store.schema import migrate
+
+CHECK_COUNT, TABLE_COUNT, PAGE_COUNT = 500_000, 20_000, 60
+_COLUMNS = [{"name": f"c{number}", "dataType": "INT"} for number in range(20)]
+_HIDING = {"name": "r", "effect": "deny", "operations": ["All"], "resources": ["all"]}
+_CONDITION = "matchAnyTag('PII.Sensitive') && !isOwner()"
+
+
+def measure(scale: float, report: Report) -> list[Measurement]:
+    """Measure all of it."""
+    count = scaled(CHECK_COUNT, scale, least=1_000)
+    floor_us = _dictionary_us(count)
+    plain, narrowed = _view(), _view({**_HIDING, "condition": _CONDITION})
+    document: Document = {"id": "t", "columns": _COLUMNS, "owners": [{"id": "o", "type": "user"}]}
+    rows = [
+        _row("permission check per entity, no condition", _check_us(plain, document, count), floor_us, count),
+        _row(
+            "permission check per entity, by tag and owner", _check_us(narrowed, document, count // 20), floor_us, count
+        ),
+    ]
+    report(1, 2)
+    tables = scaled(TABLE_COUNT, scale, least=200)
+    narrowed_ms, whole_ms = _pages_ms(narrowed.scope("table", Operation.VIEW_BASIC), tables)
+    name = f"list of 100 among {tables:,} tables, narrowed by tag and owner"
+    rows.append(Measurement("permissions", name, narrowed_ms, "ms (p50)", whole_ms, PAGE_COUNT))
+    report(2, 2)
+    return rows
+
+
+def _row(name: str, figure: float, floor: float, count: int) -> Measurement:
+    return Measurement("permissions", name, figure, "µs", floor, count)
+
+
+def _view(*rules: Document) -> View:
+    """Return what a plain person may do, with further rules."""
+    named = [one for one in POLICIES if one["name"] in ("OrganizationPolicy", "DataConsumerPolicy")]
+    named.append({"name": "More", "rules": list(rules)})
+    policies = [policy_of({**one, "id": one["name"], "rules": checked_rules(one, RESOURCES)}) for one in named]
+    return View(Subject(id="a", name="a", grants=tuple(Grant(one) for one in policies)))
+
+
+def _check_us(view: View, document: Document, count: int) -> float:
+    return _each_us(lambda: view.may(Operation.VIEW_BASIC, "table", document), count)
+
+
+def _dictionary_us(count: int) -> float:
+    known = {("table", Operation.VIEW_BASIC): True}
+    return _each_us(lambda: known["table", Operation.VIEW_BASIC], count)
+
+
+def _each_us(ask: Callable[[], object], count: int) -> float:
+    started_s = time.perf_counter()
+    for _ in range(max(1, count)):
+        ask()
+    return (time.perf_counter() - started_s) / max(1, count) * 1e6
+
+
+def _pages_ms(scope: Condition, tables: int) -> tuple[float, float]:
+    """Return the median time of a page that is narrowed to ``scope``, and of one that is not, turn by turn."""
+    with tempfile.TemporaryDirectory() as folder:
+        engine = open_engine(f"sqlite:///{Path(folder) / 'store.db'}", synchronous="NORMAL")
+        migrate(engine)
+        catalogue = SqlCatalogue(engine)
+        _fill(catalogue, tables)
+        times: dict[bool, list[float]] = {True: [], False: []}
+        for _ in range(PAGE_COUNT):
+            for is_narrowed in (True, False):
+                listing = Listing(limit=100, visible=scope) if is_narrowed else Listing(limit=100)
+                started_s = time.perf_counter()
+                catalogue.list_entities("table", listing)
+                times[is_narrowed].append((time.perf_counter() - started_s) * 1000)
+        engine.dispose()
+    return p50(times[True]), p50(times[False])
+
+
+def _fill(catalogue: SqlCatalogue, tables: int) -> None:
+    """Write a schema of so many tables, every tenth of them tagged."""
+    writes = Writes(catalogue, SystemClock())
+    for entity_type, request in (
+        ("classification", {"name": "PII", "description": "x"}),
+        ("tag", {"name": "Sensitive", "classification": "PII", "description": "x"}),
+        ("databaseService", {"name": "s", "serviceType": "Postgres"}),
+        ("database", {"name": "d", "service": "s"}),
+        ("databaseSchema", {"name": "p", "database": "s.d"}),
+    ):
+        writes.create(entity_type, request, actor=SYSTEM)
+    requests: list[Document] = [
+        {"name": f"t{number}", "databaseSchema": "s.d.p", "columns": _COLUMNS, **_tagged(number)}
+        for number in range(tables)
+    ]
+    BulkWrites(catalogue, SystemClock()).create("table", requests, actor=SYSTEM)
+
+
+def _tagged(number: int) -> Document:
+    return {} if number % 10 else {"tags": [{"tagFQN": "PII.Sensitive"}]}

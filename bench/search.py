@@ -1,0 +1,120 @@
+"""How long does a search take, and how does that grow? A mix of queries over synthetic catalogues, on each store.
+
+One server process, one client, one query after the other, hits and total and documents included. The floor is the bare
+question to the store's index of words for ten entries that answer: no order, no total, no documents.
+Next: ``bench/corpus.py``.
+"""
+
+from __future__ import annotations
+
+import itertools
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+from sqlalchemy import Connection, Engine, insert, select, text
+from tests.postgres import binaries, running_cluster
+
+from bench.corpus import corpus, queries
+from bench.measured import Measurement, Report, p50, p95
+from bench.running import Served, opened, serving, settings_in
+from tocsin.model.entity import Document
+from tocsin.search.parse import parse
+from tocsin.settings import Settings
+from tocsin.store.documents import to_text
+from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.search_match import matching
+from tocsin.store.search_tables import search_words
+from tocsin.store.search_writes import Entry, SearchWrites
+from tocsin.store.tables import entity
+
+SIZES = (10_000, 200_000, 1_000_000)
+LARGEST_AT_FULL_SCALE = 200_000
+QUERY_COUNT, WARM_UP_COUNT = 300, 20
+_ROWS_PER_BATCH = 10_000
+
+
+def measure(scale: float, report: Report) -> list[Measurement]:
+    """Measure on SQLite, and on PostgreSQL if its programs are here, at every size that the scale allows."""
+    largest = LARGEST_AT_FULL_SCALE * scale
+    sizes = [size for size in SIZES if size <= largest] or [max(500, round(largest))]
+    rows: list[Measurement] = []
+    with ExitStack() as stack:
+        for store, settings in _stores(stack):
+            with opened(settings) as (engine, password):
+                for size in sizes:
+                    _fill(engine, size, lambda done: report(done, sizes[-1]))
+                    with serving(settings, password) as served:
+                        rows += _measured(engine, served, store, size)
+    return rows
+
+
+def _stores(stack: ExitStack) -> Iterator[tuple[str, Settings]]:
+    def folder() -> Path:
+        return Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="tocsin-bench-")))
+
+    yield "SQLite", settings_in(folder(), sqlite_synchronous="NORMAL")
+    if programs := binaries():
+        cluster = stack.enter_context(running_cluster(programs))
+        cluster.run("CREATE DATABASE bench")
+        yield "PostgreSQL", settings_in(folder(), database_url=cluster.url("bench"))
+
+
+def _fill(engine: Engine, size: int, report: Callable[[int], None]) -> None:
+    """Bring the store to ``size`` entities: their rows in the catalogue, and their entries."""
+    writes = SearchWrites(engine)
+    there = writes.count()
+    rows = itertools.islice(corpus(size), there, None)
+    while batch := list(itertools.islice(rows, _ROWS_PER_BATCH)):
+        report(there)
+        with writing(engine) as connection:
+            connection.execute(insert(entity), [_row(entry, document) for entry, document in batch])
+        writes.renew([entry for entry, _ in batch])
+        there += len(batch)
+    with engine.connect() as connection:
+        if not is_sqlite(connection):
+            connection.execution_options(isolation_level="AUTOCOMMIT").execute(text("VACUUM ANALYZE"))
+
+
+def _row(entry: Entry, document: Document) -> dict[str, object]:
+    return {
+        "id": entry["entity_id"],
+        "entity_type": entry["entity_type"],
+        "fqn": entry["fqn"],
+        "name": document["name"],
+        "version_tenths": 1,
+        "updated_at_ms": entry["updated_at_ms"],
+        "updated_by": "bench",
+        "deleted": entry["deleted"],
+        "document": to_text(document),
+    }
+
+
+def _measured(engine: Engine, served: Served, store: str, size: int) -> list[Measurement]:
+    taken_ms: list[float] = []
+    asked = queries(QUERY_COUNT)
+    with served.client() as client:
+        for parameters in [*asked[:WARM_UP_COUNT], *asked]:
+            started_s = time.perf_counter()
+            client.get("/search/query", params=parameters).raise_for_status()
+            taken_ms.append((time.perf_counter() - started_s) * 1000)
+    taken_ms = taken_ms[WARM_UP_COUNT:]
+    with reading(engine) as connection:
+        floor_ms = [_bare_ms(connection, parameters["q"]) for parameters in asked]
+    name = f"a query over {size:,} entities, {store}"
+    return [
+        Measurement("search", f"{name}, {which}", of(taken_ms), "ms", of(floor_ms), len(taken_ms))
+        for which, of in (("p50", p50), ("p95", p95))
+    ]
+
+
+def _bare_ms(connection: Connection, q: str) -> float:
+    """Return how long the index of words takes to name ten entries that answer."""
+    found = matching(connection, parse(q).node)
+    query = select(found.number).select_from(search_words).limit(10)
+    query = query if found.words is None else query.where(found.words)
+    started_s = time.perf_counter()
+    connection.execute(query).all()
+    return (time.perf_counter() - started_s) * 1000

@@ -1,0 +1,130 @@
+"""What is left of a rule's condition once it is known who asks? A condition on the document alone.
+
+Next: ``access/decide.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tocsin.access.logic import (
+    NEVER,
+    And,
+    Asks,
+    Certified,
+    Condition,
+    Constant,
+    HasDomain,
+    InDomain,
+    Not,
+    Or,
+    Owned,
+    OwnedBy,
+    OwnedWithin,
+    Question,
+    Tagged,
+    both,
+    either,
+    negated,
+)
+from tocsin.access.rules import Policy
+from tocsin.access.subject import Grant, Subject
+
+OUTSIDE_DOMAINS = frozenset(
+    "user team role policy bot domain persona type eventsubscription notificationTemplate testDefinition".split()
+)
+"""Types that lie in no domain: for them everybody has the right one. Source: upstream's list of the same kind."""
+
+
+def bound(condition: Condition, subject: Subject, grant: Grant, resource: str) -> Condition:
+    """Return what ``condition``, in a rule that ``grant`` brings, asks of a document of this type."""
+    match condition:
+        case Asks():
+            return _answered(condition, subject, grant, resource)
+        case Not(operand=operand):
+            return negated(bound(operand, subject, grant, resource))
+        case And(operands=operands):
+            return both(*(bound(one, subject, grant, resource) for one in operands))
+        case Or(operands=operands):
+            return either(*(bound(one, subject, grant, resource) for one in operands))
+        case _:
+            return condition
+
+
+def guard(subject: Subject, grant: Grant) -> Condition:
+    """Return what a document must be for the policy of a team that is not theirs to speak of it."""
+    if not grant.is_foreign:
+        return Constant(True)
+    return OwnedWithin(grant.team_id or "", _members(subject, grant.team_id), teams_only=True)
+
+
+def _answered(asked: Asks, subject: Subject, grant: Grant, resource: str) -> Condition:
+    match asked.question:
+        case Question.IS_ADMIN:
+            return Constant(subject.is_admin)
+        case Question.IS_BOT:
+            return Constant(subject.is_bot)
+        case Question.IN_ANY_TEAM:
+            return Constant(not subject.team_names.isdisjoint(asked.names))
+        case Question.HAS_ANY_ROLE:
+            return Constant(not subject.role_names.isdisjoint(asked.names))
+        case Question.IS_OWNER:
+            return OwnedBy(frozenset({subject.id, *subject.teams}))
+        case Question.HAS_DOMAIN:
+            return _shares_domain(subject, resource)
+        case Question.MATCH_TEAM:
+            return _same_team(subject, grant)
+        case _:
+            return _about_document(asked)
+
+
+def _about_document(asked: Asks) -> Condition:
+    """Return what is asked of the document, whoever asks."""
+    match asked.question:
+        case Question.NO_OWNER:
+            return Not(Owned())
+        case Question.NO_DOMAIN:
+            return Not(HasDomain())
+        case Question.MATCH_ALL_TAGS:
+            return both(*(Tagged(name) for name in asked.names))
+        case Question.MATCH_ANY_TAG:
+            return either(*(Tagged(name) for name in asked.names))
+        case _:
+            return Certified(frozenset(asked.names))
+
+
+def _shares_domain(subject: Subject, resource: str) -> Condition:
+    if resource in OUTSIDE_DOMAINS:
+        return Constant(True)
+    return InDomain(subject.domains) if subject.domains else Not(HasDomain())
+
+
+def _same_team(subject: Subject, grant: Grant) -> Condition:
+    """Return "an owner is under the team of this policy", which those who are not under it never match."""
+    if grant.team_id is None or grant.is_foreign:
+        return NEVER
+    if grant.team_id == subject.organization_id:
+        return Owned()  # everybody is in the organization
+    return OwnedWithin(grant.team_id, _members(subject, grant.team_id))
+
+
+def _members(subject: Subject, team_id: str | None) -> frozenset[str]:
+    return subject.members.get(team_id or "", frozenset({team_id or ""}))
+
+
+def asks_for_team(policy: Policy) -> bool:
+    """Say whether a rule of the policy asks who is in the team that it is attached to."""
+    return any(Question.MATCH_TEAM in _questions(rule.condition) for rule in policy.rules)
+
+
+def _questions(condition: Condition) -> Iterator[Question]:
+    match condition:
+        case Asks(question=question):
+            yield question
+        case Not(operand=operand):
+            yield from _questions(operand)
+        case And(operands=operands) | Or(operands=operands):
+            for operand in operands:
+                yield from _questions(operand)
+        case _:
+            return

@@ -1,0 +1,101 @@
+"""Does a condition hold for one document? Plain Python; ``store/visibility.py`` asks the same in SQL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+
+from tocsin.access.logic import (
+    And,
+    Asks,
+    Certified,
+    Condition,
+    Constant,
+    HasDomain,
+    InDomain,
+    Not,
+    Or,
+    Owned,
+    OwnedBy,
+    OwnedWithin,
+    Tagged,
+)
+from tocsin.model.entity import Document
+from tocsin.model.labels import labels_of
+
+
+class Facts:
+    """What a document says that rules ask about, each worked out once and only when it is asked."""
+
+    def __init__(self, resource: str, document: Document) -> None:
+        self._resource, self._document = resource, document
+
+    @cached_property
+    def owners(self) -> frozenset[str]:
+        """The ids of its owners; a user belongs to themselves."""
+        if self._resource == "user":
+            return frozenset({str(self._document.get("id"))})
+        return frozenset(_ids(self._document.get("owners")))
+
+    @cached_property
+    def owner_teams(self) -> frozenset[str]:
+        """The ids of those of its owners that are teams."""
+        return frozenset(_ids(self._document.get("owners"), only="team"))
+
+    @cached_property
+    def domains(self) -> frozenset[str]:
+        """The ids of its domains."""
+        return frozenset(_ids(self._document.get("domains")))
+
+    @cached_property
+    def tags(self) -> frozenset[str]:
+        """The FQNs of its labels and of those of its members, as ``store/projections.py`` keeps them."""
+        return frozenset(str(label["tagFQN"]) for label in labels_of(self._document))
+
+    @cached_property
+    def certification(self) -> str | None:
+        """The FQN of its certification."""
+        given = self._document.get("certification")
+        label = given.get("tagLabel") if isinstance(given, dict) else None
+        return label.get("tagFQN") if isinstance(label, dict) else None
+
+
+def holds(condition: Condition, facts: Facts) -> bool:
+    """Say whether a bound condition holds; a question about a person that nobody has answered does not."""
+    match condition:
+        case Constant(holds=always):
+            return always
+        case Not(operand=operand):
+            return not holds(operand, facts)
+        case And(operands=operands):
+            return all(holds(one, facts) for one in operands)
+        case Or(operands=operands):
+            return any(holds(one, facts) for one in operands)
+        case _:
+            return _leaf_holds(condition, facts)
+
+
+def _leaf_holds(condition: Condition, facts: Facts) -> bool:
+    match condition:
+        case OwnedBy(owners=owners):
+            return not owners.isdisjoint(facts.owners)
+        case OwnedWithin(members=members, teams_only=teams_only):
+            return not members.isdisjoint(facts.owner_teams if teams_only else facts.owners)
+        case Owned():
+            return bool(facts.owners)
+        case InDomain(domains=domains):
+            return not domains.isdisjoint(facts.domains)
+        case HasDomain():
+            return bool(facts.domains)
+        case Tagged(tag=tag):
+            return tag in facts.tags
+        case Certified(certifications=certifications):
+            return facts.certification in certifications
+        case Asks() | _:
+            return False
+
+
+def _ids(references: object, only: str | None = None) -> Iterator[str]:
+    for one in references if isinstance(references, list) else ():
+        if isinstance(one, dict) and isinstance(one.get("id"), str) and only in (None, one.get("type")):
+            yield one["id"]

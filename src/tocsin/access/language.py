@@ -1,0 +1,110 @@
+"""What does a rule's condition mean? The text, in the grammar of all conditions, with functions of its own.
+
+Every name is checked when a policy is saved, with its place and the nearest known name. Next: ``access/bind.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from tocsin.access.logic import Asks, Condition, Constant, Question, both, either, negated
+from tocsin.conditions.parse import parse
+from tocsin.conditions.refusal import refused, unknown
+from tocsin.conditions.syntax import Call, Comparison, Junction, Listing, Name, Negation, Place, Word, Written
+
+Known = Callable[[str, str], Sequence[str] | None]
+"""Asked for (type, name): None when there is such an entity, else the names there are."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """One function: what its arguments name (None: it takes none), and one line of meaning."""
+
+    question: Question
+    meaning: str
+    names: str | None = None
+
+
+_ROWS = (
+    Function(Question.IS_OWNER, "who asks owns it, alone or in a team; of a user: it is they themselves"),
+    Function(Question.NO_OWNER, "nobody owns it"),
+    Function(Question.IS_ADMIN, "who asks is an administrator"),
+    Function(Question.IS_BOT, "who asks is a bot"),
+    Function(Question.HAS_DOMAIN, "who asks and the asset share a domain, or neither has one"),
+    Function(Question.NO_DOMAIN, "it is in no domain"),
+    Function(Question.MATCH_ALL_TAGS, "it, or a column of it, carries each of these tags", "tag"),
+    Function(Question.MATCH_ANY_TAG, "it, or a column of it, carries one of these tags", "tag"),
+    Function(Question.MATCH_ANY_CERTIFICATION, "its certification is one of these", "tag"),
+    Function(
+        Question.MATCH_TEAM, "who asks and an owner both belong to the team the policy is attached to, or under it"
+    ),
+    Function(Question.IN_ANY_TEAM, "who asks belongs to one of these teams, or to one under it", "team"),
+    Function(Question.HAS_ANY_ROLE, "who asks has one of these roles, their own or through a team", "role"),
+)
+
+FUNCTIONS: dict[str, Function] = {row.question.value: row for row in _ROWS}
+"""Every function that the condition of a rule may call."""
+
+
+def checked(text: str, known: Known | None = None) -> Condition:
+    """Return the meaning of a rule's condition; ``known`` looks up the teams and roles it names.
+
+    Raises
+    ------
+    InvalidCondition : the text is malformed, or a name in it is unknown; says where, and what would do.
+    """
+    return _meaning(parse(text), known)
+
+
+def _meaning(written: Written, known: Known | None) -> Condition:
+    match written:
+        case Word(value=bool() as value):
+            return Constant(value)
+        case Negation(operand=operand):
+            return negated(_meaning(operand, known))
+        case Junction(operator=operator, operands=parts):
+            join = both if operator == "and" else either
+            return join(*(_meaning(part, known) for part in parts))
+        case Comparison(operator="==" | "!=" as sign, left=left, right=Word(value=bool() as value)):
+            meant = _meaning(left, known)
+            return meant if value == (sign == "==") else negated(meant)
+        case Call():
+            return _called(written, known)
+        case Name(name=name, at=at) if name in FUNCTIONS:
+            raise refused(f"{name} is a function; write {name}()", at, expected=("(",), suggestion=f"{name}()")
+        case Name(name=name, at=at):
+            raise unknown("function", name, at, FUNCTIONS)
+        case _:
+            raise refused("the condition of a rule is made of functions, !, && and ||", written.at, expected=_EXAMPLES)
+
+
+def _called(written: Call, known: Known | None) -> Condition:
+    function = FUNCTIONS.get(written.function)
+    if function is None:
+        raise unknown("function", written.function, written.at, FUNCTIONS)
+    words = [word for argument in written.arguments for word in _words(argument)]
+    if function.names is None and words:
+        raise refused(f"{written.function} takes no argument", written.arguments[0].at)
+    if function.names is not None and not words:
+        raise refused(f"{written.function} needs the name of a {function.names}", written.at, expected=("a text",))
+    for word in words:
+        _check_known(function.names or "", str(word.value), word.at, known)
+    return Asks(function.question, tuple(dict.fromkeys(str(word.value) for word in words)))
+
+
+def _words(argument: Written) -> tuple[Word, ...]:
+    given = argument.words if isinstance(argument, Listing) else (argument,)
+    for word in given:
+        if not isinstance(word, Word) or not isinstance(word.value, str):
+            raise refused("a name is a text", word.at, expected=("a text in quotes",))
+    return tuple(word for word in given if isinstance(word, Word))
+
+
+def _check_known(kind: str, name: str, at: Place, known: Known | None) -> None:
+    names = known(kind, name) if known else None
+    if names is not None:
+        raise unknown(kind, name, at, names)
+
+
+_EXAMPLES = ("isOwner()", "!noOwner()", "matchAnyTag('PII.Sensitive')")

@@ -1,0 +1,154 @@
+"""What can a rule's condition ask? A small algebra: questions about who asks and about what is asked for.
+
+``Asks`` is a question as it was written. Once it is known who asks, ``access/bind.py`` answers those about the person
+and turns the others into the leaves below, which are about the document alone: ``access/evaluate.py`` asks them of
+one document, ``store/visibility.py`` of all at once, in SQL.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Question(StrEnum):
+    """Every function of the language of rules."""
+
+    IS_OWNER = "isOwner"
+    NO_OWNER = "noOwner"
+    IS_ADMIN = "isAdmin"
+    IS_BOT = "isBot"
+    HAS_DOMAIN = "hasDomain"
+    NO_DOMAIN = "noDomain"
+    MATCH_ALL_TAGS = "matchAllTags"
+    MATCH_ANY_TAG = "matchAnyTag"
+    MATCH_ANY_CERTIFICATION = "matchAnyCertification"
+    MATCH_TEAM = "matchTeam"
+    IN_ANY_TEAM = "inAnyTeam"
+    HAS_ANY_ROLE = "hasAnyRole"
+
+
+@dataclass(frozen=True, slots=True)
+class Asks:
+    """A question and the names it was given."""
+
+    question: Question
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """Always or never."""
+
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedBy:
+    """One of these people and teams (ids) owns it."""
+
+    owners: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnedWithin:
+    """An owner is this team, lies under it, or (unless ``teams_only``) is a person under it.
+
+    ``members`` holds the ids of all of them; ``team_id`` says the same to a store that can follow memberships.
+    """
+
+    team_id: str
+    members: frozenset[str]
+    teams_only: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Owned:
+    """Somebody owns it."""
+
+
+@dataclass(frozen=True, slots=True)
+class InDomain:
+    """It lies in one of these domains (ids)."""
+
+    domains: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class HasDomain:
+    """It lies in some domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """It, or a member of it such as a column, carries this tag or glossary term (FQN)."""
+
+    tag: str
+
+
+@dataclass(frozen=True, slots=True)
+class Certified:
+    """Its certification is one of these (FQNs)."""
+
+    certifications: frozenset[str]
+
+
+Leaf = Asks | OwnedBy | OwnedWithin | Owned | InDomain | HasDomain | Tagged | Certified
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """The operand does not hold."""
+
+    operand: Condition
+
+
+@dataclass(frozen=True, slots=True)
+class And:
+    """All operands hold."""
+
+    operands: tuple[Condition, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Or:
+    """Some operand holds."""
+
+    operands: tuple[Condition, ...]
+
+
+Condition = Constant | Leaf | Not | And | Or
+
+ALWAYS = Constant(True)
+NEVER = Constant(False)
+
+
+def both(*operands: Condition) -> Condition:
+    """Return the operands joined by "and", each once, without what is trivially true."""
+    kept = tuple(dict.fromkeys(one for one in operands if one != ALWAYS))
+    if NEVER in kept:
+        return NEVER
+    if len(kept) < 2:
+        return kept[0] if kept else ALWAYS
+    return And(kept)
+
+
+def either(*operands: Condition) -> Condition:
+    """Return the operands joined by "or", each once, without what is trivially false."""
+    kept = tuple(dict.fromkeys(one for one in operands if one != NEVER))
+    if ALWAYS in kept:
+        return ALWAYS
+    if len(kept) < 2:
+        return kept[0] if kept else NEVER
+    return Or(kept)
+
+
+def negated(operand: Condition) -> Condition:
+    """Return the negation of ``operand``."""
+    match operand:
+        case Constant(holds=holds):
+            return Constant(not holds)
+        case Not(operand=inner):
+            return inner
+        case _:
+            return Not(operand)

@@ -1,0 +1,131 @@
+"""Which operation includes which, and which does a change of an entity need? One table for all types.
+
+Source: OpenMetadata's ``OperationContext`` and ``ResourceRegistry``. Next: ``access/decide.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+
+ALL_RESOURCES = "all"
+
+OF_KEY: dict[str, Operation] = {
+    "description": Operation.EDIT_DESCRIPTION,
+    "displayName": Operation.EDIT_DISPLAY_NAME,
+    "owners": Operation.EDIT_OWNERS,
+    "owner": Operation.EDIT_OWNERS,
+    "reviewers": Operation.EDIT_REVIEWERS,
+    "experts": Operation.EDIT_REVIEWERS,
+    "extension": Operation.EDIT_CUSTOM_FIELDS,
+    "certification": Operation.EDIT_CERTIFICATION,
+    "lifeCycle": Operation.EDIT_LIFE_CYCLE,
+    "entityStatus": Operation.EDIT_STATUS,
+    "usageSummary": Operation.EDIT_USAGE,
+    "roles": Operation.EDIT_ROLE,
+    "defaultRoles": Operation.EDIT_ROLE,
+    "policies": Operation.EDIT_POLICY,
+    "teams": Operation.EDIT_TEAMS,
+    "users": Operation.EDIT_USERS,
+}
+"""What changing a key of any type needs; what is not named here needs ``EditAll``."""
+
+_OF_TYPE: dict[tuple[str, str], Operation] = {
+    ("user", "isAdmin"): Operation.ALL,
+    ("user", "isBot"): Operation.ALL,
+    ("user", "allowImpersonation"): Operation.ALL,
+    ("user", "authenticationMechanism"): Operation.ALL,
+    ("user", "timezone"): Operation.EDIT_DISPLAY_NAME,
+    ("user", "profile"): Operation.EDIT_DISPLAY_NAME,
+    ("user", "personas"): Operation.EDIT_DISPLAY_NAME,
+    ("user", "defaultPersona"): Operation.EDIT_DISPLAY_NAME,
+    ("user", "personaPreferences"): Operation.EDIT_DISPLAY_NAME,
+    ("role", "policies"): Operation.EDIT_ALL,
+    ("query", "users"): Operation.EDIT_ALL,
+}
+_POWERS = {
+    "user": ("isAdmin", "isBot", "allowImpersonation", "authenticationMechanism", "roles"),
+    "team": ("policies", "defaultRoles"),
+}
+"""Keys of a new user or team that give somebody powers."""
+
+_MEMBER_KEYS = ("description", "displayName", "tags", "extension")
+_MEMBER_LISTS = frozenset({"columns", "tasks", "schemaFields", "messageSchema", "fields", "dataModel", "mlFeatures"})
+_TIER = "Tier."
+_GLOSSARY = "Glossary"
+
+
+def includes(granted: Operation, asked: Operation) -> bool:
+    """Say whether a rule about ``granted`` is about ``asked``."""
+    if granted is asked or granted is Operation.ALL:
+        return True
+    if granted is Operation.EDIT_ALL:
+        return asked.value.startswith("Edit") or asked is Operation.BULK_UPDATE
+    if granted is Operation.VIEW_ALL:
+        return asked.value.startswith("View")
+    return granted is Operation.CREATE and asked is Operation.BULK_CREATE
+
+
+def changed(entity_type: str, before: Document, after: Document, keys: Iterable[str]) -> frozenset[Operation]:
+    """Return what bringing ``before`` to ``after`` needs, looking at these top-level keys only."""
+    return frozenset(need for key in keys for need in _needs(entity_type, key, before.get(key), after.get(key)))
+
+
+def given_with(entity_type: str, document: Document) -> frozenset[Operation]:
+    """Return what a new entity needs beyond ``Create``, for the powers it would bring or give."""
+    powers = (key for key in _POWERS.get(entity_type, ()) if document.get(key))
+    return frozenset(need for key in powers for need in _needs(entity_type, key, None, document[key]))
+
+
+def _needs(entity_type: str, key: str, old: object, new: object) -> Iterator[Operation]:
+    if old == new:
+        return
+    if key == "tags":
+        yield from _of_tags(old, new)
+    elif key in _MEMBER_LISTS and isinstance(old, list) and isinstance(new, list):
+        yield from _of_members(entity_type, old, new)
+    else:
+        yield _OF_TYPE.get((entity_type, key)) or OF_KEY.get(key, Operation.EDIT_ALL)
+
+
+def _of_tags(old: object, new: object) -> Iterator[Operation]:
+    """Yield what the tags that came or went need: tiers and glossary terms have operations of their own."""
+    before, after = _labels(old), _labels(new)
+    for fqn in before.keys() ^ after.keys() | {name for name in before.keys() & after if before[name] != after[name]}:
+        label = after.get(fqn) or before[fqn]
+        if fqn.startswith(_TIER):
+            yield Operation.EDIT_TIER
+        elif label.get("source") == _GLOSSARY:
+            yield Operation.EDIT_GLOSSARY_TERMS
+        else:
+            yield Operation.EDIT_TAGS
+    if before == after:
+        yield Operation.EDIT_TAGS
+
+
+def _labels(value: object) -> dict[str, Document]:
+    found = value if isinstance(value, list) else []
+    return {str(label.get("tagFQN")): label for label in found if isinstance(label, dict)}
+
+
+def _of_members(entity_type: str, old: list[object], new: list[object]) -> Iterator[Operation]:
+    """Yield what changes of columns and the like need; members that come, go or change their kind need ``EditAll``."""
+    before, after = _by_name(old), _by_name(new)
+    if list(before) != list(after):
+        yield Operation.EDIT_ALL
+        return
+    for name, member in before.items():
+        other = after[name]
+        for key in member.keys() | other.keys():
+            if key == "children":
+                yield from _of_members(entity_type, member.get(key) or [], other.get(key) or [])
+            elif key in _MEMBER_KEYS:
+                yield from _needs(entity_type, key, member.get(key), other.get(key))
+            elif member.get(key) != other.get(key):
+                yield Operation.EDIT_ALL
+
+
+def _by_name(members: list[object]) -> dict[str, Document]:
+    return {str(member.get("name")): member for member in members if isinstance(member, dict)}

@@ -1,0 +1,57 @@
+"""What may somebody do, and which rule says so? The answer as OpenMetadata's clients read it.
+
+Source: schemas/entity/policies/accessControl/resourcePermission.json, and ``CompiledRule.evaluatePermission``.
+Next: ``server/routes/permissions.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tocsin.access.decide import Reach, Ruling, View
+from tocsin.access.evaluate import Facts, holds
+from tocsin.access.logic import ALWAYS
+from tocsin.access.rules import Effect
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+
+_ORDER = ("deny", "allow", "conditionalDeny", "conditionalAllow", "notAllow")
+"""Which answer wins over which."""
+
+_REPORTED = tuple(one for one in Operation if one is not Operation.ALL)
+
+
+def permissions(view: View, resource: str, document: Document | None = None) -> Document:
+    """Return upstream's ``ResourcePermission``: for each operation, whether it is allowed and by which rule.
+
+    Without a document, what depends on one is ``conditionalAllow`` or ``conditionalDeny``.
+    """
+    facts = None if document is None else Facts(resource, document)
+    told = [_permission(view, operation, view.reach(resource, operation), facts) for operation in _REPORTED]
+    return {"resource": resource, "permissions": told}
+
+
+def _permission(view: View, operation: Operation, reach: Reach, facts: Facts | None) -> Document:
+    if view.subject.is_admin:
+        return {"operation": operation.value, "access": "allow"}
+    asked = [(access, one) for one in _rulings(reach) if (access := _access(one, facts)) is not None]
+    if not asked:
+        return {"operation": operation.value, "access": "notAllow"}
+    access, ruling = min(asked, key=lambda one: _ORDER.index(one[0]))
+    named = {"policy": ruling.grant.policy.name, "role": ruling.grant.role, "rule": ruling.rule.document}
+    kept = {key: value for key, value in named.items() if value is not None}
+    return {"operation": operation.value, "access": access, **kept}
+
+
+def _rulings(reach: Reach) -> Iterable[Ruling]:
+    yield from reach.denials
+    yield from reach.allowances
+
+
+def _access(ruling: Ruling, facts: Facts | None) -> str | None:
+    is_denial = ruling.rule.effect is Effect.DENY
+    if facts is not None:
+        return ("deny" if is_denial else "allow") if holds(ruling.condition, facts) else None
+    if ruling.condition == ALWAYS:
+        return "deny" if is_denial else "allow"
+    return "conditionalDeny" if is_denial else "conditionalAllow"

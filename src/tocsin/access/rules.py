@@ -1,0 +1,160 @@
+"""What does a policy say? Its document to checked rules. Next: ``access/bind.py``.
+
+Source: schemas/entity/policies/accessControl/rule.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from tocsin.access.language import Known, checked
+from tocsin.access.logic import ALWAYS, Condition
+from tocsin.access.operations import ALL_RESOURCES, includes
+from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.model import fqn
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.words import hint
+
+MOST_RULES = 500
+"""Rules that a policy may have."""
+
+_KEYS = frozenset({"name", "fullyQualifiedName", "description", "effect", "operations", "resources", "condition"})
+
+
+class Effect(StrEnum):
+    """What a rule does with what it is about."""
+
+    ALLOW = "allow"
+    DENY = "deny"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule; ``resources`` empty means all of them. ``document`` is the rule as it was written."""
+
+    name: str
+    effect: Effect
+    operations: frozenset[Operation]
+    resources: frozenset[str]
+    condition: Condition
+    document: Document = field(compare=False, hash=False)
+
+    def is_about(self, resource: str, operation: Operation) -> bool:
+        """Say whether the rule speaks of this operation on this type of entity."""
+        if self.resources and resource not in self.resources:
+            return False
+        return any(includes(granted, operation) for granted in self.operations)
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy's rules."""
+
+    id: str
+    name: str
+    rules: tuple[Rule, ...]
+
+
+def policy_of(document: Document) -> Policy:
+    """Return what a stored policy says; one that is switched off says nothing."""
+    is_off = document.get("enabled") is False or document.get("disabled") is True or document.get("deleted") is True
+    rules = () if is_off else tuple(_rule(one) for one in document.get("rules") or ())
+    return Policy(document["id"], document["name"], rules)
+
+
+def checked_rules(document: Document, resources: Collection[str], known: Known | None = None) -> list[Document]:
+    """Return the rules of a policy that is to be saved, each with its FQN.
+
+    Raises
+    ------
+    InvalidInput : a rule is malformed, or names an operation, a resource or a function that there is not; says
+        which rule, where in its condition, and what is nearest.
+    """
+    given = document.get("rules")
+    if not isinstance(given, list) or len(given) > MOST_RULES:
+        raise InvalidInput(f"must be a list of at most {MOST_RULES} rules", field="rules")
+    made = [_checked(rule, f"rules[{index}]", resources, known) for index, rule in enumerate(given)]
+    names = [rule["name"] for rule in made]
+    if len(set(names)) < len(names):
+        raise InvalidInput("two rules have the same name", field="rules")
+    policy = fqn.quote(str(document.get("name")))
+    return [{**rule, "fullyQualifiedName": fqn.child(policy, rule["name"])} for rule in made]
+
+
+def _rule(document: Document) -> Rule:
+    resources = document["resources"]
+    text = document.get("condition")
+    return Rule(
+        name=document["name"],
+        effect=Effect(document["effect"]),
+        operations=frozenset(_operation(one) for one in document["operations"]),
+        resources=frozenset() if any(_is_all(one) for one in resources) else frozenset(resources),
+        condition=checked(text) if text else ALWAYS,
+        document=document,
+    )
+
+
+def _checked(rule: object, place: str, resources: Collection[str], known: Known | None) -> Document:
+    if not isinstance(rule, dict):
+        raise InvalidInput("must be an object", field=place)
+    if extra := sorted(rule.keys() - _KEYS):
+        raise InvalidInput(f"a rule has no {extra[0]}", field=f"{place}.{extra[0]}")
+    name = rule.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidInput("a rule needs a name", field=f"{place}.name")
+    if rule.get("effect") not in tuple(Effect):
+        raise InvalidInput("must be allow or deny", field=f"{place}.effect")
+    operations = [*dict.fromkeys(_known_operation(one, place) for one in _texts(rule, "operations", place))]
+    named = [*dict.fromkeys(_known_resource(one, resources, place) for one in _texts(rule, "resources", place))]
+    made = {key: value for key, value in rule.items() if value is not None}
+    made |= {"operations": operations, "resources": named}
+    if (condition := made.get("condition")) is not None:
+        made |= _checked_condition(condition, place, known)
+    return {key: value for key, value in made.items() if value is not None}
+
+
+def _checked_condition(condition: object, place: str, known: Known | None) -> Document:
+    if not isinstance(condition, str):
+        raise InvalidInput("must be a text", field=f"{place}.condition")
+    if not condition.strip():
+        return {"condition": None}
+    try:
+        checked(condition, known)
+    except InvalidCondition as error:
+        error.field = f"{place}.condition"
+        raise
+    return {"condition": condition}
+
+
+def _texts(rule: Document, key: str, place: str) -> list[str]:
+    given = rule.get(key)
+    if not isinstance(given, list) or not given or not all(isinstance(one, str) for one in given):
+        raise InvalidInput("must be a list of at least one text", field=f"{place}.{key}")
+    return given
+
+
+def _operation(name: str) -> Operation:
+    return Operation.ALL if name == "*" else Operation(name)
+
+
+def _known_operation(name: str, place: str) -> str:
+    try:
+        return _operation(name).value
+    except ValueError:
+        known = [one.value for one in Operation]
+        raise InvalidInput(f"there is no operation {name!r}{hint(name, known)}", field=f"{place}.operations") from None
+
+
+def _known_resource(name: str, resources: Collection[str], place: str) -> str:
+    if _is_all(name):
+        return ALL_RESOURCES
+    if name not in resources:
+        raise InvalidInput(f"there is no resource {name!r}{hint(name, resources)}", field=f"{place}.resources")
+    return name
+
+
+def _is_all(resource: str) -> bool:
+    return resource == "*" or resource.lower() == ALL_RESOURCES

@@ -1,0 +1,59 @@
+"""Who asks, and which policies speak of them? What a store must look up about one person.
+
+The policies of their own roles; of every team they are in and every team above those, the policies and the default
+roles; and, guarded, the policies of other teams, which speak of what those teams own. A bot has the roles it was
+given and inherits nothing. Source: OpenMetadata's ``SubjectContext``. Next: ``access/bind.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tocsin.access.rules import Policy
+
+ORGANIZATION = "Organization"
+"""The name of the team above all teams: whoever is in no team is in it."""
+
+
+@dataclass(frozen=True)
+class Grant:
+    """One policy that speaks of somebody, and by what way it came to.
+
+    Attributes
+    ----------
+    role : name of the role that brought it; None when a team has the policy itself
+    team_id : the team it is attached to; None for a role of one's own
+    is_foreign : that team is not theirs: the policy speaks only of what the team owns
+    """
+
+    policy: Policy
+    role: str | None = None
+    team_id: str | None = None
+    is_foreign: bool = False
+
+
+@dataclass(frozen=True)
+class Subject:
+    """One person or bot, as far as rules ask about them.
+
+    Attributes
+    ----------
+    domains : ids of the domains they are in
+    teams : ids of the teams they are in and of all above those
+    team_names, role_names : names of those teams, and of the roles they have in any way
+    members : for teams that a rule asks it of, the ids of everybody and every team in or under them, themselves too
+    organization_id : the team above all teams, if there is one
+    """
+
+    id: str
+    name: str
+    is_admin: bool = False
+    is_bot: bool = False
+    domains: frozenset[str] = frozenset()
+    teams: frozenset[str] = frozenset()
+    team_names: frozenset[str] = frozenset()
+    role_names: frozenset[str] = frozenset()
+    grants: tuple[Grant, ...] = ()
+    members: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    organization_id: str | None = None

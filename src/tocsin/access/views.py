@@ -1,0 +1,144 @@
+"""What may each of these people do, as policies stand now? Views, kept until something about access changes.
+
+A store counts such changes (``Subjects.revision``); one look at that count says whether what is kept still holds.
+Next: ``flow/resolve/visibility.py``; ``store/access.py`` answers ``Subjects``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from typing import Protocol
+
+from tocsin.access.decide import View
+from tocsin.access.logic import ALWAYS
+from tocsin.access.rules import Effect, Policy
+from tocsin.access.subject import Subject
+from tocsin.model.access import Operation
+
+MOST_KEPT = 20_000
+"""Views that one process keeps."""
+
+_NOBODY = Subject(id="", name="")
+
+
+class Subjects(Protocol):
+    """Looks up who people are to the rules. Its cost follows the people asked for, not the people there are."""
+
+    def revision(self) -> int:
+        """Return a number that grows with every change of a policy, role, team or user that rules depend on."""
+        ...
+
+    def subjects(self, user_ids: Collection[str]) -> Mapping[str, Subject]:
+        """Return the people and bots of those ids; whoever is not there, or deleted, has no entry."""
+        ...
+
+    def stranger(self) -> Subject:
+        """Return what everybody is at least: a person in no team, with no role of their own."""
+        ...
+
+    def policies(self) -> Iterable[Policy]:
+        """Return all policies."""
+        ...
+
+    def used(self) -> Collection[str]:
+        """Return the ids of the policies that some team or role has."""
+        ...
+
+
+class Moment:
+    """Views as policies stand at one moment: the count of changes was looked at once, when it was made."""
+
+    def __init__(self, views: Views, revision: int) -> None:
+        self._views, self._revision = views, revision
+        self._openness: _Openness | None = None
+
+    def of(self, user_id: str) -> View:
+        """Return what this person or bot may do; who is not there may do nothing."""
+        return self.of_many((user_id,))[user_id]
+
+    def of_many(self, user_ids: Collection[str]) -> dict[str, View]:
+        """Return what each of these may do, looking up together whoever is not known yet."""
+        return self._views.at(self._revision, user_ids)
+
+    def is_open(self, resource: str) -> bool:
+        """Say whether every person may view every entity of this type, whoever they are.
+
+        Where it is so, nobody's policies need to be looked up to show one or to tell of one.
+        """
+        if self._openness is None:
+            self._openness = self._views.openness(self._revision)
+        return self._openness.holds_for(resource)
+
+
+class Views:
+    """The views of one process; safe to share between threads."""
+
+    def __init__(self, subjects: Subjects) -> None:
+        self._subjects = subjects
+        self._lock = threading.Lock()
+        self._revision = -1
+        self._kept: dict[str, View] = {}
+        self._open: _Openness | None = None
+
+    def now(self) -> Moment:
+        """Return the views as policies stand now; what was known before the last change is thrown away."""
+        revision = self._subjects.revision()
+        with self._lock:
+            if revision != self._revision:
+                self._revision, self._kept, self._open = revision, {}, None
+        return Moment(self, revision)
+
+    def at(self, revision: int, user_ids: Collection[str]) -> dict[str, View]:
+        """Return the views of these people; kept only while ``revision`` is the present one."""
+        with self._lock:
+            kept = self._kept if revision == self._revision else {}
+            views = {user_id: kept[user_id] for user_id in user_ids if user_id in kept}
+        missing = [user_id for user_id in user_ids if user_id not in views]
+        if not missing:
+            return views
+        found = self._subjects.subjects(missing)
+        made = {user_id: View(found.get(user_id, _NOBODY)) for user_id in missing}
+        self._keep(revision, {user_id: view for user_id, view in made.items() if user_id in found})
+        return views | made
+
+    def openness(self, revision: int) -> _Openness:
+        """Return what strangers may view and what policies deny, worked out once for as long as nothing changes."""
+        with self._lock:
+            if revision == self._revision and self._open is not None:
+                return self._open
+        used = self._subjects.used()
+        made = _Openness(self._subjects.policies(), used, View(self._subjects.stranger()))
+        with self._lock:
+            if revision == self._revision:
+                self._open = made
+        return made
+
+    def _keep(self, revision: int, made: Mapping[str, View]) -> None:
+        with self._lock:
+            if revision != self._revision:
+                return
+            if len(self._kept) + len(made) > MOST_KEPT:
+                self._kept = {}
+            self._kept.update(made)
+
+
+class _Openness:
+    """What a stranger may view, and what some policy that is used denies to anybody."""
+
+    def __init__(self, policies: Iterable[Policy], used: Collection[str], stranger: View) -> None:
+        self._policies = tuple(policies)
+        rules = (rule for policy in self._policies if policy.id in used for rule in policy.rules)
+        self._denials = [rule for rule in rules if rule.effect is Effect.DENY]
+        self._stranger = stranger
+        self._known: dict[str, bool] = {}
+
+    def holds_for(self, resource: str) -> bool:
+        known = self._known.get(resource)
+        if known is None:
+            if not self._policies:
+                return True  # nobody has founded anything here yet
+            is_denied = any(rule.is_about(resource, Operation.VIEW_BASIC) for rule in self._denials)
+            allows = self._stranger.scope(resource, Operation.VIEW_BASIC) is ALWAYS
+            known = self._known[resource] = allows and not is_denied
+        return known

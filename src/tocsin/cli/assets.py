@@ -1,0 +1,39 @@
+"""Which entity does somebody mean who types its name? Its type is tried in turn, the likeliest first."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tocsin.client import Client, Entity
+from tocsin.errors import NotFound
+from tocsin.model.entity_types import ENTITY_TYPES
+
+_LIKELIEST_FIRST = ("table", "dashboard", "pipeline", "databaseSchema", "database")
+_ASSET_TYPES = tuple(
+    dict.fromkeys((*_LIKELIEST_FIRST, *(name for name, row in ENTITY_TYPES.items() if row.is_followable)))
+)
+
+AssetFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
+OfType = Annotated[str | None, typer.Option("--type", help="Type of the asset; tried in turn if not given.")]
+
+
+def find_asset(client: Client, fqn: str, entity_type: str | None) -> Entity:
+    """Return the asset of that name; ``NotFound`` if there is none of that type, or of any."""
+    for candidate in (entity_type,) if entity_type else _ASSET_TYPES:
+        try:
+            return client.get_by_name(candidate, fqn)
+        except NotFound:
+            continue
+    raise NotFound(f"{entity_type or 'asset'} {fqn!r} not found")
+
+
+def find_entity(client: Client, fqn: str, entity_type: str | None) -> Entity:
+    """Return what has that name, an asset or anything else, softly deleted or not; ``NotFound`` if nothing has."""
+    for candidate in (entity_type,) if entity_type else dict.fromkeys((*_ASSET_TYPES, *ENTITY_TYPES)):
+        try:
+            return client.get_by_name(candidate, fqn, include="all")
+        except NotFound:
+            continue
+    raise NotFound(f"{entity_type or 'entity'} {fqn!r} not found")

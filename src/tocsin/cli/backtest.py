@@ -1,0 +1,183 @@
+"""``tocsin alerts backtest``: what would this alert have told whom? Asks the server, waits, and draws the answer."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from tocsin.cli.alertfiles import parse_alerts, text_of
+from tocsin.cli.output import AsJson, console, show_json
+from tocsin.cli.progress import Report, progress_bar
+from tocsin.client import Client
+from tocsin.clock import to_datetime
+from tocsin.errors import InvalidInput, TocsinError, Unavailable
+from tocsin.model.entity import Document
+
+MOST_BARS = 45
+"""Rows a plot may have; more days than that are drawn by weeks, or by months of 28 days."""
+
+_LOOK_EVERY_S = 0.4
+_NOBODY_COMES_S = 30.0
+_WIDEST = 60
+_ROWS = 10
+
+Bars = list[tuple[str, int]]
+
+
+def backtest(
+    file: Annotated[str, typer.Argument(help="A JSON or TOML file that holds one alert, or - for standard input.")],
+    *,
+    since: Annotated[
+        str | None, typer.Option(help="How long ago (90d), or a date; the whole history if left out.")
+    ] = None,
+    until: Annotated[str | None, typer.Option(help="Where to stop, as --since; now if left out.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say what an alert would have told whom, before it is switched on.
+
+    The pipeline works it out from the whole history. Ctrl-C cancels it.
+    """
+    alerts = parse_alerts(text_of(file), file)
+    if len(alerts) > 1:
+        raise InvalidInput(f"{file} holds {len(alerts)} alerts; a backtest is of one.")
+    with Client() as client:
+        asked = client.start_backtest(alerts[0], since=_number_or(since), until=_number_or(until))
+        with progress_bar("Backtest") as report:
+            ended = _ended(client, asked, report)
+    if ended["state"] != "done":
+        raise Unavailable(ended.get("reason") or ended.get("message") or "The backtest was cancelled.")
+    if as_json:
+        show_json(ended)
+    else:
+        draw(ended, console())
+
+
+def draw(ended: Document, screen: Console) -> None:
+    """Draw a backtest that is done: how it went, bars by day, and who and what it was mostly about."""
+    result = ended["result"]
+    screen.print(_summary(ended))
+    if not result["matched"]:
+        return
+    screen.print()
+    screen.print(_plot(bars(result["perDay"], ended)))
+    for title, rows in (("Assets", _assets(result)), ("People", _people(result)), ("Newest events", _samples(result))):
+        if rows:
+            screen.print()
+            screen.print(_table(title, rows))
+    screen.print(Text(result["people"], style="dim"))
+
+
+def bars(per_day: Sequence[Document], asked: Document) -> Bars:
+    """Return what to draw: every day between the first and the last, by weeks or months where there are too many."""
+    counts = {date.fromisoformat(day["date"]): int(day["matched"]) for day in per_day}
+    first, last = min(counts), max(counts)
+    if asked.get("since") is not None:
+        first = to_datetime(asked["since"]).date()
+    if asked.get("until") is not None:
+        last = to_datetime(asked["until"]).date()
+    days = (last - first).days + 1
+    width = next((one for one in (1, 7, 28) if days <= one * MOST_BARS), -(-days // MOST_BARS))
+    found: Bars = []
+    for start in range(0, days, width):
+        span = [first + timedelta(days=start + more) for more in range(width)]
+        found.append((span[0].isoformat(), sum(counts.get(day, 0) for day in span)))
+    return found
+
+
+def _ended(client: Client, asked: Document, report: Report) -> Document:
+    """Wait until it is over; whoever breaks off meanwhile cancels it."""
+    try:
+        return _followed(client, asked, report)
+    except (KeyboardInterrupt, TocsinError):
+        with contextlib.suppress(TocsinError):  # what broke it off is what there is to tell
+            client.cancel_backtest(asked["id"])
+        raise
+
+
+def _followed(client: Client, asked: Document, report: Report) -> Document:
+    lonely_since_s: float | None = None
+    while asked["state"] in ("waiting", "running"):
+        time.sleep(_LOOK_EVERY_S)
+        asked = client.get_backtest(asked["id"])
+        if asked["progress"]["total"]:
+            report(asked["progress"]["done"], asked["progress"]["total"])
+        is_lonely = asked["state"] == "waiting" and "pipeline" in str(asked.get("message"))
+        lonely_since_s = (lonely_since_s or time.monotonic()) if is_lonely else None
+        if lonely_since_s is not None and time.monotonic() - lonely_since_s > _NOBODY_COMES_S:
+            raise Unavailable(asked["message"])
+    return asked
+
+
+def _number_or(given: str | None) -> str | int | None:
+    return int(given) if given is not None and given.isdigit() and len(given) > 8 else given
+
+
+def _summary(ended: Document) -> Text:
+    result = ended["result"]
+    told, people = f"{result['told']:,} times", f"{result['recipientCount']:,} recipients"
+    text = Text(f"{ended['alert']['name']}: ", style="bold")
+    text.append(f"{result['matched']:,} of {result['events']:,} events match, about {result['assetCount']:,} assets. ")
+    text.append(f"It would have told {people} {told}")
+    through = ", ".join(f"{one['channel']} {one['told']:,}" for one in result["channels"])
+    text.append(f" ({through}); " if through else "; ")
+    text.append(f"{result['merged']:,} further reasons merged into these.")
+    return text
+
+
+def _plot(drawn: Bars) -> Table:
+    table = Table.grid(padding=(0, 1))
+    most = max((count for _, count in drawn), default=0) or 1
+    for label, count in drawn:
+        width = max(1, round(count / most * _WIDEST)) if count else 0
+        table.add_row(Text(label, style="dim"), Text("█" * width, style="cyan"), Text(f"{count:,}" if count else ""))
+    return table
+
+
+def _table(title: str, rows: Sequence[Document]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold", title=title, title_justify="left", title_style="bold")
+    for key in rows[0]:
+        table.add_column(key, overflow="fold")
+    for row in rows:
+        table.add_row(*(str(value) for value in row.values()))
+    return table
+
+
+def _assets(result: Document) -> list[Document]:
+    return [
+        {"asset": one["fullyQualifiedName"], "type": one["type"], "matched": f"{one['matched']:,}"}
+        for one in result["assets"][:_ROWS]
+    ]
+
+
+def _people(result: Document) -> list[Document]:
+    return [
+        {
+            "told": one.get("name") or one.get("target") or "somebody",
+            "through": one["channel"],
+            "times": f"{one['told']:,}",
+            "as": ", ".join(one["because"]),
+        }
+        for one in result["recipients"][:_ROWS]
+    ]
+
+
+def _samples(result: Document) -> list[Document]:
+    return list(_rows_of(result["samples"][:_ROWS]))
+
+
+def _rows_of(samples: Sequence[Document]) -> Iterator[Document]:
+    for one in samples:
+        yield {
+            "when": f"{to_datetime(one['timestamp']):%Y-%m-%d %H:%M}",
+            "event": one["eventType"],
+            "asset": one.get("entityFullyQualifiedName", ""),
+            "by": one.get("userName", ""),
+        }

@@ -1,0 +1,166 @@
+"""``tocsin explain``: why somebody was told of a change, or why not."""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Annotated
+
+import typer
+from rich.text import Text
+from rich.tree import Tree
+
+from tocsin.cli.assets import OfType, find_entity
+from tocsin.cli.output import AsJson, console, show_json
+from tocsin.client import Client
+from tocsin.clock import to_datetime
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.model.entity import Document
+
+_EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_MOST_VALUES = 4
+
+EventId = Annotated[str | None, typer.Argument(metavar="[EVENT]", help="Id of a change event.")]
+OfAsset = Annotated[str | None, typer.Option("--asset", help="The last event of this asset, instead of an id.")]
+OfAlert = Annotated[str | None, typer.Option("--alert", help="Only this alert, by name or id.")]
+ToUser = Annotated[str | None, typer.Option("--user", help="Only this person, by name or id.")]
+
+
+def explain(
+    event: EventId = None,
+    *,
+    asset: OfAsset = None,
+    alert: OfAlert = None,
+    user: ToUser = None,
+    entity_type: OfType = None,
+    as_json: AsJson = False,
+) -> None:
+    """Explain who was told of a change and why, or why not: rule by rule, person by person.
+
+    Examples: tocsin explain EVENT-ID --user dana.whitlock · tocsin explain --asset postgres_prod.shop.public.orders
+    """
+    with Client() as client:
+        found = _event(client, event, asset, entity_type)
+        answer = client.explain(found, subscription=alert, user=user)
+    if as_json:
+        show_json(answer)
+        return
+    console().print(Text(answer["answer"], style="bold"), soft_wrap=True)
+    console().print(_tree(answer))
+
+
+def _event(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> str:
+    if (event is None) == (asset is None):
+        raise InvalidInput("Say which event: its id, or --asset for the last one of an asset.", field="event")
+    if event is not None:
+        if not _EVENT_ID.fullmatch(event):
+            raise InvalidInput(f"{event!r} is no id of an event; --asset takes a name.", field="event")
+        return event
+    entity = find_entity(client, str(asset), entity_type)
+    last = deque(client.events(entity_id=entity.id, limit=1_000), maxlen=1)
+    if not last:
+        raise NotFound(f"There is no event of {asset}.")
+    return str(last[0].event["id"])
+
+
+def _tree(answer: Document) -> Tree:
+    event = answer["event"]
+    head = Text.assemble((event["title"], "cyan"), f"  {_moment(event['timestamp'])}", f"  by {event['userName']}")
+    tree = Tree(head)
+    for alert in answer["alerts"]:
+        _grow_alert(tree, alert)
+    _grow_told(tree, answer["told"])
+    for one in answer["disagreements"]:
+        tree.add(Text(f"! {one['says']}", style="yellow"))
+    tree.add(Text(f"relations and alerts are those of now, {_moment(answer['asOf'])}", style="dim"))
+    return tree
+
+
+def _grow_alert(tree: Tree, alert: Document) -> None:
+    verdict = "matched" if alert["matched"] else "did not match"
+    branch = tree.add(_marked(alert["matched"], f"alert {alert['name']} {verdict}"))
+    for gate in alert["gates"]:
+        branch.add(_marked(gate["holds"], gate["says"]))
+    for rule in alert["rules"]:
+        name = f"{rule['part'][:-1]} {rule['name'] or rule['number'] + 1} ({rule['effect']})"
+        if rule["trace"] is None:
+            branch.add(_marked(False, rule["says"]))
+        else:
+            _grow_trace(branch.add(_marked(rule["holds"], name)), rule["trace"])
+    for one in alert["reached"]["data"]:
+        _grow_person(branch, one)
+    hidden = alert["reached"]["total"] - len(alert["reached"]["data"])
+    if hidden > 0:
+        branch.add(Text(f"and {hidden} more", style="dim"))
+
+
+def _grow_trace(branch: Tree, trace: Document) -> None:
+    if "joined" not in trace:
+        branch.add(Text.assemble(_marked(trace["holds"], trace["text"]), (f"  {_seen(trace)}", "dim")))
+        return
+    words = {"and": "all of", "or": "one of", "not": "not"}
+    below = branch.add(_marked(trace["holds"], words[trace["joined"]]))
+    for part in trace["parts"]:
+        _grow_trace(below, part)
+
+
+def _grow_person(branch: Tree, one: Document) -> None:
+    told = one["notification"] is not None
+    below = branch.add(_marked(one["isDue"] or told, f"{one['name']} over {one['channel']}"))
+    for way in one["ways"]:
+        stopped = way["stoppedBy"]
+        says = way["reason"]["sentence"] + (f": {stopped['says']}" if stopped else "")
+        below.add(_marked(stopped is None, says))
+    if one["toldTogetherWith"]:
+        below.add(Text(f"told once, together with {', '.join(one['toldTogetherWith'])}", style="dim"))
+
+
+def _grow_told(tree: Tree, told: Document) -> None:
+    if not told["total"]:
+        tree.add(Text("no notification is stored", style="dim"))
+        return
+    stored = "1 notification is" if told["total"] == 1 else f"{told['total']} notifications are"
+    branch = tree.add(f"{stored} stored")
+    for one in told["data"]:
+        read = "" if one["delivery"] else f", {'read' if one['isRead'] else 'not read'}"
+        due = f"  due {_moment(one['dueAt'])}{read}"
+        whom = one["recipientName"] or one["recipient"]
+        below = branch.add(Text.assemble(f"{one['channel']} to {whom}", (due, "dim")))
+        for line in _delivered(one["delivery"]):
+            below.add(line)
+
+
+def _delivered(delivery: Document | None) -> Iterator[Text]:
+    if delivery is None:
+        return
+    last = " (given up; it stays as it is)" if delivery["isDeadLetter"] else ""
+    yield Text(f"{delivery['status']}{last}")
+    for one in delivery["attempts"]:
+        is_good = one["outcome"] == "delivered"
+        status = f" {one['statusCode']}" if one["statusCode"] else ""
+        yield _marked(is_good, f"attempt {one['number']} at {_moment(one['startedAt'])}: {one['reason']}{status}")
+    if delivery["nextAttempt"]:
+        yield Text(f"next attempt at {_moment(delivery['nextAttempt'])}", style="dim")
+
+
+def _marked(holds: bool | None, text: str) -> Text:
+    """Return a line behind its tick or cross; behind a question mark where it depends on who would be told."""
+    marks = {True: ("✓ ", "green"), False: ("✗ ", "red"), None: ("? ", "yellow")}
+    return Text.assemble(marks[holds], text)
+
+
+def _seen(trace: Document) -> str:
+    return "; ".join(f"{one['name']} is {_values(one)}" for one in trace["seen"])
+
+
+def _values(seen: Document) -> str:
+    if seen["isMissing"]:
+        return "missing"
+    shown = ", ".join(str(value) for value in seen["values"][:_MOST_VALUES])
+    more = seen["total"] - min(len(seen["values"]), _MOST_VALUES)
+    return shown + (f" and {more} more" if more > 0 else "")
+
+
+def _moment(at_ms: int) -> str:
+    return f"{to_datetime(at_ms):%Y-%m-%d %H:%M:%S}"

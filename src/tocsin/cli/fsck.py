@@ -1,0 +1,64 @@
+"""``tocsin fsck``: is the store sound? It works beside the store, also while a server writes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tocsin.cli.configured import settings_of
+from tocsin.cli.exits import DAMAGED
+from tocsin.cli.output import AsJson, show_json, show_rows
+from tocsin.cli.progress import progress_bar
+from tocsin.cli.stored import opened_store
+from tocsin.model.entity import Document
+
+if TYPE_CHECKING:  # the store's library is an extra
+    from tocsin.store.fsck.inspection import Inspection
+
+
+def fsck(
+    *,
+    deep: Annotated[bool, typer.Option("--deep", help="Also rebuild every version from its events.")] = False,
+    mend: Annotated[bool, typer.Option("--repair", help="Make anew the rows that documents say.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look whether the store is sound: events, versions, references, names, rows and offsets all agree.
+
+    Ends with 7 when something is wrong. Example: tocsin fsck --deep
+    """
+    with opened_store(settings_of()) as engine:
+        from tocsin.store.fsck.inspection import inspect, repair
+
+        with progress_bar("fsck") as report:
+            inspection = inspect(engine, report, deep=deep)
+        repaired = repair(engine, inspection.repairable) if mend else 0
+        if repaired:
+            with progress_bar("fsck, once more") as report:
+                inspection = inspect(engine, report, deep=deep)
+    _show(inspection, repaired, as_json=as_json)
+    if inspection.counts:
+        raise typer.Exit(DAMAGED)
+
+
+def _show(inspection: Inspection, repaired: int, *, as_json: bool) -> None:
+    found = [_finding(inspection, number) for number in range(len(inspection.findings))]
+    if as_json:
+        counts = {damage.value: count for damage, count in inspection.counts.items()}
+        show_json({"rows": inspection.rows, "damages": counts, "repaired": repaired, "findings": found})
+        return
+    looked_at = ", ".join(f"{count:,} of {name}" for name, count in inspection.rows.items())
+    typer.echo(f"Looked at {looked_at}.")
+    if repaired:
+        typer.echo(f"Made the rows of {repaired:,} entities anew.")
+    if not inspection.counts:
+        typer.echo("The store is sound.")
+        return
+    show_rows(found, as_json=False)
+    for damage, count in inspection.counts.items():
+        typer.echo(f"{damage.value}: {count:,}")
+
+
+def _finding(inspection: Inspection, number: int) -> Document:
+    one = inspection.findings[number]
+    return {"damage": one.damage.value, "where": one.where, "what": one.what, "mend": one.mend}

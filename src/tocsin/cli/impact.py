@@ -1,0 +1,103 @@
+"""``tocsin impact``: whom a change would concern."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from tocsin.cli.assets import OfType, find_asset
+from tocsin.cli.output import AsJson, console, show_json
+from tocsin.client import Client
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+
+_EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+Subject = Annotated[str, typer.Argument(metavar="ASSET", help="Full name of an asset, or the id of a change event.")]
+Depth = Annotated[int, typer.Option(min=1, max=50, help="How many levels downstream to go.")]
+Columns = Annotated[str | None, typer.Option(help="Only these columns change: names with commas between them.")]
+
+
+def impact(
+    subject: Subject, *, entity_type: OfType = None, depth: Depth = 5, columns: Columns = None, as_json: AsJson = False
+) -> None:
+    """Show everything that is made from an asset, and whose it is.
+
+    Examples: tocsin impact postgres_prod.ecommerce.public.orders --columns total · tocsin impact EVENT-ID
+    """
+    with Client() as client:
+        answer = _asked(client, subject, entity_type, depth=depth, columns=columns)
+    if as_json:
+        show_json(answer)
+        return
+    for line in (*_lines(answer), Text(_summary(answer))):
+        console().print(line, soft_wrap=True)
+
+
+def _asked(client: Client, subject: str, entity_type: str | None, *, depth: int, columns: str | None) -> Document:
+    if _EVENT_ID.fullmatch(subject):
+        if columns:
+            raise InvalidInput("An event says itself which columns changed.", field="columns")
+        return client.event_impact(subject, depth=depth)
+    asset = find_asset(client, subject, entity_type)
+    wanted = [name for name in (columns or "").split(",") if name]
+    return client.impact(asset.entity_type, asset.fully_qualified_name, depth=depth, columns=wanted)
+
+
+def _lines(answer: Document) -> Iterator[Text]:
+    """Yield a line for each asset, below the one it is made from."""
+    below: dict[str, list[Document]] = {}
+    groups: dict[str, list[Document]] = answer["affected"]
+    assets = sorted((one for group in groups.values() for one in group), key=_place)
+    known = {answer["entity"]["id"], *(asset["id"] for asset in assets)}
+    for asset in assets:
+        above = str((asset.get("via") or {}).get("id"))
+        below.setdefault(above if above in known else answer["entity"]["id"], []).append(asset)
+    yield _named(answer["entity"])
+    yield from _branch(below, answer["entity"]["id"], "")
+
+
+def _branch(below: dict[str, list[Document]], entity_id: str, indent: str) -> Iterator[Text]:
+    assets = below.get(entity_id, [])
+    for asset in assets:
+        is_last = asset is assets[-1]
+        yield Text(f"{indent}{'└── ' if is_last else '├── '}").append_text(_line(asset))
+        yield from _branch(below, asset["id"], f"{indent}{'    ' if is_last else '│   '}")
+
+
+def _place(asset: Document) -> tuple[int, str]:
+    return asset["level"], asset["fullyQualifiedName"]
+
+
+def _named(asset: Document) -> Text:
+    return Text.assemble((f"{asset['type']} ", "cyan"), (asset["fullyQualifiedName"], "bold"))
+
+
+def _line(asset: Document) -> Text:
+    line = _named(asset)
+    if asset.get("affectedColumns"):
+        start = f"{asset['fullyQualifiedName']}."
+        line.append(f"  columns {', '.join(name.removeprefix(start) for name in asset['affectedColumns'])}")
+    elif asset.get("basis") == "table":
+        line.append("  not known to use the columns", style="dim")
+    owners = ", ".join(owner["name"] for owner in asset["owners"])
+    line.append(f"  owned by {owners}" if owners else "  owned by nobody", style="dim")
+    return line
+
+
+def _summary(answer: Document) -> str:
+    counts, people = answer["counts"], answer["people"]
+    if not counts["total"]:
+        return "Nothing is made from it."
+    kinds = ", ".join(_kinds((group, len(assets)) for group, assets in answer["affected"].items()))
+    more = " There is more; this is where the answer ends." if answer["truncated"] else ""
+    known = f"Owned by {people['owners']} people, followed by {people['followers']}."
+    return f"{counts['total']} assets: {kinds}. {known}{more}"
+
+
+def _kinds(groups: Iterable[tuple[str, int]]) -> list[str]:
+    return [f"{count} {group}" for group, count in groups if count]

@@ -1,0 +1,89 @@
+"""``tocsin lake``: the whole history as Parquet, and questions to it in SQL. Next: ``jobs/lake.py``."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tocsin.cli.configured import settings_of
+from tocsin.cli.extras import needing
+from tocsin.cli.java import check_java
+from tocsin.cli.output import AsJson, show_facts, show_rows
+from tocsin.cli.progress import progress_bar
+from tocsin.cli.stored import opened_store
+from tocsin.clock import to_datetime
+
+if TYPE_CHECKING:  # Spark is an extra
+    from tocsin.jobs.lake import LakeParts
+
+app = typer.Typer(help="Keep the whole history as Parquet, and ask it questions in SQL.", no_args_is_help=True)
+
+
+@app.command()
+def append(*, as_json: AsJson = False) -> None:
+    """Bring the lake up to the end of the log, and merge small files. The pipeline does so by itself.
+
+    It needs Java 17.
+    """
+    with _lake() as parts, progress_bar("Into the lake") as report:
+        from tocsin.jobs.lake import grow
+
+        grown = grow(parts, report)
+    facts = {"added": grown.added, "merged": grown.merged, "segments": grown.segments, "through": grown.end}
+    show_facts(facts, as_json=as_json)
+
+
+@app.command()
+def status(*, as_json: AsJson = False) -> None:
+    """Show what the lake holds, and how far it is behind the log."""
+    settings = settings_of()
+    with opened_store(settings) as engine:
+        from tocsin.store.lake import Lake
+        from tocsin.store.log import EventLog
+
+        segments, end = Lake(engine).segments(), EventLog(engine).readable_end()
+    through = segments[-1].through if segments else 0
+    counted = [segment for segment in segments if segment.event_count]
+    facts = {
+        "folder": str(settings.lake_folder()),
+        "segments": len(segments),
+        "events": sum(segment.event_count for segment in segments),
+        "first": f"{to_datetime(min(one.first_ms for one in counted)):%Y-%m-%d}" if counted else None,
+        "last": f"{to_datetime(max(one.last_ms for one in counted)):%Y-%m-%d}" if counted else None,
+        "through": through,
+        "behind": end - through,
+    }
+    show_facts(facts, as_json=as_json)
+
+
+@app.command()
+def query(
+    sql: Annotated[str, typer.Argument(help="A question in Spark SQL, or - for standard input.")],
+    *,
+    as_json: AsJson = False,
+) -> None:
+    """Ask the view change_events, which is the lake and the log as one, a question in SQL.
+
+    It reads the store itself, so whoever may run it sees every event. It needs Java 17.
+    """
+    text = sys.stdin.read() if sql == "-" else sql
+    with _lake() as parts:
+        from tocsin.jobs.lake import answers
+
+        rows = answers(parts, text)
+    show_rows(rows, as_json=as_json)
+
+
+@contextmanager
+def _lake() -> Iterator[LakeParts]:
+    """Yield the lake of this machine's settings, on a Spark of its own."""
+    check_java()
+    settings = settings_of()
+    with needing("spark"):
+        from tocsin.jobs.lake import opened
+    with opened_store(settings) as engine, opened(settings, engine) as parts:
+        yield parts

@@ -1,0 +1,103 @@
+"""``tocsin mute``, ``unmute`` and ``mutes``: hear no more of an alert or an asset, or hear of it again."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Annotated
+
+import typer
+
+from tocsin.cli.assets import OfType, find_asset
+from tocsin.cli.follow import AsUser
+from tocsin.cli.output import AsJson, show_json, show_rows
+from tocsin.client import Client, Entity
+from tocsin.clock import to_datetime
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+
+_LENGTH = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
+_UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+
+Asset = Annotated[str | None, typer.Argument(metavar="[ASSET]", help="Fully qualified name of an asset.")]
+OfAlert = Annotated[str | None, typer.Option("--alert", help="Name of an alert, instead of an asset.")]
+Length = Annotated[str | None, typer.Option("--for", help="How long, such as 8h, 7d or 2w; for good if not given.")]
+OnlyMail = Annotated[bool, typer.Option("--mail", help="Only mails; the bell goes on.")]
+
+
+def mute(
+    asset: Asset = None,
+    *,
+    alert: OfAlert = None,
+    length: Length = None,
+    only_mail: OnlyMail = False,
+    user: AsUser = None,
+    entity_type: OfType = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hear no more of an asset, or of an alert: for a while, or for good.
+
+    Examples: tocsin mute postgres_prod.ecommerce.public.orders --for 7d · tocsin mute --alert NightlyTests --mail
+    """
+    until = _until(length)
+    with Client() as client:
+        who, about = _user(client, user), _about(client, asset, alert, entity_type)
+        answer = client.mute(who.id, about, until=until, channel="Email" if only_mail else None)
+    if as_json:
+        show_json(answer)
+        return
+    end = f"until {until:%Y-%m-%d %H:%M} UTC" if until else "for good"
+    typer.echo(f"{who.name} hears no more of {about.name}{' by mail' if only_mail else ''}, {end}.")
+
+
+def unmute(
+    asset: Asset = None,
+    *,
+    alert: OfAlert = None,
+    user: AsUser = None,
+    entity_type: OfType = None,
+    as_json: AsJson = False,
+) -> None:
+    """Hear of a muted asset or alert again."""
+    with Client() as client:
+        who, about = _user(client, user), _about(client, asset, alert, entity_type)
+        client.unmute(who.id, about)
+    if as_json:
+        show_json({"user": who.name, "name": about.name, "muted": False})
+        return
+    typer.echo(f"{who.name} hears of {about.name} again.")
+
+
+def mutes(*, user: AsUser = None, as_json: AsJson = False) -> None:
+    """List what is muted."""
+    with Client() as client:
+        answer = client.mutes(_user(client, user).id)
+    show_rows(answer["data"] if as_json else [_row(one) for one in answer["data"]], as_json=as_json)
+
+
+def _about(client: Client, asset: str | None, alert: str | None, entity_type: str | None) -> Entity:
+    if (asset is None) == (alert is None):
+        raise InvalidInput("Name an asset, or an alert with --alert.", field="asset")
+    return client.get_subscription(alert) if alert else find_asset(client, str(asset), entity_type)
+
+
+def _user(client: Client, name: str | None) -> Entity:
+    return client.get_by_name("user", name) if name else client.logged_in_user()
+
+
+def _until(length: str | None) -> datetime | None:
+    if length is None:
+        return None
+    found = _LENGTH.fullmatch(length)
+    if found is None:
+        raise InvalidInput(f"--for takes a length such as 8h, 7d or 2w, not {length!r}.", field="for")
+    return datetime.now(UTC) + timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def _row(one: Document) -> Document:
+    return {
+        "what": one["kind"],
+        "name": one["fullyQualifiedName"] or one["name"] or one["id"],
+        "over": one["channel"] or "all",
+        "until": f"{to_datetime(one['until']):%Y-%m-%d %H:%M}" if one["until"] else "for good",
+    }

@@ -1,0 +1,84 @@
+"""``tocsin alerts noise``: which alerts tell people what nobody opens, and what a tighter rule would spare."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Annotated
+
+import typer
+from rich.text import Text
+
+from tocsin.cli.output import AsJson, console, show_json
+from tocsin.client import Client
+from tocsin.model.entity import Document
+
+_WIDTH = 30
+
+AlertName = Annotated[str | None, typer.Argument(help="One alert, by name; the noisiest if not given.")]
+Window = Annotated[str, typer.Option(help="How far back: 30d, 12h, or epoch milliseconds.")]
+Most = Annotated[int, typer.Option(min=1, max=1000, help="How many alerts to list.")]
+
+
+def noise(name: AlertName = None, *, since: Window = "30d", limit: Most = 10, as_json: AsJson = False) -> None:
+    """Show the noisiest alerts, or for one alert where its noise comes from and what would spare it.
+
+    Examples: tocsin alerts noise --since 7d · tocsin alerts noise PaymentsSchemaChanges
+    """
+    with Client() as client:
+        if name is None:
+            answer = client.noise(since=since, limit=limit)
+        else:
+            answer = client.subscription_noise(client.get_subscription(name).id, since=since)
+    if as_json:
+        show_json(answer)
+        return
+    for line in _ranking(answer) if name is None else _one(answer):
+        console().print(line, soft_wrap=True)
+
+
+def _ranking(answer: Document) -> Iterator[Text]:
+    rows = answer["data"]
+    if not rows:
+        yield Text("No alert told anybody.")
+        return
+    yield from _bars([(row["name"], row) for row in rows])
+    hidden = answer["paging"]["total"] - len(rows)
+    more = f"; {hidden} more alerts told something" if hidden > 0 else ""
+    yield Text(f"█ opened  ░ not opened{more}. {answer['formula']}", style="dim")
+
+
+def _one(answer: Document) -> Iterator[Text]:
+    yield from _bars([(answer["name"], answer)])
+    if answer["assets"]:
+        yield Text("\nby asset", style="bold")
+        yield from _bars([(one["fullyQualifiedName"], one) for one in answer["assets"]])
+    if answer["rules"]:
+        yield Text(f"\nby rule, over the newest {answer['examined']} events", style="bold")
+        for one in answer["rules"]:
+            yield Text(f"held for {one['held']:>5} of {one['examined']}  {one['condition']}")
+    yield Text("\nwhat a tighter rule would have spared", style="bold")
+    if not answer["suggestions"]:
+        yield Text("Nothing: no condition that was tried spares a part of it without what people opened.")
+    for one in answer["suggestions"]:
+        missed = f", of which {one['missed']} were opened" if one["missed"] else ", none of them opened"
+        yield Text(f"{one['says']}: {one['saved']} of {one['told']}{missed}")
+        yield Text(f"    {one['condition']}", style="cyan")
+
+
+def _bars(rows: Sequence[tuple[str, Document]]) -> Iterator[Text]:
+    """Yield a line for each: its name, a bar of what was told, and the numbers."""
+    widest = max(len(name) for name, _ in rows)
+    most = max(row["told"] for _, row in rows) or 1
+    for name, row in rows:
+        opened = round(_WIDTH * row["opened"] / most)
+        rest = max(round(_WIDTH * row["told"] / most), 1) - opened
+        bar = Text.assemble(f"{name:<{widest}}  ", ("█" * opened, "green"), ("░" * max(rest, 0), "red"))
+        bar.pad_right(max(0, widest + 2 + _WIDTH - len(bar.plain)))
+        yield bar.append(f"  {_numbers(row)}", style="dim")
+
+
+def _numbers(row: Document) -> str:
+    people = f" to {row['people']} people" if row.get("people") is not None else ""
+    parts = [f"{row['fired']} events", f"{row['told']} told{people}", f"{row['opened']} opened"]
+    parts += [f"{row[key]} {key}" for key in ("muted", "unsubscribed") if row.get(key)]
+    return ", ".join(parts)

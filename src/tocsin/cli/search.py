@@ -1,0 +1,34 @@
+"""``tocsin search``: the index of search. The pipeline keeps it up to date; this makes it anew."""
+
+from __future__ import annotations
+
+import typer
+
+from tocsin.cli.configured import settings_of
+from tocsin.cli.extras import needing
+from tocsin.cli.java import check_java
+from tocsin.cli.output import AsJson, show_facts
+from tocsin.cli.progress import progress_bar
+from tocsin.cli.stored import opened_store
+
+app = typer.Typer(help="Make the index of search anew.", no_args_is_help=True)
+
+
+@app.callback()
+def search() -> None:
+    """Take the options that all of these commands share: none yet."""
+
+
+@app.command()
+def rebuild(*, as_json: AsJson = False) -> None:
+    """Make the index of search anew from the catalogue, while everything goes on.
+
+    Needed only if the index is damaged or was lost: the pipeline keeps it up to date by itself. It needs Java 17.
+    """
+    check_java()
+    settings = settings_of()
+    with needing("spark"):
+        from tocsin.jobs.search_rebuild import main
+    with opened_store(settings) as engine, progress_bar("Indexing the catalogue") as report:
+        made = main(settings, engine, report)
+    show_facts({"written": made.written, "removed": made.removed, "entries": made.entries}, as_json=as_json)

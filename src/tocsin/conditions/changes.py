@@ -1,0 +1,307 @@
+"""What does each change of an event mean? "tag PII.Sensitive added to column email": what, done how, to what.
+
+Paths of field changes say where something stands in JSON; people ask what it is. ``CATEGORIES`` is the one table of it.
+``derived_changes`` is what the log keeps for conditions, which ``fields.py`` stores and both engines read.
+Next: ``conditions/fields.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from functools import lru_cache
+from itertools import combinations
+from typing import NamedTuple
+
+from tocsin.conditions import documents
+from tocsin.conditions.paths import parts, prefixes, quoted, unquoted
+from tocsin.model.change import VIOLATION, ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.thread import THREAD
+
+ASSET = "asset"
+"""The target of a change that concerns no member: the asset itself."""
+
+SEPARATOR = "\t"
+"""Between the parts of a change in a fact; a part that holds it has a space instead."""
+
+
+ANY_PART = "*"
+"""What stands for anything where ``matchAnyChange`` asks for a part."""
+
+
+class Operation(StrEnum):
+    """What was done."""
+
+    ADD = "add"
+    REMOVE = "remove"
+    MODIFY = "modify"
+
+
+class Change(NamedTuple):
+    """One change: what it is about, what was done, to what, and (where it has one) with what."""
+
+    category: str
+    operation: Operation
+    target: str
+    value: str | None = None
+
+
+PARTS = Change._fields
+"""The parts of a change, in the order in which facts and ``matchAnyChange`` name them."""
+
+CATEGORIES: dict[str, tuple[str, ...]] = {
+    "schema": (
+        *("columns", "children", "fields", "schemaFields", "messageSchema", "requestSchema", "responseSchema"),
+        *(
+            "dataModel",
+            "dataType",
+            "dataTypeDisplay",
+            "dataLength",
+            "arrayDataType",
+            "precision",
+            "scale",
+            "constraint",
+        ),
+        *("jsonSchema", "schemaDefinition", "schemaType", "schemaText", "tableType", "tableConstraints"),
+        *("tablePartition", "partitions", "tasks", "charts", "dashboards", "dataModels", "mlFeatures"),
+        *("mlHyperParameters", "storedProcedureCode", "sql", "query", "parent"),
+    ),
+    "description": ("description",),
+    "name": ("name", "displayName", "fullyQualifiedName"),
+    "tag": ("tags",),
+    "certification": ("certification",),
+    "owner": ("owners", "owner"),
+    "reviewer": ("reviewers", "experts"),
+    "domain": ("domains", "domain"),
+    "dataProduct": ("dataProducts", "consumesFrom", "providesTo"),
+    "lifecycle": ("deleted", "lifeCycle", "lifecycleStage", "entityStatus", "retentionPeriod", "deprecated", "entity"),
+    "quality": (
+        *("testCaseResult", "testCaseStatus", "incidentStatus", "testSuites", "tests", "testDefinition", "profile"),
+        *("parameterValues", "customMetrics", "tableProfilerConfig"),
+    ),
+    "run": ("pipelineStatus", "pipelineStatuses"),
+    "usage": ("usageSummary", "joins", "queries"),
+    "follower": ("followers",),
+    "vote": ("votes",),
+    "lineage": ("lineage",),
+    "customProperty": ("extension", "customProperties"),
+    "membership": ("users", "teams", "parents", "defaultRoles"),
+    "access": ("roles", "policies", "rules", "isAdmin", VIOLATION),
+    "connection": ("connection", "serviceType", "service"),
+}
+"""Which fields each category is about: keys of documents, the first one below the target."""
+
+TIER, TERM, TALK, OTHER = "tier", "glossaryTerm", "conversation", "other"
+"""Categories that no key tells: a tag that is a tier, a label that is a term, what is said in threads, and the rest."""
+
+KNOWN_CATEGORIES = (*CATEGORIES, TIER, TERM, TALK, OTHER)
+
+_CATEGORY_OF = {key: category for category, keys in CATEGORIES.items() for key in keys}
+_LABELS = frozenset({"tags", "certification"})
+_MEMBER_LISTS = frozenset({"columns", "children", "fields", "schemaFields", "tasks", "mlFeatures"})
+_AROUND_LISTS = frozenset({"messageSchema", "requestSchema", "responseSchema", "dataModel"})
+_NAMED = frozenset({"owner", "reviewer", "follower", "membership", "access"})
+_NAMED_IN_FULL = frozenset({"domain", "dataProduct"})
+_STATUSES = {
+    "testCaseResult": "testCaseStatus",
+    "testCaseStatus": "",
+    "pipelineStatus": "executionStatus",
+    "incidentStatus": "testCaseResolutionStatusType",
+}
+_WHOLE = {
+    EventType.ENTITY_CREATED: (Operation.ADD, "created"),
+    EventType.ENTITY_RESTORED: (Operation.ADD, "restored"),
+    EventType.ENTITY_SOFT_DELETED: (Operation.REMOVE, "softDeleted"),
+    EventType.ENTITY_DELETED: (Operation.REMOVE, "deleted"),
+}
+_TALK = {EventType.THREAD_CREATED: Operation.ADD, EventType.ENTITY_DELETED: Operation.REMOVE}
+_WHOLE_FIELDS = frozenset({"deleted", "entity"})
+_REPORTED = {
+    EventType.TEST_CASE_FAILURE: "quality",
+    EventType.FRESHNESS_VIOLATION: "quality",
+    EventType.PROFILE_ANOMALY: "quality",
+    EventType.SLA_VIOLATION: "quality",
+    EventType.USAGE_DROP: "usage",
+    EventType.QUERY_PATTERN_CHANGE: "usage",
+}
+
+
+def changes_of(event: ChangeEvent) -> list[Change]:
+    """Return what the changes of ``event`` mean, each once: the whole asset's fate, then added, updated, deleted."""
+    described = event.change_description or ChangeDescription()
+    is_talk = event.entity_type == THREAD
+    found = list(_whole(event))
+    for operation, fields in (
+        (Operation.ADD, described.fields_added),
+        (Operation.MODIFY, described.fields_updated),
+        (Operation.REMOVE, described.fields_deleted),
+    ):
+        for one in fields:
+            if not (event.event_type in _WHOLE and one.name in _WHOLE_FIELDS):
+                found += [Change(TALK, operation, ASSET)] if is_talk else _meant(operation, one)
+    return _tiers_moved(list(dict.fromkeys(found)))
+
+
+def derived_changes(event: ChangeEvent) -> Document:
+    """Return the derived fields that speak of changes; a target counts with everything above it."""
+    categories, operations, targets, written = (dict[str, None]() for _ in range(4))
+    for one in changes_of(event):
+        categories[one.category] = None
+        operations[one.operation.value] = None
+        targets.update(dict.fromkeys(prefixes(one.target)))
+        written.update(dict.fromkeys(_written(one)))
+    return {
+        "changeCategory": list(categories),
+        "changeOperation": list(operations),
+        "changeTarget": list(targets),
+        CHANGES: list(written),
+    }
+
+
+CHANGES = "changes"
+"""The derived field that holds each change as one text: its parts in order, with ``SEPARATOR`` between them."""
+
+_FIELDS = {(0,): "changeCategory", (1,): "changeOperation", (2,): "changeTarget"}
+_CHOICES = [chosen for size in range(len(PARTS), 0, -1) for chosen in combinations(range(len(PARTS)), size)]
+
+CHANGE_SETS: dict[str, tuple[int, ...]] = {
+    f"{CHANGES}:{'+'.join(PARTS[at] for at in chosen)}": chosen for chosen in _CHOICES if chosen not in _FIELDS
+}
+"""Sets that ``matchAnyChange`` asks for and no condition names: the changes of an event reduced to some of their parts,
+which are told by their places in ``PARTS``. Those of more parts, so of rarer values, come first."""
+
+_SETS = _FIELDS | {places: name for name, places in CHANGE_SETS.items()}
+
+
+def set_of(places: Iterable[int]) -> str:
+    """Return the name of the field or set that holds the changes reduced to the parts at ``places``."""
+    return _SETS[tuple(sorted(places))]
+
+
+def reduced(change: str, places: tuple[int, ...]) -> str | None:
+    """Return a stored change reduced to some of its parts; None when it lacks one of them."""
+    own = change.split(SEPARATOR)
+    chosen = [own[at] if at < len(own) else "" for at in places]
+    return SEPARATOR.join(chosen) if all(chosen) else None
+
+
+def plain(part: str) -> str:
+    """Return one part of a change as facts write it."""
+    return part.replace(SEPARATOR, " ")
+
+
+@lru_cache(maxsize=10_000)
+def _written(change: Change) -> tuple[str, ...]:
+    """Return a change as texts: one for its target and one for each above it."""
+    value = plain(change.value or "")
+    done = f"{change.category}{SEPARATOR}{change.operation}"
+    return tuple(f"{done}{SEPARATOR}{plain(target)}{SEPARATOR}{value}" for target in prefixes(change.target))
+
+
+def _whole(event: ChangeEvent) -> Iterator[Change]:
+    """Yield what the event says by its type alone."""
+    if event.entity_type == THREAD:
+        if event.event_type in _TALK:
+            yield Change(TALK, _TALK[event.event_type], ASSET)
+        return
+    if event.event_type in _WHOLE:
+        operation, fate = _WHOLE[event.event_type]
+        yield Change("lifecycle", operation, ASSET, fate)
+    if event.event_type in _REPORTED:
+        yield Change(_REPORTED[event.event_type], Operation.ADD, ASSET, event.event_type.value)
+
+
+def _meant(operation: Operation, change: FieldChange) -> Iterator[Change]:
+    """Yield what one field change means."""
+    above, rest = _cut(change.name)
+    target = ".".join(above) if len(above) > 1 else ASSET
+    key, value = unquoted(rest[0]) if rest else "", _told(operation, change)
+    if operation is not Operation.MODIFY and len(rest) == 1 and key in _MEMBER_LISTS:
+        yield from _members(operation, ".".join(above), key, value)
+    elif key in _LABELS:
+        yield from (Change(kind, operation, target, fqn) for kind, fqn in _labels(rest, value))
+    else:
+        category = _CATEGORY_OF.get(key) or (OTHER if target == ASSET else "schema")
+        values = list(_values(category, key, rest, value))
+        yield from (Change(category, operation, target, named) for named in values or (None,))
+        if operation is not Operation.MODIFY and key in _AROUND_LISTS and isinstance(value, dict):
+            for inner in sorted(_MEMBER_LISTS & value.keys()):
+                yield from _members(operation, key, inner, value[inner])
+
+
+@lru_cache(maxsize=10_000)
+def _cut(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the path of the innermost member that a changed path goes through, and what is left of it."""
+    steps = tuple(parts(name))
+    at = int(len(steps) > 1 and steps[0] in _AROUND_LISTS and steps[1] in _MEMBER_LISTS)
+    while at + 1 < len(steps) and steps[at] in _MEMBER_LISTS:
+        at += 2
+    return steps[:at], steps[at:]
+
+
+def _members(operation: Operation, above: str, key: str, value: object) -> Iterator[Change]:
+    """Yield that members came or went, with what they brought or took: their labels, and members of their own."""
+    for member in documents.members(value):
+        name = member.get("name")
+        moved = _moved(operation, above, key, name if isinstance(name, str) else "")
+        yield moved
+        if member.get("tags"):
+            labels = _labels(("tags",), member["tags"])
+            yield from (Change(kind, operation, moved.target, fqn) for kind, fqn in labels)
+        if not _MEMBER_LISTS.isdisjoint(member):
+            for inner in sorted(_MEMBER_LISTS & member.keys()):
+                yield from _members(operation, moved.target, inner, member[inner])
+
+
+@lru_cache(maxsize=10_000)
+def _moved(operation: Operation, above: str, key: str, name: str) -> Change:
+    """Return that the member of the list ``key`` below ``above`` came or went. Many tables have a column ``id``."""
+    return Change("schema", operation, ".".join(filter(None, (above, key, quoted(name)))))
+
+
+def _labels(rest: Sequence[str], value: object) -> list[tuple[str, str | None]]:
+    """Return category and FQN of the labels in ``value``; of the certification's, or of the one the path names."""
+    if rest[0] == "certification":
+        label = value.get("tagLabel") if isinstance(value, dict) else None
+        return [("certification", next(documents.tag_names(label), None))]
+    if len(rest) > 1 and not documents.members(value):
+        value = {"tagFQN": unquoted(".".join(rest[1:]))}
+    labels = [one for one in documents.members(value) if isinstance(one.get("tagFQN"), str) and one["tagFQN"]]
+    return [(_kind(label), label["tagFQN"]) for label in labels] or [("tag", None)]
+
+
+def _kind(label: Document) -> str:
+    if label["tagFQN"].startswith(documents.TIER_PREFIX):
+        return TIER
+    return TERM if label.get("source") == "Glossary" else "tag"
+
+
+def _values(category: str, key: str, rest: Sequence[str], value: object) -> Iterator[str]:
+    """Yield by what people call that which came, went or changed."""
+    if category in _NAMED or category in _NAMED_IN_FULL:
+        yield from documents.references({key: value}, key, full=category in _NAMED_IN_FULL)
+    elif category == "customProperty" and len(rest) > 1:
+        yield unquoted(rest[1])
+    elif key in _STATUSES:
+        status = value.get(_STATUSES[key]) if isinstance(value, dict) else value
+        yield from documents.texts((status,))
+    elif category == OTHER:
+        yield key
+
+
+def _told(operation: Operation, change: FieldChange) -> object:
+    return documents.decoded(change.old_value if operation is Operation.REMOVE else change.new_value)
+
+
+def _tiers_moved(changes: list[Change]) -> list[Change]:
+    """Return ``changes`` with a tier that went and one that came, of the same target, as one that was modified."""
+    of_tier = [one for one in changes if one.category == TIER]
+    both = {a.target for a in of_tier for b in of_tier if a.target == b.target and a.operation != b.operation}
+    moved = []
+    for one in changes:
+        if one.category != TIER or one.target not in both:
+            moved.append(one)
+        elif one.operation is Operation.ADD:
+            moved.append(one._replace(operation=Operation.MODIFY))
+    return moved

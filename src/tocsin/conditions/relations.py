@@ -1,0 +1,94 @@
+"""What does a condition ask of whoever would be told? ``user.follows(entity)`` and its kind, apart from the rest.
+
+The event alone cannot answer them. So a condition is split by cases: for each way in which its questions could be
+answered, what remains is a condition of the event. The cases that hold for an event are what is left to ask of a
+person: a set of answers, as bits of one number. Next: ``flow/match/plan.py``, ``flow/resolve/audience.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from tocsin.conditions.nodes import And, Constant, Node, Not, Or, Personal, conjoined, disjoined, leaves, negated
+
+FOLLOWS, OWNS, MEMBER = "follows", "owns", "isMemberOf"
+
+RELATIONS: dict[str, str] = {
+    FOLLOWS: "they follow the asset, since before the event",
+    OWNS: "they own the asset, by themselves or by a team",
+    MEMBER: "they are in the team, or in one below it",
+}
+"""What can be asked of a person, ``user.follows(entity)``, and when it holds for them."""
+
+MOST_QUESTIONS = 5
+"""Different questions in one alert: each doubles the cases."""
+
+ANYBODY = 1
+"""The answers that are left to ask for where nothing is asked: the one there is."""
+
+EVERYBODY = (1 << (1 << MOST_QUESTIONS)) - 1
+"""Every answer to whatever is asked."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What must hold of the event for a person whose answers are among ``asked``.
+
+    Bit ``n`` of ``asked`` stands for the answers whose own bits, one a question and in their order, are those of ``n``.
+    """
+
+    asked: int
+    node: Node
+
+
+def question(relation: str, team: str | None = None) -> str:
+    """Return the name of a question: ``follows``, ``isMemberOf:Finance``."""
+    return relation if team is None else f"{relation}:{team}"
+
+
+def team_of(asked: str) -> str | None:
+    """Return the team that a question names, if it is about one."""
+    relation, _, team = asked.partition(":")
+    return team if relation == MEMBER else None
+
+
+def questions_of(node: Node) -> tuple[str, ...]:
+    """Return what ``node`` asks of a person, each question once, in an order of their own."""
+    return tuple(sorted({leaf.question for leaf in leaves(node) if isinstance(leaf, Personal)}))
+
+
+def cases_of(node: Node, questions: Sequence[str]) -> tuple[Case, ...]:
+    """Return the cases of ``node`` that can hold, those with the same rest as one; ``questions`` are all it may ask."""
+    asked: dict[Node, int] = {}
+    for answers in range(2 ** len(questions)):
+        held = {one for bit, one in enumerate(questions) if answers >> bit & 1}
+        rest = answered(node, held)
+        if rest != Constant(False):
+            asked[rest] = asked.get(rest, 0) | 1 << answers
+    return tuple(Case(bits, rest) for rest, bits in asked.items())
+
+
+def answered(node: Node, held: Collection[str]) -> Node:
+    """Return ``node`` for a person of whom the questions in ``held`` hold and no other."""
+    match node:
+        case Personal(question=asked):
+            return Constant(asked in held)
+        case Not(operand=operand):
+            return negated(answered(operand, held))
+        case And(operands=operands):
+            return conjoined(*(answered(operand, held) for operand in operands))
+        case Or(operands=operands):
+            return disjoined(*(answered(operand, held) for operand in operands))
+        case _:
+            return node
+
+
+def answers_of(questions: Sequence[str], held: Collection[str]) -> int:
+    """Return a person's answers as a number: a bit a question, in their order."""
+    return sum(1 << bit for bit, one in enumerate(questions) if one in held)
+
+
+def is_asked(asked: int, answers: int) -> bool:
+    """Say whether a person with these answers is among those ``asked`` for."""
+    return bool(asked >> answers & 1)

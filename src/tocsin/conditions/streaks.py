@@ -1,0 +1,179 @@
+"""What can a condition ask about an entity's earlier reports? Sugar over fields, and which conditions ask so.
+
+The fields themselves are worked out by ``flow/match/streak.py``. Next: ``conditions/functions.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from tocsin.conditions.fields import STREAK_FIELDS, has
+from tocsin.conditions.nodes import (
+    And,
+    Compare,
+    Constant,
+    FieldValue,
+    Filled,
+    Has,
+    Kind,
+    Leaf,
+    Literals,
+    Lowered,
+    Node,
+    Not,
+    Operator,
+    Or,
+    Personal,
+    Present,
+    Size,
+    TextTest,
+    Value,
+    conjoined,
+    disjoined,
+    leaves,
+    negated,
+)
+from tocsin.errors import InvalidCondition
+from tocsin.model.status import all_words, verdict_of
+
+Texts = tuple[str, ...]
+
+_WITHOUT, _BEFORE = FieldValue("withoutSuccess"), FieldValue("withoutSuccessBefore")
+_UNITS_MS = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DURATION = re.compile(r"([1-9][0-9]{0,6})([smhd])")
+_MOST_TIMES = 10_000
+
+
+def transition(before: Texts, after: Texts) -> Node:
+    """Return "it was one of ``before`` and is now one of ``after``"."""
+    _check_verdicts(*before, *after)
+    return conjoined(has("previousStatus", before), _reports(after))
+
+
+def in_a_row(statuses: Texts, times: Texts) -> Node:
+    """Return "one of ``statuses``, for the so-manyth time in a row"; it holds for that one and no later one."""
+    _check_verdicts(*statuses)
+    counts = tuple(sorted({_count(one) for one in times}))
+    return conjoined(_reports(statuses), _equals("streak", counts))
+
+
+def first_failure() -> Node:
+    """Return "the first failure since the last success, or ever"."""
+    return _equals("failures", (1.0,))
+
+
+def resolved() -> Node:
+    """Return "a success after failures"."""
+    return Compare(Operator.GT, FieldValue("failuresBefore"), Literals(Kind.NUMBER, (0.0,)))
+
+
+def no_success_for(durations: Texts) -> Node:
+    """Return "now it has been without success for one of ``durations``"; it holds once until the next success."""
+    return disjoined(*(_lapsed(Literals(Kind.NUMBER, (float(duration_ms(one)),))) for one in durations))
+
+
+def duration_ms(text: str) -> int:
+    """Return what ``30m``, ``6h`` or ``7d`` comes to in milliseconds.
+
+    Raises
+    ------
+    InvalidCondition : it is written in another way
+    """
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        raise InvalidCondition(f"{text!r} is no duration", expected=("'30m'", "'6h'", "'7d'"))
+    return int(found[1]) * _UNITS_MS[found[2]]
+
+
+def asks_of_streaks(node: Node) -> bool:
+    """Say whether ``node`` asks for something that depends on earlier reports."""
+    return any(_fields(leaf) & STREAK_FIELDS for leaf in leaves(node))
+
+
+def durations_asked(node: Node) -> Iterator[int]:
+    """Yield the times without success, in milliseconds, from which on ``node`` may hold."""
+    for leaf in leaves(node):
+        if isinstance(leaf, Compare) and leaf.left == _WITHOUT and isinstance(leaf.right, Literals):
+            yield from (int(value) for value in leaf.right.values if leaf.operator in (Operator.GE, Operator.GT))
+
+
+def without_reports(node: Node) -> Node:
+    """Return what ``node`` comes to for an event that is no report: whatever depends on reports is missing."""
+    match node:
+        case Not(operand=operand):
+            return negated(without_reports(operand))
+        case And(operands=operands):
+            return conjoined(*map(without_reports, operands))
+        case Or(operands=operands):
+            return disjoined(*map(without_reports, operands))
+        case Constant():
+            return node
+        case _:
+            return Constant(False) if _is_missing(node) else node
+
+
+def _lapsed(duration: Literals) -> Node:
+    return conjoined(Compare(Operator.GE, _WITHOUT, duration), Compare(Operator.LT, _BEFORE, duration))
+
+
+def _reports(statuses: Texts) -> Node:
+    words = tuple(word for status in statuses for word in all_words(status))
+    return disjoined(has("testStatus", words), has("pipelineStatus", words))
+
+
+def _equals(field: str, numbers: tuple[float, ...]) -> Node:
+    return Compare(Operator.EQ, FieldValue(field), Literals(Kind.NUMBER, numbers))
+
+
+def _check_verdicts(*statuses: str) -> None:
+    for one in statuses:
+        if verdict_of(one) is None:
+            raise InvalidCondition(f"{one!r} is no verdict: what is under way has neither begun nor ended a streak")
+
+
+def _count(text: str) -> float:
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= _MOST_TIMES:
+        raise InvalidCondition(f"{text!r} is no number of times", expected=(f"a whole number from 1 to {_MOST_TIMES}",))
+    return float(text)
+
+
+def _fields(leaf: Leaf) -> set[str]:
+    """Return the fields of the event that ``leaf`` reads."""
+    match leaf:
+        case Has(field=field):
+            return {field}
+        case Compare(left=left, right=right):
+            return {*_named(left), *_named(right)}
+        case Personal():
+            return set()
+        case _:
+            return set(_named(leaf.value))
+
+
+def _named(value: Value) -> Iterator[str]:
+    match value:
+        case FieldValue(name=name):
+            yield name
+        case Lowered(of=of) | Size(of=of):
+            yield from _named(of)
+        case _:
+            return
+
+
+def _is_missing(leaf: Leaf) -> bool:
+    """Say whether ``leaf`` asks for something of what only a report has; how many values there are is no such thing."""
+    match leaf:
+        case Has(field=field):
+            return field in STREAK_FIELDS
+        case Compare(left=left, right=right):
+            return _depends(left) or _depends(right)
+        case TextTest(value=value) | Present(value=value) | Filled(value=value):
+            return _depends(value)
+        case _:
+            return False
+
+
+def _depends(value: Value) -> bool:
+    inner = value.of if isinstance(value, Lowered) else value
+    return isinstance(inner, FieldValue) and inner.name in STREAK_FIELDS

@@ -1,0 +1,153 @@
+"""Why does a condition hold for an event, or not? Part by part: what is written, where, what was seen, what followed.
+
+Each test is decided by ``evaluate.holds`` itself; only how the parts add up is told here, and generated cases hold
+the two to each other. Nothing is skipped: what a short way would not have looked at is told as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tocsin.conditions.check import check
+from tocsin.conditions.evaluate import holds, values
+from tocsin.conditions.fields import CLOSURES
+from tocsin.conditions.nodes import (
+    Compare,
+    Contains,
+    FieldValue,
+    Has,
+    Literals,
+    Lowered,
+    Node,
+    PathValue,
+    Personal,
+    Root,
+    Size,
+    Value,
+    leaves,
+)
+from tocsin.conditions.syntax import Junction, Negation, Place, Written
+from tocsin.conditions.wording import literal_text, start_of, text_of
+from tocsin.model.change import LoggedEvent
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one test looked at: its name as conditions write it, and the values it had; none: it was missing."""
+
+    name: str
+    values: tuple[object, ...]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """One part of a condition and how it came out.
+
+    ``joined`` is ``and``, ``or`` or ``not`` for what ``parts`` add up to, and None for a test, which has ``seen``
+    its values. ``holds`` is None where the event alone cannot say: it is asked of each person who would be told.
+    """
+
+    text: str
+    at: Place
+    holds: bool | None
+    joined: str | None = None
+    parts: tuple[Trace, ...] = ()
+    seen: tuple[Seen, ...] = ()
+
+
+def traced(written: Written, logged: LoggedEvent) -> Trace:
+    """Return how ``written`` comes out for ``logged``.
+
+    Raises
+    ------
+    InvalidCondition : it has no meaning, as ``check`` says
+    """
+    match written:
+        case Negation(operand=operand):
+            part = traced(operand, logged)
+            verdict = None if part.holds is None else not part.holds
+            return Trace(text_of(written), written.at, verdict, "not", (part,))
+        case Junction(operator=operator, operands=operands):
+            parts = tuple(traced(one, logged) for one in operands)
+            verdict = _together(operator, [part.holds for part in parts])
+            return Trace(text_of(written), start_of(written), verdict, operator, parts)
+        case _:
+            node = check(written)
+            is_open = any(isinstance(leaf, Personal) for leaf in leaves(node))
+            verdict = None if is_open else holds(node, logged)
+            return Trace(text_of(written), start_of(written), verdict, seen=tuple(seen_by(node, logged)))
+
+
+def _together(operator: str, verdicts: Sequence[bool | None]) -> bool | None:
+    """Return what verdicts joined by "and" or "or" come to, whatever the open ones may turn out to be."""
+    decisive = operator == "or"
+    if decisive in verdicts:
+        return decisive
+    return None if None in verdicts else not decisive
+
+
+def leaves_of(trace: Trace) -> Iterator[Trace]:
+    """Yield every test of ``trace``, left to right."""
+    if trace.joined is None:
+        yield trace
+    for part in trace.parts:
+        yield from leaves_of(part)
+
+
+def decisive(trace: Trace) -> Iterator[Trace]:
+    """Yield the tests that made ``trace`` come out as it did: had they been otherwise, it could have been, too."""
+    if trace.joined is None:
+        yield trace
+    is_one_enough = trace.joined == ("or" if trace.holds else "and")
+    for part in trace.parts:
+        if not is_one_enough or part.holds is trace.holds:
+            yield from decisive(part)
+
+
+def seen_by(node: Node, logged: LoggedEvent) -> Iterator[Seen]:
+    """Yield each value that the tests of ``node`` look at, once, with what it was in the event."""
+    looked_at: dict[Value, None] = {}
+    for leaf in leaves(node):
+        for value in _sides(leaf):
+            looked_at[value] = None
+    for value in looked_at:
+        if not isinstance(value, Literals):
+            yield Seen(_name(value), tuple(map(_shown, values(value, logged))))
+
+
+def _shown(value: object) -> object:
+    """Return a whole number as one: 2, not 2.0."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _sides(leaf: Node) -> tuple[Value, ...]:
+    match leaf:
+        case Has(field=field):
+            return (FieldValue(CLOSURES.get(field, field)),)
+        case Compare(left=left, right=right):
+            return _plain(left), _plain(right)
+        case Contains(value=value):
+            return (_plain(value),)
+        case _:
+            return tuple(_plain(value) for value in (getattr(leaf, "value", None),) if value is not None)
+
+
+def _plain(value: Value) -> Value:
+    """Return ``value`` as it stands in the event: case is the test's affair, not the value's."""
+    return value.of if isinstance(value, Lowered) else value
+
+
+def _name(value: Value) -> str:
+    match value:
+        case FieldValue(name=name):
+            return name
+        case Size(of=of):
+            return f"{_name(of)}.size()"
+        case PathValue(root=root, steps=steps, change=change):
+            start = root.value if root is Root.ENTITY else f"{root.value}({literal_text(change)})"
+            return start + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+        case Lowered(of=of):
+            return _name(of)
+        case _:
+            return "literal"

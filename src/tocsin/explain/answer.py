@@ -1,0 +1,177 @@
+"""Why was somebody told of an event, or why not? All that is known, and one sentence that says it first.
+
+``server/routes/explain.py`` asks; ``explain/matching.py`` and ``explain/people.py`` have worked it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tocsin.clock import to_datetime
+from tocsin.explain.matching import MatchTrace
+from tocsin.explain.people import Reached
+from tocsin.explain.records import Record
+from tocsin.model.change import LoggedEvent
+from tocsin.model.delivery import DeliveryStatus
+from tocsin.model.people import Person
+from tocsin.model.subscription import Channel, EventSubscription
+
+_OVER = {Channel.ACTIVITY_FEED.value: "in the app", Channel.EMAIL.value: "by mail", Channel.WEBHOOK.value: "by webhook"}
+_MOST_NAMED = 3
+
+
+@dataclass(frozen=True)
+class AlertTrace:
+    """One alert: how it takes the event and, where it was worked out, whom it reaches.
+
+    ``is_whole``: ``reached`` holds everybody who was asked about, not only who asks.
+    """
+
+    subscription: EventSubscription
+    match: MatchTrace
+    reached: tuple[Reached, ...] = ()
+    is_whole: bool = True
+
+
+@dataclass(frozen=True)
+class Disagreement:
+    """What should be as of now and what is stored differ; ``kind`` is a word for programs."""
+
+    kind: str
+    alert: str
+    who: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """All that is known of one event and those it could concern.
+
+    Attributes
+    ----------
+    alerts : those looked at, the ones that match first; ``alert_count`` is how many there are
+    told : what is stored, of ``person`` alone where somebody is asked about; ``told_count`` is how much there is
+    pipeline_at : the offset up to which the pipeline has told every event
+    is_complete : ``told`` and ``reached`` hold everybody, so that the two can be compared
+    """
+
+    logged: LoggedEvent
+    alerts: tuple[AlertTrace, ...]
+    told: tuple[Record, ...]
+    told_count: int
+    pipeline_at: int
+    alert_count: int
+    person: Person | None = None
+    is_complete: bool = True
+
+    @property
+    def is_in_flight(self) -> bool:
+        """Say whether the pipeline has yet to reach the event."""
+        return self.pipeline_at < self.logged.offset
+
+    def disagreements(self) -> list[Disagreement]:
+        """Return where what should be, as of now, is not what is stored."""
+        return [one for trace in self.alerts for one in self._differences(trace)] if self.is_complete else []
+
+    def answer(self) -> str:
+        """Return one sentence that answers the question."""
+        if self.person is None:
+            return self._of_everybody()
+        if self.told:
+            return _told(self.person.name, self.told)
+        if self.is_in_flight:
+            return f"Not yet: {self._flight()}."
+        return f"No: {_why_not(self.alerts, self.person.name, self.alert_count)}."
+
+    def _of_everybody(self) -> str:
+        matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
+        if self.is_in_flight and not self.told:
+            return f"Not matched yet: {self._flight()}; as of now {_listed(matching) or 'no alert'} would match."
+        people = "1 notification" if self.told_count == 1 else f"{self.told_count} notifications"
+        if self.told:
+            names = dict.fromkeys(reason.subscription_name for one in self.told for reason in one.notification.reasons)
+            return f"{people}, by {_listed(list(names))}."
+        if not matching:
+            return f"Nobody was told: {_first_obstacle(self.alerts, self.alert_count)}."
+        return f"Nobody was told: {_listed(matching)} matched, but {_left_out(self.alerts)}."
+
+    def _flight(self) -> str:
+        return f"the pipeline is at offset {self.pipeline_at}, and this event stands at {self.logged.offset}"
+
+    def _differences(self, trace: AlertTrace) -> Iterator[Disagreement]:
+        alert, name = trace.subscription.id, trace.subscription.name
+        for one in trace.reached:
+            if one.is_due and one.record is None and not self.is_in_flight:
+                says = f"as of now {name} tells {one.name} {_OVER.get(one.channel, one.channel)}, but nothing is stored"
+                yield Disagreement("expectedButNotStored", name, one.name, f"{says}; {_OTHERWISE}")
+        due = {(one.channel, one.key) for one in trace.reached if one.is_due}
+        for record in self.told if trace.is_whole else ():
+            told = record.notification
+            if record.names(alert) and (told.channel, told.recipient) not in due:
+                says = f"{name} told {told.recipient} {_OVER.get(told.channel, told.channel)}, and as of now would not"
+                yield Disagreement("storedButNotExpected", name, told.recipient, f"{says}; {_OTHERWISE}")
+
+
+_OTHERWISE = "the alert, or who has to do with the asset, was otherwise then, or has changed since"
+
+
+def _told(name: str, told: Sequence[Record]) -> str:
+    ways = [f"{_OVER.get(one.notification.channel, one.notification.channel)} {_became(one)}" for one in told]
+    reasons = dict.fromkeys(reason.sentence() for one in told for reason in one.notification.reasons)
+    return f'Yes: {name} was told {" and ".join(ways)}, because "{"; ".join(reasons)}".'
+
+
+def _became(record: Record) -> str:
+    """Return what became of one notification: when it was due, and whether it was read or delivered."""
+    at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}"
+    if record.delivery is None:
+        return f"{at} ({'read' if record.read_at_ms else 'not read yet'})"
+    tries = "1 attempt" if record.delivery.attempt_count == 1 else f"{record.delivery.attempt_count} attempts"
+    status = record.delivery.status
+    if status in (DeliveryStatus.PENDING.value, DeliveryStatus.AWAITING_RETRY.value):
+        return f"{at} (not delivered yet, {tries})"
+    return f"{at} ({'delivered' if status == DeliveryStatus.DELIVERED.value else 'given up'} after {tries})"
+
+
+def _why_not(alerts: Sequence[AlertTrace], name: str, count: int) -> str:
+    """Return what kept somebody from being told: of the alerts that reach them, the one that came nearest."""
+    for trace in alerts:
+        if trace.match.matched and trace.reached:
+            stops = [stop.says for one in trace.reached for stop in one.obstacles()]
+            because = " and ".join(dict.fromkeys(stops)) or f"nothing is stored for {name}, although it should be"
+            return f"{trace.subscription.name} matched, but {because}"
+    near = [trace for trace in alerts if trace.reached and not trace.match.matched]
+    if near:
+        nearest = min(near, key=lambda trace: len(trace.match.obstacles()))
+        reason = nearest.reached[0].ways[0].reason.sentence()
+        return f'of the alerts that reach {name}, {_missed(nearest)} (it would have told: "{reason}")'
+    matching = [trace.subscription.name for trace in alerts if trace.match.matched]
+    if matching:
+        return f"{_listed(matching)} matched, but {name} is none of those whom {_they(matching)} tells"
+    return _first_obstacle(alerts, count)
+
+
+def _missed(trace: AlertTrace) -> str:
+    return f"{trace.subscription.name} did not match: {(trace.match.obstacles() or ['its rules do not hold'])[0]}"
+
+
+def _first_obstacle(alerts: Sequence[AlertTrace], count: int) -> str:
+    if len(alerts) == count == 1:
+        return _missed(alerts[0])
+    return f"none of {count} alerts matched" if count else "there is no alert that could have told of it"
+
+
+def _left_out(alerts: Sequence[AlertTrace]) -> str:
+    matched = [one for trace in alerts if trace.match.matched for one in trace.reached]
+    stops = dict.fromkeys(stop.says for one in matched for stop in one.obstacles())
+    return _listed(list(stops)) or ("nothing is stored, although it should be" if matched else "they reach nobody")
+
+
+def _they(names: Sequence[str]) -> str:
+    return "it" if len(names) == 1 else "any of them"
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
+    return ", ".join(names[:_MOST_NAMED]) + more

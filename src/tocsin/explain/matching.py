@@ -1,0 +1,127 @@
+"""Does an alert match an event, and what decided? Each gate and each rule in its turn, none skipped.
+
+The verdict is that of ``flow/match/local.py``; here stands how it came about. Next: ``explain/people.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from tocsin.clock import to_datetime
+from tocsin.conditions.evaluate import holds
+from tocsin.conditions.parse import parse
+from tocsin.conditions.trace import Trace, decisive, traced
+from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import Plan, plan_of
+from tocsin.model.change import LoggedEvent
+from tocsin.model.subscription import Effect, EventSubscription, FilteringRule, FilteringRules
+
+_MOST_TESTS = 3
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What must hold before any rule is asked: its name, whether it holds, and that in words."""
+
+    name: str
+    holds: bool
+    says: str
+
+
+@dataclass(frozen=True)
+class RuleTrace:
+    """One rule and how it came out. ``part`` is ``rules`` or ``actions``; ``trace`` is None where it has no meaning.
+
+    ``holds`` is None where it depends on who would be told.
+    """
+
+    part: str
+    number: int
+    rule: FilteringRule
+    holds: bool | None
+    trace: Trace | None = None
+    refused: str | None = None
+
+    def says(self) -> str:
+        """Return what of the rule did not hold, or did, in words."""
+        name = f"the rule {self.rule.name or self.number + 1}"
+        if self.trace is not None and self.holds is None:
+            return f"{name} asks of each person: {self.trace.text}"
+        if self.trace is None:
+            return f"{name} cannot be understood: {self.refused}"
+        tests = [f"{one.text}{seen_in_words(one)}" for one in decisive(self.trace)]
+        shown = ", ".join(tests[:_MOST_TESTS]) + (
+            f" and {len(tests) - _MOST_TESTS} more" if tests[_MOST_TESTS:] else ""
+        )
+        if self.rule.effect is Effect.EXCLUDE:
+            verb = "does not leave it out" if self.holds else "leaves it out"
+        else:
+            verb = "holds" if self.holds else "does not hold"
+        return f"{name} {verb}: {shown}"
+
+
+@dataclass(frozen=True)
+class MatchTrace:
+    """Whether an alert matches an event, and all that was asked."""
+
+    matched: bool
+    gates: tuple[Gate, ...]
+    rules: tuple[RuleTrace, ...]
+
+    def obstacles(self) -> list[str]:
+        """Return what kept the alert from matching, in words, in the order it is asked."""
+        found = [gate.says for gate in self.gates if not gate.holds]
+        return found + [rule.says() for rule in self.rules if rule.holds is False]
+
+
+def match_trace(subscription: EventSubscription, logged: LoggedEvent) -> MatchTrace:
+    """Return how ``subscription`` takes ``logged``."""
+    rules = tuple(_rules(subscription, logged))
+    try:
+        plan = plan_of(subscription)
+    except InvalidInput as error:
+        return MatchTrace(False, (Gate("readable", False, f"the alert cannot be understood: {error.message}"),), rules)
+    return MatchTrace(matches(plan, logged), tuple(_gates(plan, logged)), rules)
+
+
+def seen_in_words(trace: Trace) -> str:
+    """Return what a test saw, as a clause: ``tier is missing``."""
+    seen = "; ".join(f"{one.name} is {_values(one.values)}" for one in trace.seen[:4])
+    return f" ({seen})" if seen else ""
+
+
+def _values(values: Sequence[object]) -> str:
+    if not values:
+        return "missing"
+    shown = ", ".join(str(value)[:80] for value in values[:5])
+    return shown + (f" and {len(values) - 5} more" if len(values) > 5 else "")
+
+
+def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
+    event = logged.event
+    yield Gate("enabled", plan.enabled, f"the alert is {'switched on' if plan.enabled else 'switched off'}")
+    was_there = event.timestamp >= plan.created_at_ms
+    made = to_datetime(plan.created_at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
+    yield Gate("created", was_there, f"the alert was made {'before' if was_there else 'after'} the event, at {made}")
+    is_about = holds(plan.about, logged)
+    resources = ", ".join(plan.resources) or "nothing"
+    verb = "includes" if is_about else "does not include"
+    yield Gate("resources", is_about, f"what the alert is about ({resources}) {verb} a {event.entity_type}")
+
+
+def _rules(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[RuleTrace]:
+    filtering = subscription.filtering_rules or FilteringRules(resources=())
+    for part, rules in (("rules", filtering.rules), ("actions", filtering.actions)):
+        for number, rule in enumerate(rules):
+            yield _rule(part, number, rule, logged)
+
+
+def _rule(part: str, number: int, rule: FilteringRule, logged: LoggedEvent) -> RuleTrace:
+    try:
+        trace = traced(parse(rule.condition), logged)
+    except InvalidCondition as error:
+        return RuleTrace(part, number, rule, False, refused=error.message)
+    verdict = None if trace.holds is None else trace.holds is (rule.effect is Effect.INCLUDE)
+    return RuleTrace(part, number, rule, verdict, trace)

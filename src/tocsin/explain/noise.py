@@ -1,0 +1,137 @@
+"""Which alerts are noise, and what would a tighter rule save? Worked out from what an alert really told.
+
+Every suggestion is evaluated against the recorded events; none is guessed. ``store/firings.py`` counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tocsin.conditions.check import check
+from tocsin.conditions.evaluate import holds
+from tocsin.conditions.fields import values_of
+from tocsin.conditions.nodes import Node
+from tocsin.conditions.parse import parse
+from tocsin.conditions.wording import literal_text
+from tocsin.explain.matching import match_trace
+from tocsin.model.change import LoggedEvent
+from tocsin.model.subscription import EventSubscription
+
+MOST_SUGGESTIONS = 8
+_LEAST_SHARE = 0.3
+"""A value is worth a suggestion when it makes this share of what was told."""
+
+_ALWAYS = (
+    ("without bots", "isBot() == false"),
+    ("only Tier1", "matchAnyTier('Tier.Tier1')"),
+    ("only Tier1 and Tier2", "matchAnyTier({'Tier.Tier1', 'Tier.Tier2'})"),
+    ("the first failure only, not those after it", "testStatus == null && pipelineStatus == null || firstFailure()"),
+)
+
+
+@dataclass(frozen=True)
+class Firing:
+    """What an alert told of one event: notifications, those to people, in the app, and of these the opened ones."""
+
+    log_offset: int
+    told_count: int
+    person_count: int
+    app_count: int
+    opened_count: int
+
+
+Fired = tuple[LoggedEvent, Firing]
+
+
+@dataclass(frozen=True)
+class RuleShare:
+    """How often one rule held over what was examined, and how often it alone would have let the event through."""
+
+    part: str
+    number: int
+    name: str | None
+    condition: str
+    held_count: int
+    examined_count: int
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A condition to add to an alert, and what it would have come to.
+
+    ``saved_count`` of ``told_count`` notifications would not have been told; ``opened_count`` of those were opened,
+    so would have been missed.
+    """
+
+    says: str
+    condition: str
+    saved_count: int
+    told_count: int
+    opened_count: int
+
+    @property
+    def worth(self) -> int:
+        """Return what it is ordered by: saved, less twice what would have been missed."""
+        return self.saved_count - 2 * self.opened_count
+
+
+def rule_shares(subscription: EventSubscription, fired: Sequence[Fired]) -> list[RuleShare]:
+    """Return for each rule how often it held for the events that ``subscription`` told of."""
+    held: Counter[tuple[str, int]] = Counter()
+    rules = {}
+    for logged, _ in fired:
+        for one in match_trace(subscription, logged).rules:
+            rules[one.part, one.number] = one.rule
+            held[one.part, one.number] += one.holds is not False
+    return [
+        RuleShare(part, number, rule.name, rule.condition, held[part, number], len(fired))
+        for (part, number), rule in rules.items()
+    ]
+
+
+def suggestions(fired: Sequence[Fired]) -> list[Suggestion]:
+    """Return what could be added to an alert's rules, what saves most without losing what is opened first.
+
+    A condition that would leave nothing, or save nothing, is none.
+    """
+    told = sum(firing.told_count for _, firing in fired)
+    found = [_weighed(says, condition, fired, told) for says, condition in _conditions(fired, told)]
+    useful = [one for one in found if 0 < one.saved_count < told and one.worth > 0]
+    unlike = {(one.saved_count, one.opened_count, one.condition): one for one in useful}
+    return sorted(unlike.values(), key=lambda one: (-one.worth, one.condition))[:MOST_SUGGESTIONS]
+
+
+def _conditions(fired: Sequence[Fired], told: int) -> Iterator[tuple[str, str]]:
+    yield from _ALWAYS
+    asked: tuple[tuple[str, Callable[[str], tuple[str, str]]], ...] = (
+        ("entityFullyQualifiedName", lambda name: (f"without {name}", f"!matchAnyEntityFqn({literal_text(name)})")),
+        ("userName", lambda name: (f"without what {name} does", f"!matchUpdatedBy({literal_text(name)})")),
+        ("eventType", lambda name: (f"without {name}", f"eventType != {literal_text(name)}")),
+        ("service", lambda name: (f"without the service {name}", f"!matchAnyService({literal_text(name)})")),
+    )
+    for field, condition in asked:
+        for value, _ in _heavy(field, fired, told):
+            yield condition(value)
+    for value, opened in _heavy("fieldChanged", fired, told, least=0.05):
+        if not opened and "." not in value:
+            yield f"without {value}, which nobody opens", f"!matchAnyFieldChange({literal_text(value)})"
+
+
+def _heavy(field: str, fired: Sequence[Fired], told: int, *, least: float = _LEAST_SHARE) -> list[tuple[str, int]]:
+    """Return the values of a field that make much of what was told, and how much of each was opened."""
+    counted: Counter[str] = Counter()
+    opened: Counter[str] = Counter()
+    for logged, firing in fired:
+        for value in {str(one) for one in values_of(field, logged)}:
+            counted[value] += firing.told_count
+            opened[value] += firing.opened_count
+    return [(value, opened[value]) for value, count in counted.most_common(10) if count >= least * told]
+
+
+def _weighed(says: str, condition: str, fired: Sequence[Fired], told: int) -> Suggestion:
+    node: Node = check(parse(condition))
+    gone = [firing for logged, firing in fired if not holds(node, logged)]
+    saved, opened = sum(one.told_count for one in gone), sum(one.opened_count for one in gone)
+    return Suggestion(says, condition, saved, told, opened)

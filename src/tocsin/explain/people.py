@@ -1,0 +1,215 @@
+"""Whom does an alert reach for an event, by which ways, and what stopped the others? As of now, and as is stored.
+
+Ways come from ``flow/resolve/candidates.py``, the same that recipients come from. Next: ``explain/answer.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from tocsin.clock import to_datetime
+from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
+from tocsin.conditions.wording import literal_text
+from tocsin.errors import InvalidInput
+from tocsin.explain.records import Record
+from tocsin.flow.match.local import asked_by
+from tocsin.flow.match.plan import Plan, plan_of
+from tocsin.flow.resolve.candidates import Candidate, Stop, candidates
+from tocsin.flow.resolve.categories import Wanted, wanted
+from tocsin.flow.resolve.directory import Audience
+from tocsin.flow.resolve.personal import Bonds
+from tocsin.flow.resolve.visibility import Policies, Subject
+from tocsin.model.access import Operation
+from tocsin.model.change import LoggedEvent
+from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
+from tocsin.model.notification import Reason, notification_id
+from tocsin.model.people import Person
+from tocsin.model.subscription import EventSubscription
+
+_STOPS = {
+    Stop.SELF: "{name} made the change, and nobody is told of what they did themselves",
+    Stop.BOT: "{name} is a bot, and bots are told nothing",
+    Stop.DELETED: "{name} is deleted",
+    Stop.NOT_THEN: "{name} did not stand in that relation when it happened",
+    Stop.NOT_MEANT: "what the alert asks of people does not hold of {name}",
+    Stop.NO_ADDRESS: "{name} has no mail address",
+    Stop.NO_SUCH_WAY: "nothing goes to people over {channel}",
+}
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """What keeps somebody from being told; ``kind`` is a word for programs, ``says`` a sentence."""
+
+    kind: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way in which an alert reaches somebody, and what is in it."""
+
+    reason: Reason
+    obstacle: Obstacle | None = None
+
+
+@dataclass(frozen=True)
+class Reached:
+    """One recipient that an alert could have over one channel: all ways, and what is stored of it.
+
+    ``is_due`` says that, as of now, it would be told; ``record`` is what is stored with this alert as a reason;
+    ``others`` names the alerts it was told together with, once.
+    """
+
+    channel: str
+    key: str
+    target: str
+    person: Person | None
+    ways: tuple[Way, ...]
+    is_due: bool
+    record: Record | None = None
+    others: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """Return who it is."""
+        return _name(self.person, self.target)
+
+    def obstacles(self) -> list[Obstacle]:
+        """Return what is in the way of every way, each once; nothing when there is a free one."""
+        if any(way.obstacle is None for way in self.ways):
+            return []
+        return list(dict.fromkeys(way.obstacle for way in self.ways if way.obstacle))
+
+
+@dataclass(frozen=True)
+class Scene:
+    """What explaining one event needs: who could be concerned, bots and deleted too; what policies say; what is stored.
+
+    ``makers`` are the ids of those who made the alerts: what goes to no person goes on their behalf.
+    """
+
+    logged: LoggedEvent
+    audience: Audience
+    subject: Subject
+    policies: Policies
+    makers: Mapping[str, str | None]
+    records: Mapping[str, Record]
+
+
+def rows_of(subscription: EventSubscription) -> tuple[Wanted, ...]:
+    """Return whom the destinations ask for, those that are switched off too."""
+    switched_on = tuple(one.model_copy(update={"enabled": True}) for one in subscription.destinations)
+    plan = _plan(subscription)
+    return wanted(subscription.model_copy(update={"destinations": switched_on}), plan.questions if plan else ())
+
+
+def reached_by(
+    subscription: EventSubscription, scene: Scene, *, matched: bool, only: str | None = None
+) -> tuple[Reached, ...]:
+    """Return everybody whom ``subscription`` reaches, or ``only`` the user of that id, those to be told first."""
+    closed = frozenset(one.id for one in subscription.destinations if not one.enabled)
+    grouped: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
+    plan = _plan(subscription)
+    asked = {subscription.id: asked_by(plan, scene.logged) or EVERYBODY} if plan else {}
+    answers = _Answers(plan.questions if plan else (), Bonds(scene.audience.bonds), scene.logged)
+    for one in candidates(scene.logged, rows_of(subscription), scene.audience, asked):
+        if only is None or (one.person is not None and one.person.id == only):
+            grouped[one.channel.value, one.person.id if one.person else one.target].append(one)
+    found = (_reached(ways, scene, (closed, answers), matched=matched) for ways in grouped.values())
+    return tuple(sorted(found, key=lambda one: (not one.is_due, one.channel, _name(one.person, one.target))))
+
+
+def _plan(subscription: EventSubscription) -> Plan | None:
+    """Return what it asks for; None when an older Tocsin stored what this one does not understand."""
+    try:
+        return plan_of(subscription)
+    except InvalidInput:
+        return None
+
+
+@dataclass(frozen=True)
+class _Answers:
+    """What an alert asks of people, and how each would answer."""
+
+    questions: tuple[str, ...]
+    bonds: Bonds
+    logged: LoggedEvent
+
+    def of(self, person: Person | None) -> str:
+        """Return the questions as conditions write them, each with somebody's answer."""
+        if person is None:
+            return "nobody is known whom it holds of"
+        event = self.logged.event
+        answers = self.bonds.answers(self.questions, person.id, event.entity_id, event.timestamp)
+        told = (
+            f"{_written(one)} is {'true' if answers >> bit & 1 else 'false'}" for bit, one in enumerate(self.questions)
+        )
+        return ", ".join(told)
+
+
+def _written(question: str) -> str:
+    team = team_of(question)
+    return f"user.{question}(entity)" if team is None else f"user.{MEMBER}({literal_text(team)})"
+
+
+def _reached(
+    ways: Sequence[Candidate], scene: Scene, known: tuple[frozenset[str], _Answers], *, matched: bool
+) -> Reached:
+    first = ways[0]
+    hidden = _hidden(first, scene)
+    told = tuple(dict.fromkeys(Way(one.reason, _obstacle(one, *known) or hidden) for one in ways))
+    is_due = matched and any(way.obstacle is None for way in told)
+    key = next((one.key for one in ways if one.key), "")
+    own = first.reason.subscription_id
+    record = scene.records.get(notification_id(scene.logged.event.id, first.channel, key))
+    record = record if record and record.names(own) else None
+    reasons = record.notification.reasons if record else ()
+    others = dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != own)
+    return Reached(first.channel.value, key, first.target, first.person, told, is_due, record, tuple(others))
+
+
+def _obstacle(one: Candidate, closed: frozenset[str], answers: _Answers) -> Obstacle | None:
+    if one.reason.destination_id in closed:
+        return Obstacle("destinationDisabled", "the destination is switched off")
+    if one.stop is None:
+        return None
+    name = _name(one.person, one.target)
+    if one.mute is not None:
+        return Obstacle(one.stop.value, f"{name} {muted_in_words(one.mute)}")
+    says = _STOPS[one.stop].format(name=name, channel=one.channel.value)
+    return Obstacle(one.stop.value, f"{says}: {answers.of(one.person)}" if one.stop is Stop.NOT_MEANT else says)
+
+
+def muted_in_words(mute: Mute) -> str:
+    """Return what a mute says: ``muted this alert until …``."""
+    if mute.unsubscribed:
+        return "unsubscribed from this alert by the link in a mail"
+    what = "this alert" if mute.kind is MuteKind.ALERT else "the asset"
+    over = f" over {mute.channel}" if mute.channel else ""
+    end = "for good" if mute.until_ms >= FOR_GOOD_MS else f"until {to_datetime(mute.until_ms):%Y-%m-%d %H:%M UTC}"
+    return f"muted {what}{over} {end}"
+
+
+def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:
+    """Return what policies have against it: whoever is told must be able to view what they are told of."""
+    resource, document = scene.subject
+    if scene.policies.is_open(resource):
+        return None
+    maker = scene.makers.get(one.reason.subscription_id)
+    viewer, name = (one.person.id, one.person.name) if one.person else (maker, "whoever made the alert")
+    if viewer is None:
+        return None
+    verdict = scene.policies.of(viewer).verdict(Operation.VIEW_BASIC, resource, document)
+    if verdict.is_allowed:
+        return None
+    if verdict.ruling is None:
+        return Obstacle("mayNotView", f"{name} may not view this {resource}: no policy allows it")
+    rule, policy = verdict.ruling.rule.name, verdict.ruling.grant.policy.name
+    return Obstacle("mayNotView", f"{name} may not view this {resource}: the rule {rule} of {policy} denies it")
+
+
+def _name(person: Person | None, target: str) -> str:
+    return person.name if person else target

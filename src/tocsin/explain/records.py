@@ -1,0 +1,48 @@
+"""What is stored of who was told? Notifications as they stand, with their deliveries and every attempt.
+
+``store/records.py`` reads them. Next: ``explain/people.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tocsin.model.notification import Notification
+
+
+@dataclass(frozen=True)
+class AttemptRecord:
+    """One try at a delivery and how it ended."""
+
+    number: int
+    started_at_ms: int
+    duration_ms: int
+    outcome: str
+    reason: str
+    status_code: int | None
+    detail: str
+
+
+@dataclass(frozen=True)
+class DeliveryRecord:
+    """A delivery as it stands: ``due_at_ms`` is when the next attempt is, while there will be one."""
+
+    id: str
+    target: str
+    status: str
+    attempt_count: int
+    due_at_ms: int
+    attempts: tuple[AttemptRecord, ...] = ()
+
+
+@dataclass(frozen=True)
+class Record:
+    """A notification as it is stored; ``delivery`` is None for the inbox, whose row is its own."""
+
+    notification: Notification
+    read_at_ms: int | None = None
+    delivery: DeliveryRecord | None = None
+
+    def names(self, subscription_id: str) -> bool:
+        """Say whether that alert is one of its reasons."""
+        return any(reason.subscription_id == subscription_id for reason in self.notification.reasons)

@@ -1,0 +1,84 @@
+"""What do the profilers say of a table? Profiles of it, of its columns, and of the statements that changed it.
+
+Told is the table's own profile, as its field ``profile``: those of columns may show values and stay in their series.
+Source: OpenMetadata's ``TableRepository.addTableProfileData``. Next: ``server/routes/profiles.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.beside.ports import Line, Reported
+from tocsin.flow.capture.beside.profile_shapes import OPERATIONS, PROFILE_REQUEST
+from tocsin.flow.capture.diff import is_same
+from tocsin.flow.capture.ports import Stored, Written
+from tocsin.flow.capture.shapes import checked
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn
+from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.columns import column_fqns
+from tocsin.model.entity import Document
+
+FIELD = "profile"
+TABLE_PROFILE, COLUMN_PROFILE, SYSTEM_PROFILE = "tableProfile", "columnProfile", "systemProfile"
+KINDS = {"table": TABLE_PROFILE, "column": COLUMN_PROFILE, "system": SYSTEM_PROFILE}
+"""What a profile is of, and the kind of its series."""
+
+_TABLE_NAMES = 4
+
+
+def put_profile(record: Record, table: Stored, request: Document) -> Written:
+    """Keep the profiles of one moment; nothing if the same were kept before.
+
+    Raises
+    ------
+    InvalidInput : they are malformed, or one is of a column that the table has not.
+    """
+    given = checked(PROFILE_REQUEST, request)
+    own = _kept(given["tableProfile"])
+    lines = [(Line(table.id, TABLE_PROFILE), own)]
+    paths = _paths(table)
+    lines += [(_column(table, paths, one["name"]), _kept(one)) for one in given.get(COLUMN_PROFILE, ())]
+    lines += [(Line(table.id, SYSTEM_PROFILE, one["operation"]), _kept(one)) for one in given.get(SYSTEM_PROFILE, ())]
+    before = record.transaction.series.latest(lines[0][0])
+    known = [record.transaction.series.put(line, Reported(one["timestamp"], one)) for line, one in lines]
+    if all(old is not None and is_same(old, one) for old, (_, one) in zip(known, lines, strict=True)):
+        return Written(table.document, None)
+    old_value = before.document if before and not is_same(before.document, own) else None
+    change = FieldChange(name=FIELD, old_value=old_value, new_value=own)
+    if before is None:
+        return record.note(table, ChangeDescription(fields_added=(change,)))
+    return record.note(table, ChangeDescription(fields_updated=(change,)))
+
+
+def remove_profile(record: Record, table: Stored, kind: str, at_ms: int, *, column: str = "") -> Written:
+    """Forget the profiles of one kind that were kept for a moment; that of the table is told."""
+    parts = OPERATIONS if kind == SYSTEM_PROFILE else (column,)
+    found = [record.transaction.series.remove(Line(table.id, kind, part), at_ms) for part in parts]
+    gone = [one for one in found if one is not None]
+    if not gone:
+        raise NotFound(f"table {table.fqn} has no {kind} of {at_ms}")
+    if kind != TABLE_PROFILE:
+        return Written(table.document, None)
+    return record.note(table, ChangeDescription(fields_deleted=(FieldChange(name=FIELD, old_value=gone[0]),)))
+
+
+def place_of(name: str) -> tuple[str, str]:
+    """Return the FQN of the table that an FQN names or leads through, and the path of the column; else empty."""
+    names = fqn.split(name)
+    return fqn.join(names[:_TABLE_NAMES]), fqn.join(names[_TABLE_NAMES:])
+
+
+def _paths(table: Stored) -> dict[str, str]:
+    """Return the path of every column by that path and, as profilers write it, by its names with dots between."""
+    paths = [one.removeprefix(f"{table.fqn}.") for one in column_fqns("table", table.fqn, table.document)]
+    return {".".join(fqn.split(path)): path for path in paths} | {path: path for path in paths}
+
+
+def _column(table: Stored, paths: dict[str, str], name: str) -> Line:
+    if name not in paths:
+        raise InvalidInput(f"table {table.fqn} has no column {name}", field=COLUMN_PROFILE)
+    return Line(table.id, COLUMN_PROFILE, paths[name])
+
+
+def _kept(profile: Document) -> Document:
+    return {key: value for key, value in profile.items() if value is not None}

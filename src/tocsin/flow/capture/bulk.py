@@ -1,0 +1,128 @@
+"""How are thousands of entities put at once? In chunks, each one transaction; a row that is refused fails alone.
+
+Every row goes the way of a single PUT (``flow/capture/requested.py``), so it leaves the same version and the same
+event. When a chunk meets somebody else's write, its rows are written one after the other. Next: ``store/batch.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from tocsin.clock import Clock
+from tocsin.errors import TocsinError
+from tocsin.flow.capture.operations import new_entity_id, new_event_id
+from tocsin.flow.capture.permit import Permits, everything
+from tocsin.flow.capture.ports import Batch, Batches, Collision, Written
+from tocsin.flow.capture.references import is_uuid
+from tocsin.flow.capture.requested import create, kind_of, put
+from tocsin.flow.capture.write import Ids, Record
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.people import Actor
+
+CHUNK = 1_000
+"""Rows of one transaction."""
+
+Outcome = Written | TocsinError
+"""What one row came to: written (or found as it should be), or why not."""
+
+_Row = Callable[[Record, str, Document], Written]
+
+
+class _RehearsedError(Exception):
+    """A rehearsal is over: what was written is taken back."""
+
+
+class BulkWrites:
+    """Creates and puts many entities of one type; its outcomes are in the order of the requests."""
+
+    def __init__(
+        self,
+        catalogue: Batches,
+        clock: Clock,
+        new_id: Callable[[], str] = new_entity_id,
+        *,
+        event_id: Callable[[], str] = new_event_id,
+        permits: Permits = everything,
+    ) -> None:
+        self._catalogue = catalogue
+        self._clock = clock
+        self._permits = permits
+        self._ids = Ids(new_id, event_id)
+
+    def create(
+        self, entity_type: str, requests: Sequence[Document], *, actor: Actor, dry_run: bool = False
+    ) -> list[Outcome]:
+        """Create entities, each as ``Writes.create`` does; ``dry_run`` only says what would come of it."""
+        return self._write(create, entity_type, requests, actor=actor, dry_run=dry_run)
+
+    def put(
+        self, entity_type: str, requests: Sequence[Document], *, actor: Actor, dry_run: bool = False
+    ) -> list[Outcome]:
+        """Create or put entities, each as ``Writes.upsert`` does; ``dry_run`` only says what would come of it."""
+        return self._write(put, entity_type, requests, actor=actor, dry_run=dry_run)
+
+    def _write(
+        self, row: _Row, entity_type: str, requests: Sequence[Document], *, actor: Actor, dry_run: bool
+    ) -> list[Outcome]:
+        kind = kind_of(entity_type)
+        outcomes: list[Outcome] = []
+        size = max(1, len(requests)) if dry_run else CHUNK  # what is taken back cannot be built upon
+        for at in range(0, len(requests), size):
+            outcomes += self._settled(row, kind, requests[at : at + size], actor=actor, dry_run=dry_run)
+        return outcomes
+
+    def _settled(
+        self, row: _Row, kind: EntityType, requests: Sequence[Document], *, actor: Actor, dry_run: bool
+    ) -> list[Outcome]:
+        """Write a chunk; when it collides, its rows one after the other; a row that collides by itself, once more."""
+        try:
+            return self._chunk(row, kind, requests, actor=actor, dry_run=dry_run)
+        except Collision:  # whoever came first has committed by now
+            if len(requests) > 1:
+                alone = (self._settled(row, kind, [one], actor=actor, dry_run=dry_run) for one in requests)
+                return [outcome for outcomes in alone for outcome in outcomes]
+        try:
+            return self._chunk(row, kind, requests, actor=actor, dry_run=dry_run)
+        except Collision as collision:
+            return [collision]
+
+    def _chunk(
+        self, row: _Row, kind: EntityType, requests: Sequence[Document], *, actor: Actor, dry_run: bool
+    ) -> list[Outcome]:
+        outcomes: list[Outcome] = []
+        try:
+            with self._catalogue.batch() as batch:
+                batch.look_ahead(kind.name, _probable_fqns(kind, requests))
+                outcomes += [self._one(row, batch, kind, request, actor) for request in requests]
+                if dry_run:
+                    raise _RehearsedError
+        except _RehearsedError:
+            pass
+        return outcomes
+
+    def _one(self, row: _Row, batch: Batch, kind: EntityType, request: Document, actor: Actor) -> Outcome:
+        try:
+            with batch.row():
+                record = Record(batch, actor, self._clock.now_ms(), self._ids, self._permits(actor))
+                written = row(record, kind.name, request)
+                batch.append(record.events)
+        except Collision:
+            raise
+        except TocsinError as refused:
+            return refused
+        return written
+
+
+def _probable_fqns(kind: EntityType, requests: Sequence[Document]) -> Iterator[str]:
+    """Yield the FQNs that these requests will most likely have, as far as that can be told without the store."""
+    for request in requests:
+        name = request.get("name") if isinstance(request, dict) else None
+        if not isinstance(name, str):
+            continue
+        parent = next((request[place.field] for place in kind.places if request.get(place.field)), None)
+        if parent is None and (kind.may_stand_alone or not kind.places):
+            yield fqn.quote(name)
+        elif isinstance(parent, str) and not is_uuid(parent):
+            yield fqn.child(f"{parent}.{kind.infix}" if kind.infix else parent, name)

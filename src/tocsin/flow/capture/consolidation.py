@@ -1,0 +1,56 @@
+"""Does an edit belong to the same version as the one before? Only if that is set, and never at an event's cost.
+
+One person's PATCHes of one entity, each within some minutes of the one before, then make one version, as upstream
+has it. Every request still makes its event, with the change of this request alone. An edit that takes everything
+back takes the version back. Source: OpenMetadata's ``SessionConsolidationPolicy``. Next: ``flow/capture/write.py``.
+"""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from tocsin.flow.capture.members import MEMBERSHIPS, SERVER_KEPT
+from tocsin.flow.capture.ports import Stored
+from tocsin.flow.capture.write import Record
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+
+_NEVER = frozenset({"testCase", "testSuite", *MEMBERSHIPS})
+"""Types whose every edit is a version: tests, as upstream, and those of which a version does not hold all."""
+
+_STAMPS = frozenset(
+    {
+        "id",
+        "fullyQualifiedName",
+        "version",
+        "updatedAt",
+        "updatedBy",
+        "changeDescription",
+        "incrementalChangeDescription",
+    }
+)
+
+
+def begun_at(record: Record, old: Stored, fields: Document, *, within_ms: int) -> Stored | None:
+    """Return the state from which one version is to lead to ``fields``; None if the edit makes one of its own."""
+    before = (old.document.get("changeDescription") or {}).get("previousVersion")
+    is_continued = (
+        before is not None
+        and old.entity_type not in _NEVER
+        and old.document["updatedBy"] == record.actor.name
+        and 0 <= record.at_ms - old.document["updatedAt"] <= within_ms
+    )
+    if not is_continued:
+        return None
+    version = Decimal(str(before))
+    document = record.transaction.version(old.id, version)
+    if document is None or document["fullyQualifiedName"] != old.fqn or _is_elsewhere(old, document, fields):
+        return None
+    kept = {key: old.document[key] for key in SERVER_KEPT - _STAMPS if key in old.document}
+    return Stored(old.id, old.entity_type, old.fqn, version, document | kept)
+
+
+def _is_elsewhere(old: Stored, before: Document, fields: Document) -> bool:
+    """Say whether the entity is being restored, renamed or moved meanwhile."""
+    keys = ("deleted", "name", *ENTITY_TYPES[old.entity_type].upward)
+    return any(before.get(key) != old.document.get(key) for key in keys) or fields.get("name") != old.document["name"]

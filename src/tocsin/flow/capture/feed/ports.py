@@ -1,0 +1,90 @@
+"""What do writes on threads need of the store? Rows of threads, posts and of who stands in which relation to them.
+
+``store/feed_rows.py`` implements it, inside the transaction of ``flow/capture/ports.py``.
+Next: ``flow/capture/feed/operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from tocsin.model.entity import Document
+from tocsin.model.thread import StoredThread
+
+
+class Part(StrEnum):
+    """Which part somebody has in a thread."""
+
+    AUTHOR = "author"  # began it, or wrote a post of it
+    ASSIGNEE = "assignee"
+    MENTION = "mention"
+
+
+@dataclass(frozen=True)
+class PartTaken:
+    """A user or a team that has a part in a thread since ``at_ms``; ``place`` is the post, empty for the thread."""
+
+    part: Part
+    principal_id: str
+    principal_type: str
+    at_ms: int
+    place: str = ""
+
+
+class ThreadRows(Protocol):
+    """The rows of threads, inside one transaction."""
+
+    def find(self, thread_id: str) -> StoredThread | None:
+        """Return a thread and hold it; None if there is none."""
+        ...
+
+    def id_of_task(self, number: int) -> str | None:
+        """Return the id of the thread that is the task of this number."""
+        ...
+
+    def insert(self, thread: StoredThread) -> None:
+        """Add a thread."""
+        ...
+
+    def update(self, thread: StoredThread) -> None:
+        """Replace a thread's document."""
+        ...
+
+    def erase(self, thread_id: str) -> None:
+        """Remove a thread with its posts and whoever had a part in it."""
+        ...
+
+    def next_task_number(self, thread_id: str) -> int:
+        """Return the number of a new task; no number is ever given twice."""
+        ...
+
+    def overlaps(self, about_id: str, start_ms: int, end_ms: int, except_id: str) -> bool:
+        """Say whether another announcement about the asset stands at any moment between the two."""
+        ...
+
+    def post(self, thread_id: str, post_id: str) -> Document | None:
+        """Return a post of a thread."""
+        ...
+
+    def latest_posts(self, thread_id: str, limit: int) -> list[Document]:
+        """Return the latest posts of a thread, oldest first."""
+        ...
+
+    def put_post(self, thread_id: str, post: Document) -> None:
+        """Add a post, or replace the one of its id."""
+        ...
+
+    def erase_post(self, thread_id: str, post_id: str) -> None:
+        """Remove a post and whom it mentions."""
+        ...
+
+    def set_parts(self, thread_id: str, part: Part, place: str, taken: Sequence[PartTaken]) -> None:
+        """Make these, and no others, those who have this part at this place; who had it already keeps their time."""
+        ...
+
+    def teams_of(self, user_id: str) -> frozenset[str]:
+        """Return the ids of the teams a user is in, and of all above those."""
+        ...

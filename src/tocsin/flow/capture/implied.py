@@ -1,0 +1,59 @@
+"""Which edges of lineage does a document itself speak of? A model is made from the sources of its features.
+
+Source: OpenMetadata's ``MlModelRepository.setMlFeatureSourcesLineage``. Next: ``flow/capture/lineage.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.flow.capture import lineage
+from tocsin.flow.capture.edges import said
+from tocsin.flow.capture.ports import Hold, Key
+from tocsin.flow.capture.references import key_of, reference_to
+from tocsin.flow.capture.write import Record
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.lineage import LineageSource
+
+Source = tuple[str, Key]
+
+_BARE = {"source": LineageSource.MANUAL.value}
+
+
+def connect(record: Record, entity_type: str, document: Document, before: Document) -> None:
+    """Make the edges that a document speaks of and did not before, and remove those it speaks of no longer.
+
+    An edge of which more is said than that it is there stays as it is: somebody else says it, too. A source that is not
+    catalogued has no edge.
+    """
+    if entity_type != "mlmodel":
+        return
+    then, now = _sources(before), _sources(document)
+    if then == now:
+        return
+    model = record.transaction.find(entity_type, Key.by_id(document["id"]))
+    assert model is not None, "it has just been written"  # noqa: S101
+    old, new = _found(record, then), _found(record, now)
+    for source_id in sorted(new.keys() - old.keys()):
+        if record.transaction.edge(source_id, model.id) is None:
+            lineage.put_edge(record, {"fromEntity": new[source_id], "toEntity": reference_to(model)})
+    for source_id in sorted(old.keys() - new.keys()):
+        edge = record.transaction.edge(source_id, model.id)
+        if edge is not None and said(edge.details) == _BARE:
+            lineage.delete_edge(record, edge.from_, edge.to)
+
+
+def _found(record: Record, sources: frozenset[Source]) -> dict[str, Document]:
+    """Return references to the sources that are catalogued, by id."""
+    found = (record.transaction.find(*source, Hold.SHARED) for source in sorted(sources, key=str))
+    return {stored.id: reference_to(stored) for stored in found if stored is not None}
+
+
+def _sources(document: Document) -> frozenset[Source]:
+    features = document.get("mlFeatures") or ()
+    given = (source.get("dataSource") for feature in features for source in feature.get("featureSources") or ())
+    return frozenset((one["type"], key_of(one)) for one in given if isinstance(one, dict) and _is_catalogued(one))
+
+
+def _is_catalogued(reference: Document) -> bool:
+    named = any(isinstance(reference.get(key), str) for key in ("id", "fullyQualifiedName", "name"))
+    return named and isinstance(reference.get("type"), str) and reference["type"] in ENTITY_TYPES

@@ -1,0 +1,101 @@
+"""To whom does a document point from within? References that stand deeper than under a key of their own.
+
+A term's related terms, a test's definition and suite, custom properties that hold references, and their kinds. What
+stands in a history of use (``lifeCycle``) or names what need not be catalogued (``mlFeatures``) is no such reference.
+Next: ``store/projections.py``, by whose rows they are found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.fqn import split
+
+KEYS = ("customProperties", "extension", "relatedTerms", "testDefinition", "testSuite")
+"""The keys under which they stand."""
+
+CONTAINS = {"testDefinition": "testDefinition", "testSuite": "testSuite"}
+"""Per type, the key by which test cases say that they cannot be without one: what goes with it when it goes."""
+
+_NEEDED = {"customProperties": "propertyType", "relatedTerms": "term"}
+"""Per list, the key without which a member says nothing."""
+
+_LONGEST_ID = 36
+Value = Any  # Any: a JSON value
+
+
+def pointers(document: Document) -> Iterator[tuple[str, str]]:
+    """Yield the key and the id of everything that a document points to from within."""
+    for key in KEYS:
+        if key in document:
+            yield from ((key, one) for one in _ids(document[key]))
+
+
+def without(document: Document, gone: Collection[str]) -> Document:
+    """Return the keys that change when these are gone for good, as they are then; an empty one goes.
+
+    Raises
+    ------
+    InvalidInput : a custom property is of a kind that would be gone
+    """
+    changed: Document = {}
+    for key in ("customProperties", "extension", "relatedTerms"):
+        if key in document and any(one in gone for one in _ids(document[key])):
+            changed[key] = _kept(key, document[key], gone)
+    return changed
+
+
+def renamed(document: Document, names: Mapping[str, str]) -> Document:
+    """Return the keys that call something by its name, with the new names by id."""
+    found = {key: document[key] for key in KEYS if key in document and names.keys() & set(_ids(document[key]))}
+    return {key: _renamed(value, names) for key, value in found.items()}
+
+
+def _ids(value: Value) -> Iterator[str]:
+    if isinstance(value, list):
+        for one in value:
+            yield from _ids(one)
+    elif isinstance(value, dict):
+        if _is_reference(value):
+            yield value["id"]
+        for inner in value.values():
+            if isinstance(inner, dict | list):
+                yield from _ids(inner)
+
+
+def _is_reference(value: Document) -> bool:
+    named = isinstance(value.get("id"), str) and len(value["id"]) <= _LONGEST_ID
+    return named and isinstance(value.get("type"), str) and value["type"] in ENTITY_TYPES
+
+
+def _kept(key: str, value: Value, gone: Collection[str]) -> Value:
+    if key == "extension":
+        kept = {name: _in_property(one, gone) for name, one in value.items()}
+        return {name: one for name, one in kept.items() if one is not None}
+    points = [one for one in value if isinstance(one, dict) and isinstance(one.get(_NEEDED[key]), dict)]
+    losing = [one for one in points if one[_NEEDED[key]].get("id") in gone]
+    if key == "customProperties" and losing:
+        raise InvalidInput(f"the custom property {losing[0].get('name')} is of this kind", field=key)
+    return [one for one in value if one not in losing]
+
+
+def _in_property(value: Value, gone: Collection[str]) -> Value:
+    if isinstance(value, list):
+        return [one for one in value if not (isinstance(one, dict) and one.get("id") in gone)] or None
+    return None if isinstance(value, dict) and value.get("id") in gone else value
+
+
+def _renamed(value: Value, names: Mapping[str, str]) -> Value:
+    if isinstance(value, list):
+        return [_renamed(one, names) for one in value]
+    if not isinstance(value, dict):
+        return value
+    inner = {key: _renamed(one, names) for key, one in value.items()}
+    if _is_reference(value) and value["id"] in names and "fullyQualifiedName" in value:
+        fqn = names[value["id"]]
+        inner |= {"fullyQualifiedName": fqn} | ({"name": split(fqn)[-1]} if "name" in inner else {})
+    return inner

@@ -1,0 +1,163 @@
+"""What did an entity look like? Its document, put together from change events alone.
+
+The opposite of ``flow/capture/diff.py``: applying what it found to the old state gives the new one. Next:
+``flow/capture/rollback.py``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from decimal import Decimal
+from typing import Any
+
+from tocsin.flow.capture.diff import Order
+from tocsin.flow.capture.members import MEMBER_LISTS, MemberList
+from tocsin.model import fqn
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange, LoggedEvent
+from tocsin.model.entity import Document, version_to_wire
+from tocsin.model.entity_types import ENTITY_TYPES
+
+ORDER = "memberOrder"
+"""Under which key of an event's derived fields the log keeps where new members stand."""
+
+_STAMPED = ("version", "updatedAt", "updatedBy", "changeDescription")
+
+Value = Any  # Any: a JSON value of whatever field is rebuilt
+
+
+def applied(document: Document, change: ChangeDescription, order: Order | None = None) -> Document:
+    """Return the document after a change; the one given is left as it is.
+
+    Raises
+    ------
+    ValueError : the change is none of this document: it names a member that is not there.
+    """
+    made = copy.deepcopy(document)
+    for one in change.fields_deleted:
+        _delete(made, one)
+    for one in change.fields_added:
+        _add(made, one)
+    for one in change.fields_updated:
+        _update(made, one)
+    for path, names in (order or {}).items():
+        holder, key = _place(made, path)
+        holder[key] = _ordered(holder[key], MEMBER_LISTS[key], names)
+    return made
+
+
+def versions(events: Iterable[LoggedEvent]) -> list[Document]:
+    """Return every version of one entity, made from its events in the order of the log, oldest first.
+
+    Events that raise no version (a follower, a test result, a run, an edge) and the one that it was deleted for good
+    are passed over. One that says the same versions as another adds to that version; one that leads back takes the
+    version before it away. Raises as ``applied``.
+    """
+    made: dict[Decimal, Document] = {}
+    document: Document = {}
+    for logged in events:
+        event = logged.event
+        change, before, after = event.change_description, event.previous_version, event.current_version
+        if change is None or after is None or before == after:
+            continue
+        if before is None:
+            document = {"deleted": False} if "deleted" in ENTITY_TYPES[event.entity_type].keys else {}
+        document = applied(document, change, logged.derived.get(ORDER))
+        if before is not None and before > after:
+            made.pop(before, None)
+            document |= {key: made[after][key] for key in _STAMPED if key in made.get(after, {})}
+        else:
+            document |= _stamps(event)
+        made[after] = document
+    return list(made.values())
+
+
+def _stamps(event: ChangeEvent) -> Document:
+    """Return what the server writes into every version, as the event tells it."""
+    stamps: Document = {
+        "id": event.entity_id,
+        "fullyQualifiedName": event.entity_fully_qualified_name,
+        "updatedAt": event.timestamp,
+        "updatedBy": event.user_name,
+    }
+    if event.current_version is not None:
+        stamps["version"] = version_to_wire(event.current_version)
+    if event.event_type is not EventType.ENTITY_CREATED and event.change_description is not None:
+        stamps["changeDescription"] = event.change_description.to_wire()
+    return stamps
+
+
+def _delete(document: Document, change: FieldChange) -> None:
+    holder, key = _place(document, change.name)
+    rule = _rule(change.name, key)
+    if rule is None or not _is_members(holder.get(key), change.old_value):
+        holder.pop(key, None)
+        return
+    gone = {rule.identity(member) for member in change.old_value}
+    holder[key] = [member for member in holder[key] if rule.identity(member) not in gone]
+
+
+def _add(document: Document, change: FieldChange) -> None:
+    holder, key = _place(document, change.name)
+    value = copy.deepcopy(change.new_value)
+    held = holder.get(key)
+    is_list = _rule(change.name, key) is not None and _is_members(held or [], value)
+    holder[key] = [*(held or ()), *value] if is_list else value
+
+
+def _update(document: Document, change: FieldChange) -> None:
+    holder, key = _place(document, change.name)
+    rule, value = _rule(change.name, key), copy.deepcopy(change.new_value)
+    if isinstance(holder, list):
+        holder[key] = value
+    elif rule is not None and rule.ordered and _is_members(holder.get(key), change.old_value, of=str):
+        holder[key] = _reordered(holder[key], rule, value)
+    else:
+        holder[key] = value
+
+
+def _place(document: Document, path: str) -> tuple[Any, Any]:  # Any: an object and a key, or a list and a number
+    """Return what holds the value at ``path``, and under which key (for a whole member: at which number)."""
+    names = fqn.split(path)
+    holder: Any = document
+    at = 0
+    while at < len(names) - 1:
+        key, at = names[at], at + 1
+        rule = None if names[0] == "extension" else MEMBER_LISTS.get(key)
+        if rule is None or not isinstance(holder.get(key, []), list):
+            holder = holder.setdefault(key, {})
+            continue
+        number = _number_of(holder.get(key) or [], rule, names[at], path)
+        if at == len(names) - 1:
+            return holder[key], number
+        holder, at = holder[key][number], at + 1
+    return holder, names[-1]
+
+
+def _number_of(members: list[Document], rule: MemberList, label: str, path: str) -> int:
+    for number, member in enumerate(members):
+        if rule.label(member) == label:
+            return number
+    raise ValueError(f"there is no {label} for {path}")
+
+
+def _rule(path: str, key: object) -> MemberList | None:
+    in_extension = fqn.split(path)[0] == "extension"
+    return None if in_extension or not isinstance(key, str) else MEMBER_LISTS.get(key)
+
+
+def _is_members(held: Value, told: Value, *, of: type = dict) -> bool:
+    return isinstance(held, list) and isinstance(told, list) and all(isinstance(one, of) for one in told)
+
+
+def _reordered(members: list[Document], rule: MemberList, names: list[str]) -> list[Document]:
+    """Return the members with those that are named in that order, in the places that they hold together."""
+    named = {rule.label(member): member for member in members}
+    wanted = iter([named[name] for name in names if name in named])
+    moved = set(names)
+    return [next(wanted) if rule.label(member) in moved else member for member in members]
+
+
+def _ordered(members: list[Document], rule: MemberList, names: list[str]) -> list[Document]:
+    places = {name: place for place, name in enumerate(names)}
+    return sorted(members, key=lambda member: places.get(rule.label(member), len(places)))

@@ -1,0 +1,140 @@
+"""How does an entity become again what it was? Its document of an earlier version, as a new version and event.
+
+What that version names and is no more is left out and said. Memberships, followers and reports are no part of a
+version and stay as they are. Next: ``flow/capture/operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from tocsin.errors import Conflict, InvalidInput, NotFound
+from tocsin.flow.capture import naming, removal
+from tocsin.flow.capture.members import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES, target_of
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.prepare import Draft
+from tocsin.flow.capture.references import Resolver
+from tocsin.flow.capture.request import without_server_keys
+from tocsin.flow.capture.requested import change
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.labels import SOURCES, labels_of, relabelled
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something of the old version that did not come back: where it stood, what it was, and why."""
+
+    field: str
+    value: object
+    reason: str
+
+
+@dataclass(frozen=True)
+class RolledBack:
+    """What a rollback came to, or would come to."""
+
+    written: Written
+    left_out: tuple[LeftOut, ...]
+
+
+class Rehearsed(Exception):
+    """A write was tried and must not be kept."""
+
+    def __init__(self, outcome: RolledBack) -> None:
+        super().__init__()
+        self.outcome = outcome
+
+
+def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
+    """Bring an entity back to ``past``, one of its versions; one that is soft-deleted comes back with all under it."""
+    kind = ENTITY_TYPES[old.entity_type]
+    if kind.name == "eventsubscription":
+        raise InvalidInput("an alert's versions do not hold its secrets; PUT the state that is wanted")
+    left_out: list[LeftOut] = []
+    fields = without_server_keys(past)
+    fields = _with_living_tags(record, old, fields, left_out)
+    fields |= _with_living_references(record, old, fields, left_out) | _taken(old, MEMBERSHIPS.get(kind.name, ()))
+    fields = {key: value for key, value in fields.items() if value is not None}
+    draft = _place(record, kind, old, (fields, left_out))
+    if draft.fqn == old.fqn:
+        written = change(record, Resolver(record.transaction, strict=False), old, draft.document)
+    else:
+        written = naming.rename(record, old, draft)
+    if old.deleted:
+        removal.restore_under(record, replace(old, fqn=draft.fqn))
+    return RolledBack(replace(written, cascaded=tuple(made.event for made in record.events[1:])), tuple(left_out))
+
+
+def _place(record: Record, kind: EntityType, old: Stored, asked: tuple[Document, list[LeftOut]]) -> Draft:
+    """Return where the entity goes: where it lay in that version, or where it lies now if that place is taken."""
+    fields, left_out = asked
+    here = ("name", "serviceType", *kind.upward)
+    now = _taken(old, here)
+    if naming.is_moved(old, fields):
+        try:
+            return naming.place_of(record, old, fields)
+        except (Conflict, InvalidInput, NotFound) as refused:
+            then = {key: fields[key] for key in here if key in fields}
+            left_out.append(LeftOut("name" if now["name"] != then["name"] else kind.upward[0], then, str(refused)))
+    return Draft(old.fqn, {key: value for key, value in fields.items() if key not in here} | now)
+
+
+def _taken(old: Stored, keys: tuple[str, ...]) -> Document:
+    """Return what an entity has under these keys."""
+    return {key: old.document[key] for key in keys if key in old.document}
+
+
+def _with_living_references(record: Record, old: Stored, fields: Document, left_out: list[LeftOut]) -> Document:
+    """Return every field of references that the old version has, without what is no more."""
+    found: Document = {}
+    for key in REFERENCE_LISTS.keys() & fields.keys():
+        present = {reference.get("id"): reference for reference in old.document.get(key) or ()}
+        found[key] = list(_still_there(record, (key, fields[key] or []), present, left_out))
+    for key in REFERENCES.keys() & fields.keys():
+        now = old.document.get(key) or {}
+        found[key] = next(_still_there(record, (key, [fields[key]]), {now.get("id"): now}, left_out), None)
+    return found
+
+
+def _still_there(
+    record: Record, named: tuple[str, list[Document]], present: dict[object, Document], left_out: list[LeftOut]
+) -> Iterator[Document]:
+    field, references = named
+    for reference in references:
+        if reference.get("id") in present:
+            yield present[reference.get("id")]
+            continue
+        found = record.transaction.reference(str(reference.get("type")), Key.by_id(target_of(reference)))
+        if found is None or found.get("deleted"):
+            left_out.append(LeftOut(field, reference, "it is deleted" if found else "it is no more"))
+        else:
+            yield found
+
+
+def _with_living_tags(record: Record, old: Stored, fields: Document, left_out: list[LeftOut]) -> Document:
+    """Return the old version's fields without labels whose tag was deleted since."""
+    present = {(label.get("source"), label["tagFQN"]) for label in labels_of(old.document)}
+    gone: set[tuple[object, str]] = set()
+    for label in labels_of(fields):
+        named = (label.get("source"), label["tagFQN"])
+        if named not in present | gone and _was_deleted(record, *named):
+            gone.add(named)
+            left_out.append(LeftOut("tags", label, "it is no more"))
+    if not gone:
+        return fields
+    made: Document = relabelled(fields, lambda label: None if (label.get("source"), label["tagFQN"]) in gone else label)
+    return made
+
+
+def _was_deleted(record: Record, source: object, tag: str) -> bool:
+    """Say whether a tag is deleted, or missing although its classification or glossary is catalogued."""
+    kind, whole = ("glossaryTerm", "glossary") if source == SOURCES["glossaryTerm"] else ("tag", "classification")
+    root = fqn.quote(fqn.split(tag)[0])
+    find = record.transaction.reference
+    named = find(kind, Key.by_name(tag))
+    return bool(named.get("deleted")) if named else find(whole, Key.by_name(root)) is not None

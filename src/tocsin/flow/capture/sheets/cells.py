@@ -1,0 +1,132 @@
+"""What stands in a cell of a sheet? Lists, labels, people and extensions as text, and back.
+
+Members are separated by ``;``; one that holds a ``;``, or quotation marks or spaces at its ends, stands in quotation
+marks. Next: ``table_sheet.py``, ``term_sheet.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import orjson
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.ports import Key, Transaction
+from tocsin.flow.capture.request import TAG_DEFAULTS
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.labels import SOURCES
+
+_PART = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:;|$)|([^;]*)(?:;|$)')
+_DERIVED = "Derived"
+_LOOKS_LIKE_JSON = re.compile(r'\s*["\[{\d+-]|true$|false$|null$')
+
+
+def joined(parts: Iterable[str]) -> str:
+    """Return the parts as one cell."""
+    return ";".join(_quoted(part) for part in parts)
+
+
+def parted(cell: str) -> list[str]:
+    """Return the parts of a cell, empty ones left out."""
+    found: list[str] = []
+    at = 0
+    while at < len(cell):
+        part = _PART.match(cell, at)
+        assert part is not None, "the second way matches anything"  # noqa: S101
+        quoted, plain = part.groups()
+        found += [quoted.replace('""', '"')] if quoted is not None else [plain.strip()] if plain.strip() else []
+        at = max(part.end(), at + 1)
+    return found
+
+
+def labels_cell(labels: Iterable[Document], entity_type: str) -> str:
+    """Return the labels that name tags, or glossary terms; those that follow from others are left out."""
+    source = SOURCES[entity_type]
+    return joined(label["tagFQN"] for label in labels if label.get("source") == source and not _is_derived(label))
+
+
+def with_labels(transaction: Transaction, labels: list[Document], entity_type: str, cell: str) -> list[Document]:
+    """Return the labels with those of one type replaced by what a cell names.
+
+    Raises
+    ------
+    InvalidInput : there is no such tag or glossary term.
+    """
+    source = SOURCES[entity_type]
+    known = {label["tagFQN"]: label for label in labels if label.get("source") == source and not _is_derived(label)}
+    named = [known.get(name) or _label(transaction, entity_type, name) for name in dict.fromkeys(parted(cell))]
+    others = [label for label in labels if label not in known.values()]
+    if entity_type == "glossaryTerm" and not named:
+        others = [label for label in others if not _is_derived(label)]  # nothing is left that they follow from
+    return [*others, *named]
+
+
+def people_cell(references: Iterable[Document]) -> str:
+    """Return owners or reviewers as ``user:jane;team:sales``."""
+    return joined(f"{one['type']}:{one['name']}" for one in references if not one.get("inherited"))
+
+
+def people(cell: str) -> list[Document]:
+    """Return references to the people and teams that a cell names; ``user;jane`` is OpenMetadata's older way."""
+    found: list[Document] = []
+    parts = iter(parted(cell))
+    for part in parts:
+        kind, colon, name = part.partition(":")
+        if part in ("user", "team"):
+            kind, name = part, next(parts, "")
+        elif not colon or kind not in ("user", "team"):
+            kind, name = "user", part
+        if not name.strip():
+            raise InvalidInput(f"{part!r} names nobody; write user:jane or team:sales")
+        found.append({"type": kind, "fullyQualifiedName": fqn.quote(name.strip())})
+    return found
+
+
+def extension_cell(extension: Document) -> str:
+    """Return custom properties as ``name:value``; what is no plain text is written as JSON."""
+    return joined(f"{key}:{_value_text(value)}" for key, value in extension.items())
+
+
+def extension(cell: str) -> Document:
+    """Return the custom properties that a cell names; ``InvalidInput`` if one has no value."""
+    found: Document = {}
+    for part in parted(cell):
+        key, colon, text = part.partition(":")
+        if not colon or not key.strip():
+            raise InvalidInput(f"{part!r} is no custom property; write name:value")
+        found[key.strip()] = _value(text)
+    return found
+
+
+def _quoted(part: str) -> str:
+    plain = part and part == part.strip() and ";" not in part and not part.startswith('"')
+    return part if plain else '"' + part.replace('"', '""') + '"'
+
+
+def _is_derived(label: Document) -> bool:
+    return label.get("labelType") == _DERIVED
+
+
+def _label(transaction: Transaction, entity_type: str, name: str) -> Document:
+    found = transaction.reference(entity_type, Key.by_name(name))
+    if found is None or found.get("deleted"):
+        raise InvalidInput(f"there is no {'tag' if entity_type == 'tag' else 'glossary term'} {name}")
+    return {"tagFQN": found["fullyQualifiedName"], **TAG_DEFAULTS, "source": SOURCES[entity_type]}
+
+
+def _value_text(value: Any) -> str:  # Any: whatever a custom property holds
+    if isinstance(value, str) and not _LOOKS_LIKE_JSON.match(value):
+        return value
+    return orjson.dumps(value).decode()
+
+
+def _value(text: str) -> Any:  # Any: as above
+    if not _LOOKS_LIKE_JSON.match(text):
+        return text
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return text

@@ -1,0 +1,178 @@
+"""What does a sheet say of what lies directly under something? A row each: databases, schemas, tables; or teams.
+
+Source: OpenMetadata's ``databaseCsvDocumentation.json`` and ``teamCsvDocumentation.json``. Next: ``operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from tocsin.errors import InvalidInput, TocsinError
+from tocsin.flow.capture import naming
+from tocsin.flow.capture.diff import is_empty
+from tocsin.flow.capture.ports import Key, Stored, Transaction, Written
+from tocsin.flow.capture.prepare import patched
+from tocsin.flow.capture.requested import create
+from tocsin.flow.capture.sheets.child_cells import SETTERS, TEAM_SETTERS, Setter, cells, team_cells
+from tocsin.flow.capture.sheets.rows import Header, Outcome, Row, SheetKind
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+
+_PEOPLE = ("`user:jane;team:sales`",)
+_HEADERS = (
+    Header("name", "Its own name, below what the sheet is of.", ("`public`",), required=True),
+    Header("displayName", "What people call it.", ("`Shop`",)),
+    Header("description", "What it holds, in Markdown.", ("All that is **sold**.",)),
+    Header("owner", "Who answers for it, with `;` between them.", _PEOPLE),
+    Header("tags", "Full names of its tags, with `;` between them.", ("`PII.Sensitive`",)),
+    Header("glossaryTerms", "Full names of its glossary terms, with `;` between them.", ("`Shop.Client`",)),
+    Header("tiers", "Full name of its tier.", ("`Tier.Tier1`",)),
+    Header("certification", "Full name of its certification.", ("`Certification.Gold`",)),
+    Header("retentionPeriod", "How long data is kept, as a duration of ISO 8601.", ("`P23DT23H`",)),
+    Header("sourceUrl", "Its address where it comes from.", ("`https://example.com/shop`",)),
+    Header("domains", "Full names of its domains, with `;` between them.", ("`Sales`",)),
+    Header("extension", "Custom properties, `name:value` with `;` between them.", ("`cost:12`",)),
+)
+_TEAM_HEADERS = (
+    Header("name", "The team's name.", ("`Sales`",), required=True),
+    Header("displayName", "What people call it.", ("`Sales team`",)),
+    Header("description", "What it does, in Markdown.", ("Sells.",)),
+    Header("teamType", "Its type; empty for a Group.", ("`Group`", "`Department`", "`Division`", "`BusinessUnit`")),
+    Header("parents", "Names of the teams it stands under; empty for the team the sheet is of.", ("`Trade`",)),
+    Header("Owner", "Who answers for it, with `;` between them.", _PEOPLE),
+    Header("isJoinable", "Whether anybody may join.", ("`true`", "`false`")),
+    Header("defaultRoles", "Names of the roles of all in it, with `;` between them.", ("`DataSteward`",)),
+    Header("policies", "Names of its policies, with `;` between them.", ("`TeamOnlyPolicy`",)),
+)
+
+
+@dataclass(frozen=True)
+class _Children:
+    """How children of one type are written in a sheet, and made."""
+
+    headers: tuple[Header, ...]
+    cells: Callable[[Document], dict[str, str]]
+    setters: Mapping[str, Setter]
+
+
+_PLAIN = _Children(_HEADERS, cells, SETTERS)
+_TEAMS = _Children(_TEAM_HEADERS, team_cells, TEAM_SETTERS)
+CHILDREN: dict[str, str] = {
+    "databaseService": "database",
+    "database": "databaseSchema",
+    "databaseSchema": "table",
+    "team": "team",
+}
+"""Per type that has such sheets: the type of what their rows speak of."""
+
+
+def _kind(parent_type: str) -> SheetKind:
+    child = CHILDREN[parent_type]
+    headers = tuple(one for one in _of(child).headers if one.name not in _missing(child))
+    below = "all teams under a team" if child == "team" else f"every {child} of a {parent_type}"
+    return SheetKind(f"Describes {below}, and makes those that are not there; what has no row stays as it is.", headers)
+
+
+def _of(child_type: str) -> _Children:
+    return _TEAMS if child_type == "team" else _PLAIN
+
+
+def _missing(child_type: str) -> frozenset[str]:
+    return frozenset({"retentionPeriod", "sourceUrl"}) - ENTITY_TYPES[child_type].keys
+
+
+CHILD_SHEETS: dict[str, SheetKind] = {name: _kind(name) for name in CHILDREN}
+"""What these sheets hold."""
+
+
+def child_rows(parent_type: str, documents: Iterable[Document]) -> Iterator[list[str]]:
+    """Yield a row for each of these children of something of this type."""
+    known = _of(CHILDREN[parent_type])
+    for document in documents:
+        written = known.cells(document)
+        yield [document["name"], *(written[one.name] for one in CHILD_SHEETS[parent_type].headers[1:])]
+
+
+def import_children(record: Record, parent: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
+    """Bring what lies under something to what the rows say, each as a change of its own; what cannot be is left out."""
+    outcomes: list[Outcome] = []
+    told: set[str] = set()
+    for row in rows:
+        made = len(record.events)
+        try:
+            outcomes.append(Outcome(row, _import_one(record, parent, row, told)))
+        except TocsinError as refused:
+            del record.events[made:]
+            outcomes.append(Outcome(row, refused.message, failed=True))
+    return outcomes
+
+
+def _import_one(record: Record, parent: Stored, row: Row, told: set[str]) -> str:
+    if row.problem is not None:
+        raise InvalidInput(row.problem)
+    child = CHILDREN[parent.entity_type]
+    name = row.values["name"]
+    full = fqn.quote(name) if child == "team" else fqn.child(parent.fqn, name)
+    if full in told:
+        raise InvalidInput(f"{child} {full} stands in the sheet twice")
+    message = _bring(record, parent, (child, full), row)
+    told.add(full)
+    return message
+
+
+def _bring(record: Record, parent: Stored, place: tuple[str, str], row: Row) -> str:
+    child, full = place
+    old = record.transaction.find(child, Key.by_name(full))
+    if old is None:
+        request = _request(record.transaction, parent, child, row)
+        create(record, child, request)
+        return f"{child} created"
+    if old.deleted:
+        raise InvalidInput(f"{child} {full} is deleted; restore it first")
+    if child == "team" and not _stands_under(record.transaction, old, parent.id):
+        raise InvalidInput(f"team {full} stands elsewhere than under {parent.fqn}")
+    return f"{child} unchanged" if _change(record, old, row).event is None else f"{child} updated"
+
+
+def _request(transaction: Transaction, parent: Stored, child: str, row: Row) -> Document:
+    if child == "team":
+        request: Document = {"name": row.values["name"], "parents": [{"type": "team", "id": parent.id}]}
+    else:
+        key = ENTITY_TYPES[child].places[0].field
+        request = {"name": row.values["name"], key: parent.fqn} | ({"columns": []} if child == "table" else {})
+    setters = _of(child).setters
+    for name, text in row.values.items():
+        if name != "name" and text:
+            setters[name](transaction, request, text)
+    return request
+
+
+def _change(record: Record, old: Stored, row: Row) -> Written:
+    known = _of(old.entity_type)
+    before, document = known.cells(old.document), dict(old.document)
+    for name, text in row.values.items():
+        if name != "name" and text != before[name]:
+            known.setters[name](record.transaction, document, text)
+    document = {key: value for key, value in document.items() if not is_empty(value) or old.document.get(key) == value}
+    if document == old.document:
+        return Written(old.document, None)
+    return naming.put(record, old, patched(ENTITY_TYPES[old.entity_type], old, document))
+
+
+def _stands_under(transaction: Transaction, team: Stored, above_id: str) -> bool:
+    """Say whether a team stands under another one, at whatever depth; every team stands under the Organization."""
+    waiting, seen = [team], set[str]()
+    while waiting:
+        one = waiting.pop()
+        if one.id == above_id:
+            return one is not team
+        if one.id in seen:
+            continue
+        seen.add(one.id)
+        parents = (transaction.find("team", Key.by_id(parent["id"])) for parent in one.document.get("parents") or ())
+        waiting += [parent for parent in parents if parent is not None]
+    above = transaction.find("team", Key.by_id(above_id))
+    return above is not None and above.document.get("teamType") == "Organization"

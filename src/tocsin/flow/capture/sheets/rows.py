@@ -1,0 +1,176 @@
+"""How are metadata and CSV text turned into each other? Rows under known headers, read strictly and written safely.
+
+A cell that a spreadsheet would run as a formula is written with an apostrophe before it, which reading takes away
+again. Next: ``table_sheet.py`` and ``term_sheet.py`` for what the cells mean.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_GUARDED = re.compile(r"'+[=+\-@\t\r]")
+_LONGEST_CELL = 16 * 1024 * 1024
+
+
+class BrokenSheet(InvalidInput):
+    """The text is no sheet of this kind: nothing of it can be imported."""
+
+    code = "BROKEN_SHEET"
+
+
+@dataclass(frozen=True)
+class Header:
+    """One column of a sheet."""
+
+    name: str
+    description: str
+    examples: tuple[str, ...]
+    required: bool = False
+
+    @property
+    def written(self) -> str:
+        """The header as it stands in a sheet; OpenMetadata marks what must be filled in."""
+        return f"{self.name}*" if self.required else self.name
+
+
+@dataclass(frozen=True)
+class SheetKind:
+    """What sheets of one kind hold."""
+
+    summary: str
+    headers: tuple[Header, ...]
+
+    def to_wire(self) -> Document:
+        """Return the description as OpenMetadata's ``CsvDocumentation``."""
+        return {
+            "summary": self.summary,
+            "headers": [
+                {
+                    "name": header.name,
+                    "required": header.required,
+                    "description": header.description,
+                    "examples": list(header.examples),
+                }
+                for header in self.headers
+            ],
+        }
+
+
+@dataclass(frozen=True)
+class Row:
+    """One row as it was read: its cells in their order, by header, or why they cannot be."""
+
+    cells: tuple[str, ...]
+    values: dict[str, str]
+    problem: str | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one row: what was done, or why it could not be."""
+
+    row: Row
+    message: str
+    failed: bool = False
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A sheet that was read: its headers as they were written, and its rows."""
+
+    written: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+
+def read_sheet(kind: SheetKind, text: str) -> Sheet:
+    """Return the rows of a CSV text; empty ones are left out.
+
+    Raises
+    ------
+    BrokenSheet : it is no CSV, or a header is missing, unknown or there twice; the message names the line.
+    """
+    lines = list(_parsed(text.removeprefix("\ufeff")))
+    if not lines:
+        raise BrokenSheet("the text is empty: its first line must name the columns")
+    written = tuple(cell.strip() for cell in lines[0])
+    names = _checked(kind, [name.removesuffix("*") for name in written])
+    required = {header.name for header in kind.headers if header.required}
+    rows = tuple(_row(cells, names, required) for cells in lines[1:] if any(cells))
+    return Sheet(written, rows)
+
+
+def write_sheet(rows: Iterable[Sequence[str]]) -> str:
+    """Return rows as CSV text, safe to open in a spreadsheet."""
+    text = io.StringIO(newline="")
+    csv.writer(text, lineterminator="\r\n").writerows([_guarded(cell) for cell in row] for row in rows)
+    return text.getvalue()
+
+
+def import_result(sheet: Sheet, outcomes: Sequence[Outcome], *, dry_run: bool) -> Document:
+    """Return what an import came to, as OpenMetadata's ``CsvImportResult``."""
+    failed = sum(outcome.failed for outcome in outcomes)
+    passed = len(outcomes) - failed
+    told = [("failure" if outcome.failed else "success", outcome.message, *outcome.row.cells) for outcome in outcomes]
+    return {
+        "dryRun": dry_run,
+        "status": "success" if not failed else "partialSuccess" if passed else "failure",
+        "numberOfRowsProcessed": len(outcomes),
+        "numberOfRowsPassed": passed,
+        "numberOfRowsFailed": failed,
+        "importResultsCsv": write_sheet([("status", "details", *sheet.written), *told]),
+    }
+
+
+def aborted(reason: str, *, dry_run: bool) -> Document:
+    """Return that an import did nothing, and why."""
+    counts = dict.fromkeys(("numberOfRowsProcessed", "numberOfRowsPassed", "numberOfRowsFailed"), 0)
+    return {"dryRun": dry_run, "status": "aborted", "abortReason": reason, **counts, "importResultsCsv": ""}
+
+
+def _parsed(text: str) -> Iterator[list[str]]:
+    if "\0" in text:
+        raise BrokenSheet("the text holds a NUL character; remove it")
+    csv.field_size_limit(_LONGEST_CELL)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        yield from reader
+    except csv.Error as refused:
+        raise BrokenSheet(f"line {reader.line_num} is no CSV: {refused}") from refused
+
+
+def _checked(kind: SheetKind, names: list[str]) -> list[str]:
+    known = [header.name for header in kind.headers]
+    for name in names:
+        if name not in known:
+            raise BrokenSheet(f"there is no header {name!r}; there are: {', '.join(known)}")
+        if names.count(name) > 1:
+            raise BrokenSheet(f"the header {name} stands there twice")
+    for header in kind.headers:
+        if header.required and header.name not in names:
+            raise BrokenSheet(f"the header {header.name} is missing")
+    return names
+
+
+def _row(cells: list[str], names: list[str], required: set[str]) -> Row:
+    plain = tuple(_unguarded(cell) for cell in cells)
+    if len(cells) != len(names):
+        return Row(plain, {}, f"has {len(cells)} cells instead of {len(names)}")
+    values = dict(zip(names, plain, strict=True))
+    missing = [name for name in names if name in required and not values[name].strip()]
+    return Row(plain, values, f"{missing[0]} is missing" if missing else None)
+
+
+def _guarded(cell: str) -> str:
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def _unguarded(cell: str) -> str:
+    return cell[1:] if _GUARDED.match(cell) else cell

@@ -1,0 +1,131 @@
+"""May these labels be put on this, and which others come with them? Every new one names a tag or a term that there is.
+
+A glossary term brings the tags it carries itself, as labels of type ``Derived``. Source: OpenMetadata's
+``TagLabelUtil`` and ``EntityRepository.validateTags``. Next: ``model/labels.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
+from tocsin.model import fqn as names
+from tocsin.model.entity import Document
+from tocsin.model.labels import CERTIFICATION, SOURCES, label_lists, labels_of, relabelled
+
+Name = tuple[str, str]
+"""What a label says: its source and its tag."""
+
+TYPES = {source: entity_type for entity_type, source in SOURCES.items()}
+"""Per source of a label, the type of what it names."""
+
+_ABOVE = {"Classification": ("tag", "classification"), "Glossary": ("glossaryTerm", "glossary")}
+_CERTIFIED_FOR_MS = 30 * 24 * 3600 * 1000
+OF_THE_TAG = ("name", "displayName", "description", "style")
+"""Keys of a label that say what its tag says; whoever shows a label puts them in."""
+
+
+def tagged(transaction: Transaction, document: Document, old: Document) -> Document:
+    """Return the document with its labels as they are kept: known ones, and those that follow from them.
+
+    Raises
+    ------
+    NotFound : a label that was not there before names a tag or a term that there is not.
+    InvalidInput : it names a disabled one, or two of which only one may be given.
+    """
+    if next(labels_of(document), None) is None:
+        return document
+    kept: Document = relabelled(document, _plain)
+    known = {name_of(label) for label in labels_of(old)}
+    catalogue = _Tags(transaction)
+    for name in dict.fromkeys(name_of(label) for label in labels_of(kept)):
+        if name not in known:
+            catalogue.check_usable(name)
+    for labels in label_lists(kept):
+        catalogue.check_alone([name_of(label) for label in labels], known)
+        labels += catalogue.derived(labels)
+    return kept
+
+
+def certified(document: Document, at_ms: int) -> Document:
+    """Return the document with the dates that its certificate leaves out: from now on, for thirty days."""
+    certificate = document.get(CERTIFICATION)
+    if not isinstance(certificate, dict):
+        return document
+    dates = {"appliedDate": at_ms, "expiryDate": at_ms + _CERTIFIED_FOR_MS}
+    return document | {CERTIFICATION: dates | certificate}
+
+
+def name_of(label: Document) -> Name:
+    """Return what a label says."""
+    return str(label.get("source")), str(label["tagFQN"])
+
+
+def derived_from(label: Document, term: Document, given: set[str]) -> Iterator[Document]:
+    """Yield the labels that a label of this glossary term brings, but those that are ``given`` already."""
+    for own in term.get("tags") or ():
+        if own["tagFQN"] not in given and own["tagFQN"] != label["tagFQN"]:
+            yield {**own, "labelType": "Derived"}
+
+
+def _plain(label: Document) -> Document | None:
+    if label.get("labelType") == "Derived":
+        return None
+    return {key: value for key, value in label.items() if key not in OF_THE_TAG and key != "href"}
+
+
+@dataclass
+class _Tags:
+    """What is known of the tags and terms that one document names."""
+
+    transaction: Transaction
+    found: dict[Name, Stored | None] = field(default_factory=dict)
+
+    def check_usable(self, name: Name) -> None:
+        source, tag = name
+        if source not in TYPES:
+            given = "a label needs its source" if source == "None" else f"{source!r} is no source of labels"
+            raise InvalidInput(f"tags: {given}; there are: {', '.join(TYPES)}", field="tags")
+        stored = self._get(name)
+        if stored is None or stored.deleted:
+            raise NotFound(f"{TYPES[source]} {tag} not found")
+        if stored.document.get("disabled") or self._above(stored).get("disabled"):
+            raise InvalidInput(f"{TYPES[source]} {tag} is disabled and cannot be given", field="tags")
+
+    def check_alone(self, given: list[Name], known: set[Name]) -> None:
+        siblings: dict[Name, list[Name]] = defaultdict(list)
+        for source, tag in given:
+            if (above := names.parent(tag)) is not None:
+                siblings[source, above].append((source, tag))
+        for (source, above), together in siblings.items():
+            if len(together) > 1 and not known.issuperset(together) and self._is_exclusive(source, above):
+                first, second = (tag for _, tag in together[:2])
+                raise InvalidInput(f"{first} and {second} exclude each other: give one of them", field="tags")
+
+    def derived(self, labels: list[Document]) -> list[Document]:
+        made: dict[str, Document] = {}
+        given = {label["tagFQN"] for label in labels}
+        for label in labels:
+            term = self._get(name_of(label)) if label.get("source") == "Glossary" else None
+            if term is not None:
+                made |= {one["tagFQN"]: one for one in derived_from(label, term.document, given)}
+        return list(made.values())
+
+    def _get(self, name: Name) -> Stored | None:
+        if name not in self.found:
+            self.found[name] = self.transaction.find(TYPES[name[0]], Key.by_name(name[1]), Hold.SHARED)
+        return self.found[name]
+
+    def _above(self, tag: Stored) -> Document:
+        key = "classification" if tag.entity_type == "tag" else "glossary"
+        return self._document(key, tag.document[key]["fullyQualifiedName"])
+
+    def _is_exclusive(self, source: str, above: str) -> bool:
+        return any(self._document(kind, above).get("mutuallyExclusive") for kind in _ABOVE.get(source, ()))
+
+    def _document(self, entity_type: str, name: str) -> Document:
+        found = self.transaction.find(entity_type, Key.by_name(name), Hold.SHARED)
+        return {} if found is None else found.document

@@ -1,0 +1,49 @@
+"""What do people think of an asset? Each votes for it, against it, or takes the vote back; no version is made of it.
+
+Source: schemas/type/votes.json and OpenMetadata's ``EntityRepository.updateVote``. Next: ``server/presented.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.ports import Stored, Written
+from tocsin.flow.capture.write import Record
+from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+
+KIND = "votes"
+"""As what votes are attached to an entity: the ids of who voted, by the side they took."""
+
+_SIDES = {"votedUp": "upVoters", "votedDown": "downVoters", "unVoted": None}
+
+
+def vote(record: Record, entity: Stored, user_id: str, wanted: object) -> Written:
+    """Take a vote (``votedUp``, ``votedDown`` or ``unVoted``); nothing if it was given before.
+
+    Raises
+    ------
+    InvalidInput : there is no such vote, or nobody votes on this type.
+    """
+    if KIND not in ENTITY_TYPES[entity.entity_type].keys:
+        raise InvalidInput(f"nobody votes on a {entity.entity_type}")
+    if not isinstance(wanted, str) or wanted not in _SIDES:
+        raise InvalidInput(f"updatedVoteType is none of {', '.join(_SIDES)}", field="updatedVoteType")
+    old = record.transaction.attachments.get(entity.id, KIND) or {}
+    new = {side: [one for one in old.get(side, ()) if one != user_id] for side in filter(None, _SIDES.values())}
+    if side := _SIDES[wanted]:
+        new[side].append(user_id)
+    if _sorted(old) == _sorted(new):
+        return Written(entity.document, None)
+    record.transaction.attachments.put(entity.id, KIND, new)
+    change = FieldChange(name=KIND, old_value=counted(old), new_value=counted(new))
+    return record.note(entity, ChangeDescription(fields_updated=(change,)))
+
+
+def counted(votes: Document) -> Document:
+    """Return how many voted for and against."""
+    return {"upVotes": len(votes.get("upVoters", ())), "downVotes": len(votes.get("downVoters", ()))}
+
+
+def _sorted(votes: Document) -> dict[str, list[str]]:
+    return {side: sorted(ids) for side, ids in votes.items() if ids}

@@ -1,0 +1,120 @@
+"""What does the lake hold, and what of it does somebody need? Segments: contiguous parts of the log, kept as Parquet.
+
+The lake is complete up to its end; what is above stands in the log alone, so that nothing is read twice.
+``store/lake.py`` remembers the segments, ``spark/lake.py`` reads and writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+SMALL_SEGMENTS = 8
+"""So many segments in a row that are small and alike are worth merging."""
+
+
+@dataclass(frozen=True)
+class Segment:
+    """One folder of the lake: the events above offset ``after``, up to and including ``through``.
+
+    ``first_ms`` and ``last_ms`` are the times of its earliest and its latest event (epoch milliseconds).
+    """
+
+    id: str
+    after: int
+    through: int
+    event_count: int
+    first_ms: int
+    last_ms: int
+
+
+@dataclass(frozen=True)
+class Window:
+    """Which events somebody asks for, by when they happened: epoch milliseconds, both inclusive; None for no limit."""
+
+    since_ms: int | None = None
+    until_ms: int | None = None
+
+    def meets(self, segment: Segment) -> bool:
+        """Say whether ``segment`` may hold some of them."""
+        is_early = self.since_ms is not None and segment.last_ms < self.since_ms
+        is_late = self.until_ms is not None and segment.first_ms > self.until_ms
+        return not (is_early or is_late)
+
+
+ALWAYS = Window()
+
+
+@dataclass(frozen=True)
+class Step:
+    """One part of a long reading: offsets above ``after``, through ``through``; of ``segments``, or else of the log."""
+
+    segments: tuple[Segment, ...]
+    after: int
+    through: int
+    event_count: int
+
+
+@dataclass(frozen=True)
+class Extent:
+    """The whole history at one moment: the lake, and the log from the lake's end to ``log_end``."""
+
+    segments: tuple[Segment, ...]
+    log_end: int
+
+    @property
+    def lake_end(self) -> int:
+        """Return the offset up to which the lake is complete; 0 when there is none."""
+        return self.segments[-1].through if self.segments else 0
+
+    def steps(self, window: Window, most: int) -> Iterator[Step]:
+        """Yield what must be read for ``window``, in the order of the log, about ``most`` events at a time."""
+        together: list[Segment] = []
+        for segment in filter(window.meets, self.segments):
+            if together and (_count(together) + segment.event_count > most or together[-1].through != segment.after):
+                yield from _cut(together, most)
+                together = []
+            together.append(segment)
+        yield from _cut(together, most)
+        for after, through in _ranges(self.lake_end, self.log_end, most):
+            yield Step((), after, through, through - after)
+
+
+def worth_merging(segments: Sequence[Segment], full: int) -> tuple[Segment, ...]:
+    """Return the newest segments that should become one, oldest first; none when that gains nothing.
+
+    Only segments of fewer than ``full`` events count, and none that outweighs all after it together: so an event is
+    rewritten a few times in its life, not once per merge.
+    """
+    newest: list[Segment] = []
+    for segment in reversed(segments):
+        if segment.event_count >= full or _count(newest) + segment.event_count > 2 * full:
+            break
+        newest.insert(0, segment)
+    while newest and newest[0].event_count > _count(newest[1:]):
+        newest.pop(0)
+    return tuple(newest) if len(newest) >= SMALL_SEGMENTS else ()
+
+
+def _cut(together: Sequence[Segment], most: int) -> Iterator[Step]:
+    """Yield the steps through segments that are read together: a large one takes several."""
+    if not together:
+        return
+    count = _count(together)
+    parts = max(1, -(-count // most))
+    start, end = together[0].after, together[-1].through
+    width = -(-(end - start) // parts)
+    ranges = list(_ranges(start, end, width))
+    for number, (after, through) in enumerate(ranges):
+        share = count * (number + 1) // len(ranges) - count * number // len(ranges)
+        met = tuple(one for one in together if one.after < through and one.through > after)
+        yield Step(met, after, through, share)
+
+
+def _ranges(start: int, end: int, width: int) -> Iterator[tuple[int, int]]:
+    return pairwise([*range(start, end, max(width, 1)), end]) if end > start else iter(())
+
+
+def _count(segments: Sequence[Segment]) -> int:
+    return sum(segment.event_count for segment in segments)

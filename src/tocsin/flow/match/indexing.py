@@ -1,0 +1,204 @@
+"""By which facts is an alert found? Each way its condition can hold hangs from anchors; what they do not prove is left.
+
+An anchor is a fact, or several facts of one event together, that an event must state for the way to hold. The rarer,
+the fewer events have to be asked what is left. Next: ``spark/match.py`` makes rows of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+from math import prod
+
+from tocsin.conditions.fields import FQN_PATH, kind_of
+from tocsin.conditions.nodes import Constant, FieldValue, Kind, Test, TextTest, conjoined
+from tocsin.conditions.normal_form import Conjunction, Disjunction, Fact, Group, normal_form
+from tocsin.conditions.paths import stem
+from tocsin.conditions.patterns import literal_prefix
+from tocsin.flow.match.plan import Plan
+from tocsin.flow.match.rarity import share_of
+
+MAX_ANCHORS = 16
+"""Anchors that one way may have because it is refined; a plain list of alternatives may be longer."""
+
+_RARE_ENOUGH = 1e-3
+_COMMON = 0.6
+_REFINING = (
+    "entityType",
+    "eventType",
+    "testStatus",
+    "pipelineStatus",
+    "tier",
+    "domains",
+    "owners",
+    "tags",
+    "fieldChanged",
+)
+"""Fields that make an anchor rarer, the cheapest first; few, since each combination is looked up for every event."""
+
+_MAX_SETS = 2
+_NAME = FieldValue("entityFullyQualifiedName")
+
+
+@dataclass(frozen=True, order=True)
+class Anchor:
+    """Facts that an event states together: each of ``fields`` has, or holds, the value at its place."""
+
+    fields: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+
+
+EVERY = Anchor()
+"""What every event states: the anchor of what has no other."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way for an alert to match.
+
+    Attributes
+    ----------
+    anchors : an event for which it holds states at least one of them
+    whole : all that it asks
+    rest : what it still asks of an event that states one of ``anchors``
+    """
+
+    anchors: tuple[Anchor, ...]
+    whole: Conjunction
+    rest: Conjunction
+
+
+@dataclass(frozen=True)
+class Found:
+    """How the index finds an alert.
+
+    Attributes
+    ----------
+    by : the fields, or combinations of fields, that lead to it; none when it never matches
+    unindexed : why it is asked about every event there is, in a sentence; None when it is not
+    """
+
+    by: tuple[tuple[str, ...], ...]
+    unindexed: str | None = None
+
+
+def how_found(plan: Plan) -> Found:
+    """Return how the index finds ``plan``, for whoever saves it."""
+    anchors = sorted({anchor for case in plan.cases() for way in ways(case) for anchor in way.anchors})
+    by = tuple(dict.fromkeys(anchor.fields for anchor in anchors if anchor != EVERY))
+    return Found(by, _why_unindexed(plan) if EVERY in anchors else None)
+
+
+def ways(plan: Plan) -> list[Way]:
+    """Return the ways one case of a plan can match, none for one that never does; always in the same order."""
+    if not (plan.enabled and plan.resources):
+        return []
+    return sorted(map(_way, _disjunction(plan)), key=_order)
+
+
+def _why_unindexed(plan: Plan) -> str:
+    if normal_form(plan.node or Constant(True)) is None:
+        return "It is too large to be taken apart, and about events of every type, so every event is asked."
+    if plan.node is None:
+        return "It asks for every event."
+    return (
+        "It can hold without any field being equal to a given value (only negations, patterns, orders or paths into the"
+        " entity are asked), so every event is asked. Name a type, a field, an owner, a tag or a place."
+    )
+
+
+def _disjunction(plan: Plan) -> Disjunction:
+    """Return the normal form of the whole plan; one that is too large becomes one test of its own."""
+    asked = plan.node or Constant(True)
+    form = normal_form(conjoined(plan.about, asked))
+    if form is not None:
+        return form
+    whole: Conjunction = Conjunction(groups=frozenset({frozenset({asked})}))  # type: ignore[arg-type]  # any node
+    gate = normal_form(plan.about) or frozenset()
+    return frozenset(Conjunction(whole.groups | conjunction.groups) for conjunction in gate)
+
+
+def _order(way: Way) -> tuple[object, ...]:
+    return way.anchors, sorted(map(repr, way.whole.groups)), sorted(map(repr, way.whole.forbidden))
+
+
+def _way(asked: Conjunction) -> Way:
+    """Return ``asked`` with its rarest anchors: one group of facts, made rarer by others while that is worth it."""
+    candidates = [*_fact_groups(asked), *_implied(asked)]
+    if not candidates:
+        return Way((EVERY,), asked, asked)
+    chosen = [min(candidates, key=lambda group: (_share(group), sorted(map(_said, group))))]
+    for group in _refining(asked, chosen[0]):
+        if prod(map(_share, chosen)) <= _RARE_ENOUGH or not _may_refine(chosen, group):
+            continue
+        chosen.append(group)
+    proven = frozenset(chosen) & asked.groups
+    return Way(_anchors(chosen), asked, Conjunction(asked.groups - proven, asked.forbidden))
+
+
+def _anchors(groups: Sequence[Group]) -> tuple[Anchor, ...]:
+    """Return every choice of one fact of each group."""
+    choices = (sorted(chosen, key=_said) for chosen in product(*(sorted(_facts(group), key=_said) for group in groups)))
+    found = (Anchor(tuple(fact.field for fact in one), tuple(fact.value for fact in one)) for one in choices)
+    return tuple(sorted(set(found)))
+
+
+def _facts(group: Group) -> Iterator[Fact]:
+    return (term for term in group if isinstance(term, Fact))
+
+
+def _said(fact: Fact) -> tuple[str, str]:
+    return fact.field, fact.value
+
+
+def _fact_groups(asked: Conjunction) -> Iterator[frozenset[Fact]]:
+    """Yield the groups that facts alone can fulfil."""
+    for group in asked.groups:
+        facts = frozenset(_facts(group))
+        if len(facts) == len(group):
+            yield facts
+
+
+def _implied(asked: Conjunction) -> Iterator[frozenset[Fact]]:
+    """Yield groups of facts without which a group cannot be fulfilled: what a name begins with lies below a place."""
+    for group in asked.groups:
+        places = [place for term in group for place in _places(term)]
+        if all(places):
+            yield frozenset(Fact(FQN_PATH, place) for place in places)
+
+
+def _places(term: object) -> Iterator[str]:
+    """Yield the place below which a name must lie to pass ``term``, one for each of its texts; empty for anywhere."""
+    match term:
+        case TextTest(test=Test.STARTS_WITH, value=value, texts=texts) if value == _NAME:
+            yield from (stem(text) for text in texts)
+        case TextTest(test=Test.MATCHES, value=value, texts=texts) if value == _NAME:
+            yield from (stem(literal_prefix(text)) for text in texts)
+        case Fact(field=field, value=value) if field == FQN_PATH:
+            yield value
+        case _:
+            yield ""
+
+
+def _share(group: Group) -> float:
+    """Return which part of all events can be expected to state a fact of ``group``."""
+    return min(1.0, sum(map(share_of, _facts(group))))
+
+
+def _refining(asked: Conjunction, first: Group) -> list[frozenset[Fact]]:
+    """Return the other groups, each about one field that may make an anchor rarer, the cheapest field first."""
+    others = [group for group in _fact_groups(asked) if group != first and len({fact.field for fact in group}) == 1]
+    known = [group for group in others if _field(group) in _REFINING and _share(group) <= _COMMON]
+    return sorted(known, key=lambda group: (_REFINING.index(_field(group)), sorted(map(_said, group))))
+
+
+def _may_refine(chosen: Sequence[Group], group: Group) -> bool:
+    """Say whether ``group`` keeps the anchors few and cheap to look up."""
+    fields = {fact.field for one in chosen for fact in _facts(one)}
+    sets = sum(kind_of(field) is Kind.TEXTS for field in {*fields, _field(group)})
+    return _field(group) not in fields and sets <= _MAX_SETS and prod(map(len, [*chosen, group])) <= MAX_ANCHORS
+
+
+def _field(group: Group) -> str:
+    return next(_facts(group)).field

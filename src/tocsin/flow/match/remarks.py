@@ -1,0 +1,104 @@
+"""What would whoever saves an alert want to know about its conditions? Nothing that is wrong; what they may not mean.
+
+Next: ``server/routes/conditions.py`` and ``cli/conditions.py`` say it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tocsin.conditions.certainty import Certainty, certainty, is_never
+from tocsin.conditions.check import checked
+from tocsin.conditions.nodes import Constant, Node, conjoined
+from tocsin.conditions.relations import questions_of
+from tocsin.flow.match.indexing import how_found
+from tocsin.flow.match.plan import ALL_RESOURCES, Plan, plan_of
+from tocsin.model.subscription import EventSubscription, FilteringRules
+
+
+class Kind(StrEnum):
+    """What is worth a remark."""
+
+    ALWAYS_TRUE = "alwaysTrue"
+    NEVER_TRUE = "neverTrue"
+    NO_RESOURCES = "noResources"
+    OUTSIDE_RESOURCES = "outsideResources"
+    UNINDEXED = "unindexed"
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something worth knowing; ``field`` is the place in the alert, empty for one condition by itself."""
+
+    kind: Kind
+    message: str
+    field: str = ""
+
+    def to_wire(self) -> dict[str, str]:
+        """Return it as JSON."""
+        where = {"field": self.field} if self.field else {}
+        return {"kind": self.kind.value, "message": self.message, **where}
+
+
+def by_itself(node: Node) -> Plan:
+    """Return the plan of an alert about everything that asks for ``node`` alone."""
+    return Plan("", (ALL_RESOURCES,), node, 0, questions=questions_of(node))
+
+
+def of_condition(node: Node) -> Iterator[Remark]:
+    """Yield what is worth knowing about one condition by itself."""
+    certain = list(_of_certainty(node))
+    yield from certain or _of_index(by_itself(node))
+
+
+def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
+    """Return what is worth knowing about an alert that can be saved: of each rule, then of all of them together.
+
+    Raises
+    ------
+    InvalidInput : it cannot be saved, as ``plan_of`` says
+    """
+    plan = plan_of(subscription)
+    found = [*_of_rules(subscription.filtering_rules)]
+    if not plan.resources:
+        return (*found, Remark(Kind.NO_RESOURCES, "Without resources an alert matches nothing", _RESOURCES))
+    return (*found, *_of_plan(plan, is_told=bool(found)))
+
+
+_RULES, _RESOURCES = "filteringRules", "filteringRules.resources"
+
+
+def _of_rules(filtering: FilteringRules | None) -> Iterator[Remark]:
+    for key in ("rules", "actions") if filtering else ():
+        for index, rule in enumerate(getattr(filtering, key)):
+            yield from _of_certainty(checked(rule.condition), f"{_RULES}.{key}[{index}].condition")
+
+
+def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:
+    match certainty(node):
+        case Certainty.ALWAYS:
+            yield Remark(Kind.ALWAYS_TRUE, "This condition is true of every event", field)
+        case Certainty.NEVER:
+            yield Remark(Kind.NEVER_TRUE, "This condition is true of no event", field)
+        case _:
+            return
+
+
+def _of_plan(plan: Plan, *, is_told: bool) -> Iterator[Remark]:
+    node = plan.node or Constant(True)
+    if is_never(node):
+        if not is_told:
+            yield Remark(Kind.NEVER_TRUE, "Together the rules are true of no event", _RULES)
+    elif is_never(conjoined(plan.about, node)):
+        named = ", ".join(plan.resources)
+        yield Remark(Kind.OUTSIDE_RESOURCES, f"The rules ask for something that is no {named}", _RESOURCES)
+    else:
+        yield from _of_index(plan, _RULES)
+
+
+def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:
+    why = how_found(plan).unindexed
+    if why is not None:
+        yield Remark(Kind.UNINDEXED, why, field)

@@ -1,0 +1,135 @@
+"""How has an entity fared so far, and what does one more report mean? Pure; folded over the log, on Spark or here.
+
+A report says how a test or a run went. What it means depends on those before it: ``advance`` keeps what must be known
+of them in a ``Streak`` and gives the *facts*, the fields of the event that conditions ask for. Whoever folds the same
+reports in the order of the log has the same streak. Next: ``spark/streaks.py``, ``jobs/streak_stream.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from tocsin.model.change import LoggedEvent
+from tocsin.model.entity import Document
+from tocsin.model.status import SUCCESS, is_failure, verdict_of
+
+Facts = Mapping[str, str | int]
+"""Fields that depend on earlier reports, by name; those that an event has not got are not there."""
+
+NO_FACTS: Facts = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """One status that an entity reports.
+
+    Attributes
+    ----------
+    status : what is reported; None for a look that finds nothing new (a silence)
+    at_ms : the moment it speaks of, never after it was heard of
+    """
+
+    status: str | None
+    at_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class Streak:
+    """What is known of an entity from its reports so far.
+
+    Attributes
+    ----------
+    since_ms : its last success; its first report as long as it has had none
+    verdict : what its last verdict was; None before the first
+    length : how many in a row there were of that one
+    failures : failures since the last success
+    newest_ms : the moment its last verdict speaks of
+    without_ms : how long it had been without success when that was last looked at
+    """
+
+    since_ms: int
+    verdict: str | None = None
+    length: int = 0
+    failures: int = 0
+    newest_ms: int = 0
+    without_ms: int = 0
+
+
+def report_of(logged: LoggedEvent) -> Report | None:
+    """Return what an event reports, or None if it is no report."""
+    return report_in(logged.derived, logged.event.timestamp)
+
+
+def report_in(derived: Document, heard_at_ms: int) -> Report | None:
+    """Return what an event with these derived fields, captured at that moment, reports; None if it is no report."""
+    status = derived.get("testStatus") or derived.get("pipelineStatus")
+    at_ms = derived.get("reportedAt")
+    if status is None and at_ms is None:
+        return None
+    return Report(status, heard_at_ms if at_ms is None else min(at_ms, heard_at_ms))
+
+
+def advance(streak: Streak | None, report: Report) -> tuple[Streak, Facts]:
+    """Return how the entity stands after ``report``, and what the report means after those before it.
+
+    A status that is no verdict yet means nothing. A report of an earlier moment than the newest is history, and one of
+    the same moment with the same verdict is the same report again: neither makes a transition.
+    """
+    known = streak or Streak(since_ms=report.at_ms)
+    if report.status is None:
+        return _waited(known, report.at_ms)
+    verdict = verdict_of(report.status)
+    if verdict is None:
+        return known, NO_FACTS
+    is_repeated = report.at_ms == known.newest_ms and verdict == known.verdict
+    if known.verdict is not None and (report.at_ms < known.newest_ms or is_repeated):
+        return _with_history(known, verdict, report.at_ms), NO_FACTS
+    return _with_verdict(known, verdict, report.at_ms)
+
+
+def folded(reports: Iterable[Report]) -> Streak | None:
+    """Return how an entity stands after all ``reports``, which are in the order of the log."""
+    streak: Streak | None = None
+    for report in reports:
+        streak, _ = advance(streak, report)
+    return streak
+
+
+def with_facts(logged: LoggedEvent, earlier: Iterable[Report]) -> LoggedEvent:
+    """Return ``logged`` with the facts that follow from its entity's ``earlier`` reports, in the order of the log."""
+    report = report_of(logged)
+    if report is None:
+        return logged
+    _, facts = advance(folded(earlier), report)
+    return replace(logged, derived={**logged.derived, **facts})
+
+
+def _with_verdict(known: Streak, verdict: str, at_ms: int) -> tuple[Streak, Facts]:
+    length = known.length + 1 if verdict == known.verdict else 1
+    facts: dict[str, str | int] = {"streak": length}
+    if known.verdict is not None:
+        facts["previousStatus"] = known.verdict
+    after = replace(known, verdict=verdict, length=length, newest_ms=at_ms)
+    if verdict == SUCCESS:
+        facts["failuresBefore"] = known.failures
+        return replace(after, since_ms=at_ms, failures=0, without_ms=0), facts
+    if is_failure(verdict):
+        after = replace(after, failures=known.failures + 1)
+        facts["failures"] = after.failures
+    waited, lapse = _waited(after, at_ms)
+    return waited, facts | lapse
+
+
+def _waited(known: Streak, at_ms: int) -> tuple[Streak, dict[str, str | int]]:
+    """Look how long the entity has been without success."""
+    now_ms = max(0, at_ms - known.since_ms)
+    facts: dict[str, str | int] = {"withoutSuccess": now_ms, "withoutSuccessBefore": known.without_ms}
+    return replace(known, without_ms=max(known.without_ms, now_ms)), facts
+
+
+def _with_history(known: Streak, verdict: str, at_ms: int) -> Streak:
+    """Return ``known`` after a report of an earlier moment: a success may have been later than the last one known."""
+    if verdict != SUCCESS or at_ms <= known.since_ms:
+        return known
+    return replace(known, since_ms=at_ms, without_ms=max(0, known.without_ms - (at_ms - known.since_ms)))

@@ -1,0 +1,181 @@
+"""Who could hear of one event, and what stops some of them? Every way in which an alert reaches somebody.
+
+Those whom nothing stops are the recipients (``flow/resolve/local.py``); the others are what explanations tell of.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from tocsin.conditions.relations import ANYBODY, is_asked
+from tocsin.flow.resolve.categories import BY_ASSET, Wanted
+from tocsin.flow.resolve.directory import Audience, Principal, Reach
+from tocsin.flow.resolve.personal import Bonds
+from tocsin.model.change import LoggedEvent
+from tocsin.model.mute import Mute
+from tocsin.model.notification import Reason, ReasonKind
+from tocsin.model.people import Person
+from tocsin.model.subscription import Channel
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Stop(StrEnum):
+    """What keeps somebody from being told although an alert reaches them."""
+
+    SELF = "self"
+    BOT = "bot"
+    DELETED = "deleted"
+    NOT_THEN = "notThen"
+    NOT_MEANT = "notMeant"
+    NO_ADDRESS = "noAddress"
+    NO_SUCH_WAY = "noSuchWay"
+    MUTED = "muted"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way in which one alert reaches somebody: through which channel and why, and what stops it.
+
+    ``person`` is None for an address or endpoint that the alert names. ``key`` and ``target`` are those of the
+    recipient it would be, empty where there is none.
+    """
+
+    channel: Channel
+    key: str
+    target: str
+    person: Person | None
+    reason: Reason
+    stop: Stop | None = None
+    mute: Mute | None = None
+
+
+@dataclass(frozen=True)
+class _Scene:
+    """The event and who could be concerned, with mutes by whose they are, and what is left to ask of people."""
+
+    logged: LoggedEvent
+    audience: Audience
+    mutes: Mapping[str, Sequence[Mute]]
+    bonds: Bonds
+    asked: Mapping[str, int]
+
+    def means(self, row: Wanted, user_id: str | None) -> bool:
+        """Say whether what the alert asks of people holds of this one; of anybody, where it goes to no person."""
+        event, asked = self.logged.event, self.asked.get(row.subscription_id, ANYBODY)
+        if user_id is None:
+            return self.bonds.anybody(asked, row.questions, event.entity_id, event.timestamp)
+        return is_asked(asked, self.bonds.answers(row.questions, user_id, event.entity_id, event.timestamp))
+
+    def mute(self, who: str, row: Wanted, node_id: str = "") -> Mute | None:
+        """Return what keeps ``row`` quiet towards this person or address."""
+        about = (row.subscription_id, self.logged.event.entity_id, node_id)
+        at_ms = self.logged.event.timestamp
+        return next((one for one in self.mutes.get(who, ()) if one.silences(about, row.channel, at_ms)), None)
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A principal that an alert's row means, and over which node."""
+
+    row: Wanted
+    principal: Principal
+    node_id: str = ""
+    via: str | None = None
+    hops: int = 0
+
+
+def candidates(
+    logged: LoggedEvent, rows: Sequence[Wanted], audience: Audience, asked: Mapping[str, int] | None = None
+) -> Iterator[Candidate]:
+    """Yield every way in which ``rows`` reach somebody of ``audience`` for ``logged``, stopped or not.
+
+    ``asked`` is what is left to ask of a person, by alert: the answers that count (``conditions/relations.py``).
+    """
+    people = {person.id: person for person in audience.people}
+    teams = _grouped((member.team_id, member) for member in audience.members)
+    mutes = _grouped((one.who, one) for one in audience.mutes)
+    scene = _Scene(logged, audience, mutes, Bonds(audience.bonds), asked or {})
+    for row in rows:
+        if row.relation is ReasonKind.EXTERNAL:
+            yield _addressed(row, scene)
+    for way in _ways(rows, scene):
+        user = people.get(way.principal.principal_id) if way.principal.principal_type == "user" else None
+        if user is not None:
+            yield _candidate(way, user, None, scene)
+        for member in teams.get(way.principal.principal_id, ()):
+            if member.user_id in people:
+                yield _candidate(way, people[member.user_id], member.team_name, scene)
+
+
+def _ways(rows: Sequence[Wanted], scene: _Scene) -> Iterator[_Way]:
+    principals = scene.audience.principals
+    named = _grouped(((one.relation, one.receiver), one) for one in principals)
+    placed = _grouped(((one.relation, one.node_id), one) for one in principals)
+    steps = [step for step in scene.audience.reach if step.root_id == scene.logged.event.entity_id]
+    for row in rows:
+        if row.relation not in BY_ASSET:
+            yield from (_Way(row, principal) for principal in named.get((row.relation, row.receiver), ()))
+            continue
+        for step in _within(steps, row.downstream_depth):
+            via = step.node_fqn if step.hops else None
+            for principal in placed.get((row.relation, step.node_id), ()):
+                yield _Way(row, principal, step.node_id, via, step.hops)
+
+
+def _grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    found: dict[K, list[V]] = defaultdict(list)
+    for key, value in pairs:
+        found[key].append(value)
+    return found
+
+
+def _within(steps: Sequence[Reach], depth: int) -> Iterator[Reach]:
+    return (step for step in steps if step.hops <= depth)
+
+
+def _candidate(way: _Way, person: Person, team: str | None, scene: _Scene) -> Candidate:
+    row = way.row
+    reason = _reason(row, team=team, via=way.via, hops=way.hops)
+    address = {Channel.ACTIVITY_FEED: person.id, Channel.EMAIL: person.email or ""}.get(row.channel)
+    mute = scene.mute(person.id, row, way.node_id)
+    stop = _stop(way, person, scene) or (Stop.NO_SUCH_WAY if address is None else None)
+    stop = stop or (Stop.NO_ADDRESS if not address else Stop.MUTED if mute else None)
+    found = address or ""
+    return Candidate(row.channel, found, found, person, reason, stop, mute if stop is Stop.MUTED else None)
+
+
+def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
+    event = scene.logged.event
+    stands = way.principal.since_ms <= event.timestamp <= way.principal.until_ms
+    if way.row.relation in BY_ASSET and not stands:
+        return Stop.NOT_THEN
+    if person.deleted or person.is_bot:
+        return Stop.DELETED if person.deleted else Stop.BOT
+    if person.id == event.user_id:
+        return Stop.SELF  # nobody is told of what they did themselves
+    return None if scene.means(way.row, person.id) else Stop.NOT_MEANT
+
+
+def _addressed(row: Wanted, scene: _Scene) -> Candidate:
+    key = row.receiver if row.channel is Channel.EMAIL else f"{row.subscription_id}:{row.receiver}"
+    mute = scene.mute(row.receiver, row)
+    stop = Stop.MUTED if mute else None if scene.means(row, None) else Stop.NOT_MEANT
+    return Candidate(row.channel, key, row.receiver, None, _reason(row), stop, mute)
+
+
+def _reason(row: Wanted, *, team: str | None = None, via: str | None = None, hops: int = 0) -> Reason:
+    return Reason(
+        kind=row.relation,
+        subscription_id=row.subscription_id,
+        subscription_name=row.subscription_name,
+        destination_id=row.destination_id,
+        team=team,
+        via=via,
+        hops=hops,
+    )

@@ -1,0 +1,110 @@
+"""Whom does a change reach? What a walk downstream found, narrowed to columns and counted.
+
+The walk is ``store/impact.py``, the answer ``server/routes/impact.py``. Notifications do not come through here: what
+``notifyDownstream`` tells is worked out by ``categories.py``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from tocsin.model import fqn as names
+from tocsin.model.entity import Document
+from tocsin.model.lineage import Edge
+
+
+@dataclass(frozen=True)
+class Reached:
+    """An asset downstream, at its shortest distance.
+
+    Attributes
+    ----------
+    asset : the reference to it
+    level : how many edges lie between it and where the walk began
+    via : the asset one level nearer that feeds it, or whose data it moves
+    pipeline : what moves the data from there, if the edge says so and it is not the asset itself
+    """
+
+    asset: Document
+    level: int
+    via: Document
+    pipeline: Document | None
+
+
+@dataclass(frozen=True)
+class Walk:
+    """All that lies downstream, nearest first; ``is_cut`` says that there is more."""
+
+    reached: tuple[Reached, ...]
+    edges: tuple[Edge, ...]
+    is_cut: bool
+
+
+@dataclass(frozen=True)
+class _Use:
+    """One line of column lineage: who uses a column, and what is made of it."""
+
+    user_ids: tuple[str, ...]
+    to_id: str
+    to_column: str | None
+
+
+def used_columns(edges: Iterable[Edge], changed: Collection[str]) -> dict[str, set[str]]:
+    """Return, by the id of every asset that column lineage leads to from the changed columns, its columns made of them.
+
+    A column that lies in a changed one, or around it, counts as changed. An asset that uses one for something else
+    than a column has an empty set.
+    """
+    exactly, around = _uses(edges)
+    found: dict[str, set[str]] = defaultdict(set)
+    seen, waiting = set(changed), list(changed)
+    while waiting:
+        column = waiting.pop()
+        for use in (*around[column], *(use for name in _outwards(column) for use in exactly[name])):
+            for user_id in use.user_ids:
+                found[user_id].update([use.to_column] if use.to_column and user_id == use.to_id else [])
+            if use.to_column and use.to_column not in seen:
+                seen.add(use.to_column)
+                waiting.append(use.to_column)
+    return dict(found)
+
+
+def counts(reached: Sequence[Reached]) -> Document:
+    """Return how many assets a walk reached: in all, by type, by level, and by type and level."""
+    by_type: dict[str, Counter[str]] = defaultdict(Counter)
+    for one in reached:
+        by_type[one.asset["type"]][str(one.level)] += 1
+    return {
+        "total": len(reached),
+        "byType": {name: levels.total() for name, levels in sorted(by_type.items())},
+        "byLevel": dict(Counter(str(one.level) for one in reached)),
+        "byTypeAndLevel": {name: dict(levels) for name, levels in sorted(by_type.items())},
+    }
+
+
+def _uses(edges: Iterable[Edge]) -> tuple[dict[str, list[_Use]], dict[str, list[_Use]]]:
+    """Return the uses of every column, and of every column that lies in it."""
+    exactly: dict[str, list[_Use]] = defaultdict(list)
+    around: dict[str, list[_Use]] = defaultdict(list)
+    for column, use in (line for edge in edges for line in _lines(edge)):
+        exactly[column].append(use)
+        for outer in list(_outwards(column))[1:]:
+            around[outer].append(use)
+    return exactly, around
+
+
+def _lines(edge: Edge) -> Iterator[tuple[str, _Use]]:
+    """Yield each column that an edge uses, with its use."""
+    pipeline = edge.details.get("pipeline")
+    user_ids = (edge.to["id"], *([pipeline["id"]] if pipeline else []))
+    for entry in edge.details.get("columnsLineage") or ():
+        use = _Use(user_ids, edge.to["id"], entry.get("toColumn"))
+        yield from ((column, use) for column in entry.get("fromColumns") or ())
+
+
+def _outwards(column: str) -> Iterator[str]:
+    """Yield a column's name and those of all it lies in, innermost first."""
+    parts = names.split(column)
+    return (names.join(parts[:length]) for length in range(len(parts), 0, -1))

@@ -1,0 +1,63 @@
+"""Does what an alert asks of a person hold for this one? ``user.follows(entity)``, answered by the directory.
+
+Both engines read the same ``Bond`` rows. Next: ``flow/resolve/local.py`` (one event), ``spark/resolve.py`` (many).
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+
+from tocsin.conditions.relations import FOLLOWS, OWNS, answers_of, is_asked, team_of
+from tocsin.flow.resolve.categories import Wanted
+from tocsin.flow.resolve.directory import Bond, Directory, Member, Principal
+from tocsin.model.notification import ReasonKind
+
+ANYWHERE = ""
+"""The place of what holds of somebody whatever has changed."""
+
+_BY_ASSET = {FOLLOWS: ReasonKind.FOLLOWER, OWNS: ReasonKind.OWNER}
+
+
+class Bonds:
+    """who has which bond, to be asked by person."""
+
+    def __init__(self, bonds: Iterable[Bond]) -> None:
+        self._by_place: dict[str, dict[str, list[Bond]]] = defaultdict(lambda: defaultdict(list))
+        for one in bonds:
+            self._by_place[one.place][one.user_id].append(one)
+
+    def answers(self, questions: Sequence[str], user_id: str, entity_id: str, at_ms: int) -> int:
+        """Return a person's answers about an event of an entity at a moment."""
+        known = (*self._of(ANYWHERE, user_id), *self._of(entity_id, user_id))
+        held = {one.question for one in known if one.since_ms <= at_ms <= one.until_ms}
+        return answers_of(questions, held)
+
+    def anybody(self, asked: int, questions: Sequence[str], entity_id: str, at_ms: int) -> bool:
+        """Say whether there is a person whose answers are ``asked`` for; of most people nothing holds."""
+        people = {*self._by_place.get(ANYWHERE, ()), *self._by_place.get(entity_id, ())}
+        return is_asked(asked, 0) or any(
+            is_asked(asked, self.answers(questions, one, entity_id, at_ms)) for one in people
+        )
+
+    def _of(self, place: str, user_id: str) -> Sequence[Bond]:
+        return self._by_place.get(place, {}).get(user_id, ())
+
+
+def bonds_of(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory) -> Iterator[Bond]:
+    """Yield of whom it holds what ``rows`` ask of a person, for changes of these entities; a bond may repeat."""
+    questions = {question for row in rows for question in row.questions}
+    principals: list[tuple[str, Principal]] = []
+    for question, relation in _BY_ASSET.items():
+        if question in questions:
+            principals += [(question, one) for one in directory.stakeholders(entity_ids, relation)]
+    if teams := {team: one for one in questions if (team := team_of(one)) is not None}:
+        principals += [(teams[one.receiver], one) for one in directory.named(ReasonKind.TEAM, teams)]
+    team_ids = {one.principal_id for _, one in principals if one.principal_type == "team"}
+    below: dict[str, list[Member]] = defaultdict(list)
+    for member in directory.members(team_ids) if team_ids else ():
+        below[member.team_id].append(member)
+    for question, one in principals:
+        users = [m.user_id for m in below[one.principal_id]] if one.principal_type == "team" else [one.principal_id]
+        for user_id in users:
+            yield Bond(one.node_id or ANYWHERE, user_id, question, one.since_ms, one.until_ms)

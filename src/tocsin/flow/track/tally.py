@@ -1,0 +1,98 @@
+"""What does a backtest come to? Counts of what matched and of who would have been told, as they are gathered.
+
+Next: ``jobs/backtest.py``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from tocsin.model.entity import Document
+
+MOST_ASSETS = 20
+MOST_RECIPIENTS = 50
+MOST_SAMPLES = 10
+
+_DAY_MS = 86_400_000
+
+Match = Mapping[str, Any]  # Any: a column of the matches, by its name
+Told = Mapping[str, Any]  # Any: a column of spark/backtest.py, by its name
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One recipient over one channel: where it goes, who it is, how often, and because of what."""
+
+    channel: str
+    target: str
+    recipient_id: str | None
+    told: int
+    kinds: frozenset[str]
+
+
+@dataclass
+class Tally:
+    """The counts so far."""
+
+    days: Counter[int] = field(default_factory=Counter)
+    assets: Counter[str] = field(default_factory=Counter)
+    names: dict[str, tuple[str, str]] = field(default_factory=dict)
+    samples: list[int] = field(default_factory=list)
+    ways: int = 0
+    heard: dict[tuple[str, str], Heard] = field(default_factory=dict)
+
+    def match(self, rows: Mapping[str, list[Any]]) -> None:  # Any: a column's values
+        """Count events that matched; ``rows`` are their columns, in any order."""
+        self.days.update(at_ms // _DAY_MS for at_ms in rows["timestamp_ms"])
+        self.assets.update(rows["entity_id"])
+        places = zip(rows["entity_type"], rows["entity_fqn"], strict=True)
+        self.names.update(zip(rows["entity_id"], places, strict=True))
+        self.samples = sorted([*self.samples, *rows["log_offset"]])[-MOST_SAMPLES:]
+
+    def tell(self, rows: Iterable[Told]) -> None:
+        """Count who would have been told."""
+        for row in rows:
+            at = (row["channel"], row["key"])
+            before = self.heard.get(at)
+            told, kinds = (before.told, before.kinds) if before else (0, frozenset[str]())
+            kinds |= frozenset(row["kinds"])
+            self.heard[at] = Heard(row["channel"], row["target"], row["recipient_id"], told + row["told"], kinds)
+            self.ways += row["ways"]
+
+    def most_told(self) -> list[Heard]:
+        """Return who would have been told most often."""
+        order = sorted(self.heard.values(), key=lambda one: (-one.told, one.channel, one.target))
+        return order[:MOST_RECIPIENTS]
+
+    def counts(self) -> Document:
+        """Return all counts but those of recipients by name."""
+        told = sum(one.told for one in self.heard.values())
+        return {
+            "matched": self.days.total(),
+            "perDay": [{"date": _date(day), "matched": count} for day, count in sorted(self.days.items())],
+            "assetCount": len(self.assets),
+            "assets": [self._asset(entity_id, count) for entity_id, count in self.assets.most_common(MOST_ASSETS)],
+            "told": told,
+            "merged": self.ways - told,
+            "recipientCount": len({one.recipient_id or one.target for one in self.heard.values()}),
+            "channels": self._channels(),
+        }
+
+    def _asset(self, entity_id: str, count: int) -> Document:
+        entity_type, fqn = self.names[entity_id]
+        return {"id": entity_id, "type": entity_type, "fullyQualifiedName": fqn, "matched": count}
+
+    def _channels(self) -> list[Document]:
+        told, recipients = Counter[str](), defaultdict[str, int](int)
+        for one in self.heard.values():
+            told[one.channel] += one.told
+            recipients[one.channel] += 1
+        return [{"channel": name, "told": told[name], "recipients": recipients[name]} for name in sorted(told)]
+
+
+def _date(day: int) -> str:
+    return f"{datetime.fromtimestamp(day * 86_400, tz=UTC):%Y-%m-%d}"

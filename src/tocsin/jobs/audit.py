@@ -1,0 +1,171 @@
+"""Did every match come to exactly one end? The self-audit: a sliding window of the log, judged anew on Spark.
+
+Every event is matched again, against the alerts as they stand, and joined with what the pipeline wrote down: what each
+match came to, the notifications, their deliveries. Whatever does not agree is put on the alert as an event, once. An
+alert that was changed inside the window is judged from its last change on. Next: ``spark/audit.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice, pairwise
+
+import structlog
+from sqlalchemy import Engine
+from sqlalchemy.exc import IntegrityError
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.audits import FindingLog
+from tocsin.flow.match.plan import Plan, plan_of
+from tocsin.jobs.lake import LakeParts
+from tocsin.model.finding import Finding, FindingKind
+from tocsin.settings import Settings
+from tocsin.spark.audit import findings, judged, lay_out
+from tocsin.spark.lake import between
+from tocsin.spark.match import index_of, matches
+from tocsin.store.audit import AuditRows
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.log import EventLog
+from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.tellings import Tellings
+
+TOLD_BY = "match_stream"
+"""The query whose matches are judged (``jobs/match_stream.QUERY_NAME``)."""
+
+MOST_TOLD = 100
+"""So many findings become events in one run; the next run tells of the rest."""
+
+_EVENTS_PER_STEP = 50_000
+_HOUR_MS = 3_600_000
+_LOG = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class AuditParts:
+    """What the audit is made of; ``build`` puts it together."""
+
+    history: LakeParts
+    rows: AuditRows
+    alerts: Subscriptions
+    log: EventLog
+    tellings: Tellings
+    finding_log: FindingLog
+    window_ms: int
+    allowance_ms: int
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What a run came to.
+
+    ``after`` and ``through`` bound the part of the log that was looked at; ``judged`` and ``unjudged`` count the
+    matches in it that could be judged, and those of alerts that have changed since; ``told`` the findings that became
+    events now.
+    """
+
+    after: int
+    through: int
+    judged: int
+    unjudged: int
+    findings: tuple[Finding, ...]
+    told: int
+
+
+def build(settings: Settings, history: LakeParts, engine: Engine) -> AuditParts:
+    """Wire the audit as ``settings`` say, over the history and the store behind ``engine``."""
+    log = EventLog(engine)
+    return AuditParts(
+        history=history,
+        rows=AuditRows(engine),
+        alerts=Subscriptions(engine),
+        log=log,
+        tellings=Tellings(engine),
+        finding_log=FindingLog(SqlCatalogue(engine), history.clock, lambda one: log.find(one) is not None),
+        window_ms=round(settings.audit_window_hours * _HOUR_MS),
+        allowance_ms=round(settings.audit_allowance_s * 1000),
+    )
+
+
+def audit(parts: AuditParts) -> Audited:
+    """Judge the window once, and put what is found on the alerts it concerns."""
+    now_ms = parts.history.clock.now_ms()
+    through = parts.log.progress(TOLD_BY)  # first: whatever changes from here on was not part of it
+    after = _after(parts, now_ms - parts.window_ms, through)
+    plans, alerts = _alerts(parts)
+    found: list[Finding] = []
+    is_judged = is_unjudged = 0
+    for span in pairwise([*range(after, through, _EVENTS_PER_STEP), through]):
+        found += _judge(parts, (plans, alerts), span, now_ms)
+        (row,) = judged(parts.history.session).collect()
+        is_judged, is_unjudged = is_judged + row.judged, is_unjudged + row.unjudged
+    told = len(list(islice(filter(lambda finding: _tell(parts, finding), found), MOST_TOLD)))
+    parts.tellings.forget(through=_after(parts, now_ms - 2 * parts.window_ms, through), now_ms=now_ms)
+    audited = Audited(after, through, is_judged, is_unjudged, tuple(found), told)
+    _LOG.info("audited", after=after, through=through, judged=audited.judged, findings=len(found), told=told)
+    return audited
+
+
+def _after(parts: AuditParts, since_ms: int, through: int) -> int:
+    """Return the offset after which the window begins: never before tellings are kept, nor after ``through``."""
+    first = parts.rows.first_offset(since_ms)
+    begins = through if first is None else first - 1
+    return min(max(begins, parts.tellings.kept_after()), through)
+
+
+def _alerts(parts: AuditParts) -> tuple[list[Plan], list[tuple[str, int, int]]]:
+    """Return the plans that can be judged, and of every alert when it last changed and whether its plan is one."""
+    plans, rows = [], []
+    subscriptions = parts.alerts.list_enabled()
+    changed_at = parts.rows.alerts_changed_at()  # after they were read: what changed in between is judged from there
+    for subscription in subscriptions:
+        try:
+            plan = plan_of(subscription)
+        except InvalidInput:
+            continue  # the pipeline leaves it out, too
+        is_judged = not plan.asks_of_streaks  # those are told by a query of their own
+        plans += [plan] if is_judged else []
+        rows.append((subscription.id, changed_at.get(subscription.id, 0), int(is_judged)))
+    return plans, rows
+
+
+def _judge(
+    parts: AuditParts,
+    alerts: tuple[list[Plan], list[tuple[str, int, int]]],
+    span: tuple[int, int],
+    now_ms: int,
+) -> Iterator[Finding]:
+    session, history = parts.history.session, parts.history
+    lay_out(
+        session,
+        {
+            "audit_alerts": alerts[1],
+            "audit_tellings": parts.rows.tellings(*span),
+            "audit_notes": parts.rows.notifications(*span),
+            "audit_deliveries": parts.rows.deliveries(*span),
+        },
+    )
+    events = between(session, history.place, history.extent(), *span)
+    matched = matches(events, index_of(alerts[0]), columns=("event_id",))
+    frame = findings(session, events.select("log_offset", "event_id"), matched, overdue_ms=now_ms - parts.allowance_ms)
+    for row in sorted(frame.collect()):
+        yield Finding(
+            FindingKind(row.kind),
+            row.event_id,
+            row.log_offset,
+            row.subscription_id,
+            row.about,
+            int(row.expected),
+            int(row.found),
+        )
+
+
+def _tell(parts: AuditParts, finding: Finding) -> bool:
+    """Put a finding on its alert, once; returns whether it is new."""
+    try:
+        return parts.finding_log.add(finding)
+    except IntegrityError:
+        return False  # another audit was faster
+    except NotFound:
+        _LOG.warning("finding_on_no_alert", **finding.to_wire(), subscription_id=finding.subscription_id)
+        return False

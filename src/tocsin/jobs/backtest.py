@@ -1,0 +1,218 @@
+"""Whom would this alert have told of what? One alert over the whole history, lake and log, on Spark.
+
+Matches and resolves exactly as ``jobs/match_stream.py`` does, but counts instead of telling, and takes the owners,
+followers and teams of today. It goes through the history in steps, each on all cores but one, so that somebody who
+is to be told of something now need not wait for it. Next: ``jobs/backtests.py`` runs what people ask for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from sqlalchemy import Engine
+
+from tocsin.access.views import Moment, Views
+from tocsin.clock import Clock
+from tocsin.errors import NotFound
+from tocsin.flow.capture.ports import Key
+from tocsin.flow.eventlog.lake import Window
+from tocsin.flow.match.plan import at_reports, between_reports, plan_of
+from tocsin.flow.resolve.audience import audience_of
+from tocsin.flow.resolve.categories import Wanted, wanted
+from tocsin.flow.resolve.visibility import Subject, may_view, only_visible
+from tocsin.flow.track.tally import Heard, Tally
+from tocsin.jobs.lake import LakeParts
+from tocsin.model.backtest import Backtest
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.people import Person
+from tocsin.spark.backtest import counted, each
+from tocsin.spark.frames import batch_of, each_once
+from tocsin.spark.lake import part, reported
+from tocsin.spark.match import Index, index_of, matches
+from tocsin.spark.resolve import recipients
+from tocsin.store.access import SqlSubjects
+from tocsin.store.directory import SqlDirectory
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.people import People
+from tocsin.store.subscriptions import alert_of
+from tocsin.store.told import SqlEvents
+
+EVENTS_PER_STEP = 200_000
+MATCHES_AT_ONCE = 20_000
+
+_OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms", "entity_type", "entity_fqn")
+
+Report = Callable[[int, int], None]
+"""Told how many events are done, and of how many; may raise to end it."""
+
+
+@dataclass(frozen=True)
+class BacktestParts:
+    """What backtests are made of; ``build`` puts it together."""
+
+    session: SparkSession
+    history: LakeParts
+    directory: SqlDirectory
+    views: Views
+    events: SqlEvents
+    people: People
+    catalogue: SqlCatalogue
+    clock: Clock
+    events_per_step: int = EVENTS_PER_STEP
+
+
+def build(history: LakeParts, engine: Engine) -> BacktestParts:
+    """Wire backtests over the history and the store behind ``engine``."""
+    return BacktestParts(
+        session=history.session,
+        history=history,
+        directory=SqlDirectory(engine),
+        views=Views(SqlSubjects(engine)),
+        events=SqlEvents(engine),
+        people=People(engine),
+        catalogue=SqlCatalogue(engine),
+        clock=history.clock,
+    )
+
+
+def backtest(asked: Backtest, parts: BacktestParts, report: Report) -> Document:
+    """Return what the alert would have come to; of what its asker may not see, nothing counts.
+
+    Raises
+    ------
+    NotFound : whoever asked is there no more
+    InvalidInput : the alert is none that can be matched
+    """
+    run = _run_of(asked, parts)
+    extent = parts.history.extent()
+    steps = list(extent.steps(run.window, parts.events_per_step))
+    total, done = sum(step.event_count for step in steps), 0
+    began_ms = parts.clock.now_ms()
+    report(done, total)
+    for step in steps:
+        events = part(parts.session, parts.history.place, step, run.window).coalesce(_cores(parts.session))
+        run.count(matches(events, run.index, columns=_OF_EVENT), lambda: report(done, total))  # noqa: B023  called now
+        done += step.event_count
+        report(done, total)
+    if run.at_reports is not None:
+        reports = reported(parts.session, parts.history.place, extent.log_end, run.window)
+        run.count(matches(reports, run.at_reports, columns=_OF_EVENT), lambda: report(done, total))
+    return run.result(total) | {"tookMs": parts.clock.now_ms() - began_ms}
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One backtest under way; ``at_reports`` is for what depends on earlier reports, if the alert asks for that."""
+
+    asked: Backtest
+    parts: BacktestParts
+    window: Window
+    viewer: Person
+    index: Index
+    at_reports: Index | None
+    rows: tuple[Wanted, ...]
+    tally: Tally
+
+    def count(self, matched: DataFrame, report: Callable[[], None]) -> None:
+        """Count what matched and who would have been told, a bounded part at a time."""
+        for some in self.visible(each_once(matched.toArrow())):
+            self.tally.match({name: some[name].to_pylist() for name in ("log_offset", *_OF_EVENT)})
+            self.tally.tell(self.told(some))
+            report()
+
+    def visible(self, matched: pa.Table) -> Iterator[pa.Table]:
+        """Yield what the asker may see of it, a bounded part at a time."""
+        policies = self.parts.views.now()
+        for start in range(0, matched.num_rows, MATCHES_AT_ONCE):
+            some = matched.slice(start, MATCHES_AT_ONCE)
+            shown = some if self._sees_all(policies) else some.filter(pa.array(self._sees(some, policies)))
+            if shown.num_rows:
+                yield shown
+
+    def told(self, matched: pa.Table) -> list[dict[str, Any]]:  # Any: a column's value
+        """Return who would have been told of these, as rows of ``spark/backtest.py``."""
+        parts, policies = self.parts, self.parts.views.now()
+        audience = audience_of(set(matched["entity_id"].to_pylist()), self.rows, parts.directory)
+        batch = batch_of(parts.session, matched, self.rows, audience, now_ms=parts.clock.now_ms())
+        found = recipients(batch)
+        if _is_all_open(policies):
+            return list(parts.session.sql(counted(found)).toArrow().to_pylist())
+        rows = parts.session.sql(each(found)).toArrow().to_pylist()
+        return [dict(row) for row in only_visible(rows, policies, _Events(parts.events, self.asked.requested_by))]
+
+    def result(self, total: int) -> Document:
+        """Return what all of it came to, in the words of the wire."""
+        policies = self.parts.views.now()
+        found = {offset: self._sample(offset) for offset in reversed(self.tally.samples)}
+        return {
+            "events": total,
+            **self.tally.counts(),
+            "recipients": [self._recipient(one, policies) for one in self.tally.most_told()],
+            "samples": [one for one in found.values() if one is not None],
+            "people": "Owners, followers and teams are those of today.",
+        }
+
+    def _sees_all(self, policies: Moment) -> bool:
+        return self.viewer.is_admin or (not self.viewer.is_bot and _is_all_open(policies))
+
+    def _sees(self, matched: pa.Table, policies: Moment) -> list[bool]:
+        subjects = self.parts.events.subjects(set(matched["log_offset"].to_pylist()))
+        return [may_view(self.viewer, *subjects[offset], policies) for offset in matched["log_offset"].to_pylist()]
+
+    def _recipient(self, one: Heard, policies: Moment) -> Document:
+        """Return one recipient; who the asker may not see has no name."""
+        known: Document = {"channel": one.channel, "told": one.told, "because": sorted(one.kinds)}
+        if one.recipient_id is None:
+            return known | {"target": one.target}
+        try:
+            document = self.parts.catalogue.get("user", Key.by_id(one.recipient_id), "all")
+        except NotFound:
+            return known
+        is_shown = may_view(self.viewer, "user", document, policies)
+        return known | ({"id": one.recipient_id, "name": document["name"]} if is_shown else {})
+
+    def _sample(self, offset: int) -> Document | None:
+        logged = self.parts.history.log.read(offset - 1, 1)
+        if not logged or logged[0].offset != offset:
+            return None
+        return logged[0].event.model_copy(update={"entity": None}).to_wire()
+
+
+@dataclass(frozen=True)
+class _Events:
+    """The store's events; an alert that is not stored yet would be its asker's."""
+
+    known: SqlEvents
+    asker_id: str
+
+    def subjects(self, offsets: Collection[int]) -> dict[int, Subject]:
+        return self.known.subjects(offsets)
+
+    def makers(self, subscription_ids: Collection[str]) -> dict[str, str | None]:
+        return dict.fromkeys(subscription_ids, self.asker_id) | self.known.makers(subscription_ids)
+
+
+def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
+    viewer = parts.people.by_id(asked.requested_by)
+    if viewer is None:
+        raise NotFound("Whoever asked for this is there no more.")
+    alert = alert_of(asked.alert, created_at_ms=0)
+    plan = replace(plan_of(alert), enabled=True, created_at_ms=0)
+    window = Window(asked.since_ms, asked.until_ms)
+    index = index_of(between_reports([plan]))
+    reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None
+    return _Run(asked, parts, window, viewer, index, reporting, wanted(alert, plan.questions), Tally())
+
+
+def _is_all_open(policies: Moment) -> bool:
+    return all(policies.is_open(resource) for resource in ENTITY_TYPES)
+
+
+def _cores(session: SparkSession) -> int:
+    """Return how many tasks may run at once so that one core is left for who tells people."""
+    return max(1, session.sparkContext.defaultParallelism - 1)

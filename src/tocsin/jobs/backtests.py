@@ -1,0 +1,143 @@
+"""Who runs the backtests that people ask for? The pipeline, one after the other, in a thread beside the telling.
+
+A thread does the work under a job group of its own; the one that started it says in the store how far it is and looks
+whether somebody still wants it: if not, Spark breaks off the group. Next: ``jobs/backtest.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+from uuid import uuid4
+
+import structlog
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+
+from tocsin.clock import Clock
+from tocsin.jobs.backtest import Report, backtest, build
+from tocsin.jobs.lake import LakeParts
+from tocsin.jobs.schedule import FAILURES
+from tocsin.model.backtest import JOB, Backtest
+from tocsin.model.entity import Document
+from tocsin.spark.session import work_beside
+from tocsin.store.backtests import Backtests
+from tocsin.store.scheduled import ScheduledJobs
+
+KEPT_MS = 30 * 86_400_000
+"""How long what came of a backtest can be read."""
+
+_LOOK_EVERY_S = 0.3
+_TELL_EVERY_S = 1.0
+_LOST_AFTER_MS = 60_000
+_SEEN_EVERY_MS = 3_000
+_LOG = structlog.get_logger(__name__)
+
+Compute = Callable[[Backtest, Report], Document]
+"""Runs one backtest (``jobs/backtest.backtest``)."""
+
+
+class Presence(Protocol):
+    """Remembers that somebody is there for a job."""
+
+    def seen(self, name: str, *, now_ms: int) -> None:
+        """Note that somebody is there for this job."""
+
+
+class _NotWantedError(Exception):
+    """Nobody wants this backtest any more."""
+
+
+@dataclass
+class _Progress:
+    """How far a backtest is, and whether it is still wanted; shared by the two threads."""
+
+    done: int = 0
+    total: int = 0
+    result: Document | None = None
+    reason: str | None = None
+    unwanted: threading.Event = field(default_factory=threading.Event)
+
+    def report(self, done: int, total: int) -> None:
+        if self.unwanted.is_set():
+            raise _NotWantedError
+        self.done, self.total = done, total
+
+
+def runner(history: LakeParts, engine: Engine) -> Runner:
+    """Wire a runner over the history and the store behind ``engine``."""
+    parts = build(history, engine)
+
+    def compute(asked: Backtest, report: Report) -> Document:
+        return backtest(asked, parts, report)
+
+    return Runner(history.session, Backtests(engine), ScheduledJobs(engine), compute, history.clock)
+
+
+@dataclass(frozen=True)
+class Runner:
+    """Runs what is asked for; one per pipeline."""
+
+    session: SparkSession
+    backtests: Backtests
+    presence: Presence
+    compute: Compute
+    clock: Clock
+    name: str = field(default_factory=lambda: str(uuid4()))
+
+    def run(self, stopping: threading.Event) -> None:
+        """Run every backtest that is asked for until ``stopping`` is set; what is under way then is given back."""
+        seen_ms = 0
+        while not stopping.wait(_LOOK_EVERY_S):
+            try:
+                now_ms = self.clock.now_ms()
+                if now_ms - seen_ms >= _SEEN_EVERY_MS:
+                    seen_ms = now_ms
+                    self.presence.seen(JOB, now_ms=now_ms)
+                    self.backtests.forget(before_ms=now_ms - KEPT_MS)
+                asked = self.backtests.claim(self.name, now_ms=now_ms, lost_after_ms=_LOST_AFTER_MS)
+                if asked is not None:
+                    self._run(asked, stopping)
+            except FAILURES as error:
+                _LOG.error("backtests_failed", reason=str(error).splitlines()[0])
+
+    def _run(self, asked: Backtest, stopping: threading.Event) -> None:
+        progress, group = _Progress(), f"tocsin-backtest-{asked.id}"
+        work = threading.Thread(target=self._work, args=(asked, progress, group), name=group, daemon=True)
+        work.start()
+        is_wanted = True
+        while work.is_alive():
+            work.join(_TELL_EVERY_S)
+            is_wanted = is_wanted and self._is_wanted(asked, progress) and not stopping.is_set()
+            if not is_wanted and work.is_alive():
+                progress.unwanted.set()
+                self.session.sparkContext.cancelJobGroup(group)
+        self._settle(asked, progress, stopping)
+
+    def _work(self, asked: Backtest, progress: _Progress, group: str) -> None:
+        try:
+            work_beside(self.session, group)
+            progress.result = self.compute(asked, progress.report)
+        except _NotWantedError:
+            return
+        except FAILURES as error:
+            progress.reason = str(error).strip().splitlines()[0]
+
+    def _is_wanted(self, asked: Backtest, progress: _Progress) -> bool:
+        now_ms = self.clock.now_ms()
+        self.presence.seen(JOB, now_ms=now_ms)
+        return self.backtests.seen(asked, self.name, progress.done, progress.total, now_ms=now_ms)
+
+    def _settle(self, asked: Backtest, progress: _Progress, stopping: threading.Event) -> None:
+        now_ms = self.clock.now_ms()
+        if progress.result is not None:
+            self.backtests.finish(asked, self.name, progress.result, now_ms=now_ms)
+        elif stopping.is_set():
+            self.backtests.release(asked, self.name)
+        elif progress.unwanted.is_set():
+            _LOG.info("backtest_cancelled", backtest_id=asked.id)
+        else:
+            self.backtests.fail(asked, progress.reason or "It ended without a result.", now_ms=now_ms)
+        _LOG.info("backtest_ended", backtest_id=asked.id, has_result=progress.result is not None)

@@ -1,0 +1,171 @@
+"""How do events get into the lake? From the log, in order, a segment at a time; small segments are merged.
+
+A segment is announced, written into a folder of its own, and recorded if it still fits: a crash anywhere leaves at
+most a folder that nobody reads and that a later run clears away. Runs in the pipeline and as ``tocsin lake append``;
+two at once do no harm. Next: ``spark/lake.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import structlog
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # the name everybody knows it by
+from sqlalchemy import Engine
+
+from tocsin.clock import Clock, SystemClock
+from tocsin.errors import InvalidInput
+from tocsin.flow.eventlog.lake import Extent, Segment, worth_merging
+from tocsin.settings import Settings
+from tocsin.spark.lake import VIEW, Place, change_events, dated, folder_of, history, logged, write_segment
+from tocsin.spark.session import open_session, register_source
+from tocsin.spark.sources import LogSource
+from tocsin.store.lake import Lake
+from tocsin.store.log import EventLog
+
+LEFTOVERS_AFTER_MS = 3_600_000
+"""A folder that is no part of the lake goes after an hour: until then somebody may still write or read it."""
+
+_LOG = structlog.get_logger(__name__)
+
+Report = Callable[[int, int], None]
+
+
+@dataclass(frozen=True)
+class LakeParts:
+    """What the lake is made of; ``build`` puts it together. ``full`` events make a segment that is left alone."""
+
+    session: SparkSession
+    log: EventLog
+    lake: Lake
+    place: Place
+    clock: Clock
+    events_per_segment: int = 100_000
+    full: int = 1_000_000
+
+    def extent(self) -> Extent:
+        """Return how far the history goes now."""
+        segments = self.lake.segments()
+        return Extent(segments, max(self.log.readable_end(), segments[-1].through if segments else 0))
+
+
+@dataclass(frozen=True)
+class Grown:
+    """What a run came to: events that were added, segments that were merged, and the lake as it is now."""
+
+    added: int
+    merged: int
+    segments: int
+    end: int
+
+
+def build(settings: Settings, session: SparkSession, engine: Engine) -> LakeParts:
+    """Wire the lake as ``settings`` say, in a session of its own beside what else ``session`` does."""
+    own = session.newSession()
+    register_source(own, LogSource)
+    place = Place(str(settings.lake_folder()), settings.store_url())
+    return LakeParts(own, EventLog(engine), Lake(engine), place, SystemClock())
+
+
+@contextmanager
+def opened(settings: Settings, engine: Engine) -> Iterator[LakeParts]:
+    """Yield the lake on a Spark that is started for it and stopped at the end."""
+    session = open_session(
+        master=settings.spark_master,
+        driver_memory=settings.spark_driver_memory,
+        conf=settings.spark_conf,
+        py_files=settings.spark_py_files,
+    )
+    try:
+        yield build(settings, session, engine)
+    finally:
+        session.stop()
+
+
+def grow(parts: LakeParts, report: Report = lambda _done, _total: None) -> Grown:
+    """Bring the lake up to the end of the log, merge what is small, and clear away what is no part of it."""
+    start, end = parts.lake.end(), parts.log.readable_end()
+    after, added = start, 0
+    while after < end:
+        through = min(after + parts.events_per_segment, end)
+        segment = _written(parts, logged(parts.session, parts.place, after, through), after, through)
+        if segment is None:
+            _LOG.info("lake_grown_by_another", after=after)
+            break
+        after, added = through, added + segment.event_count
+        report(after - start, end - start)
+    merged = compact(parts)
+    sweep(parts, before_ms=parts.clock.now_ms() - LEFTOVERS_AFTER_MS)
+    segments = parts.lake.segments()
+    return Grown(added, merged, len(segments), parts.lake.end())
+
+
+def compact(parts: LakeParts) -> int:
+    """Merge the newest small segments into one, if that is worth it; return how many they were."""
+    small = worth_merging(parts.lake.segments(), parts.full)
+    if not small:
+        return 0
+    events = history(parts.session, parts.place, Extent(small, small[-1].through))
+    merged = _written(parts, events, small[0].after, small[-1].through, replacing=small)
+    return len(small) if merged else 0
+
+
+def sweep(parts: LakeParts, *, before_ms: int) -> int:
+    """Clear away the folders of segments that were left over before that moment; return how many."""
+    leftovers = parts.lake.leftovers(before_ms=before_ms)
+    parts.lake.forget(leftovers)  # first, so that whoever still writes one of them cannot keep it
+    for segment_id in leftovers:
+        shutil.rmtree(folder_of(parts.place.root, segment_id), ignore_errors=True)
+    return len(leftovers)
+
+
+def show_history(parts: LakeParts) -> DataFrame:
+    """Make the view ``change_events`` of the session stand for the whole history as it is now, and return it."""
+    view = change_events(history(parts.session, parts.place, parts.extent()))
+    view.createOrReplaceTempView(VIEW)
+    return view
+
+
+def answers(parts: LakeParts, sql: str) -> list[dict[str, Any]]:  # Any: a column's value
+    """Return what a question in SQL to the view ``change_events`` is answered, in values that JSON has.
+
+    Raises
+    ------
+    InvalidInput : Spark does not understand the question; the message says where
+    """
+    show_history(parts)
+    try:
+        frame = parts.session.sql(sql.strip().rstrip(";"))
+        return [json.loads(str(text)) for text in frame.toJSON().collect()]
+    except AnalysisException as error:
+        raise InvalidInput(str(error).partition("\n\nJVM")[0].strip()) from error
+
+
+def _written(
+    parts: LakeParts, events: DataFrame, after: int, through: int, *, replacing: tuple[Segment, ...] = ()
+) -> Segment | None:
+    """Write ``events`` as a segment and make it part of the lake; None when somebody else was faster."""
+    segment_id = parts.lake.stage(after, through, now_ms=parts.clock.now_ms())
+    folder = folder_of(parts.place.root, segment_id)
+    Path(folder).mkdir(parents=True, exist_ok=True)  # an empty part of the log leaves an empty folder
+    write_segment(dated(events), folder)
+    count, first_ms, last_ms = _measured(parts.session, folder)
+    segment = Segment(segment_id, after, through, count, first_ms, last_ms)
+    is_kept = parts.lake.keep(segment, replacing=replacing, now_ms=parts.clock.now_ms())
+    return segment if is_kept else None
+
+
+def _measured(session: SparkSession, folder: str) -> tuple[int, int, int]:
+    """Return how many events a folder holds, and the times of the earliest and the latest, as written."""
+    files = session.read.schema("timestamp_ms LONG").parquet(folder)
+    row = files.agg(F.count("*"), F.min("timestamp_ms"), F.max("timestamp_ms")).first()
+    count, first_ms, last_ms = row if row is not None else (0, None, None)
+    return int(count), int(first_ms or 0), int(last_ms or 0)

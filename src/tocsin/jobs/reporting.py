@@ -1,0 +1,115 @@
+"""How far has a streaming query come? It says so in the store whenever Spark has committed a micro-batch.
+
+Next: ``store/notifications.py``, which keeps it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tocsin.clock import Clock
+from tocsin.spark.session import register_source
+from tocsin.spark.sources import LogSource
+
+_LOG = structlog.get_logger(__name__)
+
+
+class Progress(Protocol):
+    """Remembers how far a query has come."""
+
+    def advance(self, query_name: str, log_offset: int, *, now_ms: int) -> None:
+        """Note that the query is done with every event up to ``log_offset``."""
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A query, how far it was when this process started, and who remembers how far it is."""
+
+    query_name: str
+    progress: Progress
+    clock: Clock
+    done_before: int = 0
+
+    def advance(self, log_offset: int) -> None:
+        """Note how far the query has come."""
+        self.progress.advance(self.query_name, log_offset, now_ms=self.clock.now_ms())
+
+
+@contextmanager
+def following_the_log(
+    session: SparkSession, reported: Reported, start: Callable[[], StreamingQuery]
+) -> Iterator[StreamingQuery]:
+    """Run the query that ``start`` starts in the background, reported, and yield it; it is stopped at the end."""
+    register_source(session, LogSource)
+    with reporting(session, reported):
+        query = start()
+        try:
+            yield query
+        finally:
+            with unless_spark_has_ended():
+                query.stop()
+
+
+@contextmanager
+def reporting(session: SparkSession, reported: Reported) -> Iterator[None]:
+    """Report the query, which ``session`` runs, until the block ends."""
+    reporter = _Reporter(reported)
+    session.streams.addListener(reporter)
+    try:
+        yield
+    finally:
+        with unless_spark_has_ended():
+            session.streams.removeListener(reporter)
+
+
+@contextmanager
+def unless_spark_has_ended() -> Iterator[None]:
+    """Let go of Spark; whoever stops a whole group of processes has stopped its JVM already."""
+    try:
+        yield
+    except (Py4JError, OSError) as error:
+        _LOG.info("spark_has_ended", reason=type(error).__name__)
+
+
+class _Reporter(StreamingQueryListener):
+    """Hears of all queries of its session; reports its own."""
+
+    def __init__(self, reported: Reported) -> None:
+        self._reported = reported
+        self._run_id: object = None
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802  # Spark's name
+        if event.name == self._reported.query_name:
+            self._run_id = event.runId
+            self._reported.advance(self._reported.done_before)
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802  # Spark's name
+        # Counted rows do not tell: what matches no alert at all, Spark may not even read.
+        source = event.progress.sources[0]
+        if event.progress.name == self._reported.query_name and source.endOffset != source.startOffset:
+            end = int(json.loads(source.endOffset)["offset"])
+            self._reported.advance(end)
+            _LOG.info("batch_committed", query=event.progress.name, batch_id=event.progress.batchId, log_offset=end)
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802  # Spark's name
+        """Nothing new; nothing to note."""
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802  # Spark's name
+        if event.exception and event.runId == self._run_id:
+            _LOG.error("query_failed", query=self._reported.query_name, reason=event.exception.splitlines()[0])

@@ -1,0 +1,75 @@
+"""How is the index of search made anew? From the catalogue as it stands, on Spark, while the pipeline goes on.
+
+Everything is written as of the end of the log at the start: what the pipeline indexes meanwhile is newer and stays,
+whoever comes first; what was not found in the catalogue goes at the end. Next: ``cli/search.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+
+from tocsin.jobs.search_stream import interpreting
+from tocsin.settings import Settings
+from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
+from tocsin.spark.search import entries, stored
+from tocsin.spark.session import open_session, register_source
+from tocsin.store.log import EventLog
+from tocsin.store.search_writes import SearchWrites
+
+ENTITIES_PER_TASK = 5_000
+TASKS_AT_ONCE = 4
+
+Ranges = list[tuple[str, str]]
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """What came of it: entries written, entries that were left over, and how many there are now."""
+
+    written: int
+    removed: int
+    entries: int
+
+
+def main(settings: Settings, engine: Engine, report: Callable[[int, int], None]) -> Rebuilt:
+    """Make the index of the store behind ``engine`` anew; ``report`` hears how far it is."""
+    session = open_session(
+        master=settings.spark_master,
+        driver_memory=settings.spark_driver_memory,
+        conf=settings.spark_conf,
+        py_files=settings.spark_py_files,
+    )
+    try:
+        return rebuild(session, engine, settings.store_url(), report)
+    finally:
+        session.stop()
+
+
+def rebuild(session: SparkSession, engine: Engine, url: str, report: Callable[[int, int], None]) -> Rebuilt:
+    """Make the index anew; ``url`` is the store's address as executors open it."""
+    own, writes = interpreting(session), SearchWrites(engine)
+    register_source(own, CatalogueSource)
+    as_of = EventLog(engine).readable_end()
+    writes.forget_gone(as_of)
+    steps, written = list(_steps(writes.id_cuts(ENTITIES_PER_TASK))), 0
+    for number, ranges in enumerate(steps):
+        report(number, len(steps))
+        options = {"url": url, "ranges": json.dumps(ranges), "logOffset": str(as_of)}
+        frame = own.read.format(CATALOGUE_FORMAT).options(**options).load()
+        written += writes.renew(entries(stored(frame)).toArrow().to_pylist())
+    removed = writes.sweep(as_of)
+    report(1, 1)
+    return Rebuilt(written, removed, writes.count())
+
+
+def _steps(cuts: list[str]) -> Iterator[Ranges]:
+    """Yield what to read at once: the ranges between cuts, a few tasks together."""
+    ranges = list(pairwise(["", *cuts]))
+    for start in range(0, len(ranges), TASKS_AT_ONCE):
+        yield ranges[start : start + TASKS_AT_ONCE]

@@ -1,0 +1,133 @@
+"""The second streaming query of the pipeline: the index of search follows the log. Runs beside the first one.
+
+Log -> entries (``spark/search.py``) -> the last of each entity -> store. A micro-batch may run twice: an entry replaces
+only what stands for an earlier offset. It has its own checkpoint and its own progress, so that neither query waits for
+the other, and looks less often, so that the bell comes first. Next: ``jobs/search_rebuild.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tocsin.clock import Clock, SystemClock
+from tocsin.jobs.reporting import Progress, Reported, following_the_log
+from tocsin.settings import Settings
+from tocsin.spark.search import entries, last_of, told
+from tocsin.spark.sources import LOG_FORMAT
+from tocsin.store.engine import open_engine
+from tocsin.store.log import EventLog
+from tocsin.store.notifications import Notifications
+from tocsin.store.search_writes import Entry, SearchWrites
+
+QUERY_NAME = "search_stream"
+"""Names the query, its checkpoint and its row of progress."""
+
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""An entry is one large expression: as generated code it is slower than interpreted, and takes seconds to compile."""
+
+_LOOK_EVERY_S = 0.5
+
+_LOG = structlog.get_logger(__name__)
+
+
+class EntryStore(Protocol):
+    """Keeps the index of search."""
+
+    def put(self, entries: Sequence[Entry]) -> int:
+        """Store what is newer than what is there; return how many that were."""
+
+
+@dataclass(frozen=True)
+class SearchParts:
+    """What the query is made of; ``build`` puts it together."""
+
+    session: SparkSession
+    entries: EntryStore
+    progress: Progress
+    clock: Clock
+    source_options: dict[str, str]
+    checkpoint: str
+    every_s: float = 1.0
+    again_after_s: float = 10.0
+    indexed_before: int = 0
+
+
+def build(settings: Settings, session: SparkSession) -> SearchParts:
+    """Wire the query as ``settings`` say, beside what else ``session`` does; the store is migrated already."""
+    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    return SearchParts(
+        session=interpreting(session),
+        entries=SearchWrites(engine),
+        progress=Notifications(engine),
+        clock=SystemClock(),
+        source_options={
+            "url": settings.store_url(),
+            "maxEventsPerBatch": str(settings.pipeline_max_events_per_batch),
+            "eventsPerPartition": str(settings.pipeline_events_per_partition),
+        },
+        checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
+        every_s=settings.search_every_s,
+        indexed_before=EventLog(engine).progress(QUERY_NAME),
+    )
+
+
+def interpreting(session: SparkSession) -> SparkSession:
+    """Return a session of the same Spark that runs large expressions as they are."""
+    own = session.newSession()
+    for key, value in _INTERPRETED.items():
+        own.conf.set(key, value)
+    return own
+
+
+def index_beside(first: StreamingQuery, parts: SearchParts, stopping: threading.Event) -> None:
+    """Keep the index up to date until ``first``, the query that tells people, ends or ``stopping`` is set.
+
+    A failure here is logged and tried again: people are told meanwhile.
+    """
+    while first.isActive and not stopping.is_set():
+        _index_once(first, parts, stopping)
+        if first.isActive:
+            stopping.wait(parts.again_after_s)
+
+
+def _index_once(first: StreamingQuery, parts: SearchParts, stopping: threading.Event) -> None:
+    try:
+        with indexing(parts) as query:
+            while first.isActive and query.isActive and not stopping.wait(_LOOK_EVERY_S):
+                pass
+    except (PySparkException, Py4JError) as error:
+        _LOG.error("indexing_failed", reason=str(error).splitlines()[0])
+
+
+def indexing(parts: SearchParts) -> AbstractContextManager[StreamingQuery]:
+    """Run the query in the background and give it; it is stopped at the end."""
+    reported = Reported(QUERY_NAME, parts.progress, parts.clock, parts.indexed_before)
+    return following_the_log(parts.session, reported, lambda: _start(parts))
+
+
+def _start(parts: SearchParts) -> StreamingQuery:
+    events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options).load()
+
+    def indexed(batch: DataFrame, batch_id: int) -> None:
+        rows = last_of(batch).toArrow().to_pylist()
+        count = parts.entries.put(rows) if rows else 0
+        _LOG.debug("batch_indexed", batch_id=batch_id, entries=count)
+
+    return (
+        entries(told(events))
+        .writeStream.queryName(QUERY_NAME)
+        .trigger(processingTime=f"{parts.every_s} seconds")
+        .foreachBatch(indexed)
+        .option("checkpointLocation", parts.checkpoint)
+        .start()
+    )

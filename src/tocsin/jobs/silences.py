@@ -1,0 +1,92 @@
+"""Which entities have reported no success for as long as alerts ask for? A look, every minute, at the streaks.
+
+What is noticed becomes an event in the log, once; ``jobs/streak_stream.py`` tells of it as of every other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import structlog
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+
+from tocsin.clock import Clock, SystemClock
+from tocsin.errors import NotFound
+from tocsin.flow.capture.beside.silences import Silence, Silences
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.match.plan import at_reports
+from tocsin.jobs.alerts import CurrentAlerts
+from tocsin.jobs.search_stream import interpreting
+from tocsin.jobs.streak_stream import QUERY_NAME
+from tocsin.settings import Settings
+from tocsin.spark.streaks import STATE_CONF, streaks
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.log import EventLog
+from tocsin.store.reports import Reports
+from tocsin.store.subscriptions import Subscriptions
+
+_LOG = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class SilenceParts:
+    """What a look is made of; ``build`` puts it together."""
+
+    session: SparkSession
+    alerts: CurrentAlerts
+    log: EventLog
+    reports: Reports
+    silences: Silences
+    clock: Clock
+    checkpoint: str
+
+
+def build(settings: Settings, session: SparkSession, engine: Engine) -> SilenceParts:
+    """Wire the look as ``settings`` say, in a session of its own beside ``session``."""
+    own, clock = interpreting(session), SystemClock()
+    for key, value in STATE_CONF.items():
+        own.conf.set(key, value)
+    return SilenceParts(
+        session=own,
+        alerts=CurrentAlerts(Subscriptions(engine), at_reports),
+        log=EventLog(engine),
+        reports=Reports(engine),
+        silences=Silences(Writes(SqlCatalogue(engine), clock)),
+        clock=clock,
+        checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
+    )
+
+
+def look(parts: SilenceParts) -> int:
+    """Write an event for each silence that is new; return how many they are."""
+    durations_ms = parts.alerts.read().durations_ms
+    if not durations_ms or not parts.log.progress(QUERY_NAME):
+        return 0
+    found = {one.event_id: one for one in _silences(parts, durations_ms)}
+    told = parts.reports.told(list(found))
+    new = [one for event_id, one in found.items() if event_id not in told]
+    types = parts.reports.live([one.entity_id for one in new])
+    return sum(_add(parts, types[one.entity_id], one) for one in new if one.entity_id in types)
+
+
+def _silences(parts: SilenceParts, durations_ms: Iterable[int]) -> Iterable[Silence]:
+    """Yield the silences that have lasted as long as somebody asks, and had not when they were last looked at."""
+    now_ms = parts.clock.now_ms()
+    asked = ", ".join(f"{duration}L" for duration in sorted(durations_ms))
+    crossed = f"filter(array({asked}), asked -> asked > without_ms AND asked <= {now_ms}L - since_ms)"
+    rows = streaks(parts.session, parts.checkpoint).selectExpr(
+        "entity_id", "since_ms", f"array_max({crossed}) AS asked_ms"
+    )
+    for row in rows.where("asked_ms IS NOT NULL").toArrow().to_pylist():
+        yield Silence(row["entity_id"], row["since_ms"], row["asked_ms"], now_ms)
+
+
+def _add(parts: SilenceParts, entity_type: str, silence: Silence) -> bool:
+    try:
+        parts.silences.add(entity_type, silence)
+    except NotFound:  # it went since it was looked up
+        return False
+    _LOG.info("silence_noticed", entity_id=silence.entity_id, without_success_ms=silence.asked_ms)
+    return True

@@ -1,0 +1,62 @@
+"""Which columns does an asset have? Those of tables, and what other types have in their place.
+
+Columns are named by FQN: the asset's, then the names of the column and of those it lies in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from tocsin.model import fqn as names
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import Path, value_at
+from tocsin.model.entity_types import ENTITY_TYPES
+
+_OTHER_MEMBERS = frozenset({"pipeline"})
+"""Types whose members are no columns: tasks."""
+
+COLUMN_LISTS: dict[str, tuple[Path, ...]] = {
+    name: tuple(row.member_paths()) for name, row in ENTITY_TYPES.items() if row.members and name not in _OTHER_MEMBERS
+}
+"""Per type, the paths of the lists that hold its columns."""
+
+
+def column_fqns(entity_type: str, fqn: str, document: Document) -> set[str]:
+    """Return the FQN of every column of an asset, nested ones included; none for a type without columns."""
+    found: set[str] = set()
+    for path in COLUMN_LISTS.get(entity_type, ()):
+        found.update(_below(fqn, value_at(document, path)))
+    return found
+
+
+def changed_columns(entity_type: str, fqn: str, paths: Iterable[tuple[str, object]]) -> set[str]:
+    """Return the FQNs of the columns that field changes, each a path and what it brought or took, are about."""
+    found: set[str] = set()
+    for path, value in paths:
+        for columns in COLUMN_LISTS.get(entity_type, ()):
+            parts = names.split(path)
+            if tuple(parts[: len(columns)]) == columns:
+                found.update(_named(fqn, parts[len(columns) :], value))
+    return found
+
+
+def _below(fqn: str, columns: object) -> Iterator[str]:
+    for column in columns if isinstance(columns, list) else ():
+        if isinstance(column, dict) and isinstance(column.get("name"), str):
+            column_fqn = names.child(fqn, column["name"])
+            yield column_fqn
+            yield from _below(column_fqn, column.get("children"))
+
+
+def _named(fqn: str, steps: list[str], value: object) -> Iterator[str]:
+    """Yield the columns that the steps below a list of columns name: ``email``, ``address.children.zip``."""
+    at = fqn
+    while steps:
+        at = names.child(at, steps[0])
+        if steps[1:2] != ["children"]:
+            yield at
+            return
+        steps = steps[2:]
+    for column in value if isinstance(value, list) else ():  # columns that came or went together
+        if isinstance(column, dict) and isinstance(column.get("name"), str):
+            yield names.child(at, column["name"])

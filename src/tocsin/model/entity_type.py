@@ -1,0 +1,115 @@
+"""In what can two types of entity differ? The columns of the table of types; the rows stand in ``model/types``.
+
+Next: ``model/entity_types.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from tocsin.model.entity import Document
+
+Path = tuple[str, ...]
+
+
+def words(text: str) -> frozenset[str]:
+    """Return the words of a text as a set."""
+    return frozenset(text.split())
+
+
+COMMON = words(
+    "id name fullyQualifiedName displayName description version updatedAt updatedBy impersonatedBy owners href "
+    "changeDescription incrementalChangeDescription deleted domains"
+)
+"""Keys that nearly every type has."""
+
+DATA = words(
+    "followers tags dataProducts votes entityStatus dataContract extension certification lifeCycle sourceHash service "
+    "serviceType sourceUrl"
+)
+"""Keys that nearly every type under a service has."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One way to lie under another entity: the key that names it, and the types it may be of."""
+
+    field: str
+    types: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class EntityType:
+    """One row of the catalogue's table of types.
+
+    Attributes
+    ----------
+    name : the type as it stands in references and change events, e.g. ``table``
+    collection : the path under ``/api/v1/``, e.g. ``tables`` or ``services/databaseServices``
+    keys : every key a document of this type may hold: those of its schema, and no others
+    required : keys a create request must hold
+    places : what this type's FQN begins with; the first that a document gives is its parent
+    ancestors : keys of further ancestors, taken over from the parent's document
+    may_stand_alone : whether it needs no parent
+    infix : a name between the parent's FQN and its own
+    members : paths of its lists of named members (``columns``, ``messageSchema.schemaFields``)
+    breaking : what consumers rely on: lists of ``members``, which break them when one is dropped, retyped or made
+        smaller, and other keys, which do so when their value changes
+    defaults : what a create request that leaves a key out gets
+    beside : keys of what is kept beside the document: shown when asked for, never written with it
+    is_renamable : a PATCH may give it another name
+    is_movable : a PATCH may put it under another parent
+    ignored : further keys of its create request, which say nothing that is kept
+    is_service : it is a service, from which everything under it takes its ``serviceType``
+    """
+
+    name: str
+    collection: str
+    keys: frozenset[str]
+    required: tuple[str, ...] = ("name",)
+    places: tuple[Place, ...] = ()
+    ancestors: tuple[str, ...] = ()
+    may_stand_alone: bool = False
+    infix: str | None = None
+    members: tuple[str, ...] = ()
+    breaking: tuple[str, ...] = ()
+    defaults: Mapping[str, object] = field(default_factory=dict)
+    beside: frozenset[str] = frozenset()
+    is_renamable: bool = False
+    is_movable: bool = False
+    ignored: tuple[str, ...] = ()
+    is_service: bool = False
+
+    @property
+    def is_followable(self) -> bool:
+        """Whether people can follow it."""
+        return "followers" in self.keys
+
+    @property
+    def upward(self) -> tuple[str, ...]:
+        """Keys of the references to what it lies under, its parent's first."""
+        return tuple(dict.fromkeys((*(place.field for place in self.places), *self.ancestors)))
+
+    def parent_field(self, document: Document) -> str | None:
+        """Return the key under which ``document`` names its parent."""
+        return next((place.field for place in self.places if document.get(place.field)), None)
+
+    def member_paths(self) -> Iterator[Path]:
+        """Yield the paths of its lists of members, taken apart."""
+        return (tuple(path.split(".")) for path in self.members)
+
+    def member_lists(self, document: Document) -> Iterator[list[Document]]:
+        """Yield every list of members that ``document`` holds."""
+        for path in self.member_paths():
+            found = value_at(document, path)
+            if isinstance(found, list):
+                yield found
+
+
+def value_at(document: Document, path: Path) -> object:
+    """Return what stands at ``path``, None where there is nothing."""
+    found: object = document
+    for key in path:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found

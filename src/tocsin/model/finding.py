@@ -1,0 +1,67 @@
+"""What may the audit find? One match, notification or delivery that did not come to exactly one end.
+
+Next: ``jobs/audit.py`` looks for them, ``flow/capture/audits.py`` tells of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import uuid5
+
+from tocsin.model.entity import Document
+from tocsin.model.notification import NAMESPACE
+
+
+class FindingKind(StrEnum):
+    """What is wrong."""
+
+    NOT_TOLD = "notTold"
+    """An event matches an alert, and nothing says what came of it."""
+    NOT_MATCHED = "notMatched"
+    """People were told of an event on behalf of an alert that it does not match."""
+    NOTIFICATION_MISSING = "notificationMissing"
+    """Fewer notifications are there than were written."""
+    NOTIFICATION_UNEXPECTED = "notificationUnexpected"
+    """More notifications are there than were written."""
+    TOLD_TWICE = "toldTwice"
+    """Somebody has two notifications of one event over one channel."""
+    DELIVERY_MISSING = "deliveryMissing"
+    """A notification should leave the house, and nothing carries it."""
+    DELIVERED_TWICE = "deliveredTwice"
+    """Two deliveries carry one notification."""
+    DELIVERY_STUCK = "deliveryStuck"
+    """A delivery is long due, and nobody tries it."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong.
+
+    ``about`` tells it from others of its kind with the same event and alert: the id of a notification, or a recipient.
+    """
+
+    kind: FindingKind
+    event_id: str
+    log_offset: int
+    subscription_id: str
+    about: str = ""
+    expected: int = 0
+    found: int = 0
+
+    @property
+    def id(self) -> str:
+        """Return the id of the event that tells of it: the same whenever and however often it is found."""
+        return str(uuid5(NAMESPACE, f"finding|{self.kind}|{self.event_id}|{self.subscription_id}|{self.about}"))
+
+    def to_wire(self) -> Document:
+        """Return it as the event's document says it."""
+        document: Document = {"kind": self.kind.value, "eventId": self.event_id, "offset": self.log_offset}
+        return (
+            document
+            | ({"about": self.about} if self.about else {})
+            | {
+                "expected": self.expected,
+                "found": self.found,
+            }
+        )

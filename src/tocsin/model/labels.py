@@ -1,0 +1,85 @@
+"""Which tags does a document carry, at whatever depth? All of its labels, and the document with other ones.
+
+A label names its tag by FQN. Next: ``flow/capture/removal.py``, ``flow/capture/naming.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tocsin.model.entity import Document
+
+Value = Any  # Any: a JSON value at any depth of a document
+Relabel = Callable[[Document], Document | None]
+"""Gives the label that stands in a label's place, or None for none."""
+
+SOURCES = {"tag": "Classification", "glossaryTerm": "Glossary"}
+"""Per type that can be put on things as a label: what such a label calls its source."""
+
+CERTIFICATION = "certification"
+"""The key under which an asset's certificate stands: one label, and for how long it holds."""
+
+_NOT_LABELS = frozenset({"extension", "changeDescription", "incrementalChangeDescription"})
+"""Keys under which people and the server keep what they like."""
+_NESTING = (dict, list)
+
+
+def labels_of(value: Value) -> Iterator[Document]:
+    """Yield every label of a document and of its members."""
+    if isinstance(value, list):
+        for member in value:
+            yield from labels_of(member)
+    elif isinstance(value, dict):
+        for key, held in value.items():
+            if type(held) not in _NESTING or key in _NOT_LABELS:
+                continue
+            if key == "tags" and type(held) is list:
+                yield from (label for label in held if isinstance(label, dict) and "tagFQN" in label)
+            elif key == CERTIFICATION and _certifies(held):
+                yield held["tagLabel"]
+            else:
+                yield from labels_of(held)
+
+
+def label_lists(value: Value) -> Iterator[list[Document]]:
+    """Yield every list of labels of a document and of its members: the lists themselves, to be changed."""
+    if isinstance(value, list):
+        for member in value:
+            yield from label_lists(member)
+    elif isinstance(value, dict):
+        for key, held in value.items():
+            if type(held) not in _NESTING or key in _NOT_LABELS:
+                continue
+            if key == "tags" and type(held) is list:
+                yield held
+            else:
+                yield from label_lists(held)
+
+
+def relabelled(value: Value, relabel: Relabel) -> Value:
+    """Return a document with every label replaced by what ``relabel`` makes of it; the document is not changed."""
+    if isinstance(value, list):
+        return [relabelled(member, relabel) for member in value]
+    if not isinstance(value, dict):
+        return value
+    made = {key: _under(key, held, relabel) for key, held in value.items()}
+    return {key: held for key, held in made.items() if key != CERTIFICATION or held is not None}
+
+
+def _under(key: str, held: Value, relabel: Relabel) -> Value:
+    if key == "tags" and isinstance(held, list):
+        return _labels(held, relabel)
+    if key == CERTIFICATION and _certifies(held):
+        label = relabel(held["tagLabel"])
+        return None if label is None else held | {"tagLabel": label}
+    return held if key in _NOT_LABELS else relabelled(held, relabel)
+
+
+def _certifies(held: Value) -> bool:
+    return isinstance(held, dict) and isinstance(held.get("tagLabel"), dict) and "tagFQN" in held["tagLabel"]
+
+
+def _labels(held: list[Value], relabel: Relabel) -> list[Value]:
+    made = [relabel(label) if isinstance(label, dict) and "tagFQN" in label else label for label in held]
+    return [label for label in made if label is not None]

@@ -1,0 +1,49 @@
+"""What is the fully qualified name of a column, a task, a field? Its entity's, and the names on the way to it.
+
+Stored documents leave it out, so that renaming an entity renames its members; whoever shows one puts it in. So it is
+with a column's ``ordinalPosition``: it is the column's place in the list, and connectors count it anew as they please.
+A member without tags is shown with an empty list of them: OpenMetadata's client adds tags to the list that it read.
+"""
+
+from __future__ import annotations
+
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType, value_at
+
+WORKED_OUT = ("fullyQualifiedName", "ordinalPosition")
+"""Keys of members that are not stored."""
+
+_ONE_OF_SEVERAL = 2
+
+
+def with_member_names(row: EntityType, document: Document) -> Document:
+    """Return the document with the FQN of each nested member; ``document`` itself stays as it is.
+
+    Where a type has several lists (request and response of an endpoint), the list's name is part of the FQN.
+    """
+    name = document.get("fullyQualifiedName")
+    if not isinstance(name, str):
+        return document
+    named: Document = {}
+    for path in row.member_paths():
+        members = value_at(document, path)
+        if isinstance(members, list):
+            above = fqn.child(name, path[0]) if len(row.members) >= _ONE_OF_SEVERAL else name
+            listed = _named(above, members, counted=path[-1] == "columns")
+            named[path[0]] = listed if len(path) == 1 else {**document[path[0]], path[1]: listed}
+    return document | named
+
+
+def _named(above: str, members: list[Document], *, counted: bool) -> list[Document]:
+    return [_shown(above, member, place if counted else None) for place, member in enumerate(members, 1)]
+
+
+def _shown(above: str, member: Document, place: int | None) -> Document:
+    own = fqn.child(above, str(member.get("name")))
+    shown = {"tags": [], **member, "fullyQualifiedName": own}
+    if place is not None:
+        shown["ordinalPosition"] = place
+    if isinstance(member.get("children"), list):
+        shown["children"] = _named(own, member["children"], counted=place is not None)
+    return shown

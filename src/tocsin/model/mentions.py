@@ -1,0 +1,77 @@
+"""Whom does a message mention, and how does it read as plain text? Links to people and teams in Markdown.
+
+People and teams are mentioned as ``<#E::user::ann>``, as OpenMetadata's page writes it (``<#E::user::ann|[@ann](…)>``)
+or as a plain Markdown link to their page, ``[@ann](https://…/users/ann)``. Next: ``model/thread.py``.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from tocsin.errors import InvalidInput
+from tocsin.model import fqn
+
+_NAME = r"[^|>\s][^|>\n]{0,400}"
+_LABEL = r"\[[^\]\n]{0,400}\]\([^)\s]{0,2000}\)"
+_MENTION = re.compile(
+    rf"<#E::(?P<kind>user|team)::(?P<name>{_NAME})(?:\|{_LABEL})?>"
+    r"|\[@[^\]\n]{1,400}\]\([^)\s]{0,2000}?/(?P<page>users|teams)/(?P<slug>[^)\s/?#]{1,1200})\)"
+)
+_LINK = re.compile(rf"<#E::\w{{1,60}}::(?P<name>{_NAME})(?:\|{_LABEL})?>")
+_MARKDOWN_LINK = re.compile(r"!?\[(?P<label>[^\]\n]{0,400})\]\([^)\n]{0,2000}\)")
+_MARKUP = re.compile(r"</?[a-zA-Z][^<>\n]{0,400}>")
+_MARKS = re.compile(r"^\s{0,3}(?:#{1,6}|>|[-*+])\s+|\*\*|__|`+", re.MULTILINE)
+_KINDS = {"users": "user", "teams": "team"}
+
+
+@dataclass(frozen=True)
+class Mention:
+    """A user or a team that a text names; ``name`` is as the text has it, without quotation marks."""
+
+    kind: str
+    name: str
+
+
+def mentions_in(*texts: object) -> tuple[Mention, ...]:
+    """Return whom the texts mention, each once, in their order; what is no text mentions nobody."""
+    found = (_mention(match) for text in texts if isinstance(text, str) for match in _MENTION.finditer(text))
+    return tuple(dict.fromkeys(found))
+
+
+def texts_of(document: dict[str, object]) -> Iterator[object]:
+    """Yield what somebody wrote into a thread itself: its message, its announcement, what its task suggests."""
+    yield document.get("message")
+    for part, key in (("announcement", "description"), ("task", "suggestion")):
+        inner = document.get(part)
+        if isinstance(inner, dict):
+            yield inner.get(key)
+
+
+def plain(text: str) -> str:
+    """Return a message as people read it: ``@ann`` for a mention, a link's words for a link, no markup."""
+    said = _MENTION.sub(lambda match: f"@{_mention(match).name}", text)
+    said = _LINK.sub(lambda match: _bare(match["name"].rpartition("::")[2]), said)
+    said = _MARKDOWN_LINK.sub(lambda match: match["label"], said)
+    said = _MARKUP.sub(" ", _MARKS.sub("", said))
+    return " ".join(html.unescape(said).split())
+
+
+def _mention(match: re.Match[str]) -> Mention:
+    if match["kind"]:
+        return Mention(match["kind"], _bare(match["name"].strip()))
+    return Mention(_KINDS[match["page"]], _bare(unquote(match["slug"])))
+
+
+def _bare(name: str) -> str:
+    """Return a name without the quotation marks that its FQN needs."""
+    if not name.startswith('"'):
+        return name
+    try:
+        parts = fqn.split(name)
+    except InvalidInput:
+        return name
+    return parts[0] if len(parts) == 1 else name

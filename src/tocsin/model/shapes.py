@@ -1,0 +1,142 @@
+"""What may stand under each key of a document? The published schemas' own word, as ``shapes.json`` holds it.
+
+The file is made from the schemas by ``python -m tests.contract.digest``, which also says how it is written; a test
+compares the two. What checks a value is made the first time that it is asked for. Next: ``flow/capture/request.py``.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import orjson
+from pydantic_core import CoreConfig, CoreSchema, SchemaValidator, ValidationError, core_schema
+
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.model.findings import said
+from tocsin.model.words import with_article
+
+Shape = Any  # Any: a word, or an object with one key that says which kind of shape it is
+
+_FORMATS = {
+    "uuid": r"^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$",
+    "uri": r"^[A-Za-z][A-Za-z0-9+.-]*:\S+$",
+    "date": r"^\d{4}-\d\d-\d\d$",
+    "date-time": r"^\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d.*$",
+}
+_WORDS: dict[str, CoreSchema] = {
+    "any": core_schema.any_schema(),
+    "text": core_schema.str_schema(strict=True),
+    "integer": core_schema.int_schema(strict=True, ge=-(2**63), le=2**64 - 1),  # what JSON on the wire can carry
+    "number": core_schema.float_schema(strict=True, allow_inf_nan=False),
+    "boolean": core_schema.bool_schema(strict=True),
+    "object": core_schema.dict_schema(core_schema.str_schema()),
+}
+# Patterns are Java's: (?U) says there what Python means anyway.
+_CONFIG = CoreConfig(strict=True, regex_engine="python-re", hide_input_in_errors=True)
+
+
+def check_changed(entity_type: str, document: Document, old: Document) -> None:
+    """Refuse a document that lacks a key, or has something under a key where ``old`` had something else.
+
+    What stood there before is not looked at again: a history may have brought it. Raises as ``check``.
+    """
+    for key in _contents()["required"][entity_type]:
+        if key not in document and key != "id":
+            raise InvalidInput(f"{with_article(entity_type)} needs {key}", field=key)
+    for key, value in document.items():
+        if key not in old or old[key] != value:
+            check(entity_type, key, value)
+
+
+def check(entity_type: str, key: str, value: object) -> None:
+    """Refuse a value that may not stand under this key of this type.
+
+    Raises
+    ------
+    InvalidInput : it is of the wrong kind, lacks something, or is none of the words there are; ``field`` says where
+    """
+    try:
+        _validator(_key(entity_type, key)).validate_python(value)
+    except ValidationError as refused:
+        first = refused.errors(include_url=False)[0]
+        where = ".".join((key, *(str(step) for step in first["loc"] if not str(step).startswith("function-"))))
+        raise InvalidInput(f"{where}: {said(first)}", field=where) from refused
+
+
+def enumeration(entity_type: str, key: str) -> tuple[str, ...]:
+    """Return the words that may stand under this key; none when it is not one of a few."""
+    shape = _contents()["types"][entity_type].get(key)
+    if isinstance(shape, dict) and "use" in shape:
+        shape = _contents()["shapes"][shape["use"]]
+    return tuple(shape.get("enum", ())) if isinstance(shape, dict) else ()
+
+
+@cache
+def _contents() -> Document:
+    found: Document = orjson.loads((Path(__file__).parent / "shapes.json").read_bytes())
+    return found
+
+
+@cache
+def _key(entity_type: str, key: str) -> bytes:
+    """Return the shape of a key as text, which is the same for the same shape of whatever type."""
+    return orjson.dumps(_contents()["types"][entity_type][key])
+
+
+@cache
+def _validator(shape: bytes) -> SchemaValidator:
+    used: dict[str, CoreSchema] = {}
+    checks = _schema(orjson.loads(shape), used)
+    return SchemaValidator(core_schema.definitions_schema(checks, list(used.values())), _CONFIG)
+
+
+def _schema(shape: Shape, used: dict[str, CoreSchema]) -> CoreSchema:
+    """Return what checks a shape; ``used`` gathers what it names."""
+    if isinstance(shape, str):
+        return _WORDS[shape]
+    kind = next(key for key in ("use", "enum", "text", "list", "map", "either", "fields") if key in shape)
+    inner = shape[kind]
+    match kind:
+        case "use":
+            return _used(inner, used)
+        case "enum":
+            return core_schema.literal_schema(inner)
+        case "text":
+            return _text(inner)
+        case "list":
+            return core_schema.list_schema(_schema(inner, used))
+        case "map":
+            return core_schema.dict_schema(core_schema.str_schema(), _schema(inner, used))
+        case "either":
+            return core_schema.union_schema([_schema(one, used) for one in inner])
+    return _fields(shape, used)
+
+
+def _used(name: str, used: dict[str, CoreSchema]) -> CoreSchema:
+    if name not in used:
+        used[name] = core_schema.any_schema()  # so that a shape that holds itself ends
+        made: Any = _schema(_contents()["shapes"][name], used)  # Any: whichever of pydantic-core's kinds it is
+        used[name] = {**made, "ref": name}
+    return core_schema.definition_reference_schema(name)
+
+
+def _text(limits: Document) -> CoreSchema:
+    pattern = limits.get("pattern", _FORMATS.get(limits.get("format", ""), "")).removeprefix("(?U)")
+    return core_schema.str_schema(
+        strict=True,
+        pattern=pattern or None,
+        min_length=limits.get("minLength"),
+        max_length=limits.get("maxLength"),
+    )
+
+
+def _fields(shape: Document, used: dict[str, CoreSchema]) -> CoreSchema:
+    required = shape.get("required", ())
+    fields = {
+        key: core_schema.typed_dict_field(_schema(inner, used), required=key in required)
+        for key, inner in shape["fields"].items()
+    }
+    return core_schema.typed_dict_schema(fields, extra_behavior="allow" if shape.get("open") else "forbid")

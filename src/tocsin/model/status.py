@@ -1,0 +1,35 @@
+"""What do the statuses of tests and runs come to? Verdicts, with one word for each, and what is none.
+
+Next: ``flow/match/streak.py`` counts them.
+"""
+
+from __future__ import annotations
+
+SUCCESS = "success"
+
+_ONE_WORD = {"successful": SUCCESS}
+_UNDER_WAY = frozenset({"queued", "pending", "running"})
+_CUT_SHORT = frozenset({"skipped", "stopped"})
+
+
+def one_word(status: str) -> str:
+    """Return ``status`` in lower case, and by one word where upstream has two: ``Successful`` is ``success``."""
+    lowered = status.lower()
+    return _ONE_WORD.get(lowered, lowered)
+
+
+def all_words(status: str) -> tuple[str, ...]:
+    """Return every word that upstream has for ``status``, in lower case."""
+    word = one_word(status)
+    return (word, *(other for other, meant in _ONE_WORD.items() if meant == word))
+
+
+def verdict_of(status: str) -> str | None:
+    """Return what a test or run came to, in one word; None while it is under way."""
+    word = one_word(status)
+    return None if word in _UNDER_WAY else word
+
+
+def is_failure(verdict: str) -> bool:
+    """Say whether a verdict is a failure: neither a success nor something that nobody let run to its end."""
+    return verdict != SUCCESS and verdict not in _CUT_SHORT

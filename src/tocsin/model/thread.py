@@ -1,0 +1,97 @@
+"""What is a thread? A conversation, a task or an announcement about an asset, with posts below it.
+
+Source: OpenMetadata 1.13 ``entity/feed/thread.json``. Next: ``flow/capture/feed/operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tocsin.model.entity import Document
+from tocsin.model.entity_link import EntityLink
+
+THREAD = "thread"
+"""The type of entity that events about threads name."""
+
+THREAD_KEYS = frozenset(
+    "id type href threadTs about entityRef domains generatedBy addressedTo createdBy updatedAt updatedBy resolved "
+    "message postsCount posts reactions task announcement chatbot".split()
+)
+"""What the document of a thread may hold."""
+
+SHOWN_POSTS = 3
+"""How many of a thread's latest posts an event carries and a list shows, unless more are asked for."""
+
+
+class ThreadType(StrEnum):
+    """What a thread is for."""
+
+    CONVERSATION = "Conversation"
+    TASK = "Task"
+    ANNOUNCEMENT = "Announcement"
+    CHATBOT = "Chatbot"
+
+
+class TaskStatus(StrEnum):
+    """Whether a task is still to be done."""
+
+    OPEN = "Open"
+    CLOSED = "Closed"
+
+
+class TaskType(StrEnum):
+    """What a task asks for."""
+
+    REQUEST_DESCRIPTION = "RequestDescription"
+    UPDATE_DESCRIPTION = "UpdateDescription"
+    REQUEST_TAG = "RequestTag"
+    UPDATE_TAG = "UpdateTag"
+    REQUEST_APPROVAL = "RequestApproval"
+    REQUEST_TEST_CASE_FAILURE_RESOLUTION = "RequestTestCaseFailureResolution"
+    RECOGNIZER_FEEDBACK_APPROVAL = "RecognizerFeedbackApproval"
+    GENERIC = "Generic"
+
+
+DESCRIPTION_TASKS = frozenset({TaskType.REQUEST_DESCRIPTION, TaskType.UPDATE_DESCRIPTION})
+"""Tasks that end with a description being written."""
+
+TAG_TASKS = frozenset({TaskType.REQUEST_TAG, TaskType.UPDATE_TAG})
+"""Tasks that end with tags being set."""
+
+RESOURCES = {kind.value.lower(): kind.value for kind in ThreadType}
+"""What an alert's ``resources`` call the types of thread: ``task``, ``conversation``, ``announcement``."""
+
+
+@dataclass(frozen=True)
+class StoredThread:
+    """A thread as it stands in the store.
+
+    ``document`` lacks what is worked out when it is read: ``about``, ``entityRef`` and ``posts``. The asset is known
+    by its id, so that a thread follows it when it is renamed; ``steps`` lead to the part of it that is meant.
+    """
+
+    id: str
+    about_type: str
+    about_id: str
+    steps: tuple[str, ...]
+    created_by_id: str
+    document: Document
+
+    @property
+    def kind(self) -> str:
+        """Return which type of thread it is."""
+        return str(self.document["type"])
+
+    @property
+    def task(self) -> Document:
+        """Return what its task says; empty when it is none."""
+        task: Document = self.document.get("task") or {}
+        return task
+
+
+def thread_document(thread: StoredThread, asset: Document, posts: Sequence[Document]) -> Document:
+    """Return a thread as it is shown; ``asset`` is the reference to what it is about, ``posts`` those to show."""
+    link = EntityLink(thread.about_type, asset["fullyQualifiedName"], thread.steps)
+    return {**thread.document, "about": str(link), "entityRef": asset, "posts": list(posts)}

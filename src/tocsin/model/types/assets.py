@@ -1,0 +1,128 @@
+"""What else do services hold? Dashboards, pipelines, topics, models, containers, indexes, interfaces; and metrics.
+
+Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.model.entity_type import COMMON, DATA, EntityType, Place, words
+
+ROWS = (
+    EntityType(
+        "dashboard",
+        "dashboards",
+        keys=COMMON | DATA | words("charts dashboardType dataModels project usageSummary"),
+        required=("name", "service"),
+        places=(Place("service", ("dashboardService",)),),
+    ),
+    EntityType(
+        "chart",
+        "charts",
+        keys=COMMON | DATA | words("chartType dashboards usageSummary"),
+        required=("name", "service"),
+        places=(Place("service", ("dashboardService",)),),
+    ),
+    EntityType(
+        "dashboardDataModel",
+        "dashboard/datamodels",
+        keys=COMMON | DATA | words("columns dataModelType project sql"),
+        required=("name", "service", "dataModelType", "columns"),
+        places=(Place("service", ("dashboardService",)),),
+        infix="model",
+        members=("columns",),
+        breaking=("columns",),
+    ),
+    EntityType(
+        "topic",
+        "topics",
+        keys=COMMON
+        | DATA
+        | words(
+            "cleanupPolicies maximumMessageSize messageSchema minimumInSyncReplicas partitions replicationFactor "
+            "retentionSize retentionTime sampleData topicConfig"
+        ),
+        required=("name", "service", "partitions"),
+        places=(Place("service", ("messagingService",)),),
+        members=("messageSchema.schemaFields",),
+        breaking=("messageSchema.schemaFields", "partitions"),
+        beside=words("sampleData"),
+    ),
+    EntityType(
+        "pipeline",
+        "pipelines",
+        keys=COMMON
+        | DATA
+        | words(
+            "concurrency endDate pipelineLocation pipelineStatus scheduleInterval startDate state tasks usageSummary"
+        ),
+        required=("name", "service"),
+        places=(Place("service", ("pipelineService",)),),
+        members=("tasks",),
+    ),
+    EntityType(
+        "mlmodel",
+        "mlmodels",
+        keys=COMMON
+        | DATA
+        | words("algorithm dashboard mlFeatures mlHyperParameters mlStore server target usageSummary"),
+        required=("name", "service"),
+        places=(Place("service", ("mlmodelService",)),),
+        members=("mlFeatures",),
+        breaking=("algorithm", "server", "target"),
+        defaults={"algorithm": "mlmodel"},
+    ),
+    EntityType(
+        "container",
+        "containers",
+        keys=COMMON
+        | DATA
+        | words("children dataModel fileFormats fullPath numberOfObjects parent prefix retentionPeriod size"),
+        required=("name", "service"),
+        places=(
+            Place("parent", ("container",)),
+            Place("service", ("storageService",)),
+        ),
+        ancestors=("service",),
+        members=("dataModel.columns",),
+        breaking=("dataModel.columns",),
+    ),
+    EntityType(
+        "searchIndex",
+        "searchIndexes",
+        keys=((COMMON | DATA) - words("sourceUrl")) | words("fields indexType sampleData searchIndexSettings"),
+        required=("name", "service", "fields"),
+        places=(Place("service", ("searchService",)),),
+        members=("fields",),
+        breaking=("fields",),
+        beside=words("sampleData"),
+    ),
+    EntityType(
+        "apiCollection",
+        "apiCollections",
+        keys=((COMMON | DATA) - words("followers sourceUrl")) | words("apiEndpoints endpointURL"),
+        required=("name", "service"),
+        places=(Place("service", ("apiService",)),),
+    ),
+    EntityType(
+        "apiEndpoint",
+        "apiEndpoints",
+        keys=((COMMON | DATA) - words("sourceUrl"))
+        | words("apiCollection endpointURL requestMethod requestSchema responseSchema"),
+        required=("name", "apiCollection"),
+        places=(Place("apiCollection", ("apiCollection",)),),
+        ancestors=("service",),
+        members=("requestSchema.schemaFields", "responseSchema.schemaFields"),
+        breaking=("requestSchema.schemaFields", "responseSchema.schemaFields"),
+        ignored=("sourceUrl",),
+    ),
+    EntityType(
+        "metric",
+        "metrics",
+        keys=COMMON
+        | words(
+            "certification customUnitOfMeasurement dataContract dataProducts entityStatus extension followers "
+            "granularity metricExpression metricType relatedMetrics reviewers tags unitOfMeasurement votes"
+        ),
+        required=("name",),
+    ),
+)

@@ -1,0 +1,68 @@
+"""What lies in a database? Databases, schemas, tables, procedures, and the queries that run on them.
+
+Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.model.entity_type import COMMON, DATA, EntityType, Place, words
+
+ROWS = (
+    EntityType(
+        "database",
+        "databases",
+        keys=COMMON
+        | DATA
+        | words("databaseProfilerConfig databaseSchemas default location retentionPeriod usageSummary"),
+        required=("name", "service"),
+        places=(Place("service", ("databaseService",)),),
+    ),
+    EntityType(
+        "databaseSchema",
+        "databaseSchemas",
+        keys=COMMON | DATA | words("database databaseSchemaProfilerConfig retentionPeriod tables usageSummary"),
+        required=("name", "database"),
+        places=(Place("database", ("database",)),),
+        ancestors=("service",),
+    ),
+    EntityType(
+        "table",
+        "tables",
+        keys=COMMON
+        | DATA
+        | words(
+            "columns compressionCodec compressionEnabled compressionStrategy customMetrics dataModel database "
+            "databaseSchema fileFormat joins location locationPath pipelineObservability processedLineage profile "
+            "queries retentionPeriod sampleData schemaDefinition tableConstraints tablePartition "
+            "tableProfilerConfig tableType testSuite usageSummary"
+        ),
+        required=("name", "columns", "databaseSchema"),
+        places=(Place("databaseSchema", ("databaseSchema",)),),
+        ancestors=("database", "service"),
+        members=("columns",),
+        breaking=("columns",),
+        beside=words("customMetrics joins profile sampleData tableProfilerConfig testSuite usageSummary"),
+    ),
+    EntityType(
+        "storedProcedure",
+        "storedProcedures",
+        keys=COMMON
+        | DATA
+        | words("code database databaseSchema processedLineage storedProcedureCode storedProcedureType"),
+        required=("name", "storedProcedureCode", "databaseSchema"),
+        places=(Place("databaseSchema", ("databaseSchema",)),),
+        ancestors=("database", "service"),
+    ),
+    EntityType(
+        "query",
+        "queries",
+        keys=(COMMON - words("deleted"))
+        | words(
+            "checksum duration entityStatus exclude_usage followers processedLineage query queryDate queryUsedIn "
+            "query_type service tags triggeredBy usedBy users votes"
+        ),
+        required=("query", "service"),
+        places=(Place("service", ("databaseService",)),),
+        ignored=("dialect",),
+    ),
+)

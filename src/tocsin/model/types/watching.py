@@ -1,0 +1,63 @@
+"""What watches the data and tells of it? Tests, suites, alerts and their templates.
+
+Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.model.entity_type import COMMON, EntityType, words
+
+ROWS = (
+    EntityType(
+        "testDefinition",
+        "dataQuality/testDefinitions",
+        keys=(COMMON - words("impersonatedBy"))
+        | words(
+            "dataQualityDimension enabled entityType parameterDefinition provider sqlExpression "
+            "supportedDataTypes supportedServices supportsDynamicAssertion supportsRowLevelPassedFailed "
+            "testPlatforms validatorClass"
+        ),
+        required=("name", "entityType", "testPlatforms"),
+    ),
+    EntityType(
+        "testSuite",
+        "dataQuality/testSuites",
+        keys=(COMMON - words("impersonatedBy"))
+        | words(
+            "basic basicEntityReference connection dataContract executable executableEntityReference "
+            "ingestionRunner inherited pipelines reviewers serviceType summary tags testCaseResultSummary "
+            "testConnectionResult tests"
+        ),
+        required=("name",),
+        beside=words("summary testCaseResultSummary tests"),
+    ),
+    EntityType(
+        "testCase",
+        "dataQuality/testCases",
+        keys=(COMMON - words("impersonatedBy"))
+        | words(
+            "computePassedFailedRowCount createdBy dataProducts dimensionColumns entityFQN entityLink "
+            "entityStatus failedRowsSample followers incidentId inspectionQuery parameterValues reviewers tags "
+            "testCaseResult testCaseStatus testDefinition testSuite testSuites topDimensions useDynamicAssertion"
+        ),
+        required=("name", "entityLink", "testDefinition"),
+        beside=words("failedRowsSample inspectionQuery testSuites"),
+    ),
+    EntityType(
+        "eventsubscription",
+        "events/subscriptions",
+        keys=(COMMON - words("deleted impersonatedBy"))
+        | words(
+            "alertType batchSize className config destinations enabled filteringRules input notificationTemplate "
+            "pollInterval provider retries trigger"
+        ),
+        required=("name", "alertType", "destinations"),
+    ),
+    EntityType(
+        "notificationTemplate",
+        "notificationTemplates",
+        keys=(COMMON - words("domains owners")) | words("isModifiedFromDefault provider templateBody templateSubject"),
+        required=("name", "templateSubject", "templateBody"),
+        ignored=("owners", "domains"),
+    ),
+)

@@ -1,0 +1,29 @@
+"""How is a word said, and which was meant? Its article, and the known word that looks most like it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+_VOWELS = tuple("aeiou")
+_SPOKEN_WITH_A_CONSONANT = ("user", "usage", "unique")
+
+
+def with_article(word: str) -> str:
+    """Return ``a table``, ``an enum``."""
+    lowered = word.lower()
+    has_an = lowered.startswith(_VOWELS) and not lowered.startswith(_SPOKEN_WITH_A_CONSONANT)
+    return f"{'an' if has_an else 'a'} {word}"
+
+
+def nearest(word: str, words: Iterable[str]) -> str | None:
+    """Return the one of ``words`` that looks most like ``word``, case aside; None when none does."""
+    by_lower = {known.lower(): known for known in words}
+    close = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
+    return by_lower[close[0]] if close else None
+
+
+def hint(word: object, words: Iterable[str]) -> str:
+    """Return ``; did you mean …?`` with the nearest of ``words``; nothing when none is near."""
+    near = nearest(word, words) if isinstance(word, str) else None
+    return f"; did you mean {near}?" if near else ""

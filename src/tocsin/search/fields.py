@@ -1,0 +1,269 @@
+"""By which fields can one search, and how is each found? One table, for queries, filters, facts and sorting.
+
+A *word* field is found by its words, a *column* by comparing it as a whole, a *fact* by its exact value. Source of
+the names: OpenMetadata's index mappings and what its client sends. Next: ``search/parse.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tocsin.errors import InvalidInput
+from tocsin.model import fqn as names
+from tocsin.model.words import nearest
+from tocsin.search.nodes import EVERYTHING, Compare, Fact, Node, Words, both
+from tocsin.search.words import token_of, words_of
+
+NAMES = ("name", "display_name")
+"""Columns of words that weigh more than the others."""
+
+WORD_COLUMNS = (*NAMES, "path", "members", "description", "member_texts")
+"""Every column of words, in the order in which the index holds them."""
+
+MOST_WILDCARDS = 6
+"""Signs ``*`` in one pattern."""
+
+EXISTS = "exists"
+"""The field of the facts that say that another field holds something."""
+
+PART = "part"
+"""The field of the facts that name one part of a fully qualified name."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """How one field is found.
+
+    Attributes
+    ----------
+    name : what facts about it are called; several fields of the table may share it
+    words : columns whose words it looks at; empty when it is found as a whole
+    column : the entry's column that holds it as a whole, in lower case
+    has_facts : whether its values are facts
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    column: str | None = None
+    has_facts: bool = False
+
+
+SCALARS: dict[str, tuple[str, ...]] = {
+    path: tuple(path.split("."))
+    for path in (
+        "serviceType tableType email isBot teamType disabled checksum processedLineage fullPath chartType "
+        "dashboardType algorithm domainType metricType entityStatus provider sourceUrl entityFQN service.name "
+        "service.fullyQualifiedName database.name databaseSchema.name glossary.name classification.name parent.name "
+        "apiCollection.name certification.tagLabel.tagFQN testSuite.name testDefinition.name"
+    ).split()
+}
+"""Facts that a document holds once: their field, and where in the document they stand."""
+
+REFERENCES = ("owners", "domains", "dataProducts", "reviewers", "experts")
+"""Keys of lists of references; each reference is a fact by its id, name, FQN and display name."""
+
+REFERENCE_KEYS = ("id", "name", "fullyQualifiedName", "displayName")
+"""Keys of a reference that are facts."""
+
+ONLY_EXISTS = ("schemaDefinition", "description", "displayName", "tags", "tier", *REFERENCES)
+"""Fields of which, besides the scalar facts, it is known whether they hold anything."""
+
+_WORDS = {
+    "name": Field("name", words=("name",)),
+    "displayName": Field("displayName", words=("display_name",)),
+    "description": Field("description", words=("description",)),
+    "columns.name": Field("columns.name", words=("members",)),
+    "columnNames": Field("columns.name", words=("members",)),
+    "columns.description": Field("columns.description", words=("member_texts",)),
+}
+_WHOLE = {
+    "fullyQualifiedName": Field("fullyQualifiedName", column="fqn_key", has_facts=True),
+    "name.keyword": Field("name", column="name_key", has_facts=True),
+    "displayName.keyword": Field("displayName", column="display_key", has_facts=True),
+    "id": Field("id", column="entity_id"),
+    "entityType": Field("entityType", has_facts=True),
+    "deleted": Field("deleted", column="deleted"),
+    "updatedAt": Field("updatedAt", column="updated_at_ms"),
+}
+_FACTS = {name: Field(name, has_facts=True) for name in SCALARS} | {
+    f"{key}.{part}": Field(f"{key}.{part}", has_facts=True) for key in REFERENCES for part in REFERENCE_KEYS
+}
+_TAGS = {
+    "tags.tagFQN": Field("tags.tagFQN", has_facts=True),
+    "columns.tags.tagFQN": Field("columns.tags.tagFQN", has_facts=True),
+    "tier.tagFQN": Field("tier.tagFQN", has_facts=True),
+}
+_SHORT = {
+    "fqn": "fullyQualifiedName",
+    "type": "entityType",
+    "tag": "tags.tagFQN",
+    "tags": "tags.tagFQN",
+    "tier": "tier.tagFQN",
+    "owner": "owners.name",
+    "owners": "owners.name",
+    "ownerName": "owners.name",
+    "domain": "domains.fullyQualifiedName",
+    "domains": "domains.fullyQualifiedName",
+    "domain.fullyQualifiedName": "domains.fullyQualifiedName",
+    "domain.name": "domains.name",
+    "service": "service.name",
+    "certification": "certification.tagLabel.tagFQN",
+    "column": "columns.name",
+    "columns": "columns.name",
+}
+_WRITTEN = _WORDS | _WHOLE | _FACTS | _TAGS
+
+FIELDS: dict[str, Field] = _WRITTEN | {short: _WRITTEN[name] for short, name in _SHORT.items()}
+"""Every field by each name it may be written as."""
+
+SORTED_BY = {
+    "fullyQualifiedName": "fqn",
+    "name.keyword": "name_key",
+    "name": "name_key",
+    "displayName.keyword": "display_key",
+    "displayName": "display_key",
+    "updatedAt": "updated_at_ms",
+    "entityType": "entity_type",
+    "usage": "usage_count",
+    "usageSummary.weeklyStats.count": "usage_count",
+}
+"""Fields one may sort by, and the entry's column of each."""
+
+COUNTED_BY = {
+    "entityType": "entity_type",
+    "service.name": "service",
+    "serviceType": "service_type",
+    "tier.tagFQN": "tier",
+    "deleted": "deleted",
+}
+"""Fields one may count by, and the entry's column of each."""
+
+
+def field_of(name: str) -> Field:
+    """Return how the field of that name is found; ``.keyword`` asks for the whole value.
+
+    Raises
+    ------
+    InvalidInput : there is no such field; names the nearest one.
+    """
+    found = FIELDS.get(name) or FIELDS.get(name.removesuffix(".keyword"))
+    if found is None:
+        near = nearest(name, FIELDS)
+        hint = f"did you mean {near}?" if near else f"there are {', '.join(sorted(FIELDS))}"
+        raise InvalidInput(f"one cannot search by the field {name!r}; {hint}")
+    return found
+
+
+def holds(name: str) -> Node:
+    """Return what is true of the entries whose field holds anything."""
+    key = {"tier.tagFQN": "tier", "tags.tagFQN": "tags"}.get(field_name := _known(name), field_name)
+    if key in _ALWAYS_THERE:
+        return EVERYTHING
+    head = key.split(".")[0]
+    return Fact(token_of(EXISTS, head if head in ONLY_EXISTS else key))
+
+
+def has_words(field: Field, text: str, *, is_prefix: bool = False) -> Node:
+    """Return what is true of the entries that have the words of ``text``, one after the other, in the field.
+
+    Raises
+    ------
+    InvalidInput : there is no word in the text.
+    """
+    found = words_of(text)
+    if not found:
+        raise InvalidInput(f"there is no letter and no digit in {text[:100]!r}")
+    return Words(field.words, found, is_prefix)
+
+
+def equals(name: str, value: str | int | bool) -> Node:
+    """Return what is true of the entries whose field is ``value`` as a whole; of a field of words, has its words."""
+    field = FIELDS.get(f"{name}.keyword") or field_of(name)
+    if field.column == "deleted":
+        return Compare("deleted", "=", _truth(value))
+    if field.column == "updated_at_ms":
+        return Compare("updated_at_ms", "=", whole_number(value))
+    text = str(value).lower() if isinstance(value, bool) else str(value)
+    if field.has_facts:
+        return Fact(token_of(field.name, text))
+    if field.column:
+        return Compare(field.column, "=", text)
+    return has_words(field, text)
+
+
+def resembles(name: str, pattern: str) -> Node:
+    """Return what is true of the entries whose field as a whole is like ``pattern``: ``*`` any text, ``?`` one sign.
+
+    Raises
+    ------
+    InvalidInput : the field has no patterns, or the pattern has too many stars.
+    """
+    if not has_wildcard(pattern):
+        return equals(name, unescaped(pattern))
+    field = FIELDS.get(f"{name}.keyword") or field_of(name)
+    if set(pattern) <= {"*"}:
+        return holds(name)
+    if pattern.count("*") > MOST_WILDCARDS:
+        raise InvalidInput(f"a pattern may have {MOST_WILDCARDS} stars at most")
+    if field.column in ("fqn_key", "name_key", "display_key"):
+        return both([*_whole_parts(field, pattern), Compare(field.column, "like", pattern.lower())])
+    if field.words and pattern.endswith("*") and not has_wildcard(pattern[:-1].lstrip("*")):
+        return has_words(field, unescaped(pattern.strip("*")), is_prefix=True)
+    raise InvalidInput(f"the field {name!r} is found by its whole value only, not by a pattern")
+
+
+def has_wildcard(pattern: str) -> bool:
+    """Say whether an unescaped ``*`` or ``?`` stands in the pattern."""
+    rest = pattern.replace("\\\\", "").replace("\\*", "").replace("\\?", "")
+    return "*" in rest or "?" in rest
+
+
+def unescaped(text: str) -> str:
+    """Return the text without the backslashes that protect a sign."""
+    kept, is_protected = [], False
+    for sign in text:
+        if sign == "\\" and not is_protected:
+            is_protected = True
+            continue
+        kept.append(sign)
+        is_protected = False
+    return "".join(kept)
+
+
+def whole_number(value: object) -> int:
+    """Return a value as a whole number; ``InvalidInput`` if it is none."""
+    try:
+        number = int(str(value))
+    except ValueError:
+        raise InvalidInput(f"{str(value)[:100]!r} is not a whole number") from None
+    if abs(number) >= 2**62:
+        raise InvalidInput(f"the number {str(value)[:100]} is too large")
+    return number
+
+
+_ALWAYS_THERE = frozenset({"fullyQualifiedName", "name", "id", "entityType", "deleted", "updatedAt"})
+
+
+def _known(name: str) -> str:
+    bare = name.removesuffix(".keyword")
+    if bare in ONLY_EXISTS:
+        return bare
+    return field_of(name).name
+
+
+def _truth(value: object) -> bool:
+    text = str(value).lower()
+    if text not in ("true", "false"):
+        raise InvalidInput(f"deleted is true or false, not {str(value)[:100]!r}")
+    return text == "true"
+
+
+def _whole_parts(field: Field, pattern: str) -> list[Node]:
+    """Return, of a pattern of FQNs, the parts that are written out: they narrow the search before it compares."""
+    if field.column != "fqn_key":
+        return []
+    try:
+        parts = names.split(pattern)
+    except InvalidInput:
+        return []
+    return [Fact(token_of(PART, part)) for part in parts if "*" not in part and "?" not in part and "\\" not in part]

@@ -1,0 +1,186 @@
+"""How is an explanation answered? Every part as JSON, for programs and for ``tocsin explain``.
+
+Next: ``server/routes/explain.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import orjson
+
+from tocsin.conditions.trace import Seen, Trace
+from tocsin.explain.answer import AlertTrace, Explanation
+from tocsin.explain.matching import RuleTrace
+from tocsin.explain.people import Reached, Way
+from tocsin.explain.records import DeliveryRecord, Record
+from tocsin.flow.send.phrases import cut
+from tocsin.flow.send.wording import change_lines, headline
+from tocsin.model.change import LoggedEvent
+from tocsin.model.delivery import DeliveryStatus
+from tocsin.model.entity import Document
+from tocsin.model.notification import Reason
+from tocsin.server.alerts.explaining import Findings
+
+MOST_PEOPLE = 50
+"""People that are told of per alert, and notifications in all."""
+
+_MOST_VALUES = 20
+_LONGEST_VALUE = 200
+_OPEN = (DeliveryStatus.PENDING.value, DeliveryStatus.AWAITING_RETRY.value)
+_DEAD = (DeliveryStatus.FAILED.value, DeliveryStatus.RETRY_LIMIT_REACHED.value)
+
+
+def on_wire(findings: Findings, *, now_ms: int) -> Document:
+    """Return the whole explanation, the answer first."""
+    explanation = findings.explanation
+    person, names = explanation.person, _names(explanation)
+    return {
+        "answer": explanation.answer(),
+        "asOf": now_ms,
+        "event": _event(explanation.logged),
+        "user": None if person is None else {"id": person.id, "name": person.name},
+        "pipeline": {"offset": explanation.pipeline_at, "hasReached": not explanation.is_in_flight},
+        "alerts": [_alert(trace) for trace in findings.page],
+        "told": {
+            "total": explanation.told_count,
+            "data": [_record(one, names) for one in explanation.told[:MOST_PEOPLE]],
+        },
+        "disagreements": _disagreements(explanation),
+    }
+
+
+def _disagreements(explanation: Explanation) -> list[dict[str, str]]:
+    return [asdict(one) for one in explanation.disagreements()[:MOST_PEOPLE]]
+
+
+def _event(logged: LoggedEvent) -> Document:
+    event = logged.event
+    return {
+        "id": event.id,
+        "offset": logged.offset,
+        "title": headline(event),
+        "changes": [line.text for line in change_lines(event)],
+        "eventType": event.event_type.value,
+        "entityType": event.entity_type,
+        "entityId": event.entity_id,
+        "entityFullyQualifiedName": event.entity_fully_qualified_name,
+        "userName": event.user_name,
+        "timestamp": event.timestamp,
+    }
+
+
+def _alert(trace: AlertTrace) -> Document:
+    alert = trace.subscription
+    return {
+        "id": alert.id,
+        "name": alert.name,
+        "displayName": alert.display_name,
+        "matched": trace.match.matched,
+        "gates": [{"name": gate.name, "holds": gate.holds, "says": gate.says} for gate in trace.match.gates],
+        "rules": [_rule(rule) for rule in trace.match.rules],
+        "obstacles": trace.match.obstacles(),
+        "destinations": [f"{one.category.value} by {one.type.value}" for one in alert.destinations],
+        "reached": {"total": len(trace.reached), "data": [_reached(one) for one in trace.reached[:MOST_PEOPLE]]},
+    }
+
+
+def _rule(one: RuleTrace) -> Document:
+    return {
+        "part": one.part,
+        "number": one.number,
+        "name": one.rule.name,
+        "effect": one.rule.effect.value,
+        "prefixCondition": one.rule.prefix_condition.value,
+        "condition": one.rule.condition,
+        "holds": one.holds,
+        "says": one.says(),
+        "trace": None if one.trace is None else _trace(one.trace),
+    }
+
+
+def _trace(trace: Trace) -> Document:
+    shown: Document = {"text": trace.text, "line": trace.at.line, "column": trace.at.column, "holds": trace.holds}
+    if trace.joined is not None:
+        return {**shown, "joined": trace.joined, "parts": [_trace(part) for part in trace.parts]}
+    return {**shown, "seen": [_seen(one) for one in trace.seen]}
+
+
+def _seen(one: Seen) -> Document:
+    shown = [_short(value) for value in one.values[:_MOST_VALUES]]
+    return {"name": one.name, "isMissing": not one.values, "values": shown, "total": len(one.values)}
+
+
+def _short(value: object) -> object:
+    if isinstance(value, str):
+        return cut(value, limit=_LONGEST_VALUE)
+    return value if isinstance(value, bool | int | float) else cut(orjson.dumps(value).decode(), limit=_LONGEST_VALUE)
+
+
+def _reached(one: Reached) -> Document:
+    return {
+        "id": one.person.id if one.person else None,
+        "name": one.name,
+        "channel": one.channel,
+        "isDue": one.is_due,
+        "ways": [_way(way) for way in one.ways],
+        "notification": one.record.notification.id if one.record else None,
+        "toldTogetherWith": list(one.others),
+    }
+
+
+def _way(way: Way) -> Document:
+    obstacle = way.obstacle
+    stopped = None if obstacle is None else {"kind": obstacle.kind, "says": obstacle.says}
+    return {"reason": _reason(way.reason), "stoppedBy": stopped}
+
+
+def _reason(reason: Reason) -> Document:
+    return {**reason.to_wire(), "sentence": reason.sentence()}
+
+
+def _names(explanation: Explanation) -> dict[str, str]:
+    """Return the names of the people that are known from the alerts that were looked at."""
+    people = {one.person for trace in explanation.alerts for one in trace.reached} | {explanation.person}
+    return {person.id: person.name for person in people if person}
+
+
+def _record(record: Record, names: dict[str, str]) -> Document:
+    told = record.notification
+    return {
+        "id": told.id,
+        "channel": told.channel,
+        "recipient": told.recipient,
+        "recipientId": told.recipient_id,
+        "recipientName": names.get(told.recipient_id or ""),
+        "reasons": [_reason(reason) for reason in told.reasons],
+        "dueAt": told.due_at_ms,
+        "createdAt": told.created_at_ms,
+        "isRead": record.read_at_ms is not None,
+        "readAt": record.read_at_ms,
+        "delivery": None if record.delivery is None else _delivery(record.delivery),
+    }
+
+
+def _delivery(delivery: DeliveryRecord) -> Document:
+    is_open = delivery.status in _OPEN
+    return {
+        "id": delivery.id,
+        "target": delivery.target,
+        "status": delivery.status,
+        "attemptCount": delivery.attempt_count,
+        "nextAttempt": delivery.due_at_ms if is_open else None,
+        "isDeadLetter": delivery.status in _DEAD,
+        "attempts": [
+            {
+                "number": one.number,
+                "startedAt": one.started_at_ms,
+                "durationMs": one.duration_ms,
+                "outcome": one.outcome,
+                "reason": one.reason,
+                "statusCode": one.status_code,
+                "detail": one.detail,
+            }
+            for one in delivery.attempts
+        ],
+    }

@@ -1,0 +1,194 @@
+"""What is there to say of one event and those it could concern? Gathers it from the store, as the asker may know it.
+
+One may ask about oneself, and about others only of alerts that one may edit. Next: ``explain/answer.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tocsin.errors import Forbidden, InvalidInput
+from tocsin.explain.answer import AlertTrace, Explanation
+from tocsin.explain.matching import match_trace
+from tocsin.explain.people import Reached, Scene, reached_by, rows_of
+from tocsin.explain.records import Record
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.streak import report_of
+from tocsin.flow.resolve.audience import audience_of
+from tocsin.model.access import Operation
+from tocsin.model.change import LoggedEvent
+from tocsin.model.entity import Document
+from tocsin.model.notification import notification_id
+from tocsin.model.people import Person
+from tocsin.model.subscription import Channel, EventSubscription
+from tocsin.server.permissions import sees
+from tocsin.server.request import Caller
+
+PIPELINE = "match_stream"
+"""The streaming query that tells people (``jobs/match_stream.py``), by which its progress is known."""
+
+STREAKS = "streak_stream"
+"""The query beside it that tells of reports whatever depends on earlier ones, where it runs."""
+
+MOST_RECORDS = 10_000
+"""Notifications of one event that are compared with what should be."""
+
+_MOST_NEAR = 200
+_ALERT = "eventsubscription"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked: of which event, of one alert or all that the caller may see, of one person or everybody.
+
+    Of all alerts, ``limit`` after the first ``skip`` are told of; those that matched come first.
+    """
+
+    logged: LoggedEvent
+    subscription: EventSubscription | None = None
+    person: Person | None = None
+    limit: int = 20
+    skip: int = 0
+
+
+@dataclass(frozen=True)
+class Findings:
+    """The answer, and which of its alerts are told of in full."""
+
+    explanation: Explanation
+    page: tuple[AlertTrace, ...]
+
+
+def explain(question: Question, caller: Caller) -> Findings:
+    """Return all that the caller may know of it.
+
+    Raises
+    ------
+    Forbidden : it asks about somebody else, of alerts that the caller may not edit
+    """
+    alerts = _alerts(question, caller)
+    tended = frozenset(one.id for one in alerts if tends(one, caller))
+    about_others = question.person is not None and question.person.id != caller.actor.id
+    if about_others and not caller.actor.is_admin:
+        alerts = [one for one in alerts if one.id in tended]
+        if not alerts:
+            raise Forbidden("What others are told is open to them, to administrators, and to who may edit the alert.")
+    matching = frozenset(one.id for one in alerts if _matches(one, question.logged))
+    reached = _reached(question, caller, (alerts, matching, tended))
+    ordered = sorted(alerts, key=lambda one: (one.id not in matching, not reached.get(one.id), one.name))
+    told, told_count = _told(question, caller, tended)
+    page = ordered[question.skip : question.skip + question.limit]
+    near = [one for one in ordered if one.id in matching or reached.get(one.id)][:_MOST_NEAR]
+    shown = {one.id: one for one in (*near, *page)}
+    traces = {
+        one.id: AlertTrace(
+            subscription=one,
+            match=match_trace(one, question.logged),
+            reached=reached.get(one.id, ()),
+            is_whole=one.id in tended or question.person is not None,
+        )
+        for one in shown.values()
+    }
+    explanation = Explanation(
+        logged=question.logged,
+        alerts=tuple(traces[one.id] for one in ordered if one.id in traces),
+        told=told,
+        told_count=told_count,
+        pipeline_at=_pipeline_at(question.logged, caller),
+        alert_count=len(alerts),
+        person=question.person,
+        is_complete=told_count <= MOST_RECORDS,
+    )
+    return Findings(explanation, tuple(traces[one.id] for one in page))
+
+
+def _pipeline_at(logged: LoggedEvent, caller: Caller) -> int:
+    """Return the offset up to which everything is told; of a report, by both queries that may tell of one."""
+    log = caller.parts.log
+    at = log.progress(PIPELINE)
+    if report_of(logged) is None or log.reported_at_ms(STREAKS) is None:
+        return at
+    return min(at, log.progress(STREAKS))
+
+
+def _alerts(question: Question, caller: Caller) -> list[EventSubscription]:
+    if question.subscription is not None:
+        return [question.subscription]
+    return visible_alerts(caller)
+
+
+def visible_alerts(caller: Caller) -> list[EventSubscription]:
+    """Return the alerts that the caller may view, switched on or not."""
+    every = caller.parts.subscriptions.list_all()
+    if caller.actor.is_admin or caller.policies.is_open(_ALERT):
+        return every
+    return [one for one in every if sees(caller, _ALERT, one.to_wire())]
+
+
+def tends(alert: EventSubscription, caller: Caller) -> bool:
+    """Say whether the caller may edit the alert; to policies, who made it is one of its owners."""
+    if caller.actor.is_admin:
+        return True
+    maker = caller.parts.telling.events.makers([alert.id]).get(alert.id)
+    document: Document = alert.to_wire()
+    owners = [*(document.get("owners") or ()), *([{"id": maker, "type": "user"}] if maker else ())]
+    return caller.view.may(Operation.EDIT_ALL, _ALERT, {**document, "owners": owners})
+
+
+def _matches(alert: EventSubscription, logged: LoggedEvent) -> bool:
+    try:
+        return matches(plan_of(alert), logged)
+    except InvalidInput:  # stored by an older Tocsin; its trace says so
+        return False
+
+
+def _reached(
+    question: Question, caller: Caller, of: tuple[Sequence[EventSubscription], frozenset[str], frozenset[str]]
+) -> dict[str, tuple[Reached, ...]]:
+    """Return whom the alerts reach: of those that did not match, only whether it is who was asked about."""
+    alerts, matching, tended = of
+    logged, parts = question.logged, caller.parts
+    asked = [one for one in alerts if question.person or one.id in matching]
+    rows = [row for one in asked for row in rows_of(one)]
+    audience = audience_of({logged.event.entity_id}, rows, parts.telling.directory, everybody=True)
+    scene = Scene(
+        logged=logged,
+        audience=audience,
+        subject=parts.telling.events.subjects({logged.offset})[logged.offset],
+        policies=caller.policies,
+        makers=parts.telling.events.makers([one.id for one in asked]),
+        records=_records(question, caller),
+    )
+    everybody = None if question.person is None else question.person.id
+    return {
+        one.id: reached_by(
+            one, scene, matched=one.id in matching, only=everybody if one.id in tended else caller.actor.id
+        )
+        for one in asked
+    }
+
+
+def _records(question: Question, caller: Caller) -> dict[str, Record]:
+    """Return what is stored: of one person what can be theirs, in the app, by mail, or as a name of many."""
+    logged, records, person = question.logged, caller.parts.telling.records, question.person
+    if person is None:
+        return records.of_event(logged.offset, limit=MOST_RECORDS)
+    mail = [notification_id(logged.event.id, Channel.EMAIL, person.email)] if person.email else []
+    return records.of_user(logged.offset, person.id) | records.by_id(mail)
+
+
+def _told(question: Question, caller: Caller, tended: frozenset[str]) -> tuple[tuple[Record, ...], int]:
+    """Return what is stored that the caller may know of, and how much it is."""
+    alert, me = question.subscription, caller.actor.id
+    every = _records(question, caller)
+    told = [
+        one
+        for one in every.values()
+        if (alert is None or one.names(alert.id))
+        and (one.notification.recipient_id == me or any(one.names(own) for own in tended))
+    ]
+    is_whole = len(every) < MOST_RECORDS or alert is not None or not caller.actor.is_admin
+    count = len(told) if is_whole else caller.parts.telling.records.count(question.logged.offset)
+    return tuple(sorted(told, key=lambda one: (one.notification.channel, one.notification.recipient))), count

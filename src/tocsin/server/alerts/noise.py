@@ -1,0 +1,154 @@
+"""How noisy are alerts, and what of it could be spared? Gathers counts and recorded events, as the asker may know them.
+
+Next: ``explain/noise.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+
+from tocsin.errors import InvalidInput
+from tocsin.explain.noise import Fired, Firing, rule_shares, suggestions
+from tocsin.flow.match.streak import report_of
+from tocsin.model.entity import Document
+from tocsin.model.subscription import EventSubscription
+from tocsin.server.permissions import seen
+from tocsin.server.request import LATEST_MS, Caller
+from tocsin.server.telling import with_streaks
+from tocsin.server.told import may_be_shown
+from tocsin.store.firings import Tally
+
+FORMULA = "noise = notifications to people - opened in the app; what goes by mail counts as not opened"
+
+MOST_EXAMINED = 2_000
+"""Events, the newest ones, that rules and suggestions are evaluated against."""
+
+_MOST_REPORTS = 300
+_MOST_TOLD = 200_000
+_MOST_ASSETS = 10
+_UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+_WINDOW = re.compile(r"([1-9][0-9]{0,5})([mhdw])")
+
+
+def since_ms(text: str, now_ms: int) -> int:
+    """Return when a window begins: ``30d`` (also m, h, w) before now, or epoch milliseconds.
+
+    Raises
+    ------
+    InvalidInput : it is neither
+    """
+    window = _WINDOW.fullmatch(text)
+    if window:
+        return max(0, now_ms - int(window[1]) * _UNITS_MS[window[2]])
+    if text.isascii() and text.isdigit() and len(text) < 16 and int(text) <= LATEST_MS:
+        return int(text)
+    raise InvalidInput(f"{text!r} is no time: say 30d, 12h, or epoch milliseconds", field="since")
+
+
+def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller: Caller) -> Document:
+    """Return the noisiest of these alerts, the worst first; those that told nobody are not listed."""
+    telling, now_ms = caller.parts.telling, caller.parts.clock.now_ms()
+    start = telling.firings.start_of(since)
+    tallies = telling.firings.tallies(start)
+    named = [one for one in alerts if one.id in tallies]
+    ordered = sorted(named, key=lambda one: (-tallies[one.id].noise, -tallies[one.id].told_count, one.name))
+    listed = ordered[:limit]
+    people = telling.firings.people(_countable(listed, tallies), start) if listed else {}
+    mutes = telling.mutes.counts([one.id for one in listed], now_ms)
+    rows = [_row(one, tallies[one.id], people.get(one.id), mutes.get(one.id, (0, 0))) for one in listed]
+    return {
+        "since": since,
+        "until": now_ms,
+        "formula": FORMULA,
+        "data": rows,
+        "paging": {"total": len(named)},
+    }
+
+
+def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
+    """Return what one alert told, per asset and per rule, and what a tighter rule would have spared."""
+    telling, now_ms = caller.parts.telling, caller.parts.clock.now_ms()
+    start = telling.firings.start_of(since)
+    tally = telling.firings.tally(alert.id, start)
+    people = telling.firings.people([alert.id], start).get(alert.id, 0) if tally.told_count <= _MOST_TOLD else None
+    muted = telling.mutes.counts([alert.id], now_ms).get(alert.id, (0, 0))
+    fired = _examined(telling.firings.of(alert.id, start, limit=MOST_EXAMINED), caller)
+    return {
+        "since": since,
+        "until": now_ms,
+        "formula": FORMULA,
+        **_row(alert, tally, people, muted),
+        "assets": _assets(alert.id, start, caller),
+        "examined": len(fired),
+        "rules": [_camel(asdict(one)) for one in rule_shares(alert, fired)],
+        "suggestions": [_camel(asdict(one)) for one in suggestions(fired)],
+    }
+
+
+def _countable(alerts: Sequence[EventSubscription], tallies: Mapping[str, Tally]) -> list[str]:
+    """Return the alerts whose people are counted: as many of the quietest as take no more than a moment."""
+    found, told = [], 0
+    for one in sorted(alerts, key=lambda one: tallies[one.id].told_count):
+        told += tallies[one.id].told_count
+        if told <= _MOST_TOLD:
+            found.append(one.id)
+    return found
+
+
+def _examined(firings: Sequence[Firing], caller: Caller) -> list[Fired]:
+    """Return the recorded events of these firings; of the newest reports with what earlier ones make of them."""
+    found = caller.parts.log.at([one.log_offset for one in firings])
+    fired: list[Fired] = []
+    reports = 0
+    for one in firings:
+        logged = found.get(one.log_offset)
+        if logged is None or not may_be_shown(caller.actor, logged.event, caller.policies, caller.parts.catalogue):
+            continue
+        if report_of(logged) is not None and reports < _MOST_REPORTS:
+            reports += 1
+            logged = with_streaks(logged, caller.parts.telling)
+        fired.append((logged, one))
+    return fired
+
+
+def _assets(alert_id: str, start: int, caller: Caller) -> list[Document]:
+    found = caller.parts.telling.firings.by_asset(alert_id, start, limit=_MOST_ASSETS)
+    references = [{"id": entity_id, "type": kind} for entity_id, kind, _, _ in found]
+    visible = {one["id"] for one in seen(caller, references)}
+    return [
+        {"id": entity_id, "type": kind, "fullyQualifiedName": name, **_counts(tally)}
+        for entity_id, kind, name, tally in found
+        if entity_id in visible
+    ]
+
+
+def _row(alert: EventSubscription, tally: Tally, people: int | None, mutes: tuple[int, int]) -> Document:
+    return {
+        "id": alert.id,
+        "name": alert.name,
+        "displayName": alert.display_name,
+        "enabled": alert.enabled,
+        **_counts(tally),
+        "people": people,
+        "muted": mutes[0],
+        "unsubscribed": mutes[1],
+    }
+
+
+def _counts(tally: Tally) -> Document:
+    return {
+        "fired": tally.fired_count,
+        "told": tally.told_count,
+        "toldToPeople": tally.person_count,
+        "toldInApp": tally.app_count,
+        "opened": tally.opened_count,
+        "noise": tally.noise,
+    }
+
+
+def _camel(fields: dict[str, object]) -> Document:
+    """Return the facts of a rule or a suggestion under the names they have on the wire."""
+    wire = {"held_count": "held", "examined_count": "examined", "saved_count": "saved", "told_count": "told"}
+    return {{**wire, "opened_count": "missed"}.get(name, name): value for name, value in fields.items()}

@@ -1,0 +1,72 @@
+"""What can an alert be about? Each resource with the filters and actions it offers.
+
+Source: OpenMetadata 1.13 EventSubResourceDescriptor.json and EntityObservabilityFilterDescriptor.json, and besides
+every other type of the catalogue. Next: ``server/routes/conditions.py`` answers with them.
+"""
+
+from __future__ import annotations
+
+from tocsin.flow.match.plan import ALL_RESOURCES
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.subscription import AlertType
+from tocsin.model.thread import RESOURCES as THREADS
+from tocsin.model.thread import THREAD
+from tocsin.server.alerts.filters import FILTERS
+
+RESOURCES = (ALL_RESOURCES, *ENTITY_TYPES, THREAD, *THREADS)
+"""Everything an alert can be about."""
+
+_GENERAL = (
+    *("filterByOwnerName", "filterByFqn", "filterByEventType", "filterByUpdaterName", "filterByDomain"),
+    *("filterByGeneralMetadataEvents", "filterByUpdaterIsBot"),
+)
+_OURS = ("filterByTag", "filterByTier", "filterByService", "filterByFieldChange")
+_OF_PEOPLE = ("filterByFqn", "filterByEventType", "filterByUpdaterName", "filterByUpdaterIsBot")
+_NOTIFIED: dict[str, tuple[str, ...]] = {
+    ALL_RESOURCES: (*_GENERAL, "filterByEntityId", "filterBySource", *_OURS),
+    "domain": (*(name for name in _GENERAL if name != "filterByDomain"), *_OURS),
+    "user": (*_OF_PEOPLE, "filterByDomain"),
+    "team": (*_OF_PEOPLE, "filterByDomain"),
+    "announcement": (),
+    **dict.fromkeys((THREAD, "conversation", "task", "chatbot"), ("filterByMentionedName",)),
+}
+
+_OBSERVED = ("filterByFqn", "filterByDomain", "filterByOwner", "filterByUpdaterIsBot", "filterByTag", "filterByTier")
+_ACTIONS: dict[str, tuple[str, ...]] = {
+    "table": ("GetTableSchemaChanges", "GetTableMetricsUpdates"),
+    "topic": ("GetTopicSchemaChanges",),
+    "container": ("GetContainerSchemaChanges", "GetSchemaChanges"),
+    "pipeline": ("GetPipelineStatusUpdates",),
+    "ingestionPipeline": ("GetIngestionPipelineStatusUpdates",),
+    "testCase": ("GetTestCaseStatusUpdates", "GetTestCaseStatusUpdatesUnderSuite"),
+    "testSuite": ("GetTestSuiteStatusUpdates",),
+    **dict.fromkeys(("storedProcedure", "dashboardDataModel", "searchIndex", "apiEndpoint"), ("GetSchemaChanges",)),
+    **dict.fromkeys(("dashboard", "mlmodel"), ("GetSchemaChanges",)),
+}
+_ANY_ACTIONS = ("GetOwnershipChanges", "GetTagChanges")
+
+
+def offers(alert_type: AlertType) -> list[Document]:
+    """Return upstream's ``events/filterResourceDescriptor.json`` for each resource an alert of this type can have."""
+    if alert_type is AlertType.OBSERVABILITY:
+        return [_offer(name, _observed(name), (*actions, *_ANY_ACTIONS)) for name, actions in _ACTIONS.items()]
+    return [_offer(name, _NOTIFIED.get(name, (*_GENERAL, *_OURS)), ()) for name in RESOURCES]
+
+
+def functions() -> list[Document]:
+    """Return every filter and action there is."""
+    return [row.described(name) for name, row in FILTERS.items()]
+
+
+def _observed(name: str) -> tuple[str, ...]:
+    return (*_OBSERVED, "filterByTableNameTestCaseBelongsTo") if name == "testCase" else _OBSERVED
+
+
+def _offer(name: str, filters: tuple[str, ...], actions: tuple[str, ...]) -> Document:
+    described = {key: FILTERS[key].described(key) for key in (*filters, *actions)}
+    return {
+        "name": name,
+        "supportedFilters": [described[key] for key in filters],
+        "supportedActions": [described[key] for key in actions],
+    }

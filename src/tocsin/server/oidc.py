@@ -1,0 +1,203 @@
+"""Who does the company's own log-in say that this is? OpenID Connect: authorization code flow with PKCE.
+
+The browser is sent to the provider and comes back with a code; the server exchanges it for an identity token, whose
+signature, issuer, audience, times and nonce are checked. What must be remembered in between travels in a signed cookie,
+so any server can finish what another began. Source: OpenID Connect Core 1.0, section 3.1; RFC 7636; RFC 8414.
+Next: ``server/routes/openid.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import jwt
+
+from tocsin.clock import Clock
+from tocsin.errors import Forbidden, InvalidInput, Unauthenticated, Unavailable
+from tocsin.flow.capture.operations import Writes
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM, Person
+from tocsin.settings import Settings
+from tocsin.store.people import People
+
+COOKIE = "tocsin_login"
+WITHIN_S = 600
+"""Seconds that a log-in at the provider may take."""
+
+_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
+_OURS = "HS256"
+_LEEWAY_S = 60
+_TIMEOUT_S = 10
+_ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+Json = Any  # Any: what a provider answers
+
+
+@dataclass(frozen=True)
+class Started:
+    """Where the browser goes, and the cookie it takes along."""
+
+    location: str
+    cookie: str
+
+
+class OpenIdConnect:
+    """Log-in at one provider; ``get_in`` brings somebody's first log-in into the catalogue."""
+
+    def __init__(self, settings: Settings, people: People, writes: Writes, clock: Clock) -> None:
+        self._settings, self._people, self._writes, self._clock = settings, people, writes, clock
+        self._key = people.secret("openid-key", lambda: secrets.token_hex(32))
+        self._lock = threading.Lock()
+        self._metadata: Json = None
+
+    @property
+    def issuer(self) -> str:
+        """The provider's address; ``Unavailable`` when none is set."""
+        if not self._settings.oidc_issuer or not self._settings.oidc_client_id:
+            raise Unavailable("OpenID Connect is not set up here: set oidc_issuer and oidc_client_id.")
+        return self._settings.oidc_issuer.rstrip("/")
+
+    def start(self, callback: str) -> Started:
+        """Return where to send the browser so that somebody logs in there and comes back to ``callback``."""
+        remembered = {key: secrets.token_urlsafe(32) for key in ("state", "nonce", "verifier")}
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(remembered["verifier"].encode()).digest()).rstrip(b"=")
+        asked = {
+            "response_type": "code",
+            "client_id": self._settings.oidc_client_id,
+            "redirect_uri": callback,
+            "scope": "openid email profile",
+            "state": remembered["state"],
+            "nonce": remembered["nonce"],
+            "code_challenge": challenge.decode(),
+            "code_challenge_method": "S256",
+        }
+        kept = {**remembered, "callback": callback, "until_s": self._clock.now_ms() // 1000 + WITHIN_S}
+        location = self._provider()["authorization_endpoint"]
+        sign = "&" if "?" in location else "?"
+        return Started(f"{location}{sign}{urlencode(asked)}", jwt.encode(kept, self._key, algorithm=_OURS))
+
+    def finish(self, code: str, state: str, cookie: str | None) -> Person:
+        """Return who came back with this code; the first time, they are made a user.
+
+        Raises
+        ------
+        Unauthenticated : the answer does not belong to a log-in that began here, or the identity cannot be believed
+        Forbidden : they are no user here, and nobody is made one by logging in
+        """
+        remembered = self._remembered(cookie)
+        if not secrets.compare_digest(state.encode(), str(remembered["state"]).encode()):
+            raise Unauthenticated("This answer does not belong to the log-in that began here; begin again.")
+        claims = self._identity(self._exchanged(code, remembered), str(remembered["nonce"]))
+        return self._person(claims)
+
+    def _remembered(self, cookie: str | None) -> Document:
+        try:
+            kept: Document = jwt.decode(cookie or "", self._key, algorithms=[_OURS])
+        except jwt.PyJWTError as error:
+            raise Unauthenticated("No log-in began in this browser; begin again.") from error
+        if kept["until_s"] < self._clock.now_ms() // 1000:
+            raise Unauthenticated("The log-in took too long; begin again.")
+        return kept
+
+    def _exchanged(self, code: str, remembered: Document) -> str:
+        """Return the identity token that the provider gives for a code."""
+        secret = self._settings.oidc_client_secret
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": str(remembered["callback"]),
+            "client_id": str(self._settings.oidc_client_id),
+            "code_verifier": str(remembered["verifier"]),
+            **({"client_secret": secret.get_secret_value()} if secret else {}),
+        }
+        endpoint = self._provider()["token_endpoint"]
+        found = self._asked(lambda: httpx.post(endpoint, data=form, timeout=_TIMEOUT_S))
+        if not isinstance(found.get("id_token"), str):
+            raise Unauthenticated("The provider gave no identity token.")
+        return str(found["id_token"])
+
+    def _identity(self, token: str, nonce: str) -> Document:
+        """Return what an identity token says, if it can be believed."""
+        try:
+            key = self._signing_key(jwt.get_unverified_header(token))
+            claims: Document = jwt.decode(
+                token,
+                key,
+                algorithms=_ALGORITHMS,
+                audience=self._settings.oidc_client_id,
+                issuer=self._provider()["issuer"],
+                options={"require": ["exp", "iat", "sub", "aud", "iss"], "verify_exp": False, "verify_iat": False},
+            )
+        except jwt.PyJWTError as error:
+            raise Unauthenticated(f"The provider's identity token cannot be believed: {error}") from error
+        now_s = self._clock.now_ms() / 1000
+        times = (claims["exp"], claims["iat"])
+        if not all(isinstance(one, int | float) for one in times):
+            raise Unauthenticated("The provider's identity token has no times.")
+        if times[0] + _LEEWAY_S <= now_s or times[1] - _LEEWAY_S > now_s:
+            raise Unauthenticated("The provider's identity token is not of now.")
+        if not secrets.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+            raise Unauthenticated("The provider's identity token was made for another log-in.")
+        return claims
+
+    def _signing_key(self, header: Document) -> jwt.PyJWK:
+        """Return the provider's key that a token names; keys change, so they are read each time somebody logs in."""
+        endpoint = self._provider()["jwks_uri"]
+        keys = jwt.PyJWKSet.from_dict(self._asked(lambda: httpx.get(endpoint, timeout=_TIMEOUT_S))).keys
+        wanted = [one for one in keys if one.key_id == header.get("kid")] if header.get("kid") else keys
+        if len(wanted) != 1:
+            raise Unauthenticated("The provider's identity token is signed with a key that it does not publish.")
+        return wanted[0]
+
+    def _provider(self) -> Json:
+        """Return the provider's metadata, read once."""
+        with self._lock:
+            if self._metadata is None:
+                address = f"{self.issuer}/.well-known/openid-configuration"
+                found = self._asked(lambda: httpx.get(address, timeout=_TIMEOUT_S))
+                if str(found.get("issuer", "")).rstrip("/") != self.issuer or not all(found.get(k) for k in _ENDPOINTS):
+                    raise Unavailable("The provider of OpenID Connect describes another provider, or itself in part.")
+                self._metadata = found
+            return self._metadata
+
+    def _asked(self, ask: Callable[[], httpx.Response]) -> Json:
+        try:
+            answer = ask()
+            found = answer.json()
+        except (httpx.HTTPError, ValueError) as error:
+            raise Unavailable("The provider of OpenID Connect does not answer.") from error
+        if not answer.is_success or not isinstance(found, dict):
+            raise Unauthenticated(f"The provider of OpenID Connect refused: {answer.status_code}.")
+        return found
+
+    def _person(self, claims: Document) -> Person:
+        """Return the user with the identity's address; an address that is not verified is nobody's."""
+        email = claims.get("email")
+        if not isinstance(email, str) or "@" not in email or claims.get("email_verified") is False:
+            raise Forbidden("The provider says no verified e-mail address, by which people are known here.")
+        known = self._people.by_email(email)
+        if known is not None and not known.deleted and not known.is_bot:
+            return known
+        if known is not None or not self._settings.oidc_create_users:
+            raise Forbidden(f"{email} is no user here; an administrator can make them one.")
+        return self._made(email.strip().lower(), claims)
+
+    def _made(self, email: str, claims: Document) -> Person:
+        name = email.partition("@")[0]
+        if self._people.by_name(name) is not None:
+            name = email
+        request: Document = {"name": name, "email": email, "isEmailVerified": True}
+        if isinstance(claims.get("name"), str) and claims["name"].strip():
+            request["displayName"] = claims["name"].strip()
+        self._writes.ensure("user", request, actor=SYSTEM)
+        made = self._people.by_email(email)
+        if made is None:
+            raise InvalidInput(f"{email} cannot be made a user")
+        return made

@@ -1,0 +1,68 @@
+"""How is a write refused? Policies decide, and whoever is refused reads which rule did.
+
+Handed to ``flow/capture/permit.py``, which asks it inside every write. Next: ``server/permissions.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol
+
+from tocsin.access.decide import Verdict, View
+from tocsin.access.logic import ALWAYS, NEVER
+from tocsin.access.views import Views
+from tocsin.errors import Forbidden
+from tocsin.flow.capture.permit import EVERYTHING, Permit
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.people import Actor
+
+
+class Refusals(Protocol):
+    """Takes note of refused accesses; never fails and never waits."""
+
+    def note(self, actor: Actor, operation: Operation, resource: str, document: Document, verdict: Verdict) -> None:
+        """Take note that ``actor`` was refused ``operation`` on this document."""
+        ...
+
+
+class ActorPermits:
+    """What each actor may write, as policies stand."""
+
+    def __init__(self, views: Views, refusals: Refusals) -> None:
+        self._views, self._refusals = views, refusals
+
+    def __call__(self, actor: Actor) -> Permit:
+        """Return what this actor may write."""
+        return EVERYTHING if actor.is_admin else _Permit(actor, self._views.now().of(actor.id), self._refusals)
+
+
+class _Permit:
+    """What one actor may write."""
+
+    def __init__(self, actor: Actor, view: View, refusals: Refusals) -> None:
+        self._actor, self._view, self._refusals = actor, view, refusals
+
+    def check(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
+        for operation in operations:
+            if not self._view.may(operation, entity_type, document):
+                raise refusal(self._actor, operation, entity_type, document, (self._view, self._refusals))
+
+    def is_certain(self, entity_type: str, operation: Operation) -> bool:
+        return self._view.scope(entity_type, operation) in (ALWAYS, NEVER)
+
+
+def refusal(
+    actor: Actor, operation: Operation, resource: str, document: Document, by: tuple[View, Refusals]
+) -> Forbidden:
+    """Return the error for an operation that policies do not allow, and take note of it."""
+    view, refusals = by
+    verdict = view.verdict(operation, resource, document)
+    refusals.note(actor, operation, resource, document, verdict)
+    ruling = verdict.ruling
+    if ruling is None:
+        return Forbidden(f"You may not do this: no policy of yours allows {operation} on this {resource}.")
+    return Forbidden(
+        f"You may not do this: the rule {ruling.rule.name} of {ruling.grant.policy.name} "
+        f"denies {operation} on this {resource}."
+    )

@@ -1,0 +1,179 @@
+"""How is a refused access told without a loop of them filling the log? Once per person, asset and operation and while.
+
+A refusal is only put into a queue: the request that was refused neither waits nor fails because of it. A thread of
+its own writes the events (``flow/capture/violations.py``). Whatever is left out is counted, and the count is told
+with the next event: nothing is swallowed.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import structlog
+from sqlalchemy.exc import SQLAlchemyError
+
+from tocsin.access.decide import Verdict
+from tocsin.access.evaluate import Facts
+from tocsin.clock import Clock
+from tocsin.errors import TocsinError
+from tocsin.flow.capture.violations import Violation
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM, Actor
+
+WINDOW_MS = 10 * 60_000
+"""For this long, the same person, asset and operation give one event."""
+MOST_PER_MINUTE = 60
+"""Events a minute in all; what goes beyond is told as one number when the minute is over."""
+
+_WAITING = 1_000
+_MOST_KNOWN = 10_000
+_LOOK_S = 0.5
+_MINUTE_MS = 60_000
+_log = structlog.get_logger()
+
+Write = Callable[[Violation, Actor], object]
+Key = tuple[str, str, str]
+
+
+@dataclass
+class _Known:
+    """What is known of one person, asset and operation: since when, and how many more were not told."""
+
+    since_ms: int
+    violation: Violation
+    actor: Actor
+    untold: int = 0
+
+
+@dataclass
+class _Minute:
+    """One minute: when it began, how many events it had, and how many refusals went beyond."""
+
+    began_ms: int = 0
+    told: int = 0
+    untold: int = 0
+
+
+@dataclass
+class _State:
+    known: dict[Key, _Known] = field(default_factory=dict)
+    minute: _Minute = field(default_factory=_Minute)
+
+
+class RefusalLog:
+    """Takes note of refusals and writes the events; one per server."""
+
+    def __init__(self, write: Write, clock: Clock) -> None:
+        self._write, self._clock = write, clock
+        self._lock = threading.Lock()
+        self._state = _State()
+        self._queue: queue.Queue[tuple[Violation, Actor] | None] = queue.Queue(_WAITING)
+        self._thread: threading.Thread | None = None
+
+    def note(self, actor: Actor, operation: Operation, resource: str, document: Document, verdict: Verdict) -> None:
+        """Take note that ``actor`` was refused ``operation`` on this document; neither waits nor fails."""
+        key = (actor.id, str(document.get("id") or resource), operation.value)
+        now_ms = self._clock.now_ms()
+        with self._lock:
+            self._ensure_running()
+            known = self._state.known.get(key)
+            if known is not None and now_ms - known.since_ms < WINDOW_MS:
+                known.untold += 1
+                return
+            if not self._has_room(now_ms):
+                return
+            violation = _violation(actor, operation, resource, document, verdict)
+            if known is not None and known.untold:
+                violation.details["repeated"] = known.untold
+            self._state.known[key] = _Known(now_ms, violation, actor)
+            self._put(violation, actor)
+
+    def close(self) -> None:
+        """Tell what is still only counted, write what waits, and end the thread."""
+        with self._lock:
+            self._settle(self._clock.now_ms(), everything=True)
+            thread = self._thread
+        if thread is not None:
+            self._queue.put(None)
+            thread.join(5)
+
+    def _has_room(self, now_ms: int) -> bool:
+        self._turn_minute(now_ms)
+        minute = self._state.minute
+        if minute.told >= MOST_PER_MINUTE or len(self._state.known) >= _MOST_KNOWN:
+            minute.untold += 1
+            return False
+        minute.told += 1
+        return True
+
+    def _turn_minute(self, now_ms: int) -> None:
+        minute = self._state.minute
+        if now_ms - minute.began_ms < _MINUTE_MS:
+            return
+        self._state.minute = _Minute(began_ms=now_ms)
+        if minute.untold:
+            self._put(_counted(minute), SYSTEM)
+
+    def _settle(self, now_ms: int, *, everything: bool = False) -> None:
+        """Tell the counts of what is over: minutes, and windows in which more was refused than told."""
+        self._turn_minute(now_ms if not everything else now_ms + _MINUTE_MS)
+        over = [key for key, one in self._state.known.items() if everything or now_ms - one.since_ms >= WINDOW_MS]
+        for key in over:
+            known = self._state.known.pop(key)
+            if known.untold:
+                details = {**known.violation.details, "repeated": known.untold}
+                self._put(Violation(known.violation.policy_id, details), known.actor)
+
+    def _put(self, violation: Violation, actor: Actor) -> None:
+        try:
+            self._queue.put_nowait((violation, actor))
+        except queue.Full:
+            self._state.minute.untold += 1 + int(violation.details.get("repeated", 0))
+
+    def _ensure_running(self) -> None:
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="refusals", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        while True:
+            try:
+                waiting = self._queue.get(timeout=_LOOK_S)
+            except queue.Empty:
+                with self._lock:
+                    self._settle(self._clock.now_ms())
+                continue
+            if waiting is None:
+                return
+            self._told(*waiting)
+
+    def _told(self, violation: Violation, actor: Actor) -> None:
+        try:
+            self._write(violation, actor)
+        except TocsinError as error:
+            _log.warning("violation not told", reason=error.message)
+        except SQLAlchemyError:  # the thread outlives a store that is away for a moment
+            _log.exception("violation not told")
+
+
+def _violation(actor: Actor, operation: Operation, resource: str, document: Document, verdict: Verdict) -> Violation:
+    ruling = verdict.ruling
+    asset = {"type": resource} | {key: document[key] for key in ("id", "name", "fullyQualifiedName") if key in document}
+    details: Document = {
+        "operation": operation.value,
+        "entity": asset,
+        "tags": sorted(Facts(resource, document).tags),
+        "user": {"id": actor.id, "type": "user", "name": actor.name},
+        "rule": ruling.rule.name if ruling else None,
+        "role": ruling.grant.role if ruling else None,
+    }
+    kept = {key: value for key, value in details.items() if value is not None}
+    return Violation(ruling.grant.policy.id if ruling else None, kept)
+
+
+def _counted(minute: _Minute) -> Violation:
+    return Violation(None, {"repeated": minute.untold, "sinceMs": minute.began_ms})

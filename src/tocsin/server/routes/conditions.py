@@ -1,0 +1,104 @@
+"""Is a condition right, and what can alerts be about? Asked before anything is saved.
+
+Next: ``flow/match/remarks.py``, ``server/alerts/offers.py``.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from tocsin.conditions.check import checked
+from tocsin.conditions.relations import questions_of
+from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.flow.match.indexing import how_found
+from tocsin.flow.match.remarks import by_itself, of_condition
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.subscription import AlertType
+from tocsin.model.words import nearest
+from tocsin.server.alerts.offers import functions, offers
+from tocsin.server.permissions import require
+from tocsin.server.request import Asked, DocumentBody, PathText, answer
+
+ROW = ENTITY_TYPES["eventsubscription"]
+
+router = APIRouter(tags=["conditions"])
+
+
+@router.post("/conditions/validate")
+def validate(body: DocumentBody, caller: Asked) -> Response:
+    """Say whether a condition (``{"condition": …}``) is right: its errors with places, or what is worth knowing."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    text = body.get("condition")
+    if not isinstance(text, str):
+        raise InvalidInput("must be the text of a condition", field="condition")
+    return answer(_validated(text))
+
+
+@router.get(f"/{ROW.collection}/validation/condition/{{expression}}", status_code=204)
+def validate_in_path(expression: PathText, caller: Asked) -> Response:
+    """Answer nothing when a condition is right, and 400 with the place and what was expected when it is not."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    checked(expression)
+    return Response(status_code=204)
+
+
+@router.get(f"/{ROW.collection}/functions")
+def list_functions(caller: Asked) -> Response:
+    """Return every named filter and action, with the condition it stands for and the arguments it takes."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    return answer(functions())
+
+
+@router.get(f"/{ROW.collection}/resources")
+def list_names(caller: Asked) -> Response:
+    """Return what alerts can be about, with the names of the filters that each resource offers."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    offered = offers(AlertType.NOTIFICATION)
+    data = [{**one, "supportedFilters": [row["name"] for row in one["supportedFilters"]]} for one in offered]
+    return _listed([{key: one[key] for key in ("name", "supportedFilters")} for one in data])
+
+
+@router.get(f"/{ROW.collection}/{{alert_type}}/resources")
+def list_resources(alert_type: PathText, caller: Asked) -> Response:
+    """Return what alerts of this type can be about, and the filters and actions that each resource offers."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    return _listed(offers(_alert_type(alert_type)))
+
+
+def _alert_type(text: str) -> AlertType:
+    if text in tuple(AlertType):
+        return AlertType(text)
+    near = nearest(text, tuple(AlertType))
+    hint = f"did you mean {near}?" if near else f"there are: {', '.join(AlertType)}"
+    raise InvalidInput(f"there is no type of alert {text!r}; {hint}", field="alertType")
+
+
+def _listed(data: list[Document]) -> Response:
+    return answer({"data": data, "paging": {"total": len(data)}})
+
+
+def _validated(text: str) -> Document:
+    try:
+        node = checked(text)
+    except InvalidCondition as error:
+        return {"valid": False, "errors": [_error(error)], "warnings": []}
+    return {
+        "valid": True,
+        "errors": [],
+        "warnings": [remark.to_wire() for remark in of_condition(node)],
+        "indexedBy": [list(fields) for fields in how_found(by_itself(node)).by],
+        "asksOfPeople": list(questions_of(node)),
+    }
+
+
+def _error(error: InvalidCondition) -> Document:
+    suggested = {"suggestion": error.suggestion} if error.suggestion else {}
+    return {
+        "message": error.message,
+        "line": error.line,
+        "column": error.column,
+        "expected": list(error.expected),
+        **suggested,
+    }

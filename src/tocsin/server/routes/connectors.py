@@ -1,0 +1,43 @@
+"""What do connectors ask for before they begin? How to test their connection.
+
+OpenMetadata keeps a list of test steps for each connector. Tocsin asks for none: a connector's first read is its test,
+and it fails there with the source's own words. Next: ``server/routes/entities.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import uuid5
+
+from fastapi import APIRouter, Path, Response
+
+from tocsin.model.notification import NAMESPACE
+from tocsin.server.paths import API
+from tocsin.server.request import Asked, answer
+
+_SUFFIX = ".testConnectionDefinition"
+_FOUNDED_MS = 0
+
+router = APIRouter(prefix="/services/testConnectionDefinitions", tags=["system"])
+
+
+@router.get("/name/{connector}.testConnectionDefinition")
+def read_definition(connector: Annotated[str, Path(pattern=r"^\w{1,100}$")], caller: Asked) -> Response:
+    """Return the steps that test the connection of a connector (`Postgres`, `Snowflake`, …): none."""
+    name = f"{connector}{_SUFFIX}"
+    entity_id = str(uuid5(NAMESPACE, name))
+    return answer(
+        {
+            "id": entity_id,
+            "name": connector,
+            "fullyQualifiedName": name,
+            "displayName": f"{connector} Test Connection",
+            "description": "The connector's first read is the test of its connection.",
+            "steps": [],
+            "version": 0.1,
+            "updatedAt": _FOUNDED_MS,
+            "updatedBy": "system",
+            "href": f"{caller.root}{API}/services/testConnectionDefinitions/name/{name}",
+            "deleted": False,
+        }
+    )

@@ -1,0 +1,69 @@
+"""Why was somebody told of this, or why not? One event, taken apart for alerts and people.
+
+Next: ``server/alerts/explaining.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.errors import NotFound
+from tocsin.flow.capture.ports import Key
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.people import Person
+from tocsin.model.subscription import EventSubscription
+from tocsin.server.alerts.explained import on_wire
+from tocsin.server.alerts.explaining import Question, explain
+from tocsin.server.request import Asked, Caller, PathId, answer
+from tocsin.server.routes.entities import found
+from tocsin.server.telling import with_streaks
+from tocsin.server.told import may_be_shown
+
+ROW = ENTITY_TYPES["eventsubscription"]
+Named = Annotated[str | None, Query(max_length=300)]
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+router = APIRouter(tags=["events"])
+
+
+@router.get("/events/{event_id}/explain")
+def explain_event(
+    event_id: PathId,
+    caller: Asked,
+    *,
+    subscription: Named = None,
+    user: Named = None,
+    limit: Annotated[int, Query(ge=0, le=100)] = 20,
+    after: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> Response:
+    """Return why an event was told or not: of one alert or all, to one user or everybody (each by id or name)."""
+    logged = caller.parts.log.find(str(event_id))
+    if logged is None or not may_be_shown(caller.actor, logged.event, caller.policies, caller.parts.catalogue):
+        raise NotFound(f"change event {event_id} not found")
+    alert = None if subscription is None else _alert(subscription, caller)
+    person = None if user is None else _person(user, caller)
+    whole = with_streaks(logged, caller.parts.telling)
+    findings = explain(Question(whole, alert, person, limit, after), caller)
+    count = findings.explanation.alert_count
+    paging = {"total": count} | ({"after": str(after + limit)} if limit and after + limit < count else {})
+    return answer({**on_wire(findings, now_ms=caller.parts.clock.now_ms()), "paging": paging})
+
+
+def _alert(named: str, caller: Caller) -> EventSubscription:
+    key = Key.by_id(named.lower()) if _ID.fullmatch(named) else Key.by_name(named)
+    document = found(ROW, key, caller)
+    alert = caller.parts.subscriptions.find(document["id"])
+    if alert is None:
+        raise NotFound(f"alert {named} not found")
+    return alert
+
+
+def _person(named: str, caller: Caller) -> Person:
+    people = caller.parts.people
+    person = people.by_id(named.lower()) if _ID.fullmatch(named) else people.by_name(named)
+    if person is None:
+        raise NotFound(f"user {named} not found")
+    return person

@@ -1,0 +1,112 @@
+"""How are an entity's versions compared, and how is one brought back? Routes that every collection has.
+
+Next: ``flow/capture/rollback.py``; the versions themselves are read in ``server/routes/entities.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from decimal import Decimal
+from typing import Annotated
+
+from fastapi import APIRouter, Header, Query, Response
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture import etag
+from tocsin.flow.capture.diff import diff
+from tocsin.flow.capture.ports import Key
+from tocsin.flow.capture.rollback import RolledBack
+from tocsin.model.access import Operation
+from tocsin.model.change import ChangeDescription
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.server.permissions import require
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, Row, answer
+from tocsin.server.routes.entities import found
+from tocsin.server.view import shown
+
+IfMatch = Annotated[str | None, Header(max_length=1000)]
+From = Annotated[str | None, Query(alias="from", max_length=20)]
+To = Annotated[str | None, Query(max_length=20)]
+
+_VERSION = re.compile(r"\d{1,6}(\.\d)?")
+_BODY = frozenset({"version", "dryRun"})
+
+router = APIRouter(tags=["history"])
+"""Included under every collection (``server/app.py``)."""
+
+
+@router.post("/{entity_id}/rollback")
+def rollback(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+    """Bring the entity back to a version, as a new one: ``{"version": 0.3}``; with ``"dryRun": true`` only say how."""
+    return _roll_back(row, Key.by_id(str(entity_id)), body, caller, if_match)
+
+
+@router.post("/name/{fqn}/rollback")
+def rollback_by_name(
+    row: Row, fqn: PathText, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None
+) -> Response:
+    """Bring the entity of that name back to a version, as a new one."""
+    return _roll_back(row, Key.by_name(fqn), body, caller, if_match)
+
+
+@router.get("/{entity_id}/diff")
+def compare(row: Row, entity_id: PathId, caller: Asked, *, from_: From = None, to: To = None) -> Response:
+    """Return what changed from one version to another: the newest and the one before, unless ``from``, ``to`` say."""
+    return answer(_difference(row, Key.by_id(str(entity_id)), caller, (from_, to)).to_wire())
+
+
+@router.get("/name/{fqn}/diff")
+def compare_by_name(row: Row, fqn: PathText, caller: Asked, *, from_: From = None, to: To = None) -> Response:
+    """Return what changed from one version of the entity of that name to another."""
+    return answer(_difference(row, Key.by_name(fqn), caller, (from_, to)).to_wire())
+
+
+def _roll_back(row: EntityType, key: Key, body: Document, caller: Caller, if_match: str | None) -> Response:
+    unknown = sorted(body.keys() - _BODY)
+    if unknown:
+        raise InvalidInput(f"a rollback has no field {unknown[0]}", field=unknown[0])
+    dry_run = body.get("dryRun", False)
+    if not isinstance(dry_run, bool):
+        raise InvalidInput("dryRun must be true or false", field="dryRun")
+    version = Decimal(_number("version", body.get("version")))
+    document = found(row, key, caller, include="all")
+    require(caller, Operation.EDIT_ALL, row, document)
+    rolled_back = caller.parts.writes.rollback(
+        row.name, Key.by_id(document["id"]), version, actor=caller.actor, if_match=if_match, dry_run=dry_run
+    )
+    headers = {} if dry_run else {"ETag": etag.strong_tag(rolled_back.written.document)}
+    return answer(_account(row, rolled_back, caller, dry_run=dry_run), headers=headers)
+
+
+def _account(row: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_run: bool) -> Document:
+    written = rolled_back.written
+    change = written.event.change_description if written.event else None
+    return {
+        "dryRun": dry_run,
+        "changeDescription": (change or ChangeDescription()).to_wire(),
+        "leftOut": [{"field": one.field, "value": one.value, "reason": one.reason} for one in rolled_back.left_out],
+        "entity": shown(row, written.document, caller.root),
+    }
+
+
+def _difference(row: EntityType, key: Key, caller: Caller, asked: tuple[str | None, str | None]) -> ChangeDescription:
+    from_, to = asked
+    history = caller.parts.history
+    new = history.newest(row.name, key) if to is None else history.version(row.name, key, _number("to", to))
+    require(caller, Operation.VIEW_BASIC, row, new)
+    if from_ is None:
+        old = history.newest(row.name, key, before=str(new["version"]))
+    else:
+        old = history.version(row.name, key, _number("from", from_))
+    return diff(row.name, old, new).model_copy(update={"previous_version": Decimal(str(old["version"]))})
+
+
+def _number(field: str, given: object) -> str:
+    """Return a version as it is written, ``0.3``; it may be given as a number."""
+    if given is None:
+        raise InvalidInput("is missing: send one such as 0.1", field=field)
+    text = str(given) if isinstance(given, str | int | float) and not isinstance(given, bool) else ""
+    if not _VERSION.fullmatch(text):
+        raise InvalidInput(f"{given!r} is no version; versions look like 0.1", field=field)
+    return text

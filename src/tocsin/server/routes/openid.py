@@ -1,0 +1,57 @@
+"""How does one come in by the company's own log-in? There and back again. Next: ``server/oidc.py``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+from urllib.parse import quote
+
+from fastapi import APIRouter, Cookie, Query, Request, Response
+
+from tocsin.errors import Unauthenticated
+from tocsin.server.oidc import COOKIE, WITHIN_S
+from tocsin.server.paths import API
+from tocsin.server.request import PartsHere, address_of
+
+Text = Annotated[str, Query(max_length=4_000)]
+
+open_router = APIRouter(prefix="/auth", tags=["users"])
+"""What works without a token."""
+
+
+@open_router.get("/login", status_code=302)
+def begin(request: Request, parts: PartsHere) -> Response:
+    """Send the browser to the provider of OpenID Connect; 503 when none is set up."""
+    root = parts.settings.public_url or address_of(request)
+    started = parts.openid.start(f"{root.rstrip('/')}{API}/auth/callback")
+    answer = Response(status_code=302, headers={"Location": started.location, "Cache-Control": "no-store"})
+    answer.set_cookie(
+        COOKIE,
+        started.cookie,
+        max_age=WITHIN_S,
+        path=f"{API}/auth",
+        secure=root.startswith("https"),
+        httponly=True,
+        samesite="lax",
+    )
+    return answer
+
+
+@open_router.get("/callback", status_code=302)
+def come_back(
+    parts: PartsHere,
+    *,
+    code: Text = "",
+    state: Text = "",
+    error: Text = "",
+    tocsin_login: Annotated[str | None, Cookie(max_length=8_000)] = None,
+) -> Response:
+    """Let in who comes back from the provider, and send them to the page with their token."""
+    if error or not code:
+        raise Unauthenticated(f"The provider let nobody in: {error or 'no code'}.")
+    person = parts.openid.finish(code, state, tocsin_login)
+    token = parts.tokens.issue(person)
+    # A fragment is never sent to a server, so the token is in no log.
+    headers = {"Location": f"/#token={quote(token.text)}", "Cache-Control": "no-store"}
+    answer = Response(status_code=302, headers=headers)
+    answer.delete_cookie(COOKIE, path=f"{API}/auth")
+    return answer

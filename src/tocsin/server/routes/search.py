@@ -1,0 +1,240 @@
+"""What is there under these words? Search, suggestions and counts, in the shape OpenMetadata's client reads.
+
+A hit's ``_source`` is the entity as it stands now; the index only says which entities, in which order. Next:
+``store/search.py``, ``docs/search.md``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+
+from tocsin.access.logic import ALWAYS, NEVER
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.search import parse
+from tocsin.search.fields import COUNTED_BY, NAMES, SORTED_BY, resembles
+from tocsin.search.filters import filter_of
+from tocsin.search.indexes import SEARCHED, index_of, types_of
+from tocsin.search.nodes import EVERYTHING, Words, both
+from tocsin.search.words import words_of
+from tocsin.server.permissions import scope_on, sees
+from tocsin.server.request import Asked, Caller, DocumentBody, answer
+from tocsin.server.view import shown
+from tocsin.store.search import Hit, Search, Total, after_of
+
+router = APIRouter(prefix="/search", tags=["search"])
+
+DEEPEST_PAGE = 10_000
+"""Hits that ``from`` and ``size`` reach; ``search_after`` goes on from there."""
+
+LARGEST_PAGE = 1_000
+_UNSHOWN = frozenset({"connection", "changeDescription", "incrementalChangeDescription", "sampleData"})
+"""Keys that a search never shows."""
+
+
+class Page(BaseModel):
+    """Which hits are wanted, of which indexes; unknown parameters are ignored, as upstream does."""
+
+    model_config = ConfigDict(populate_by_name=True, frozen=True)
+
+    index: str = Field(default="all", max_length=2000)
+    start: int = Field(default=0, ge=0, le=DEEPEST_PAGE, alias="from")
+    size: int = Field(default=10, ge=0, le=LARGEST_PAGE)
+    deleted: bool = False
+    track_total_hits: bool = False
+
+    def search(self, query: parse.Query) -> Search:
+        """Return what is asked of the index."""
+        if self.start + self.size > DEEPEST_PAGE:
+            raise InvalidInput(f"from and size reach {DEEPEST_PAGE} hits; go on with search_after", field="from")
+        return Search(query, types_of(self.index), deleted=self.deleted, offset=self.start, size=self.size)
+
+
+class Asking(Page):
+    """What may be asked of a search by query."""
+
+    q: str = Field(default="", max_length=parse.LONGEST_QUERY)
+    query_filter: str = Field(default="", max_length=20_000)
+    sort_field: str = Field(default="_score", max_length=200)
+    sort_order: Literal["asc", "desc"] = "desc"
+    search_after: list[str] = Field(default_factory=list, max_length=8)
+    include_source_fields: list[str] = Field(default_factory=list, max_length=100)
+    fetch_source: bool = True
+
+    def search_by_query(self) -> Search:
+        """Return what is asked of the index."""
+        query = parse.parse(self.q)
+        narrowed = filter_of(self.query_filter) if self.query_filter.strip() else EVERYTHING
+        search = self.search(replace(query, node=both([query.node, narrowed])))
+        ordered = replace(search, sort_column=self._sort_column(), is_descending=self.sort_order == "desc")
+        after = replace(ordered, after=tuple(self.search_after))
+        after_of(after)
+        return after
+
+    def _sort_column(self) -> str | None:
+        if self.sort_field in ("_score", ""):
+            return None
+        if self.sort_field not in SORTED_BY:
+            known = ", ".join(["_score", *SORTED_BY])
+            raise InvalidInput(f"one cannot sort by {self.sort_field!r}; there are {known}", field="sort_field")
+        return SORTED_BY[self.sort_field]
+
+
+class ByField(Page):
+    """What may be asked of a search by one field."""
+
+    field_name: str = Field(alias="fieldName", min_length=1, max_length=200)
+    field_value: str = Field(alias="fieldValue", max_length=5000)
+
+
+@router.get("/query")
+def search_by_query(caller: Asked, asked: Annotated[Asking, Query()]) -> Response:
+    """Return the entities that a query finds, best first: `q`, `query_filter`, `index`, sorted and paged."""
+    started_s = time.perf_counter()
+    fields = frozenset(asked.include_source_fields) if asked.include_source_fields else None
+    return _found(caller, asked.search_by_query(), started_s, fields=fields, is_exact=asked.track_total_hits)
+
+
+@router.get("/fieldQuery")
+def search_by_field(caller: Asked, asked: Annotated[ByField, Query()]) -> Response:
+    """Return the entities one field of which is like a value: `*` stands for any text, `?` for one sign."""
+    started_s = time.perf_counter()
+    if "\0" in asked.field_value:
+        raise InvalidInput("a value holds no NUL character", field="fieldValue")
+    try:
+        node = resembles(asked.field_name, asked.field_value)
+    except InvalidInput as error:
+        raise InvalidInput(error.message, field="fieldName") from error
+    search = asked.search(parse.Query(node))
+    return _found(caller, search, started_s, fields=None, is_exact=asked.track_total_hits)
+
+
+@router.get("/suggest")
+def suggest(caller: Asked, asked: Annotated[Asking, Query()]) -> Response:
+    """Return names that begin with, or have a word that begins with, what somebody has typed so far."""
+    words = words_of(asked.q)
+    if not words:
+        raise InvalidInput("type at least one letter or digit", field="q")
+    query = parse.Query(Words(NAMES, words, is_prefix=True), free=(asked.q,))
+    hits = [
+        {"text": hit["_source"].get("displayName") or hit["_source"]["name"], **hit}
+        for hit in _visible(caller, caller.parts.search.hits(_allowed(caller, asked.search(query))), fields=None)
+    ]
+    found = {"text": asked.q, "offset": 0, "length": len(asked.q), "options": hits}
+    return answer({"suggest": {"metadata-suggest": [found]}})
+
+
+@router.get("/aggregate")
+def count_by_field(
+    caller: Asked,
+    asked: Annotated[Asking, Query()],
+    field: Annotated[str, Query(max_length=200)] = "entityType",
+) -> Response:
+    """Return how many of the entities that a query finds have which value of `field`: a type, service, tier."""
+    return _counted(caller, asked, field)
+
+
+@router.post("/aggregate")
+def count_by_body(caller: Asked, body: DocumentBody) -> Response:
+    """Return the same for `{"query": …, "index": …, "fieldName": …}` in the body."""
+    given = {"q": body.get("query") or "", "index": body.get("index") or "all", "size": body.get("size") or 10}
+    texts = {key: value for key, value in given.items() if not isinstance(value, str) and key != "size"}
+    if texts or not isinstance(given["size"], int) or not 0 <= given["size"] <= LARGEST_PAGE:
+        raise InvalidInput(f"query and index must be texts, size a number up to {LARGEST_PAGE}")
+    return _counted(caller, Asking(**given), str(body.get("fieldName") or "entityType"))
+
+
+def _counted(caller: Caller, asked: Asking, field: str) -> Response:
+    name = field.removesuffix(".keyword")
+    if name not in COUNTED_BY:
+        known = ", ".join(COUNTED_BY)
+        raise InvalidInput(f"one cannot count by {field!r}; there are {known}", field="field")
+    started_s = time.perf_counter()
+    search = _allowed(caller, asked.search_by_query())
+    counts = caller.parts.search.counts(search, COUNTED_BY[name], limit=asked.size)
+    total = caller.parts.search.total(search, is_exact=asked.track_total_hits)
+    buckets = [{"key": value, "doc_count": count} for value, count in counts]
+    return answer(
+        {
+            "took": _ms_since(started_s),
+            "timed_out": False,
+            "hits": {"total": _shown(total), "hits": []},
+            "aggregations": {f"sterms#{field}": {"buckets": buckets, "sum_other_doc_count": 0}},
+        }
+    )
+
+
+def _found(
+    caller: Caller, search: Search, started_s: float, *, fields: frozenset[str] | None, is_exact: bool
+) -> Response:
+    search = _allowed(caller, search)
+    hits, total = caller.parts.search.page(search, is_exact=is_exact)
+    visible = _visible(caller, hits, fields=fields)
+    return answer(
+        {
+            "took": _ms_since(started_s),
+            "timed_out": False,
+            "hits": {
+                "total": _shown(total),
+                "max_score": max((hit.score for hit in hits), default=None),
+                "hits": visible,
+            },
+        }
+    )
+
+
+def _allowed(caller: Caller, search: Search) -> Search:
+    """Return the search narrowed to what the caller may see: the one place where search asks for permission.
+
+    Types of which the caller may see nothing are left out; of those they may see in part, the index shows that part.
+    """
+    wanted = SEARCHED if search.types is None else search.types
+    scopes = {name: scope_on(caller, name) for name in wanted}
+    allowed = tuple(name for name in wanted if scopes[name] is not NEVER)
+    partly = tuple((name, scopes[name]) for name in allowed if scopes[name] is not ALWAYS)
+    return search if allowed == wanted and not partly else replace(search, types=allowed, scopes=partly)
+
+
+def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | None) -> list[Document]:
+    """Return the hits that are still there and that the caller may see."""
+    documents = caller.parts.search.documents([hit.entity_id for hit in hits])
+    found = []
+    for hit in hits:
+        document = documents.get(hit.entity_id)
+        if document is not None and sees(caller, hit.entity_type, document):
+            found.append(_hit(hit, document, caller.root, fields))
+    return found
+
+
+def _hit(hit: Hit, document: Document, root: str, fields: frozenset[str] | None) -> Document:
+    row = ENTITY_TYPES[hit.entity_type]
+    source = {key: value for key, value in shown(row, document, root).items() if key not in _UNSHOWN}
+    source["entityType"] = row.name
+    tiers = [tag for tag in document.get("tags") or () if tag["tagFQN"].startswith("Tier.")]
+    if tiers:
+        source["tier"] = tiers[0]
+    if fields is not None:
+        kept = {name.split(".")[0] for name in fields}
+        source = {key: value for key, value in source.items() if key in kept}
+    return {
+        "_index": index_of(row.name),
+        "_id": hit.entity_id,
+        "_score": hit.score,
+        "_source": source,
+        "sort": list(hit.sort),
+    }
+
+
+def _shown(total: Total) -> Document:
+    return {"value": total.value, "relation": "eq" if total.is_exact else "gte"}
+
+
+def _ms_since(started_s: float) -> int:
+    return round((time.perf_counter() - started_s) * 1000)

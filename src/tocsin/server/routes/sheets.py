@@ -1,0 +1,97 @@
+"""How do metadata travel in spreadsheets? Export and import, as CSV, of what something holds.
+
+Next: ``flow/capture/sheets/operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.ports import Key
+from tocsin.flow.capture.sheets.children import CHILD_SHEETS, CHILDREN, child_rows
+from tocsin.flow.capture.sheets.columns import column_rows
+from tocsin.flow.capture.sheets.operations import SHEETS, import_sheet
+from tocsin.flow.capture.sheets.rows import SheetKind, write_sheet
+from tocsin.flow.capture.sheets.terms import term_rows
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.permissions import require, sees
+from tocsin.server.request import Asked, Caller, PathText, Row, answer, body_of
+from tocsin.server.routes.entities import found
+
+router = APIRouter(tags=["sheets"])
+"""Included under every collection; only some have sheets."""
+
+
+async def sheet_text(request: Request) -> str:
+    """Return the body, which must be text in UTF-8."""
+    try:
+        return (await body_of(request)).decode("utf-8")
+    except UnicodeDecodeError as refused:
+        raise InvalidInput(f"The sheet is not UTF-8: byte {refused.start} is none of it.") from refused
+
+
+@router.get("/documentation/csv")
+def describe(row: Row, caller: Asked) -> Response:
+    """Return which columns a sheet of this collection has, and what stands in them."""
+    require(caller, Operation.VIEW_BASIC, row)
+    return answer(_kind(row).to_wire())
+
+
+@router.get("/name/{fqn}/export")
+def export(row: Row, fqn: PathText, caller: Asked) -> Response:
+    """Return the columns of a table, the terms of a glossary, or what lies under the entity, as a sheet (CSV)."""
+    kind = _kind(row)
+    document = found(row, Key.by_name(fqn), caller)
+    require(caller, Operation.VIEW_BASIC, row, document)
+    text = write_sheet([[header.written for header in kind.headers], *_rows(row, document, caller)])
+    return Response(text, media_type="text/plain; charset=utf-8")
+
+
+@router.put("/name/{fqn}/import")
+def import_(
+    row: Row,
+    fqn: PathText,
+    caller: Asked,
+    *,
+    text: Annotated[str, Depends(sheet_text)],
+    dry_run: Annotated[bool, Query(alias="dryRun")] = False,
+) -> Response:
+    """Do what a sheet (CSV) says, and answer for each row; with `dryRun=true`, only try."""
+    _kind(row)
+    document = found(row, Key.by_name(fqn), caller)
+    require(caller, Operation.VIEW_BASIC, row, document)  # what the rows change is asked inside their transaction
+    result = import_sheet(caller.parts.writes, row.name, document["id"], text, actor=caller.actor, dry_run=dry_run)
+    return answer(result)
+
+
+def _kind(row: EntityType) -> SheetKind:
+    if row.name not in SHEETS:
+        raise NotFound(f"There are no sheets of {row.collection}; there are of {_known()}.")
+    return SHEETS[row.name]
+
+
+def _known() -> str:
+    return ", ".join(sorted(ENTITY_TYPES[name].collection for name in SHEETS))
+
+
+def _children(row: EntityType, document: Document, caller: Caller) -> Iterator[Document]:
+    """Yield what lies directly under something, or every team under a team, the higher ones first."""
+    child, catalogue = CHILDREN[row.name], caller.parts.catalogue
+    below = catalogue.teams_under(document["id"]) if child == "team" else catalogue.children(child, document["id"])
+    return (one for one in below if sees(caller, child, one))
+
+
+def _rows(row: EntityType, document: Document, caller: Caller) -> Iterator[list[str]]:
+    if row.name == "table":
+        return column_rows(document)
+    if row.name in CHILD_SHEETS:
+        return child_rows(row.name, _children(row, document, caller))
+    terms = caller.parts.catalogue.under("glossaryTerm", document["fullyQualifiedName"])
+    return term_rows(term for term in terms if sees(caller, "glossaryTerm", term))

@@ -1,0 +1,162 @@
+"""Which tokens are there, and how does one stop working? Logging out, tokens of one's own, and those of bots.
+
+Source: schemas/auth/jwtAuth.json, personalAccessToken.json. Next: ``store/tokens.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.people import Person
+from tocsin.server.build import Parts
+from tocsin.server.permissions import require
+from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer
+from tocsin.store.tokens import IssuedToken, TokenKind
+
+UNLIMITED = "Unlimited"
+_DAY_S = 86_400
+LIFETIMES_S: dict[str, float | None] = {
+    "OneHour": 3_600,
+    "1": _DAY_S,
+    "7": 7 * _DAY_S,
+    "30": 30 * _DAY_S,
+    "60": 60 * _DAY_S,
+    "90": 90 * _DAY_S,
+    UNLIMITED: None,
+}
+"""Upstream's choices for how long a token works, in seconds."""
+
+MOST_PERSONAL = 100
+"""Personal tokens that somebody may have at once."""
+
+router = APIRouter(prefix="/users", tags=["tokens"])
+
+
+@router.post("/logout")
+def log_out(caller: Asked, token_id: TokenId) -> Response:
+    """Make the token that this request is sent with stop working."""
+    caller.parts.people.tokens.take_back(token_id, caller.actor.id)
+    return answer({"message": "Logged out."})
+
+
+@router.get("/security/token")
+def list_own(caller: Asked) -> Response:
+    """Return one's personal tokens: when they expire, not their texts."""
+    issued = caller.parts.people.tokens.of(caller.actor.id, TokenKind.PERSONAL)
+    return answer({"data": [_personal(one) for one in issued], "paging": {"total": len(issued)}})
+
+
+@router.put("/security/token")
+def make_own(body: DocumentBody, caller: Asked) -> Response:
+    """Return a new personal token (`tokenName`, `JWTTokenExpiry`); its text is shown this once."""
+    name = body.get("tokenName")
+    if not isinstance(name, str) or not 0 < len(name.strip()) <= 100:
+        raise InvalidInput("must be a text of 1 to 100 characters", field="tokenName")
+    tokens = caller.parts.people.tokens
+    if len(tokens.of(caller.actor.id, TokenKind.PERSONAL)) >= MOST_PERSONAL:
+        raise InvalidInput(f"nobody has more than {MOST_PERSONAL} personal tokens; revoke some", field="tokenName")
+    lifetime_s = _lifetime_s(body)
+    if lifetime_s is None:
+        raise InvalidInput("a personal token expires; choose OneHour, 1, 7, 30, 60 or 90", field="JWTTokenExpiry")
+    person = _person(caller.actor.id, caller.parts)
+    token = caller.parts.tokens.issue_named(person, TokenKind.PERSONAL, name.strip(), lifetime_s=lifetime_s)
+    return answer(_personal(token.issued) | {"jwtToken": token.text})
+
+
+@router.put("/security/token/revoke")
+def revoke_own(
+    body: DocumentBody, caller: Asked, *, remove_all: Annotated[bool, Query(alias="removeAll")] = False
+) -> Response:
+    """Make personal tokens stop working: those of `tokenIds`, or with `removeAll` every one; return what is left."""
+    tokens = caller.parts.people.tokens
+    if remove_all:
+        tokens.take_all_back(caller.actor.id, kind=TokenKind.PERSONAL)
+        return list_own(caller)
+    ids = body.get("tokenIds")
+    if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
+        raise InvalidInput("must be a list of ids", field="tokenIds")
+    own = {one.id for one in tokens.of(caller.actor.id, TokenKind.PERSONAL)}
+    for token_id in own.intersection(ids):
+        tokens.take_back(token_id, caller.actor.id)
+    return list_own(caller)
+
+
+@router.put("/generateToken/{user_id}")
+def generate_token(user_id: PathId, body: OptionalBody, caller: Asked) -> Response:
+    """Return a token for a bot, `JWTTokenExpiry` says for how long; the one it had stops working."""
+    bot = _bot(str(user_id), caller)
+    lifetime_s = _lifetime_s(body)
+    caller.parts.people.tokens.take_all_back(bot.id, kind=TokenKind.BOT)
+    token = caller.parts.tokens.issue_named(bot, TokenKind.BOT, lifetime_s=lifetime_s)
+    return answer(_mechanism(token.text, token.issued))
+
+
+@router.get("/token/{user_id}")
+def read_token(user_id: PathId, caller: Asked) -> Response:
+    """Return the token that a bot has."""
+    bot = _bot(str(user_id), caller)
+    issued = caller.parts.people.tokens.of(bot.id, TokenKind.BOT)
+    if not issued:
+        raise NotFound(f"The bot {bot.name} has no token.")
+    return answer(_mechanism(caller.parts.tokens.text_of(issued[-1], bot), issued[-1]))
+
+
+@router.put("/revokeToken")
+def revoke_token(body: DocumentBody, caller: Asked) -> Response:
+    """Make every token of a bot (`id`) stop working."""
+    try:
+        user_id = str(UUID(str(body.get("id"))))
+    except ValueError as error:
+        raise InvalidInput("must be the id of a bot's user", field="id") from error
+    bot = _bot(user_id, caller)
+    caller.parts.people.tokens.take_all_back(bot.id)
+    return answer({"JWTToken": "", "JWTTokenExpiry": UNLIMITED})
+
+
+def _bot(user_id: str, caller: Caller) -> Person:
+    """Return the bot with that id, if the caller may have its token; whoever has it can do what the bot can."""
+    require(caller, Operation.GENERATE_TOKEN, ENTITY_TYPES["user"], {"id": user_id})
+    bot = _person(user_id, caller.parts)
+    if not bot.is_bot:
+        raise InvalidInput(f"{bot.name} is a person; only bots have tokens that others may ask for.")
+    return bot
+
+
+def _person(user_id: str, parts: Parts) -> Person:
+    person = parts.people.by_id(user_id)
+    if person is None or person.deleted:
+        raise NotFound(f"user {user_id} not found")
+    return person
+
+
+def _lifetime_s(body: Document) -> float | None:
+    expiry = body.get("JWTTokenExpiry", UNLIMITED)
+    if not isinstance(expiry, str) or expiry not in LIFETIMES_S:
+        raise InvalidInput(f"must be one of {', '.join(LIFETIMES_S)}", field="JWTTokenExpiry")
+    return LIFETIMES_S[expiry]
+
+
+def _mechanism(text: str, issued: IssuedToken) -> Document:
+    """Return upstream's ``JWTAuthMechanism``."""
+    expiry = UNLIMITED
+    if issued.expires_at_ms is not None:
+        lifetime_s = round((issued.expires_at_ms - issued.issued_at_ms) / 1000)
+        expiry = next((name for name, one in LIFETIMES_S.items() if one == lifetime_s), UNLIMITED)
+    return {"JWTToken": text, "JWTTokenExpiry": expiry, "JWTTokenExpiresAt": issued.expires_at_ms}
+
+
+def _personal(issued: IssuedToken) -> Document:
+    return {
+        "token": issued.id,
+        "tokenName": issued.name,
+        "userId": issued.user_id,
+        "tokenType": "PERSONAL_ACCESS_TOKEN",
+        "expiryDate": issued.expires_at_ms,
+    }

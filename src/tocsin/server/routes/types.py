@@ -1,0 +1,23 @@
+"""How does a type of entity get custom properties? Next: ``flow/capture/properties.py``."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from tocsin.flow.capture.ports import Key
+from tocsin.model.access import Operation
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.permissions import require
+from tocsin.server.request import Asked, DocumentBody, PathId
+from tocsin.server.routes.entities import found, written_answer
+
+router = APIRouter(tags=["types"])
+_TYPE = ENTITY_TYPES["type"]
+
+
+@router.put("/metadata/types/{type_id}")
+def put_property(type_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Give the type a custom property (``name``, ``description``, ``propertyType``), or change the one of that name."""
+    require(caller, Operation.EDIT_ALL, _TYPE, found(_TYPE, Key.by_id(str(type_id)), caller))
+    written = caller.parts.writes.put_property(str(type_id), body, actor=caller.actor)
+    return written_answer(_TYPE, written, caller)

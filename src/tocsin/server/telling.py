@@ -1,0 +1,52 @@
+"""What does a server ask about who is told? The store's answers, together: relations, mutes, what is recorded.
+
+Next: ``server/alerts/explaining.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import Engine
+
+from tocsin.flow.match.streak import report_of, with_facts
+from tocsin.model.change import LoggedEvent
+from tocsin.store.directory import SqlDirectory
+from tocsin.store.firings import Firings
+from tocsin.store.mutes import Mutes
+from tocsin.store.people import People, unsubscribe_key
+from tocsin.store.records import Records
+from tocsin.store.reports import Reports
+from tocsin.store.told import SqlEvents
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Who stands in which relation, what they muted, what was told of which event."""
+
+    directory: SqlDirectory
+    mutes: Mutes
+    records: Records
+    events: SqlEvents
+    reports: Reports
+    firings: Firings
+    unsubscribe_key: bytes = field(repr=False)
+
+
+def with_streaks(logged: LoggedEvent, telling: Telling) -> LoggedEvent:
+    """Return an event with what its entity's earlier reports make of it, which conditions may ask for."""
+    return logged if report_of(logged) is None else with_facts(logged, telling.reports.before(logged))
+
+
+def telling_of(engine: Engine) -> Telling:
+    """Return what is known behind ``engine``."""
+    key = unsubscribe_key(People(engine))
+    return Telling(
+        directory=SqlDirectory(engine),
+        mutes=Mutes(engine),
+        records=Records(engine),
+        events=SqlEvents(engine),
+        reports=Reports(engine),
+        firings=Firings(engine),
+        unsubscribe_key=key,
+    )

@@ -1,0 +1,138 @@
+"""Has every match come to exactly one end? What should be, joined with what is; what does not agree is a finding.
+
+Next: ``jobs/audit.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+from tocsin.model.delivery import DeliveryStatus
+from tocsin.model.finding import FindingKind
+from tocsin.model.subscription import Channel
+from tocsin.spark.frames import table_of
+
+
+def _struct(*columns: tuple[str, type[LongType] | type[StringType] | type[IntegerType]]) -> StructType:
+    return StructType([StructField(name, kind()) for name, kind in columns])
+
+
+MATCHED = _struct(("log_offset", LongType), ("event_id", StringType), ("subscription_id", StringType))
+ALERTS = _struct(("subscription_id", StringType), ("changed_at", LongType), ("is_judged", IntegerType))
+TELLINGS = _struct(("log_offset", LongType), ("subscription_id", StringType), ("told_count", IntegerType))
+NOTES = _struct(
+    *(("id", StringType), ("log_offset", LongType), ("event_id", StringType)),
+    *(("channel", StringType), ("recipient", StringType), ("reasons", StringType)),
+)
+DELIVERIES = _struct(
+    *(("id", StringType), ("notification_id", StringType), ("status", StringType)),
+    *(("due_at_ms", LongType), ("lease_until_ms", LongType)),
+)
+VIEWS: Mapping[str, StructType] = {
+    "audit_alerts": ALERTS,
+    "audit_tellings": TELLINGS,
+    "audit_notes": NOTES,
+    "audit_deliveries": DELIVERIES,
+}
+"""What is compared, by the view it stands in; ``audit_events`` and ``audit_matched`` are frames of Spark's own."""
+
+_OPEN = f"'{DeliveryStatus.PENDING}', '{DeliveryStatus.AWAITING_RETRY}'"
+_K = FindingKind
+_FINDINGS = f"""
+WITH notes AS (
+    SELECT n.*, from_json(reasons, 'array<struct<subscriptionId:string>>').subscriptionId AS alerts
+    FROM audit_notes AS n
+),
+held AS (
+    SELECT log_offset, subscription_id, count(DISTINCT channel, recipient) AS found
+    FROM (SELECT log_offset, channel, recipient, explode(array_distinct(alerts)) AS subscription_id FROM notes)
+    GROUP BY log_offset, subscription_id
+),
+whole AS (SELECT log_offset, count(DISTINCT channel, recipient) AS found FROM notes GROUP BY log_offset),
+-- What another query told first may stand under another alert's reasons: of such events only the sum can be judged.
+shared AS (
+    SELECT DISTINCT t.log_offset FROM audit_tellings AS t JOIN audit_alerts AS a USING (subscription_id)
+    WHERE a.is_judged = 0
+),
+judged AS (
+    SELECT e.event_id, t.* FROM audit_tellings AS t
+    JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id AND a.is_judged = 1 AND t.log_offset > a.changed_at
+    JOIN audit_events AS e ON e.log_offset = t.log_offset
+),
+matched AS (
+    SELECT DISTINCT m.log_offset, m.event_id, m.subscription_id
+    FROM audit_matched AS m JOIN audit_alerts AS a USING (subscription_id)
+    WHERE a.is_judged = 1 AND m.log_offset > a.changed_at
+),
+told AS (
+    SELECT e.event_id, t.*, if(s.log_offset IS NULL, coalesce(h.found, 0), least(coalesce(w.found, 0), t.told_count))
+        AS found
+    FROM audit_tellings AS t
+    JOIN audit_events AS e USING (log_offset)
+    LEFT JOIN held AS h USING (log_offset, subscription_id)
+    LEFT JOIN whole AS w USING (log_offset)
+    LEFT JOIN shared AS s USING (log_offset)
+),
+carried AS (
+    SELECT n.event_id, n.log_offset, n.alerts[0] AS subscription_id, n.id AS about, count(d.id) AS found,
+        bool_or(d.status IN ({_OPEN}) AND greatest(d.due_at_ms, d.lease_until_ms) < {{overdue_ms}}) AS is_stuck
+    FROM notes AS n LEFT JOIN audit_deliveries AS d ON d.notification_id = n.id
+    WHERE n.channel <> '{Channel.ACTIVITY_FEED}'
+    GROUP BY n.event_id, n.log_offset, n.alerts[0], n.id
+)
+SELECT '{_K.NOT_TOLD}' AS kind, event_id, log_offset, subscription_id, '' AS about, 1 AS expected, 0 AS found
+FROM matched LEFT ANTI JOIN audit_tellings USING (log_offset, subscription_id)
+UNION ALL
+SELECT '{_K.NOT_MATCHED}', j.event_id, j.log_offset, j.subscription_id, '', 0, 1
+FROM judged AS j LEFT ANTI JOIN matched AS m USING (log_offset, subscription_id)
+UNION ALL
+SELECT if(found < told_count, '{_K.NOTIFICATION_MISSING}', '{_K.NOTIFICATION_UNEXPECTED}'), event_id, log_offset,
+    subscription_id, '', told_count, found
+FROM told WHERE found <> told_count
+UNION ALL
+SELECT '{_K.NOTIFICATION_UNEXPECTED}', n.event_id, h.log_offset, h.subscription_id, '', 0, h.found
+FROM held AS h JOIN (SELECT DISTINCT event_id, log_offset FROM notes) AS n USING (log_offset)
+LEFT ANTI JOIN audit_tellings USING (log_offset, subscription_id)
+UNION ALL
+SELECT '{_K.TOLD_TWICE}', event_id, log_offset, min(alerts[0]), concat_ws(' ', channel, recipient), 1, count(*)
+FROM notes GROUP BY event_id, log_offset, channel, recipient HAVING count(*) > 1
+UNION ALL
+SELECT '{_K.DELIVERY_MISSING}', event_id, log_offset, subscription_id, about, 1, 0 FROM carried WHERE found = 0
+UNION ALL
+SELECT '{_K.DELIVERED_TWICE}', event_id, log_offset, subscription_id, about, 1, found FROM carried WHERE found > 1
+UNION ALL
+SELECT '{_K.DELIVERY_STUCK}', event_id, log_offset, subscription_id, about, 1, 0 FROM carried WHERE is_stuck
+"""  # noqa: S608  our own constants; nothing of a user's gets into the text
+_JUDGED = """
+SELECT count(a.subscription_id) AS judged, count(*) - count(a.subscription_id) AS unjudged
+FROM audit_tellings AS t
+LEFT JOIN audit_alerts AS a
+    ON a.subscription_id = t.subscription_id AND a.is_judged = 1 AND t.log_offset > a.changed_at
+"""
+
+
+def lay_out(session: SparkSession, rows: Mapping[str, Iterable[Sequence[Any]]]) -> None:  # Any: a column's value
+    """Put what is compared where SQL finds it: rows of each of ``VIEWS``."""
+    for view, columns in VIEWS.items():
+        session.createDataFrame(table_of(rows[view], columns)).createOrReplaceTempView(view)
+
+
+def judged(session: SparkSession) -> DataFrame:
+    """Return one row: how many matches of what has been laid out were ``judged``, and how many ``unjudged``."""
+    return session.sql(_JUDGED)
+
+
+def findings(session: SparkSession, events: DataFrame, matched: DataFrame, *, overdue_ms: int) -> DataFrame:
+    """Return what is wrong with a part of the log whose rows have been laid out.
+
+    Grain: one row per finding, columns as ``model/finding.Finding``. ``events`` are all events of that part
+    (``log_offset``, ``event_id``), ``matched`` which of them match which alert (``MATCHED``). A delivery that was due
+    before ``overdue_ms`` and is held by nobody since then is stuck. Unordered; shuffles by event.
+    """
+    events.createOrReplaceTempView("audit_events")
+    matched.createOrReplaceTempView("audit_matched")
+    return session.sql(_FINDINGS.format(overdue_ms=overdue_ms))

@@ -1,0 +1,34 @@
+"""How often would each recipient have been told? ``spark/resolve.py`` counted, so that few rows leave Spark.
+
+Next: ``jobs/backtest.py``.
+"""
+
+from __future__ import annotations
+
+_KINDS = "transform(reasons, reason -> reason.kind)"
+_COUNTED = f"""
+SELECT channel, key, max(target) AS target, min(recipient_id) AS recipient_id, count(*) AS told,
+    sum(size(reasons)) AS ways, array_sort(array_distinct(flatten(collect_list(kinds)))) AS kinds
+FROM (SELECT *, array_distinct({_KINDS}) AS kinds FROM ({{recipients}}))
+GROUP BY channel, key
+"""  # noqa: S608  our own constants; nothing of a user's gets into the text
+_EACH = f"""
+SELECT concat_ws('|', log_offset, channel, key) AS id, log_offset, channel, key, target, recipient_id,
+    reasons[0].subscription_id AS subscription_id, 1L AS told, size(reasons) AS ways,
+    array_sort(array_distinct({_KINDS})) AS kinds
+FROM ({{recipients}})
+"""  # noqa: S608  as above
+
+
+def counted(recipients: str) -> str:
+    """Return SQL for how often each recipient of ``recipients`` (SQL as well) is told.
+
+    One row per (channel, key): ``target``, ``recipient_id``, ``told`` (how many events), ``ways`` (how many reasons
+    that were in all) and ``kinds`` (of reasons, distinct). Unordered. Shuffles by (channel, key).
+    """
+    return _COUNTED.format(recipients=recipients)
+
+
+def each(recipients: str) -> str:
+    """Return SQL for the same with one row per (event, channel, key), for who must look at each; no shuffle."""
+    return _EACH.format(recipients=recipients)

@@ -1,0 +1,91 @@
+"""How does Spark read the catalogue as it stands now? A Python data source over ``entity``, in ranges of ids.
+
+``read`` runs on executors, so this module imports only what the wheel installs there. Next: ``spark/search.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from typing import Any, cast
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from tocsin.spark.sources import connect, is_sqlite
+
+CATALOGUE_FORMAT = "tocsin_catalogue"
+_ROWS_PER_ARROW_BATCH = 2_000
+
+_RANGE = "SELECT CAST({mark} AS BIGINT), id, entity_type, document FROM entity WHERE id > {mark} AND id <= {mark}"
+
+STORED = StructType(
+    [
+        StructField("log_offset", LongType()),
+        StructField("entity_id", StringType()),
+        StructField("entity_type", StringType()),
+        StructField("document", StringType()),
+    ]
+)
+"""One row per entity; ``log_offset`` is the one that the reader was told to put there."""
+
+
+@dataclass(frozen=True)
+class IdRange(InputPartition):
+    """What one task reads: ids above ``after``, up to and including ``through``."""
+
+    after: str
+    through: str
+
+
+class CatalogueSource(DataSource):
+    """The entities of the catalogue.
+
+    Options: ``url`` (a SQLAlchemy address), ``ranges`` (a JSON list of pairs of ids), ``logOffset``.
+    """
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the format's name."""
+        return CATALOGUE_FORMAT
+
+    def schema(self) -> StructType:
+        """Return the columns of ``STORED``."""
+        return STORED
+
+    def reader(self, schema: StructType) -> CatalogueReader:
+        """Return a reader of the ranges asked for."""
+        return CatalogueReader(dict(self.options))
+
+
+class CatalogueReader(DataSourceReader):
+    """Reads ranges of ids on executors."""
+
+    def __init__(self, options: Mapping[str, str]) -> None:
+        given = {key.lower(): value for key, value in options.items()}
+        self._url, self._log_offset = given["url"], int(given["logoffset"])
+        self._ranges = [IdRange(after, through) for after, through in json.loads(given["ranges"])]
+
+    def partitions(self) -> list[InputPartition]:
+        """Return the ranges."""
+        return list(self._ranges)
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Yield the entities of one range."""
+        wanted = cast(IdRange, partition)
+        statement = _RANGE.format(mark="?" if is_sqlite(self._url) else "%s")
+        schema = to_arrow_schema(STORED)
+        with closing(connect(self._url)) as connection:
+            cursor = connection.execute(statement, (self._log_offset, wanted.after, wanted.through))
+            while rows := cursor.fetchmany(_ROWS_PER_ARROW_BATCH):
+                yield _to_arrow(rows, schema)
+
+
+def _to_arrow(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:  # Any: a row's values
+    columns = zip(*rows, strict=True)
+    arrays = [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
+    return pa.RecordBatch.from_arrays(arrays, schema=schema)

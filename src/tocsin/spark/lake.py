@@ -1,0 +1,144 @@
+"""How is the history read and kept on Spark? Parquet by date for what the lake holds, the log for the rest.
+
+A segment of the lake is a folder ``segment=<id>`` with a folder ``date=YYYY-MM-DD`` for each day something happened
+(UTC). Which segments count is the store's to say (``store/lake.py``); what else lies there is no part of the lake.
+Next: ``jobs/lake.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # the name everybody knows it by
+from pyspark.sql.types import DateType, StructField, StructType
+
+from tocsin.clock import to_datetime
+from tocsin.flow.eventlog.lake import ALWAYS, Extent, Segment, Step, Window
+from tocsin.spark.schema import EVENTS
+from tocsin.spark.sources import LOG_FORMAT
+from tocsin.spark.streaks import with_streaks
+
+VIEW = "change_events"
+"""What the whole history is called in SQL."""
+
+_DATE = "date"
+_STORED = StructType([*EVENTS.fields, StructField(_DATE, DateType())])
+_ROW_GROUP_BYTES = 32 * 1024 * 1024
+_SHARE = 5_000
+_CHANGE = "array<struct<name:string,oldValue:string,newValue:string>>"
+_DESCRIBED = (
+    f"struct<fieldsAdded:{_CHANGE},fieldsUpdated:{_CHANGE},fieldsDeleted:{_CHANGE},previousVersion:decimal(10,1)>"
+)
+_WIRE = (
+    "event_id AS id",
+    "log_offset AS offset",
+    "event_type AS eventType",
+    "entity_type AS entityType",
+    "entity_id AS entityId",
+    "entity_fqn AS entityFullyQualifiedName",
+    "previous_version AS previousVersion",
+    "current_version AS currentVersion",
+    "user_name AS userName",
+    "user_id AS userId",
+    "timestamp_millis(timestamp_ms) AS timestamp",
+    "domains",
+    f"from_json(get_json_object(event, '$.changeDescription'), '{_DESCRIBED}') AS changeDescription",
+    "get_json_object(event, '$.entity') AS entity",
+)
+
+
+def folder_of(root: str, segment_id: str) -> str:
+    """Return the folder of one segment in the lake at ``root``."""
+    return f"{root}/segment={segment_id}"
+
+
+def dated(events: DataFrame) -> DataFrame:
+    """Return ``EVENTS`` as a segment's files hold them: with their ``date``, each day together, in offset order.
+
+    Shuffles once, by day.
+    """
+    day = F.to_date(F.timestamp_millis("timestamp_ms"))
+    return events.withColumn(_DATE, day).repartition(_DATE).sortWithinPartitions(_DATE, "log_offset")
+
+
+def write_segment(events: DataFrame, folder: str) -> None:
+    """Write the rows of ``dated`` into a folder that is this segment's alone; what a former try left is replaced."""
+    writer = events.write.mode("overwrite").partitionBy(_DATE)
+    writer.option("compression", "zstd").option("parquet.block.size", _ROW_GROUP_BYTES).parquet(folder)
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the history is: the folder of the lake, and the address of the store whose log goes on from there."""
+
+    root: str
+    url: str
+
+
+def history(session: SparkSession, place: Place, extent: Extent, window: Window = ALWAYS) -> DataFrame:
+    """Return every event of ``extent`` that happened in ``window``, each once, as ``EVENTS``.
+
+    Offsets up to the lake's end come from Parquet, the rest from the log; ``LogSource`` must be registered.
+    """
+    kept = _kept(session, place.root, tuple(filter(window.meets, extent.segments)), window)
+    return kept.union(_within(logged(session, place, extent.lake_end, extent.log_end), window))
+
+
+def between(session: SparkSession, place: Place, extent: Extent, after: int, through: int) -> DataFrame:
+    """Return the events above one offset, through another, from wherever they are, as ``EVENTS``."""
+    met = tuple(one for one in extent.segments if one.after < through and one.through > after)
+    kept = _kept(session, place.root, met, ALWAYS).where(f"log_offset > {after} AND log_offset <= {through}")
+    start = max(after, extent.lake_end)
+    return kept.union(logged(session, place, start, through)) if through > start else kept
+
+
+def part(session: SparkSession, place: Place, step: Step, window: Window = ALWAYS) -> DataFrame:
+    """Return the events of one step through the history that happened in ``window``, as ``EVENTS``."""
+    if not step.segments:
+        return _within(logged(session, place, step.after, step.through), window)
+    kept = _kept(session, place.root, step.segments, window)
+    return kept.where(f"log_offset > {step.after} AND log_offset <= {step.through}")
+
+
+def logged(session: SparkSession, place: Place, after: int, through: int) -> DataFrame:
+    """Return the events above one offset, through another, of the log itself, as ``EVENTS``."""
+    reader = session.read.format(LOG_FORMAT).option("url", place.url).option("eventsPerPartition", _SHARE)
+    return reader.option("after", after).option("through", through).load()
+
+
+def reported(session: SparkSession, place: Place, through: int, window: Window = ALWAYS) -> DataFrame:
+    """Return what reports a status up to an offset and in ``window``, with what it means after all before it.
+
+    The log has them all at hand, so the lake is not asked. Shuffles by entity.
+    """
+    reader = session.read.format(LOG_FORMAT).option("url", place.url).option("only", "reports")
+    reports = reader.option("eventsPerPartition", max(through, 1)).option("after", 0).option("through", through).load()
+    return _within(with_streaks(reports), window)
+
+
+def change_events(events: DataFrame) -> DataFrame:
+    """Return ``EVENTS`` in the words of the wire, as the view ``change_events`` has them.
+
+    ``timestamp`` is a timestamp, ``changeDescription`` a struct whose values are JSON texts, ``entity`` is JSON text.
+    """
+    return events.selectExpr(*_WIRE)
+
+
+def _kept(session: SparkSession, root: str, segments: Sequence[Segment], window: Window) -> DataFrame:
+    if not segments:
+        return session.createDataFrame([], EVENTS)
+    folders = [folder_of(root, segment.id) for segment in segments]
+    found = session.read.schema(_STORED).option("basePath", root).parquet(*folders)
+    for compares, at_ms in ((">=", window.since_ms), ("<=", window.until_ms)):
+        if at_ms is not None:  # folders of other days are not even listed
+            found = found.where(f"{_DATE} {compares} DATE'{to_datetime(at_ms):%Y-%m-%d}'")
+    return _within(found.select(*EVENTS.names), window)
+
+
+def _within(events: DataFrame, window: Window) -> DataFrame:
+    for compares, at_ms in ((">=", window.since_ms), ("<=", window.until_ms)):
+        if at_ms is not None:
+            events = events.where(f"timestamp_ms {compares} {at_ms}")
+    return events

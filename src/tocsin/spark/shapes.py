@@ -1,0 +1,205 @@
+"""What do alerts ask alike? The shapes of their tests: what is left of a test when its constants are taken out.
+
+However many alerts compare the length of a column with a number of their own, there is one shape and one expression;
+the numbers are rows. So neither the text of a query nor the code Spark compiles for it grows with the alerts
+(Hanson et al., "Scalable Trigger Processing", 1999, call shapes expression signatures). Next: ``spark/match.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from tocsin.conditions.fields import kind_of
+from tocsin.conditions.nodes import (
+    Compare,
+    Contains,
+    FieldValue,
+    Has,
+    Kind,
+    Literals,
+    Node,
+    Operator,
+    PathValue,
+    Scalar,
+    Test,
+    TextTest,
+)
+from tocsin.conditions.normal_form import Fact, Group
+from tocsin.flow.match.rarity import SHARE_OF_A_TEST, share_of
+from tocsin.spark.conditions import (
+    COLUMNS,
+    DOCUMENT,
+    Expression,
+    Slot,
+    expression,
+    text_of,
+    texts_of,
+    whole_pattern,
+)
+
+TEST = pa.struct(
+    [
+        pa.field("shape", pa.int32(), nullable=False),
+        pa.field("texts", pa.list_(pa.string()), nullable=False),
+        pa.field("numbers", pa.list_(pa.float64()), nullable=False),
+    ]
+)
+"""One test: its shape by number, and the constants it is asked with; it passes when it does with one of them."""
+
+_SLOT, _GUARD = Slot("constant"), Slot("guard")
+_ALL = "t.texts"
+_AS_JSON = re.compile(r"[A-Za-z0-9 _.:-]+")
+"""Texts that look in JSON as they are, whoever wrote it."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A test without its constants.
+
+    Attributes
+    ----------
+    node : the test, ``_SLOT`` standing for its constant
+    slot : ``texts`` or ``numbers``, where the constants stand; None when it has none
+    """
+
+    node: Node
+    slot: str | None = None
+
+    def expression(self) -> Expression:
+        """Return whether test ``t`` of this shape passes: never null, even for other tests."""
+        match self.node:
+            case Has(field=field):
+                return f"coalesce(arrays_overlap({texts_of(field)}, {_ALL}), false)"
+            case _ if self.slot:
+                return f"exists(t.{self.slot}, {_SLOT} -> {expression(self.node)})"
+            case _:
+                return expression(self.node)
+
+    def guard(self) -> Expression | None:
+        """Return what is true of text ``guard`` whenever this test passes with it; or None.
+
+        It looks at no members one by one (lambdas) and at no JSON: it is asked of every event that states the anchor.
+        """
+        match self.node:
+            case Has(field=field) if field in COLUMNS and kind_of(field) is Kind.TEXTS:
+                return f"coalesce(array_contains({COLUMNS[field]}, {_GUARD}), false)"
+            case Has(field=field) if field in COLUMNS:
+                return f"coalesce({text_of(field)} = {_GUARD}, false)"
+            case TextTest(value=FieldValue(name=name)) if kind_of(name) is not Kind.TEXTS:
+                return expression(replace(self.node, texts=(_GUARD,)))
+            case _ if self._reads_text():
+                return f"contains(event, {_GUARD})"
+            case _:
+                return None
+
+    def decides(self) -> bool:
+        """Say whether what ``guard`` asks is all that the test asks."""
+        return not self._reads_text()
+
+    def _reads_text(self) -> bool:
+        """Say whether the constant must stand in the document's JSON, letter by letter, for the test to pass."""
+        match self.node:
+            case TextTest(value=PathValue(), test=test):
+                return test is not Test.MATCHES
+            case Compare(operator=Operator.EQ, left=PathValue()) | Contains(value=PathValue()):
+                return self.slot == "texts"
+            case _:
+                return False
+
+
+class Shapes:
+    """Numbers the shapes it meets; a number once given stays."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[Shape, int] = {}
+        self._shapes: list[Shape] = []
+        self._expressions: list[Expression] = []
+        self._guards: list[Expression | None] = []
+
+    def tests(self, group: Group) -> list[dict[str, object]]:
+        """Return a group of alternatives as rows of ``TEST``, one for each shape."""
+        constants: dict[int, list[Scalar]] = {}
+        slots: dict[int, str | None] = {}
+        for term in sorted(group, key=repr):
+            shape, values = _taken_apart(term)
+            number = self._number(shape)
+            slots[number] = shape.slot
+            constants.setdefault(number, []).extend(values)
+        return [
+            {
+                "shape": number,
+                "texts": constants[number] if slots[number] == "texts" else [],
+                "numbers": constants[number] if slots[number] == "numbers" else [],
+            }
+            for number in sorted(constants)
+        ]
+
+    def may_guard(self, number: int, text: str) -> bool:
+        """Say whether the test of this shape with ``text`` can be a guard."""
+        return self._guards[number] is not None and (self.decides(number) or bool(_AS_JSON.fullmatch(text)))
+
+    def decides(self, number: int) -> bool:
+        """Say whether a guard of this shape asks all that its test asks."""
+        return self._shapes[number].decides()
+
+    def share(self, number: int, text: str) -> float:
+        """Return which part of all events can be expected to pass the test of this shape with ``text``."""
+        node = self._shapes[number].node
+        return share_of(Fact(node.field, text)) if isinstance(node, Has) else SHARE_OF_A_TEST
+
+    def expression(self, numbers: Sequence[int]) -> Expression:
+        """Return whether test ``t``, whose shape is one of ``numbers`` (sorted), passes."""
+        return _by_number("t.shape", numbers, self._expressions)
+
+    def guard(self, numbers: Sequence[int]) -> Expression:
+        """Return whether the text ``guard`` passes the test of shape ``guard_shape``, one of ``numbers`` (sorted)."""
+        return _by_number("guard_shape", numbers, [one or "false" for one in self._guards])
+
+    def read_document(self, numbers: Iterable[int]) -> bool:
+        """Say whether a test of one of these shapes looks into the document."""
+        return any(DOCUMENT in self._expressions[number] for number in numbers)
+
+    def _number(self, shape: Shape) -> int:
+        number = self._numbers.setdefault(shape, len(self._numbers))
+        if number == len(self._expressions):
+            self._shapes.append(shape)
+            self._expressions.append(shape.expression())
+            self._guards.append(shape.guard())
+        return number
+
+
+def _by_number(name: str, numbers: Sequence[int], expressions: Sequence[Expression]) -> Expression:
+    """Return the expression at the place that ``name`` says, by halving: a chain would ask a hundred questions."""
+    if not numbers:
+        return "false"
+    if len(numbers) == 1:
+        return expressions[numbers[0]]
+    middle = len(numbers) // 2
+    low, high = (_by_number(name, half, expressions) for half in (numbers[:middle], numbers[middle:]))
+    return f"if({name} < {numbers[middle]}, {low}, {high})"
+
+
+def _taken_apart(term: Fact | Node) -> tuple[Shape, Sequence[Scalar]]:
+    """Return the shape of ``term`` and its constants."""
+    match term:
+        case Fact(field=field, value=value):
+            return Shape(Has(field, (_SLOT,)), "texts"), (value,)
+        case Has(field=field, values=values):
+            return Shape(Has(field, (_SLOT,)), "texts"), values
+        case TextTest(test=Test.MATCHES, texts=texts):
+            return Shape(replace(term, texts=(_SLOT,)), "texts"), [whole_pattern(text) for text in texts]
+        case TextTest(texts=texts):
+            return Shape(replace(term, texts=(_SLOT,)), "texts"), texts
+        case Compare(right=Literals(kind=kind, values=values)) if slot := _SLOTS.get(kind):
+            return Shape(replace(term, right=Literals(kind, (_SLOT,))), slot), values
+        case Contains(members=Literals(kind=kind, values=values)) if slot := _SLOTS.get(kind):
+            return Shape(replace(term, members=Literals(kind, (_SLOT,))), slot), values
+        case _:
+            return Shape(term), ()
+
+
+_SLOTS = {Kind.TEXT: "texts", Kind.NUMBER: "numbers"}

@@ -1,0 +1,128 @@
+"""What does each report mean after those before it? ``flow/match/streak.py`` over many events at once.
+
+``kept_streaks`` keeps streaks in Spark's state store from micro-batch to micro-batch; ``with_streaks`` works them out
+anew for a frame that holds the whole history. Executors run both. Next: ``jobs/streak_stream.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import astuple
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from tocsin.conditions.fields import STREAK_FIELDS
+from tocsin.flow.match.streak import Facts, Report, Streak, advance, report_in
+from tocsin.spark.conditions import COLUMNS
+from tocsin.spark.groups import in_arrow, with_state
+
+STREAK = StructType(
+    [
+        StructField("since_ms", LongType()),
+        StructField("verdict", StringType()),
+        StructField("length", LongType()),
+        StructField("failures", LongType()),
+        StructField("newest_ms", LongType()),
+        StructField("without_ms", LongType()),
+    ]
+)
+"""``Streak``, field by field, as the state store keeps it."""
+
+STATE_CONF = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    # A micro-batch writes what changed, not all there is.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # Reports are few against events; the number is settled when the checkpoint is made.
+    "spark.sql.shuffle.partitions": "4",
+    # The rows of one entity in one micro-batch must come together, so that they can be put into the order of the log.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000000",
+}
+"""Settings of the session that keeps streaks."""
+
+_VARIABLE = "streak"
+_FACTS = {name: COLUMNS[name] for name in sorted(STREAK_FIELDS)}
+_SPOKEN = ("testStatus", "pipelineStatus", "reportedAt")
+_IS_REPORT = "(test_status IS NOT NULL OR pipeline_status IS NOT NULL OR reported_at IS NOT NULL)"
+
+
+def kept_streaks(reports: DataFrame) -> DataFrame:
+    """Return the events of a stream of reports with what they mean after all before them; columns as they were.
+
+    One row per event, in no order. Shuffles by entity. Needs ``STATE_CONF``.
+    """
+    return with_state(reports, "entity_id", _Keeper(), reports.schema)
+
+
+def with_streaks(events: DataFrame) -> DataFrame:
+    """Return ``events`` with what reports among them mean; all others and all columns as they were.
+
+    ``events`` (columns of ``schema.EVENTS``, no stream) hold whatever their entities reported before. One row per
+    event, in no order. Shuffles reports by entity.
+    """
+    reports = in_arrow(events.where(_IS_REPORT), "entity_id", _told, events.schema)
+    return events.where(f"NOT {_IS_REPORT}").unionByName(reports)
+
+
+def streaks(session: SparkSession, checkpoint: str) -> DataFrame:
+    """Return the streaks that the query with this checkpoint keeps, as of its last micro-batch.
+
+    One row per entity: ``entity_id`` and the columns of ``STREAK``.
+    """
+    stored = session.read.format("statestore").option("stateVarName", _VARIABLE).load(checkpoint)
+    return stored.select("key.entity_id", "value.*")
+
+
+class _Keeper(StatefulProcessor):
+    """Advances the streak of each entity by its rows of one micro-batch."""
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Find the state; Spark calls this in every task."""
+        self._state = handle.getValueState(_VARIABLE, STREAK)
+
+    def handleInputRows(  # noqa: N802  # Spark's name
+        self,
+        key: tuple[Any, ...],
+        rows: Iterable[Row],
+        timerValues: object = None,  # noqa: N803  # Spark's name
+    ) -> Iterator[Row]:
+        """Yield the entity's rows with their facts, in the order of the log."""
+        stored = self._state.get() if self._state.exists() else None
+        streak = Streak(*stored) if stored else None
+        for row in sorted(rows, key=lambda one: one.log_offset):
+            columns = row.asDict()
+            streak, facts = advance(streak, _report(columns))
+            yield Row(**columns | {column: facts.get(name) for name, column in _FACTS.items()})
+        if streak is not None:
+            self._state.update(astuple(streak))
+
+    def close(self) -> None:
+        """Nothing is held open."""
+
+
+def _told(rows: pa.Table) -> pa.Table:
+    """Return the rows of one entity in the order of the log, with their facts."""
+    ordered = rows.take(pc.sort_indices(rows["log_offset"]))
+    found: list[Facts] = []
+    streak: Streak | None = None
+    for columns in ordered.select([*(COLUMNS[name] for name in _SPOKEN), "timestamp_ms"]).to_pylist():
+        streak, facts = advance(streak, _report(columns))
+        found.append(facts)
+    for name, column in _FACTS.items():
+        at = ordered.schema.get_field_index(column)
+        field = ordered.schema.field(at)
+        ordered = ordered.set_column(at, field, pa.array([one.get(name) for one in found], field.type))
+    return ordered
+
+
+def _report(columns: Mapping[str, Any]) -> Report:
+    derived = {name: columns[COLUMNS[name]] for name in _SPOKEN}
+    report = report_in(derived, columns["timestamp_ms"])
+    assert report is not None, "only reports come here"  # noqa: S101
+    return report

@@ -1,0 +1,49 @@
+"""Where does a page of things in order of time go on? At a cursor: a moment and what tells equals apart."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+
+_MOST_DIGITS = 18
+_LATEST_MS = 2**62
+
+
+@dataclass(frozen=True)
+class Window:
+    """Which reports are wanted: between two moments (both included), one page of them."""
+
+    start_ms: int = 0
+    end_ms: int = _LATEST_MS
+    limit: int = 10_000
+    after: str | None = None
+
+
+@dataclass(frozen=True)
+class ReportPage:
+    """Some reports, newest first, how many there are in all, and the cursor of the next page."""
+
+    documents: list[Document]
+    total: int
+    after: str | None = None
+
+
+def place_text(at_ms: int, name: str) -> str:
+    """Return the cursor that stands at ``at_ms`` and ``name``: URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(f"{at_ms}|{name}".encode()).decode().rstrip("=")
+
+
+def place_of(cursor: str) -> tuple[int, str]:
+    """Return where a cursor stands; ``InvalidInput`` if it is none of ours."""
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError) as refused:
+        raise InvalidInput(f"not a cursor: {cursor}", field="after") from refused
+    digits, _, name = text.partition("|")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS) or "\0" in name:
+        raise InvalidInput(f"not a cursor: {cursor}", field="after")
+    return int(digits), name

@@ -1,0 +1,109 @@
+"""Does anything point to what is not there? One row per column that holds the id of something else.
+
+Next: ``store/fsck/inspection.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from sqlalchemy import Column, Connection, func, select
+from sqlalchemy import Table as SqlTable
+
+from tocsin.store.feed_tables import task_number, thread, thread_part, thread_post
+from tocsin.store.fsck.finding import Advance, Damage, Finding
+from tocsin.store.lineage_tables import lineage_carrier
+from tocsin.store.log import readable_end
+from tocsin.store.reference_tables import entity_reference
+from tocsin.store.series_tables import attachment, entity_usage, incident_status, series, suite_member
+from tocsin.store.streak_tables import status_report
+from tocsin.store.tables import (
+    attempt,
+    change_event,
+    credential,
+    delivery,
+    entity,
+    entity_tag,
+    follow,
+    lineage_edge,
+    membership,
+    notification,
+    outbox,
+    ownership,
+    person,
+    pipeline_progress,
+)
+
+Pointer = tuple[SqlTable, str, Column[Any]]  # Any: an id or an offset
+_ID = entity.c.id
+
+POINTERS: tuple[Pointer, ...] = (
+    (entity, "parent_id", _ID),
+    (entity_tag, "entity_id", _ID),
+    (ownership, "entity_id", _ID),
+    (ownership, "owner_id", _ID),
+    (entity_reference, "entity_id", _ID),
+    (entity_reference, "target_id", _ID),
+    (membership, "team_id", _ID),
+    (membership, "member_id", _ID),
+    (follow, "entity_id", _ID),
+    (follow, "user_id", _ID),
+    (person, "user_id", _ID),
+    (credential, "user_id", _ID),
+    (lineage_edge, "from_id", _ID),
+    (lineage_edge, "to_id", _ID),
+    (lineage_carrier, "carrier_id", _ID),
+    (series, "entity_id", _ID),
+    (attachment, "entity_id", _ID),
+    (entity_usage, "entity_id", _ID),
+    (incident_status, "test_case_id", _ID),
+    (suite_member, "suite_id", _ID),
+    (suite_member, "test_case_id", _ID),
+    (thread, "about_id", _ID),
+    (thread_post, "thread_id", thread.c.id),
+    (thread_part, "thread_id", thread.c.id),
+    (task_number, "thread_id", thread.c.id),
+    (outbox, "log_offset", change_event.c.log_offset),
+    (outbox, "event_id", change_event.c.id),
+    (status_report, "log_offset", change_event.c.log_offset),
+    (notification, "event_id", change_event.c.id),
+    (delivery, "notification_id", notification.c.id),
+    (attempt, "delivery_id", delivery.c.id),
+)
+"""(table, column, what its values must be): every column that points somewhere."""
+
+_WITH_ENTITY = frozenset({(entity_tag, "entity_id"), (ownership, "entity_id"), (entity_reference, "entity_id")})
+"""Rows that say what a document says, so that they can go when it is gone."""
+
+
+def follow_pointers(connection: Connection, advance: Advance) -> Iterator[Finding]:
+    """Find rows that point to nothing."""
+    for pointer in POINTERS:
+        yield from _dangling(connection, pointer)
+        advance(1)
+
+
+def _dangling(connection: Connection, pointer: Pointer) -> Iterator[Finding]:
+    table, column, to = pointer
+    target, key = to.table.alias("target"), table.c[column]
+    match = key == target.c[to.name]
+    own = tuple(table.primary_key.columns)
+    query = select(key, *own).outerjoin(target, match).where(key.is_not(None), target.c[to.name].is_(None))
+    for value, *row in connection.execute(query):
+        repairable = str(value) if (table, column) in _WITH_ENTITY or table is person else None
+        where = f"{table.name} {' '.join(map(str, row))}"
+        yield Finding(Damage.DANGLING, where, f"{column} {value} is no {to.table.name}", repairable)
+
+
+def measure_log(connection: Connection, advance: Advance) -> Iterator[Finding]:
+    """Find readers that are further than the log is, and outbox rows that name another event than the log has."""
+    end = max(readable_end(connection), connection.execute(select(func.max(change_event.c.log_offset))).scalar() or 0)
+    done = pipeline_progress.c
+    for name, offset in connection.execute(select(done.query_name, done.log_offset).where(done.log_offset > end)):
+        yield Finding(Damage.WRONG_OFFSET, f"pipeline_progress {name}", f"{offset} lies beyond the log's end, {end}")
+    same = change_event.c.log_offset == outbox.c.log_offset
+    other = (change_event.c.id != outbox.c.event_id) | (change_event.c.entity_id != outbox.c.entity_id)
+    for (offset,) in connection.execute(select(outbox.c.log_offset).join(change_event, same).where(other)):
+        yield Finding(Damage.WRONG_OFFSET, f"outbox {offset}", "it names another event than the log has there")
+    advance(1)

@@ -1,0 +1,130 @@
+"""Is every entity what its document says? Its columns, its newest version, its name, and the rows it is found by.
+
+Entities are read in the order of their ids, some hundreds at a time. Next: ``store/fsck/dangling.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+
+import orjson
+from sqlalchemy import Connection, and_, select
+
+from tocsin.flow.capture.diff import diff
+from tocsin.flow.capture.ports import Stored
+from tocsin.model import fqn
+from tocsin.model.entity import version_from_tenths
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.store import projections
+from tocsin.store.documents import Row, entity_row
+from tocsin.store.fsck.finding import Advance, Damage, Finding
+from tocsin.store.tables import entity, entity_version
+
+_AT_ONCE = 500
+_COLUMNS = ("fqn", "name", "parent_id", "version_tenths", "updated_at_ms", "updated_by", "deleted")
+
+
+def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]:
+    """Find entities that differ from their documents or versions, or whose rows do."""
+    after = ""
+    while rows := _next(connection, after):
+        after = rows[-1]["id"]
+        readable: list[Stored] = []
+        for row in rows:
+            stored = stored_of(row)
+            if stored is None:
+                yield Finding(Damage.UNREADABLE, f"entity {row['id']}", f"its document, of a {row['entity_type']}")
+                continue
+            readable.append(stored)
+            yield from _columns(row, stored)
+            yield from _newest(row, stored)
+        yield from _names(connection, readable)
+        yield from _rows(connection, readable)
+        advance(len(rows))
+
+
+def _next(connection: Connection, after: str) -> Sequence[Row]:
+    version = entity_version.c
+    match = and_(version.entity_id == entity.c.id, version.version_tenths == entity.c.version_tenths)
+    query = select(*entity.c, version.document.label("kept")).outerjoin(entity_version, match)
+    page = query.where(entity.c.id > after).order_by(entity.c.id).limit(_AT_ONCE)
+    return [dict(row) for row in connection.execute(page).mappings()]
+
+
+def stored_of(row: Row) -> Stored | None:
+    """Return the entity that a row holds, or None if its document cannot be read or is of no known type."""
+    try:
+        document = orjson.loads(row["document"])
+    except ValueError:
+        return None
+    if not isinstance(document, dict) or row["entity_type"] not in ENTITY_TYPES:
+        return None
+    return Stored(row["id"], row["entity_type"], row["fqn"], version_from_tenths(row["version_tenths"]), document)
+
+
+def _columns(row: Row, stored: Stored) -> Iterator[Finding]:
+    document = stored.document
+    where, says = f"entity {stored.id}", (document.get("id"), document.get("fullyQualifiedName"))
+    if says != (row["id"], row["fqn"]) or document.get("version") != row["version_tenths"] / 10:
+        what = f"{row['fqn']} {row['version_tenths'] / 10} holds version {document.get('version')} of {says[1]}"
+        yield Finding(Damage.NOT_NEWEST, where, what)
+        return
+    made = entity_row(stored, "")
+    if wrong := [key for key in _COLUMNS if made[key] != row[key]]:
+        yield Finding(Damage.WRONG_COLUMN, where, f"{row['fqn']}: {', '.join(wrong)}", stored.id)
+
+
+def _newest(row: Row, stored: Stored) -> Iterator[Finding]:
+    """Compare with the version of the same number: equal, but for what is written without raising a version."""
+    kept = row["kept"]
+    if kept == row["document"]:
+        return
+    where, version = f"entity {stored.id}", row["version_tenths"] / 10
+    try:
+        document = orjson.loads(kept) if kept is not None else None
+    except ValueError:
+        return  # the look at versions tells of it
+    if document is None:
+        yield Finding(Damage.NOT_NEWEST, where, f"{stored.fqn} has no version {version}")
+    elif isinstance(document, dict) and not diff(stored.entity_type, document, stored.document).is_empty():
+        changed = ", ".join(diff(stored.entity_type, document, stored.document).paths())
+        yield Finding(Damage.NOT_NEWEST, where, f"{stored.fqn} differs from version {version}: {changed}")
+
+
+def _names(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
+    above = {stored.id: parent_id for stored in entities if (parent_id := _parent(stored))}
+    query = select(entity.c.id, entity.c.fqn, entity.c.deleted).where(entity.c.id.in_(set(above.values())))
+    parents = {row.id: row for row in connection.execute(query)} if above else {}
+    for stored in entities:
+        parent = parents.get(above.get(stored.id, ""))
+        infix = ENTITY_TYPES[stored.entity_type].infix
+        if parent is None:  # a reference to nothing is found as such
+            continue
+        if parent.deleted and not stored.deleted and "deleted" in stored.document:
+            yield Finding(Damage.ORPHANED, f"entity {stored.id}", f"{stored.fqn} lies under {parent.fqn}")
+        under = f"{parent.fqn}.{infix}" if infix else parent.fqn
+        wanted = fqn.child(under, str(stored.document.get("name")))
+        if wanted != stored.fqn:
+            yield Finding(Damage.WRONG_NAME, f"entity {stored.id}", f"{stored.fqn} should be {wanted}")
+
+
+def _parent(stored: Stored) -> str | None:
+    field = ENTITY_TYPES[stored.entity_type].parent_field(stored.document)
+    parent = stored.document.get(field) if field else None
+    return parent.get("id") if isinstance(parent, dict) else None
+
+
+def _rows(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
+    ids = [stored.id for stored in entities]
+    there: dict[tuple[str, str], set[tuple[object, ...]]] = defaultdict(set)
+    for table, columns in projections.COLUMNS.items():
+        query = select(*(table.c[column] for column in columns)).where(table.c[columns[0]].in_(ids))
+        for row in connection.execute(query):
+            there[table.name, row[0]].add(tuple(row))
+    for stored in entities:
+        for table, said in projections.said_by(stored).items():
+            found = there[table.name, stored.id]
+            if said != found:
+                what = f"{stored.fqn}: {len(said - found)} rows are missing, {len(found - said)} too many"
+                yield Finding(Damage.WRONG_ROWS, f"{table.name} {stored.id}", what, stored.id)

@@ -1,0 +1,74 @@
+"""What can be wrong with a store? Every kind of damage that ``tocsin fsck`` knows, and how it is mended.
+
+Next: ``store/fsck/inspection.py``, which looks for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from sqlalchemy import Connection
+
+
+class Damage(StrEnum):
+    """A kind of damage."""
+
+    UNREADABLE = "unreadable document"
+    VERSION_WITHOUT_EVENT = "version without event"
+    EVENT_WITHOUT_VERSION = "event without version"
+    VERSION_GAP = "gap between versions"
+    EVENT_OUT_OF_ORDER = "event out of order"
+    NOT_REBUILT = "version that its events do not make"
+    WRONG_COLUMN = "column differs from document"
+    NOT_NEWEST = "entity is not its newest version"
+    WRONG_NAME = "name differs from its parent's"
+    ORPHANED = "live, but what it lies under is deleted"
+    WRONG_ROWS = "rows differ from document"
+    DANGLING = "reference to nothing"
+    WRONG_OFFSET = "offset beyond the log"
+
+
+_FROM_BACKUP = "restore the store from a backup made before"
+MENDS: dict[Damage, str] = {
+    Damage.UNREADABLE: _FROM_BACKUP,
+    Damage.VERSION_WITHOUT_EVENT: f"nobody was told of it: {_FROM_BACKUP}, or PATCH the entity once more",
+    Damage.EVENT_WITHOUT_VERSION: f"rebuild it from its events (docs/history.md), or {_FROM_BACKUP}",
+    Damage.VERSION_GAP: _FROM_BACKUP,
+    Damage.EVENT_OUT_OF_ORDER: _FROM_BACKUP,
+    Damage.NOT_REBUILT: _FROM_BACKUP,
+    Damage.WRONG_COLUMN: "tocsin fsck --repair",
+    Damage.NOT_NEWEST: "tocsin rollback to its newest version, or PUT the entity again",
+    Damage.WRONG_NAME: "rename it, or put it again under its parent",
+    Damage.ORPHANED: "restore what it lies under, or delete it",
+    Damage.WRONG_ROWS: "tocsin fsck --repair",
+    Damage.DANGLING: "PATCH what names it; rows of what is gone go with tocsin fsck --repair",
+    Damage.WRONG_OFFSET: _FROM_BACKUP,
+}
+"""What to do about each."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One damage: of which kind, in which table and row, and what is wrong there.
+
+    ``entity_id`` is whose rows ``--repair`` makes anew; None where it can do nothing.
+    """
+
+    damage: Damage
+    where: str
+    what: str
+    entity_id: str | None = None
+
+    @property
+    def mend(self) -> str:
+        """What to do about it."""
+        return MENDS[self.damage]
+
+
+Advance = Callable[[int], None]
+"""Told that so many rows more were looked at."""
+
+Look = Callable[[Connection, Advance], Iterator[Finding]]
+"""One look through some tables, within one snapshot of the store."""

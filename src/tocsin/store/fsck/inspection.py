@@ -1,0 +1,116 @@
+"""Is the whole store sound? All looks in one snapshot, so that a server may go on writing meanwhile; and the repair.
+
+Next: ``cli/fsck.py``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, Engine, func, select, update
+from sqlalchemy import Table as SqlTable
+
+from tocsin.store import projections
+from tocsin.store.documents import entity_row
+from tocsin.store.engine import is_sqlite, writing
+from tocsin.store.fsck import dangling, entities, events, rebuilding
+from tocsin.store.fsck.finding import Damage, Finding, Look
+from tocsin.store.tables import change_event, entity, entity_version
+
+Report = Callable[[int, int], None]
+"""Told how many rows were looked at, and of how many."""
+
+SHOWN = 20
+"""Findings of one kind that are kept; all are counted."""
+
+_LOOKS: tuple[tuple[Look, SqlTable | int], ...] = (
+    (events.gather, change_event),
+    (events.read_versions, entity_version),
+    (events.compare, 4),
+    (entities.read_entities, entity),
+    (dangling.follow_pointers, len(dangling.POINTERS)),
+    (dangling.measure_log, 1),
+)
+_DEEP: tuple[tuple[Look, SqlTable | int], ...] = ((rebuilding.rebuild, change_event),)
+
+
+@dataclass
+class Inspection:
+    """What was found: how often each damage, the first findings of each, and how many rows were looked at."""
+
+    counts: Counter[Damage] = field(default_factory=Counter)
+    findings: list[Finding] = field(default_factory=list)
+    repairable: set[str] = field(default_factory=set)
+    rows: dict[str, int] = field(default_factory=dict)
+
+    def add(self, finding: Finding) -> None:
+        """Count a finding, and keep it if it is one of the first of its kind."""
+        self.counts[finding.damage] += 1
+        if self.counts[finding.damage] <= SHOWN:
+            self.findings.append(finding)
+        if finding.entity_id is not None:
+            self.repairable.add(finding.entity_id)
+
+
+def inspect(engine: Engine, report: Report = lambda _done, _total: None, *, deep: bool = False) -> Inspection:
+    """Look through the whole store; ``deep`` also rebuilds every version from its events."""
+    made = Inspection()
+    looks = _LOOKS + (_DEEP if deep else ())
+    with _snapshot(engine) as connection:
+        made.rows = {table.name: _count(connection, table) for _, table in _LOOKS if isinstance(table, SqlTable)}
+        total = sum(made.rows[of.name] if isinstance(of, SqlTable) else of for _, of in looks)
+        done = 0
+
+        def advance(rows: int) -> None:
+            nonlocal done
+            done += rows
+            report(done, total)
+
+        for look, _ in looks:
+            for finding in look(connection, advance):
+                made.add(finding)
+    return made
+
+
+def repair(engine: Engine, entity_ids: set[str]) -> int:
+    """Make anew, from its document, every row by which these entities are found; return how many were there."""
+    repaired = 0
+    for entity_id in sorted(entity_ids):
+        with writing(engine) as connection:
+            repaired += _repair(connection, entity_id)
+    return repaired
+
+
+def _repair(connection: Connection, entity_id: str) -> int:
+    query = select(entity).where(entity.c.id == entity_id).with_for_update()
+    row = connection.execute(query).mappings().one_or_none()
+    if row is None:
+        projections.erase(connection, entity_id)
+        return 1
+    stored = entities.stored_of(dict(row))
+    if stored is None:
+        return 0
+    made = entity_row(stored, row["document"])
+    connection.execute(update(entity).where(entity.c.id == entity_id).values(made))
+    projections.write_again(connection, stored)
+    return 1
+
+
+@contextmanager
+def _snapshot(engine: Engine) -> Iterator[Connection]:
+    """Yield a connection that sees the store as it is now until the end; its temporary tables go with it."""
+    with engine.connect() as connection:
+        if not is_sqlite(connection):
+            connection = connection.execution_options(isolation_level="REPEATABLE READ")
+        transaction = connection.begin()
+        try:
+            yield connection
+        finally:
+            transaction.rollback()
+
+
+def _count(connection: Connection, table: SqlTable) -> int:
+    return int(connection.execute(select(func.count()).select_from(table)).scalar_one())

@@ -1,0 +1,73 @@
+"""Do its events alone make every version? The dearest look, one entity's events at a time.
+
+Next: ``flow/capture/rebuild.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby, zip_longest
+
+from sqlalchemy import Connection, select
+
+from tocsin.flow.capture.diff import diff
+from tocsin.flow.capture.members import MEMBERSHIPS
+from tocsin.flow.capture.rebuild import versions
+from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.store.documents import from_text
+from tocsin.store.fsck.finding import Advance, Damage, Finding
+from tocsin.store.tables import change_event, entity_version
+
+_STAMPS = ("id", "fullyQualifiedName", "version", "updatedAt", "updatedBy")
+
+
+def rebuild(connection: Connection, advance: Advance) -> Iterator[Finding]:
+    """Find versions that differ from what the events of their entity make of them."""
+    after = ""
+    while ids := _next_ids(connection, after):
+        after = ids[-1]
+        event = change_event.c
+        query = select(event.entity_id, event.log_offset, event.document, event.derived).where(event.entity_id.in_(ids))
+        rows = connection.execute(query.order_by(event.entity_id, event.log_offset)).all()
+        for entity_id, told in groupby(rows, key=lambda row: str(row.entity_id)):
+            logged = [
+                LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.document), from_text(row.derived))
+                for row in told
+            ]
+            if logged[0].event.entity_type in ENTITY_TYPES:
+                yield from _differences(connection, entity_id, logged)
+        advance(len(rows))
+
+
+def _next_ids(connection: Connection, after: str) -> list[str]:
+    event = change_event.c
+    query = select(event.entity_id).where(event.entity_id > after).group_by(event.entity_id).order_by(event.entity_id)
+    return list(connection.execute(query.limit(_AT_ONCE)).scalars())
+
+
+def _differences(connection: Connection, entity_id: str, logged: list[LoggedEvent]) -> Iterator[Finding]:
+    entity_type = logged[0].event.entity_type
+    kept = entity_version.c
+    query = select(kept.document).where(kept.entity_id == entity_id).order_by(kept.version_tenths)
+    stored = [from_text(text) for text in connection.execute(query).scalars()]
+    try:
+        made = versions(logged)
+    except (ValueError, KeyError, TypeError) as refused:
+        yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"its events do not fit together: {refused}")
+        return
+    for one, other in zip_longest(stored, made):
+        if one is None or other is None or not _is_same(entity_type, other, one):
+            version = (one or other)["version"]
+            yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"{version} is not what its events make")
+            return
+
+
+def _is_same(entity_type: str, made: Document, stored: Document) -> bool:
+    beside = dict.fromkeys(MEMBERSHIPS.get(entity_type, ()))
+    stamps_agree = all(made.get(key) == stored.get(key) for key in _STAMPS)
+    return stamps_agree and diff(entity_type, made | beside, stored | beside).is_empty()
+
+
+_AT_ONCE = 200

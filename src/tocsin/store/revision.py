@@ -1,0 +1,35 @@
+"""Has anything changed about people since a moment ago? A count that all processes of one server share.
+
+What a process remembers about people (who has a token, what policies allow) holds as long as the count stays. Each
+process counts in a place of its own in memory that all of them see, so a change that one of them makes counts at once
+for all. Next: ``server/recognised.py``.
+"""
+
+from __future__ import annotations
+
+import mmap
+import threading
+
+_WIDTH = 8
+
+
+class PeopleRevision:
+    """Counts the changes that the processes of one server make to who people are or what they may do."""
+
+    def __init__(self, processes: int = 1) -> None:
+        self._counts = memoryview(mmap.mmap(-1, _WIDTH * processes)).cast("Q")
+        self._place = 0
+        self._lock = threading.Lock()
+
+    def count_as(self, number: int) -> None:
+        """Count from now on in the place of the process of this number."""
+        self._place = number
+
+    def note(self) -> None:
+        """Take note of a change that has been committed."""
+        with self._lock:
+            self._counts[self._place] += 1
+
+    def now(self) -> int:
+        """Return how many changes there have been; it only ever grows."""
+        return sum(self._counts)

@@ -1,0 +1,174 @@
+"""How do the writers of a SQLite store take turns? One after the other in one transaction, and one commit for all.
+
+SQLite has one writer at a time, and a commit waits for the disk. So whoever finds others waiting leaves the transaction
+open for them, and the last one commits; nobody's turn is over, for the caller, before that commit. A turn that fails
+is undone by itself (a savepoint). Processes take turns through ``store/turnstile.py``. Next: ``store/engine.py``.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+
+from tocsin.errors import Unavailable
+from tocsin.store.turnstile import Turnstile
+
+MOST_TURNS = 64
+"""Turns in one transaction."""
+
+LONGEST_S = 0.02
+"""How long a transaction is left open for further turns."""
+
+
+class Turns:
+    """The turns of one process at writing one store; its threads share it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._turnstile = Turnstile(engine.url.database)
+        self._turn = threading.Lock()
+        self._counting = threading.Lock()
+        self._waiting = 0
+        self._transaction: _Transaction | None = None
+        self._connection: Connection | None = None
+
+    @property
+    def waiting(self) -> int:
+        """How many threads wait for their turn."""
+        return self._waiting
+
+    @contextmanager
+    def taken(self) -> Iterator[Connection]:
+        """Wait for a turn and yield the connection; afterwards what was written is committed, or undone on an error.
+
+        An error, too, is told only then: it may be about what another turn wrote, which nobody else sees before.
+        """
+        transaction = self._begin()
+        try:
+            with transaction.turn():
+                yield transaction.connection
+        finally:
+            self._end(transaction)
+            transaction.wait()
+        transaction.check()
+
+    def _begin(self) -> _Transaction:
+        with self._counting:
+            self._waiting += 1
+        self._turn.acquire()
+        with self._counting:
+            self._waiting -= 1
+        try:
+            if self._transaction is None:
+                if self._connection is None or self._connection.closed:
+                    self._connection = self._opened()
+                self._turnstile.enter()
+                self._transaction = _Transaction(self._connection)
+        except BaseException:
+            self._turnstile.leave()
+            self._turn.release()
+            raise
+        return self._transaction
+
+    def _end(self, transaction: _Transaction) -> None:
+        """Commit, unless somebody is waiting who may go on in the same transaction."""
+        try:
+            if not self.waiting or transaction.is_full():
+                self._transaction = None
+                try:
+                    transaction.commit()
+                finally:
+                    self._turnstile.leave()
+        finally:
+            self._turn.release()
+
+    def close(self) -> None:
+        """Close what is kept open between turns; the next turn opens it anew."""
+        with self._turn:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+            self._turnstile.close()
+
+    def _opened(self) -> Connection:
+        """Return a connection that only writers use: nobody else writes, so what it has in its cache stays true."""
+        connection = self._engine.connect()
+        connection.detach()
+        connection.exec_driver_sql("PRAGMA busy_timeout=0")  # who is next asks again and again: store/engine.py
+        connection.rollback()
+        connection.execution_options(tocsin_begin="IMMEDIATE")
+        return connection
+
+
+class _Transaction:
+    """One transaction on one connection, and those who wait for its commit."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._turns = 0
+        self._is_broken = self._is_committed = False
+        self._over = threading.Event()
+        self._started_s = time.monotonic()
+        self.connection = connection
+        try:
+            self._begun = connection.begin()
+        except BaseException:
+            connection.close()
+            raise
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Make what one writer does stand or fall by itself."""
+        self._turns += 1
+        self._say("SAVEPOINT turn")
+        try:
+            yield
+        except BaseException:
+            self._undo()
+            raise
+        self._say("RELEASE turn")
+
+    def is_full(self) -> bool:
+        """Say whether this transaction takes no further turns."""
+        waited_s = time.monotonic() - self._started_s
+        return self._turns >= MOST_TURNS or waited_s > LONGEST_S or self._is_broken
+
+    def commit(self) -> None:
+        """Commit, or roll back if something went wrong; whoever waits learns of either."""
+        try:
+            if self._is_broken:
+                self._begun.rollback()
+            else:
+                self._begun.commit()
+                self._is_committed = True
+        finally:
+            if not self._is_committed:
+                self.connection.invalidate()  # closed rather than used again: who knows what state it is in
+                self.connection.close()
+            self._over.set()
+
+    def wait(self) -> None:
+        """Return once everything is committed or rolled back."""
+        self._over.wait()
+
+    def check(self) -> None:
+        """Raise ``Unavailable`` if nothing could be committed."""
+        if not self._is_committed:
+            raise Unavailable("The store could not commit this; nothing of it was kept. Try again.")
+
+    def _undo(self) -> None:
+        try:
+            self._say("ROLLBACK TO turn")
+            self._say("RELEASE turn")
+        except sqlite3.Error:  # SQLite has rolled everything back, say because the disk is full
+            self._is_broken = True
+
+    def _say(self, statement: str) -> None:
+        """Say this to the driver itself: SQLAlchemy takes ten times as long as SQLite, and has nothing to add."""
+        driver: Any = self.connection.connection.dbapi_connection  # Any: the driver's own connection
+        driver.execute(statement)

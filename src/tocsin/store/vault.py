@@ -1,0 +1,128 @@
+"""How do the secrets of connections lie in the store? Sealed with a key that is kept elsewhere.
+
+The key is a setting, or a file in the data directory that is made when the first secret comes. Several keys may be
+given: the first seals, all open, so that keys can be changed (``tocsin admin reseal``). An engine carries its vault, as
+it carries its turns. Next: ``store/series.py``, which seals; ``flow/capture/secrets.py``, which says what is secret.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, Engine, select, update
+
+from tocsin.errors import InvalidSetting, Unavailable, WrongKey
+from tocsin.flow.capture.secrets import KIND
+from tocsin.model.entity import Document
+from tocsin.settings import Settings
+from tocsin.store.documents import from_text, to_text
+from tocsin.store.engine import writing
+from tocsin.store.series_tables import attachment
+
+if TYPE_CHECKING:  # the library comes with the server; the pipeline, which opens nothing, does without
+    from cryptography.fernet import MultiFernet
+
+_SEALED = "sealed"
+_OPTION = "tocsin_vault"
+KEY_FILE = "secrets.key"
+"""The file in the data directory that holds the key when no setting does."""
+
+
+class Vault:
+    """Seals and opens secrets; ``keys`` gives the keys, newest first, when they are first needed."""
+
+    def __init__(self, keys: Callable[[], list[str]]) -> None:
+        self._keys = keys
+
+    def sealed(self, secrets: Document) -> Document:
+        """Return what is stored in the place of these secrets."""
+        return {_SEALED: self._fernet.encrypt(to_text(secrets).encode()).decode()}
+
+    def opened(self, kept: Document) -> Document:
+        """Return the secrets that were sealed; those that were kept before there was a key, as they are.
+
+        Raises
+        ------
+        WrongKey : they were sealed with a key that is not among those known
+        """
+        if _SEALED not in kept:
+            return kept
+        from cryptography.fernet import InvalidToken
+
+        try:
+            return from_text(self._fernet.decrypt(str(kept[_SEALED]).encode()).decode())
+        except InvalidToken as error:
+            raise WrongKey() from error
+
+    @cached_property
+    def _fernet(self) -> MultiFernet:
+        from cryptography.fernet import Fernet, MultiFernet
+
+        try:
+            return MultiFernet([Fernet(key) for key in self._keys()])
+        except ValueError as error:
+            raise InvalidSetting(
+                "secrets_key must be 32 random bytes in URL-safe base64, as `tocsin admin secrets-key` makes them"
+            ) from error
+
+
+def new_key() -> str:
+    """Return a fresh key."""
+    from cryptography.fernet import Fernet
+
+    return Fernet.generate_key().decode()
+
+
+def use_vault(engine: Engine, settings: Settings) -> None:
+    """Let an engine seal and open secrets with the keys that the settings name, unless it can already."""
+    if _OPTION not in engine.get_execution_options():
+        engine.update_execution_options(**{_OPTION: Vault(lambda: _keys_of(settings))})
+
+
+def vault_of(connection: Connection) -> Vault:
+    """Return the vault of a connection's engine; ``Unavailable`` where none was given."""
+    found = connection.get_execution_options().get(_OPTION)
+    if not isinstance(found, Vault):
+        raise Unavailable("Secrets cannot be kept or read here: no key was given.")
+    return found
+
+
+def reseal(engine: Engine, *, only_plain: bool = False) -> int:
+    """Seal every secret anew with the first key, or those alone that lie there in clear; return how many were."""
+    mine = attachment.c.kind == KIND
+    wanted = mine & ~attachment.c.document.like(f'{{"{_SEALED}":%') if only_plain else mine
+    with writing(engine) as connection:
+        rows = connection.execute(select(attachment.c.entity_id, attachment.c.document).where(wanted)).all()
+        for entity_id, text in rows:
+            vault = vault_of(connection)
+            anew = to_text(vault.sealed(vault.opened(from_text(text))))
+            connection.execute(
+                update(attachment).where(mine, attachment.c.entity_id == entity_id).values(document=anew)
+            )
+    return len(rows)
+
+
+def _keys_of(settings: Settings) -> list[str]:
+    if settings.secrets_key is not None and (keys := settings.secrets_key.get_secret_value().split()):
+        return keys
+    return (_made(settings.data_dir.absolute() / KEY_FILE)).split()
+
+
+def _made(path: Path) -> str:
+    """Return the key in a file that only its owner may read, which is made if there is none, by whoever is first."""
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        own = path.with_name(f"{path.name}.{os.getpid()}")
+        with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+            file.write(new_key() + "\n")
+        try:
+            os.link(own, path)
+        except FileExistsError:
+            pass
+        finally:
+            own.unlink()
+    return path.read_text()

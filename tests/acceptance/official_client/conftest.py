@@ -1,0 +1,98 @@
+"""How do tests run OpenMetadata's own client? In an environment of its own, against a real server, flow by flow."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.founded import Founded
+from tests.serving import Json, Served, running_server
+
+ROOT = Path(__file__).resolve().parents[3]
+FLOWS = Path(__file__).with_name("flows")
+PYTHON = Path(os.environ.get("TOCSIN_TEST_OFFICIAL_CLIENT", ROOT / ".official-client")) / "bin/python"
+MISSING = "OpenMetadata's own client is not here; `make official-client` gets it (375 MB)"
+
+Flow = Callable[..., Json]
+
+
+@pytest.fixture
+def sqlite_url(founded_url: str) -> str:
+    """Address of this test's own store, first start done."""
+    return founded_url
+
+
+@pytest.fixture
+def served(sqlite_engine: Engine, founded: Founded) -> Iterator[Served]:
+    """A running server; skips when the official client is not there."""
+    if not PYTHON.exists():
+        pytest.skip(MISSING)
+    with running_server(sqlite_engine, password=founded.password, token=founded.token) as server:
+        yield server
+
+
+@pytest.fixture
+def flow(served: Served) -> Flow:
+    """Run one flow, as a bot that administers or as one that only brings metadata, and return what it returns."""
+
+    def run(name: str, *, is_admin: bool = True) -> Json:
+        return returned(served, name, bot_token(served, is_admin=is_admin))
+
+    return run
+
+
+@pytest.fixture
+def pipeline(served: Served, sqlite_engine: Engine, tmp_path: Path) -> Iterator[None]:
+    """A running pipeline over the same store, whose second query keeps the index of search."""
+    del served  # the schema and the seeds must be there first
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "src"),
+        "TOCSIN_DATABASE_URL": str(sqlite_engine.url),
+        "TOCSIN_DATA_DIR": str(tmp_path / "data"),
+    }
+    command = [sys.executable, "-m", "tocsin", "pipeline"]
+    process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def bot_token(served: Served, *, is_admin: bool) -> str:
+    """Return the lasting token of a new bot."""
+    request = {"name": "connector", "email": "connector@example.org", "isBot": True, "isAdmin": is_admin}
+    with served.administrator() as administrator:
+        bot = administrator.post("/users", json=request).json()
+        token: str = administrator.put(f"/users/generateToken/{bot['id']}").json()["JWTToken"]
+    return token
+
+
+def returned(served: Served, name: str, token: str) -> Json:
+    """Run a flow in the official client's environment; fail with what it printed, or return what it returned."""
+    environment = {
+        "TOCSIN_SERVER": served.url,
+        "TOCSIN_TOKEN": token,
+        "PATH": os.environ["PATH"],
+        "HOME": "/nonexistent",
+    }
+    command = [str(PYTHON), "-W", "ignore", "run.py", name]
+    run = subprocess.run(command, cwd=FLOWS, env=environment, capture_output=True, text=True, timeout=200)
+    assert run.returncode == 0, f"{run.stdout[-3000:]}\n{run.stderr[-6000:]}"
+    line = next(line for line in run.stdout.splitlines() if line.startswith("RETURNED "))
+    return json.loads(line.removeprefix("RETURNED "))
+
+
+def events_of(served: Served, bot: str = "connector") -> list[Json]:
+    """Return every change event that the bot's writes made, oldest first."""
+    with served.administrator() as administrator:
+        answer: httpx.Response = administrator.get("/events", params={"userName": bot, "limit": 10_000})
+    return list(answer.json()["data"])

@@ -1,0 +1,46 @@
+"""How things end and come back: soft and hard deletes, recursive ones, restores, versions, followers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from everything import EVERYTHING
+from metadata.generated.schema.entity.data.database import Database
+from metadata.generated.schema.entity.data.table import Table
+from metadata.ingestion.ometa.client import APIError
+from speaking import fqn_of, furnished
+
+
+def run(metadata: Any) -> object:
+    """Return which types were gone after a hard delete."""
+    made = furnished(metadata)
+    table, database = made["Table customers"], made["Database shop"]
+    metadata.delete(Table, table.id)
+    assert metadata.get_by_name(Table, fqn_of(table)) is None
+    assert metadata.get_by_name(Table, fqn_of(table), include="deleted", fields=["owners"]).deleted
+    assert metadata.get_by_name(Table, fqn_of(table), include="all") is not None, "the client asks without a '?'"
+    assert metadata.restore(Table, table.id).deleted is False
+    assert [str(v) for v in _versions(metadata, Table, table)] == ["0.3", "0.2", "0.1"]
+    try:
+        metadata.delete(Database, database.id)
+    except APIError as refused:
+        assert refused.code == 400, refused.code
+    else:
+        raise AssertionError("a database that holds schemas went without being asked to")
+    metadata.delete(Database, database.id, recursive=True)
+    assert metadata.get_by_name(Table, fqn_of(table)) is None
+    metadata.restore(Database, database.id)
+    assert metadata.get_by_name(Table, fqn_of(table)) is not None
+    gone = []
+    for kind, _request, name, _rest in reversed(EVERYTHING):
+        entity = made[f"{kind.__name__} {name}"]
+        metadata.delete(kind, entity.id, recursive=True, hard_delete=True)
+        assert metadata.get_by_name(kind, fqn_of(entity), include="all", fields=["*"]) is None, kind
+        gone.append(kind.__name__)
+    return gone
+
+
+def _versions(metadata: Any, kind: type, entity: Any) -> list[float]:
+    import json
+
+    return [json.loads(text)["version"] for text in metadata.get_list_entity_versions(entity.id, kind).versions]

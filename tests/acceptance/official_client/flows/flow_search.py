@@ -1,0 +1,26 @@
+"""What can be found? Tables by a pattern of their names, people and teams by name and address, pages of everything."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from metadata.generated.schema.entity.data.table import Table
+from speaking import furnished
+
+
+def run(metadata: Any) -> object:
+    """Return the tables found, once the index has followed."""
+    furnished(metadata)
+    until = time.monotonic() + 150
+    while time.monotonic() < until:
+        if metadata.get_reference_by_name.__wrapped__(metadata, "olga"):
+            break
+        time.sleep(0.5)
+    assert metadata.get_reference_by_name.__wrapped__(metadata, "crew").root[0].type == "team"
+    assert metadata.get_reference_by_email.__wrapped__(metadata, "olga@example.org").root[0].name == "olga"
+    found = metadata.es_search_from_fqn(Table, "pg.shop.public.orders")
+    assert [table.name.root for table in found] == ["orders"]
+    any_service = metadata.es_search_from_fqn(Table, "*.shop.public.*")
+    assert {table.name.root for table in any_service} == {"orders", "customers"}
+    return sorted(table.name.root for table in metadata.paginate_es(Table, size=1))

@@ -1,0 +1,16 @@
+"""Run one flow against the server that the environment names, and print what it returns as JSON.
+
+Usage: run.py FLOW, in the official client's own environment.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+
+from speaking import connected
+
+if __name__ == "__main__":
+    flow = importlib.import_module(f"flow_{sys.argv[1]}")
+    print("RETURNED " + json.dumps(flow.run(connected())))  # noqa: T201  the test reads it

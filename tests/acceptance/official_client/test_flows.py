@@ -1,0 +1,151 @@
+"""Does OpenMetadata's own Python client find in Tocsin all that it needs? And does each write tell of itself?"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from tests.acceptance.official_client.conftest import Flow, events_of
+from tests.serving import Json, Served
+
+pytestmark = pytest.mark.slow
+
+
+def test_everything_is_created_once_however_often_it_is_put(served: Served, flow: Flow) -> None:
+    made = flow("everything")
+    told = Counter((event["eventType"], event["entityFullyQualifiedName"]) for event in events_of(served))
+    suite = ("entityCreated", "pg.shop.public.orders.testSuite")
+    assert told == Counter({("entityCreated", fqn): 1 for _, fqn, _ in made} | {suite: 1})
+    assert {version for *_, version in made} == {0.1}
+
+
+def test_every_patch_is_one_event(served: Served, flow: Flow) -> None:
+    flow("patches")
+    told = [
+        _changed(event)
+        for event in events_of(served)
+        if event["eventType"] == "entityUpdated" and event["entityFullyQualifiedName"] == "pg.shop.public.customers"
+    ]
+    assert told == [
+        ["description"],
+        ["description"],
+        ["tags"],
+        ["tags"],
+        ["owners"],
+        ["domains"],
+        ["columns.email.tags"],
+        ["columns.address.children.street.description"],
+        ["description"],
+        ["displayName"],
+        ["owners"],
+    ]
+
+
+def test_what_goes_is_gone_and_what_comes_back_is_there(served: Served, flow: Flow) -> None:
+    gone = flow("endings")
+    told = Counter(event["eventType"] for event in events_of(served))
+    assert told["entityDeleted"] == len(gone) + 1, "each of them, and the table's own test suite"
+    under_shop = ["shop", "public", "orders", "customers", "refill", "enough", "testSuite"]
+    assert told["entitySoftDeleted"] == 1 + len(under_shop)
+    assert told["entityRestored"] == 1 + len(under_shop)
+
+
+def test_lineage_is_added_widened_and_taken_away(served: Served, flow: Flow) -> None:
+    assert flow("lineage") == ["pg.shop.public.orders.email", "pg.shop.public.orders.id"]
+    edges = [event for event in events_of(served) if event["eventType"] == "entityUpdated"]
+    about = Counter(event["entityFullyQualifiedName"] for event in edges)
+    assert about == {"pg.shop.public.orders": 3, "superset.sales": 2}
+
+
+def test_a_real_connector_tells_of_what_changed_at_its_source_and_of_nothing_else(served: Served, flow: Flow) -> None:
+    first, second, third = flow("connector", is_admin=False)
+    prefix = "till.default.main"
+    tables = [f"{prefix}.{name}" for name in ("customers", "orders", "turnover")]
+    assert first == dict.fromkeys(tables, 0.1)
+    assert second == first | {tables[1]: 0.2}, "a foreign key is written when the table it leads to is known"
+    assert third == {tables[0]: 0.2, tables[1]: 0.2}
+    told = [
+        (event["eventType"], event["entityFullyQualifiedName"], _changed(event))
+        for event in events_of(served)
+        if event["eventType"] != "entityCreated" and event["entityFullyQualifiedName"].startswith(prefix)
+    ]
+    assert told == [
+        ("entityUpdated", tables[1], ["tableConstraints", "sourceHash"]),
+        ("entityUpdated", tables[0], ["columns", "sourceHash"]),
+        ("entitySoftDeleted", tables[2], ["deleted"]),
+    ]
+
+
+def test_a_bulk_request_is_one_event_for_each_entity_that_it_changes(served: Served, flow: Flow) -> None:
+    assert flow("bulk") == [[100, 0], [100, 0], [1, 1]]
+    told = Counter(event["eventType"] for event in events_of(served) if ".bulk_" in event["entityFullyQualifiedName"])
+    assert told == {"entityCreated": 101}
+
+
+def test_results_runs_profiles_and_use_are_each_told_once(served: Served, flow: Flow) -> None:
+    assert flow("quality") == [2, 3, 1]
+    told = Counter(
+        (event["eventType"], event["entityType"], *_changed(event))
+        for event in events_of(served)
+        if event["eventType"] != "entityCreated"
+    )
+    assert told == {
+        ("entityUpdated", "testCase", "testCaseResult"): 1,
+        ("entityUpdated", "testCase", "incidentStatus", "testCaseResult"): 1,
+        ("entityUpdated", "testCase", "incidentStatus"): 1,
+        ("logicalTestCaseAdded", "testSuite", "tests"): 1,
+        ("entityUpdated", "pipeline", "pipelineStatus"): 3,
+        ("entityUpdated", "ingestionPipeline", "pipelineStatus"): 1,
+        ("entityUpdated", "table", "profile"): 1,
+        ("entityUpdated", "table", "dataModel"): 1,
+        ("entityUpdated", "table", "usageSummary"): 1,
+    }
+
+
+def _changed(event: Json) -> list[str]:
+    description = event["changeDescription"]
+    return [one["name"] for key in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted") for one in description[key]]
+
+
+def test_the_newer_face_of_the_client_works_too(served: Served, flow: Flow) -> None:
+    assert flow("sdk") == [0.3, 0.2, 0.1]
+    told = Counter((event["eventType"], event["entityFullyQualifiedName"]) for event in events_of(served))
+    assert told["entityUpdated", "pg.shop.public.customers"] == 4, "a tag, a description, a follower who came and went"
+    assert told["entityUpdated", "pg.shop.public.orders"] == 1, "the edge that leads to it"
+    assert told["entityCreated", "Imported.Basket"] == 1
+
+
+def test_results_runs_and_profiles_each_tell_once(served: Served, flow: Flow) -> None:
+    assert flow("quality") == [2, 3, 1], "results, runs and profiles, however often they were sent"
+    told = Counter(
+        (event["entityFullyQualifiedName"], *_changed(event))
+        for event in events_of(served)
+        if event["eventType"] != "entityCreated"
+    )
+    case, table = "pg.shop.public.orders.enough", "pg.shop.public.orders"
+    assert told == {
+        (case, "testCaseResult"): 1,
+        (case, "incidentStatus", "testCaseResult"): 1,
+        (case, "incidentStatus"): 1,
+        ("nightly_checks", "tests"): 1,
+        ("airflow.nightly", "pipelineStatus"): 3,
+        ("pg.pg_metadata", "pipelineStatus"): 1,
+        (table, "profile"): 1,
+        (table, "dataModel"): 1,
+        (table, "usageSummary"): 1,
+    }
+
+
+def test_what_is_described_in_terms_of_ones_own_is_found_by_them(served: Served, flow: Flow) -> None:
+    assert flow("governance") == ["retention"]
+    told = [_changed(event) for event in events_of(served) if event["entityFullyQualifiedName"] == "table"]
+    assert told == [["customProperties"]]
+    table = "pg.shop.public.customers"
+    about = [event for event in events_of(served) if event["entityFullyQualifiedName"] == table]
+    assert [_changed(event) for event in about[1:]] == [["extension.retention"], ["dataProducts"], ["dataProducts"]]
+
+
+@pytest.mark.spark
+@pytest.mark.usefixtures("pipeline")
+def test_what_is_written_is_found(flow: Flow) -> None:
+    assert flow("search") == ["customers", "orders"]

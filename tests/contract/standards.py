@@ -1,0 +1,95 @@
+"""Where are OpenMetadata's published schemas, and does a document satisfy one?
+
+They lie beside the repository (``../shared/standards/schemas``), or where TOCSIN_TEST_STANDARDS says.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft7Validator
+from jsonschema.exceptions import ValidationError
+from referencing import Registry, Resource
+from tests.serving import Json
+
+from tocsin.model.entity_types import ENTITY_TYPES
+
+_BESIDE = Path(__file__).resolve().parents[3] / "shared/standards/schemas"
+ROOT = Path(os.environ.get("TOCSIN_TEST_STANDARDS", _BESIDE)).resolve()
+
+needed = pytest.mark.skipif(not ROOT.is_dir(), reason="the published schemas are not here; set TOCSIN_TEST_STANDARDS")
+
+SCHEMAS = {
+    **{name: f"entity/services/{name}.json" for name in ENTITY_TYPES if name.endswith("Service")},
+    "ingestionPipeline": "entity/services/ingestionPipelines/ingestionPipeline.json",
+    **{name: f"entity/data/{name}.json" for name in ("glossary", "glossaryTerm", "metric", "query")},
+    **{name: f"entity/data/{name}.json" for name in ("database", "databaseSchema", "table", "storedProcedure")},
+    **{name: f"entity/data/{name}.json" for name in ("dashboard", "chart", "dashboardDataModel", "topic", "pipeline")},
+    **{name: f"entity/data/{name}.json" for name in ("mlmodel", "container", "searchIndex")},
+    **{name: f"entity/data/{name}.json" for name in ("apiCollection", "apiEndpoint")},
+    **{name: f"entity/classification/{name}.json" for name in ("classification", "tag")},
+    **{name: f"entity/domains/{name}.json" for name in ("domain", "dataProduct")},
+    **{name: f"entity/teams/{name}.json" for name in ("user", "team", "role")},
+    "policy": "entity/policies/policy.json",
+    "bot": "entity/bot.json",
+    "type": "entity/type.json",
+    **{name: f"tests/{name}.json" for name in ("testDefinition", "testSuite", "testCase")},
+    "eventsubscription": "events/eventSubscription.json",
+    "notificationTemplate": "entity/events/notificationTemplate.json",
+}
+"""The schema of every type."""
+
+CREATES = {
+    path.stem.removeprefix("create").lower(): str(path.relative_to(ROOT)) for path in ROOT.glob("api/**/create*.json")
+} | {"eventsubscription": "events/api/createEventSubscription.json"}
+"""The schema of the request that creates one, by the type's name in lower case."""
+
+
+def problems(schema: str, document: Json) -> list[str]:
+    """Return what is wrong with a document by a schema."""
+    errors = [error for error in validator(schema).iter_errors(document) if not _is_right(error)]
+    return [f"{list(error.absolute_path)}: {error.message[:300]}" for error in errors]
+
+
+@cache
+def validator(schema: str) -> Draft7Validator:
+    """Return what checks documents by one schema."""
+
+    def retrieve(uri: str) -> Resource[Any]:
+        return Resource.from_contents(json.loads(_text(Path(uri.removeprefix("file://")))))
+
+    path = ROOT / schema
+    contents = {**json.loads(_text(path)), "$id": f"file://{path}"}
+    registry: Registry[Any] = Registry(retrieve=_without_ids(retrieve))  # type: ignore[call-arg]  # attrs aliases
+    return Draft7Validator(contents, registry=registry)
+
+
+def _text(path: Path) -> str:
+    return path.read_text().replace("(?U)", "")  # Java's way to say what Python's patterns mean anyway
+
+
+def _without_ids(retrieve: Any) -> Any:  # Any: referencing's own callable
+    """Resolve references by where a file lies: upstream's ``$id`` do not agree with that."""
+
+    def plain(uri: str) -> Resource[Any]:
+        resource = retrieve(uri)
+        return Resource.from_contents({**resource.contents, "$id": uri})
+
+    return plain
+
+
+def _is_right(error: ValidationError) -> bool:
+    """Say whether this is no error but the checker's: of numbers that binary has no place for, and of two right forms.
+
+    Every webhook's config fits two of the schema's forms, upstream's too.
+    """
+    if error.validator == "pattern" and str(error.instance).endswith("-cp"):
+        return True  # upstream's own names of some kinds of custom property
+    if error.validator == "multipleOf":
+        return bool(round(error.instance, 1) == error.instance)
+    return error.validator == "oneOf" and error.absolute_path[-1] == "config" and "valid under each" in error.message

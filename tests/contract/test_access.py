@@ -1,0 +1,219 @@
+"""Do policies decide, over HTTP? Reads, lists, writes, and what a refusal leaves behind."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract import standards
+from tests.contract.test_search import index_all
+from tests.serving import Json, Served, table
+from tests.waiting import until
+
+
+def made(client: httpx.Client, path: str, **request: Json) -> Json:
+    answer = client.post(path, json=request)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def restrict(client: httpx.Client, user_id: str, *rules: Json) -> Json:
+    """Give somebody a role of their own that brings these rules; return its policy."""
+    named = [{"name": f"r{at}", "resources": ["all"], "operations": ["All"], **one} for at, one in enumerate(rules)]
+    policy = made(client, "/policies", name=f"P{user_id}", rules=named)
+    role = made(client, "/roles", name=f"R{user_id}", policies=[policy["name"]])
+    patch = [{"op": "add", "path": "/roles", "value": [{"id": role["id"], "type": "role"}]}]
+    patch_type = {"Content-Type": "application/json-patch+json"}
+    assert client.patch(f"/users/{user_id}", json=patch, headers=patch_type).status_code == 200
+    return policy
+
+
+def patched(client: httpx.Client, path: str, *operations: Json) -> httpx.Response:
+    return client.patch(path, json=list(operations), headers={"Content-Type": "application/json-patch+json"})
+
+
+@pytest.fixture
+def tables(administrator: httpx.Client, orders: Json) -> list[Json]:
+    """Three tables, every other one tagged."""
+    more = [table(administrator, name, tags=[{"tagFQN": "PII.Sensitive"}]) for name in ("people", "salaries")]
+    return [orders, *more]
+
+
+def test_a_plain_user_describes_and_tags_and_follows_and_does_no_more(served: Served, orders: Json) -> None:
+    user_id, alice = served.person("alice")
+    path = f"/tables/{orders['id']}"
+    with alice:
+        assert patched(alice, path, {"op": "add", "path": "/description", "value": "x"}).status_code == 200
+        assert patched(alice, path, {"op": "add", "path": "/columns/0/description", "value": "x"}).status_code == 200
+        assert alice.put(f"{path}/followers/{user_id}").status_code == 200
+        refused = patched(alice, path, {"op": "add", "path": "/displayName", "value": "x"})
+        assert refused.status_code == 403
+        assert "EditDisplayName" in refused.json()["message"]
+        assert patched(alice, path, {"op": "remove", "path": "/columns/0"}).status_code == 403
+        assert alice.delete(path).status_code == 403
+        wanted = {"name": "t", "databaseSchema": "warehouse.shop.public", "columns": orders["columns"]}
+        assert alice.post("/tables", json=wanted).status_code == 403
+
+
+def test_whoever_names_themselves_owner_of_what_has_none_may_everything_with_it(served: Served, orders: Json) -> None:
+    user_id, alice = served.person("alice")
+    path = f"/tables/{orders['id']}"
+    with alice:
+        mine = {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]}
+        assert patched(alice, path, mine).status_code == 200
+        assert patched(alice, path, {"op": "add", "path": "/displayName", "value": "x"}).status_code == 200
+        assert alice.delete(path).status_code == 200
+
+
+def test_what_one_may_not_see_is_nowhere(
+    served: Served, administrator: httpx.Client, tables: list[Json], sqlite_engine: Engine
+) -> None:
+    index_all(sqlite_engine)
+    user_id, alice = served.person("alice")
+    restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    hidden = tables[1]
+    with alice:
+        for path in (f"/tables/{hidden['id']}", f"/tables/name/{hidden['fullyQualifiedName']}"):
+            assert alice.get(path).status_code == 403
+        assert alice.get(f"/tables/{hidden['id']}/versions").status_code == 403
+        assert alice.put(f"/tables/{hidden['id']}/followers/{user_id}").status_code == 403
+        page = alice.get("/tables?limit=1").json()
+        assert ([one["name"] for one in page["data"]], page["paging"]) == (["orders"], {"total": 1})
+        seen = alice.get("/events?entityType=table&limit=100").json()["data"]
+        assert {one["entityFullyQualifiedName"] for one in seen} == {tables[0]["fullyQualifiedName"]}
+        query = "/search/query?q=*&index=table_search_index&size=10"
+        found = alice.get(query).json()["hits"]
+        assert ([hit["_source"]["name"] for hit in found["hits"]], found["total"]["value"]) == (["orders"], 1)
+
+
+def test_lists_that_are_filtered_keep_their_pages(served: Served, administrator: httpx.Client, orders: Json) -> None:
+    user_id, alice = served.person("alice")
+    for number in range(12):
+        tags = [{"tagFQN": "PII.Sensitive"}] if number % 3 else []
+        table(administrator, f"t{number:02}", tags=tags)
+    restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    names, after = [], ""
+    with alice:
+        while True:
+            page = alice.get(f"/tables?limit=2{after}").json()
+            assert page["paging"]["total"] == 5
+            names.append([one["name"] for one in page["data"]])
+            if "after" not in page["paging"]:
+                break
+            after = f"&after={page['paging']['after']}"
+        events = alice.get("/events?entityType=table&limit=3").json()
+        assert len(events["data"]) == 3
+        more = alice.get(f"/events?entityType=table&limit=3&after={events['paging']['after']}").json()
+        assert len(more["data"]) == 2
+    assert names == [["orders", "t00"], ["t03", "t06"], ["t09"]]
+
+
+def test_nobody_gives_powers_by_owning_things(served: Served, administrator: httpx.Client) -> None:
+    user_id, alice = served.person("alice")
+    team = made(administrator, "/teams", name="Shop", owners=[{"id": user_id, "type": "user"}])
+    role = administrator.get("/roles/name/DataSteward").json()
+    policy = administrator.get("/policies/name/DataConsumerPolicy").json()
+    mine = [{"id": user_id, "type": "user"}]
+    steward = [{"id": role["id"], "type": "role"}]
+    with alice:
+        assert patched(alice, f"/teams/{team['id']}", {"op": "add", "path": "/description", "value": "x"}).is_success
+        for path, key, value in (
+            (f"/users/{user_id}", "isAdmin", True),
+            (f"/users/{user_id}", "roles", steward),
+            (f"/teams/{team['id']}", "defaultRoles", steward),
+            (f"/teams/{team['id']}", "policies", [{"id": policy["id"], "type": "policy"}]),
+            (f"/policies/{policy['id']}", "owners", mine),
+            (f"/policies/{policy['id']}", "rules", []),
+        ):
+            assert patched(alice, path, {"op": "add", "path": f"/{key}", "value": value}).status_code == 403, key
+        rules = [{"name": "r", "effect": "allow", "operations": ["All"], "resources": ["all"]}]
+        assert alice.post("/policies", json={"name": "mine", "rules": rules}).status_code == 403
+
+
+def test_what_the_system_needs_is_changed_not_deleted(administrator: httpx.Client) -> None:
+    for path in ("/policies/name/OrganizationPolicy", "/roles/name/DataConsumer", "/teams/name/Organization"):
+        assert administrator.delete(path).status_code == 403
+
+
+def test_a_policy_that_cannot_be_understood_is_refused_with_its_place(administrator: httpx.Client) -> None:
+    rule = {"name": "r", "effect": "allow", "operations": ["All"], "resources": ["all"], "condition": "isOwnr()"}
+    refused = administrator.post("/policies", json={"name": "p", "rules": [rule]})
+    assert refused.status_code == 400
+    assert "Line 1, column 1" in refused.json()["message"]
+    assert "did you mean isOwner?" in refused.json()["message"]
+
+
+def test_one_alerts_only_on_what_one_may_view(served: Served, administrator: httpx.Client) -> None:
+    user_id, alice = served.person("alice")
+    restrict(administrator, user_id, {"effect": "deny", "resources": ["topic"], "operations": ["ViewAll"]})
+    alert = {"name": "mine", "alertType": "Notification", "destinations": [], "resources": ["table"]}
+    with alice:
+        assert alice.post("/events/subscriptions", json={**alert, "resources": ["topic"]}).status_code == 403
+        assert alice.post("/events/subscriptions", json=alert).status_code == 201
+
+
+def test_a_refused_access_is_an_event_on_the_policy_and_a_loop_of_them_is_one(
+    served: Served, administrator: httpx.Client, tables: list[Json]
+) -> None:
+    user_id, alice = served.person("alice")
+    policy = restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    with alice:
+        for _ in range(20):
+            assert alice.get(f"/tables/{tables[1]['id']}").status_code == 403
+        assert alice.delete(f"/tables/{tables[0]['id']}").status_code == 403
+
+    def violations() -> Json:
+        return administrator.get("/events?eventType=policyViolation&format=tocsin").json()["data"]
+
+    until(lambda: len(violations()) == 2, within_s=10)
+    denied, not_allowed = violations()
+    (change,) = denied["changeDescription"]["fieldsAdded"]
+    told = change["newValue"] if isinstance(change["newValue"], dict) else json.loads(change["newValue"])
+    assert (denied["entityType"], denied["entityId"], denied["userName"]) == ("policy", policy["id"], "alice")
+    assert (told["operation"], told["tags"], told["rule"]) == ("ViewBasic", ["PII.Sensitive"], "r0")
+    assert told["entity"]["fullyQualifiedName"] == tables[1]["fullyQualifiedName"]
+    assert not_allowed["entityFullyQualifiedName"] == "OrganizationPolicy"
+    served.app.state.parts.refusals.close()
+    last = violations()[-1]["changeDescription"]["fieldsAdded"][0]["newValue"]
+    assert (last if isinstance(last, dict) else json.loads(last))["repeated"] == 19
+
+
+def test_permissions_say_what_one_may_and_by_which_rule(
+    served: Served, administrator: httpx.Client, orders: Json
+) -> None:
+    _, alice = served.person("alice")
+    with alice:
+        of_tables = alice.get("/permissions/table").json()
+        of_orders = alice.get(f"/permissions/table/{orders['id']}").json()
+        by_name = alice.get(f"/permissions/table/name/{orders['fullyQualifiedName']}").json()
+        every = alice.get("/permissions").json()
+        assert alice.get("/permissions?user=admin").status_code == 403
+        assert alice.get("/permissions/nothing").status_code == 404
+        policy = administrator.get("/policies/name/TeamOnlyPolicy").json()
+        together = alice.get(f"/permissions/policies?ids={policy['id']}").json()
+    access = {one["operation"]: one for one in of_tables["permissions"]}
+    assert access["EditTags"]["access"] == "allow"
+    assert (access["EditTags"]["role"], access["EditTags"]["policy"]) == ("DataConsumer", "DataConsumerPolicy")
+    assert access["EditAll"]["access"] == "conditionalAllow"
+    assert access["GenerateToken"]["access"] == "notAllow"
+    assert {one["operation"]: one["access"] for one in of_orders["permissions"]}["EditOwners"] == "allow"
+    assert by_name == of_orders
+    assert "table" in {one["resource"] for one in every["data"]}
+    assert {one["access"] for one in together["data"][0]["permissions"]} <= {"deny", "notAllow"}
+    of_somebody = administrator.get("/permissions/table?user=alice").json()
+    assert of_somebody == of_tables
+
+
+@standards.needed
+def test_permissions_and_tokens_have_upstreams_shape(administrator: httpx.Client, served: Served) -> None:
+    _, alice = served.person("alice")
+    bot = made(administrator, "/users", name="bot", email="bot@example.org", isBot=True)
+    token = administrator.put(f"/users/generateToken/{bot['id']}").json()
+    assert standards.problems("auth/jwtAuth.json", {key: value for key, value in token.items() if value}) == []
+    with alice:
+        shape = "entity/policies/accessControl/resourcePermission.json"
+        assert standards.problems(shape, alice.get("/permissions/table").json()) == []
+        own = alice.put("/users/security/token", json={"tokenName": "x", "JWTTokenExpiry": "1"}).json()
+    assert standards.problems("auth/personalAccessToken.json", own) == []

@@ -1,0 +1,145 @@
+"""Are backtests asked for, shown and cancelled as they should be? By HTTP; the pipeline's part is played here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_access import restrict
+from tests.contract.test_subscriptions import MASK, alert
+from tests.serving import Json, Served
+
+from tocsin.clock import SystemClock
+from tocsin.model.backtest import JOB
+from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE
+from tocsin.store.backtests import MOST_OPEN, Backtests
+from tocsin.store.scheduled import ScheduledJobs
+
+PATH = "/events/subscriptions/backtest"
+
+
+@pytest.fixture
+def pipeline(sqlite_engine: Engine) -> Backtests:
+    """A pipeline is there."""
+    ScheduledJobs(sqlite_engine).seen(JOB, now_ms=SystemClock().now_ms())
+    return Backtests(sqlite_engine)
+
+
+@pytest.fixture
+def ana(served: Served, orders: Json) -> Iterator[httpx.Client]:
+    _, client = served.person("ana")
+    with client:
+        yield client
+
+
+def ask(client: httpx.Client, wait: float = 0, **more: Json) -> httpx.Response:
+    return client.post(PATH, params={"wait": wait}, json={**alert(), **more})
+
+
+def test_it_is_taken_by_the_pipeline_and_its_result_is_shown(
+    administrator: httpx.Client, orders: Json, pipeline: Backtests
+) -> None:
+    answer = ask(administrator, since="90d")
+    assert answer.status_code == 202, answer.text
+    shown = answer.json()
+    assert (shown["state"], shown["progress"]) == ("waiting", {"done": 0, "total": 0})
+    assert shown["requestedAt"] - shown["since"] == 90 * 86_400_000
+    assert "message" not in shown
+    now_ms = SystemClock().now_ms()
+    taken = pipeline.claim("pipeline", now_ms=now_ms, lost_after_ms=60_000)
+    assert taken is not None and taken.id == shown["id"]
+    destination = taken.alert["destinations"][0]
+    assert destination["config"]["secretKey"] == MASK
+    assert pipeline.seen(taken, "pipeline", 4, 10, now_ms=now_ms)
+    running = administrator.get(answer.headers["Location"]).json()
+    assert (running["state"], running["progress"]) == ("running", {"done": 4, "total": 10})
+    assert pipeline.finish(taken, "pipeline", {"matched": 3}, now_ms=now_ms)
+    done = administrator.get(f"{PATH}/{shown['id']}")
+    assert (done.status_code, done.json()["state"], done.json()["result"]) == (200, "done", {"matched": 3})
+
+
+def test_a_stored_alert_is_taken_with_what_is_different_about_it(
+    administrator: httpx.Client, orders: Json, pipeline: Backtests
+) -> None:
+    created = administrator.post("/events/subscriptions", json=alert()).json()
+    rules = {"resources": ["topic"], "rules": []}
+    answer = administrator.post(PATH, params={"wait": 0}, json={"id": created["id"], "filteringRules": rules})
+    assert answer.status_code == 202, answer.text
+    taken = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
+    assert taken is not None
+    assert (taken.alert["id"], taken.alert["name"]) == (created["id"], created["name"])
+    assert taken.alert["filteringRules"]["resources"] == ["topic"]
+    assert taken.alert["destinations"][0]["id"] == created["destinations"][0]["id"]
+    assert administrator.get(f"/events/subscriptions/{created['id']}").json()["version"] == created["version"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "place"),
+    [
+        ({"since": "yesterday"}, "since"),
+        ({"since": "999999w"}, None),
+        ({"until": True}, "until"),
+        ({"until": 10**18}, "until"),
+        ({"since": 2, "until": 1}, "since"),
+        ({"since": -1}, "since"),
+        ({"id": 5}, "id"),
+        ({"colour": "red"}, "colour"),
+        ({"destinations": "none"}, "destinations"),
+        (
+            {"filteringRules": {"resources": ["table"], "rules": [{"condition": "fieldChanged = 'x'"}]}},
+            "Line 1, column 14",
+        ),
+        ({"filteringRules": {"resources": ["tabel"]}}, "filteringRules.resources[0]"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_its_place(
+    administrator: httpx.Client, orders: Json, pipeline: Backtests, wrong: Json, place: str | None
+) -> None:
+    answer = ask(administrator, **wrong)
+    if place is None:
+        assert answer.status_code == 202
+        return
+    assert answer.status_code == 400, answer.text
+    assert place in answer.text
+
+
+def test_without_a_pipeline_it_says_so_and_gives_up(
+    administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    answer = ask(administrator).json()
+    assert answer["message"] == NO_PIPELINE
+    with sqlite_engine.begin() as connection:
+        connection.exec_driver_sql(f"UPDATE backtest SET requested_at_ms = requested_at_ms - {GIVEN_UP_MS + 1}")
+    given_up = administrator.get(f"{PATH}/{answer['id']}").json()
+    assert (given_up["state"], given_up["reason"]) == ("failed", NO_PIPELINE)
+
+
+def test_it_is_ones_own(administrator: httpx.Client, ana: httpx.Client, pipeline: Backtests) -> None:
+    mine, hers = ask(administrator).json()["id"], ask(ana).json()["id"]
+    assert ana.get(f"{PATH}/{hers}").status_code == 200
+    assert ana.get(f"{PATH}/{mine}").status_code == ana.delete(f"{PATH}/{mine}").status_code == 404
+    assert administrator.get(f"{PATH}/{hers}").status_code == 200
+    cancelled = ana.delete(f"{PATH}/{hers}").json()
+    assert (cancelled["state"], cancelled["message"]) == ("cancelled", "It was cancelled.")
+    assert ana.delete(f"{PATH}/{hers}").status_code == 200
+    assert ana.get(f"{PATH}/no-id").status_code in (400, 404, 422)
+
+
+def test_who_may_not_view_or_create_may_not_backtest(
+    served: Served, administrator: httpx.Client, orders: Json, pipeline: Backtests
+) -> None:
+    created = administrator.post("/events/subscriptions", json=alert()).json()
+    user_id, client = served.person("nobody")
+    restrict(administrator, user_id, {"effect": "deny"})
+    with client:
+        assert ask(client).status_code == 403
+        assert client.post(PATH, json={"id": created["id"]}).status_code in (403, 404)
+
+
+def test_one_person_has_a_few_at_once(ana: httpx.Client, pipeline: Backtests) -> None:
+    assert {ask(ana).status_code for _ in range(MOST_OPEN)} == {202}
+    refused = ask(ana)
+    assert refused.status_code == 409
+    assert "under way" in refused.json()["message"]

@@ -1,0 +1,58 @@
+"""Does a bulk request answer as OpenMetadata's client expects, row by row?"""
+
+from __future__ import annotations
+
+import httpx
+from tests.serving import Json, Served
+
+COLUMNS = [{"name": "id", "dataType": "BIGINT"}]
+SCHEMA = "warehouse.shop.public"
+
+
+def rows(*names: str, **fields: object) -> list[Json]:
+    return [{"name": name, "databaseSchema": SCHEMA, "columns": COLUMNS} | fields for name in names]
+
+
+def test_it_says_what_came_of_every_row(administrator: httpx.Client, orders: Json) -> None:
+    sent = [*rows("a", "b"), *rows("c", colour="red"), "nothing", *rows("orders", description="Sales.")]
+    answer = administrator.put("/tables/bulk?async=false", json=sent)
+    assert answer.status_code == 200
+    result = answer.json()
+    assert (result["dryRun"], result["status"]) == (False, "partialSuccess")
+    assert [result[f"numberOfRows{key}"] for key in ("Processed", "Passed", "Failed")] == [5, 3, 2]
+    assert result["successRequest"] == [
+        {"request": f"{SCHEMA}.a", "message": "created", "status": 201},
+        {"request": f"{SCHEMA}.b", "message": "created", "status": 201},
+        {"request": f"{SCHEMA}.orders", "message": "updated", "status": 200},
+    ]
+    assert [(one["request"], one["status"]) for one in result["failedRequest"]] == [("c", 400), ("row 4", 400)]
+    assert result["failedRequest"][0]["message"].startswith("row 3: ")
+    again = administrator.put("/tables/bulk", json=rows("a"), params={"overrideMetadata": "true"}).json()
+    assert again["successRequest"] == [{"request": f"{SCHEMA}.a", "message": "unchanged", "status": 200}]
+    assert again["status"] == "success"
+
+
+def test_a_dry_run_leaves_nothing(administrator: httpx.Client, orders: Json) -> None:
+    result = administrator.put("/tables/bulk?dryRun=true", json=rows("a")).json()
+    assert (result["dryRun"], result["numberOfRowsPassed"]) == (True, 1)
+    assert administrator.get(f"/tables/name/{SCHEMA}.a").status_code == 404
+
+
+def test_create_only(administrator: httpx.Client, orders: Json) -> None:
+    result = administrator.post("/tables/bulk", json=rows("a", "orders")).json()
+    assert [one["status"] for one in result["successRequest"]] == [201]
+    assert [one["status"] for one in result["failedRequest"]] == [409]
+
+
+def test_a_body_that_is_no_array_or_too_long_is_refused(administrator: httpx.Client, orders: Json) -> None:
+    assert administrator.put("/tables/bulk", json={"tables": []}).status_code == 400
+    assert administrator.put("/tables/bulk", json=[{}] * 10_001).status_code == 400
+    assert administrator.put("/tables/bulk", json=[]).json()["status"] == "success"
+    assert administrator.put("/events/subscriptions/bulk", json=[{}]).status_code == 400
+
+
+def test_every_row_is_permitted_by_itself(served: Served, administrator: httpx.Client, orders: Json) -> None:
+    _, jane = served.person("jane")
+    with jane:
+        result = jane.put("/users/bulk", json=[{"name": "eve", "email": "eve@example.org", "isAdmin": True}]).json()
+    assert [one["status"] for one in result["failedRequest"]] == [403]

@@ -1,0 +1,102 @@
+"""Do databases, schemas, tables and teams travel as sheets: out, back in, and new ones made?"""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import httpx
+import pytest
+from tests.serving import Json
+
+TEXT = {"Content-Type": "text/plain"}
+PLACES = {
+    "services/databaseServices": ("warehouse", "databases", "shop", "warehouse.fresh"),
+    "databases": ("warehouse.shop", "databaseSchemas", "public", "warehouse.shop.fresh"),
+    "databaseSchemas": ("warehouse.shop.public", "tables", "orders", "warehouse.shop.public.fresh"),
+}
+
+
+def exported(client: httpx.Client, path: str) -> list[dict[str, str]]:
+    answer = client.get(f"/{path}/export")
+    assert answer.status_code == 200, answer.text
+    header, *rows = csv.reader(io.StringIO(answer.text, newline=""))
+    return [dict(zip([name.removesuffix("*") for name in header], row, strict=True)) for row in rows]
+
+
+def imported(client: httpx.Client, path: str, rows: list[dict[str, str]], **query: str) -> Json:
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    answer = client.put(f"/{path}/import", params=query, content=text.getvalue().encode(), headers=TEXT)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+@pytest.mark.parametrize("collection", PLACES)
+def test_what_lies_under_an_asset_goes_out_and_comes_back(
+    administrator: httpx.Client, orders: Json, collection: str
+) -> None:
+    fqn, below, name, fresh = PLACES[collection]
+    domain = {"name": "Sales", "domainType": "Aggregate", "description": "x"}
+    assert administrator.post("/domains", json=domain).status_code == 201
+    path = f"{collection}/name/{fqn}"
+    (row,) = exported(administrator, path)
+    assert (row["name"], row["tags"]) == (name, "")
+    assert (
+        imported(administrator, path, [row])["importResultsCsv"]
+        .splitlines()[1]
+        .endswith(f"unchanged,{name},,,,,,,,,,,")
+    )
+    changed = row | {
+        "displayName": "Shop!",
+        "description": "All of it.",
+        "owner": "user:admin",
+        "tags": "PII.Sensitive",
+        "tiers": "Tier.Tier1",
+        "certification": "Certification.Gold",
+        "domains": "Sales",
+    }
+    rows = [changed, changed | {"name": "fresh"}, row | {"name": "bad", "tags": "No.Such"}]
+    tried = imported(administrator, path, rows, dryRun="true")
+    assert (tried["status"], tried["numberOfRowsPassed"], tried["numberOfRowsFailed"]) == ("partialSuccess", 2, 1)
+    assert administrator.get(f"/{below}/name/{fresh}").status_code == 404
+    assert imported(administrator, path, rows)["numberOfRowsPassed"] == 2
+    shown = administrator.get(f"/{below}/name/{fresh}?fields=*").json()
+    assert (shown["displayName"], shown["description"]) == ("Shop!", "All of it.")
+    assert {label["tagFQN"] for label in shown["tags"]} == {"PII.Sensitive", "Tier.Tier1"}
+    assert [one["name"] for one in (*shown["owners"], *shown["domains"])] == ["admin", "Sales"]
+    assert shown["certification"]["tagLabel"]["tagFQN"] == "Certification.Gold"
+    again = exported(administrator, path)
+    assert [one["name"] for one in again] == sorted((name, "fresh"))
+    assert "updated" not in imported(administrator, path, again)["importResultsCsv"]
+    wrong = imported(administrator, path, [row | {"name": "fresh", "tags": "Tier.Tier1"}])
+    assert "tiers stand under tiers" in wrong["importResultsCsv"]
+
+
+def test_the_teams_under_a_team_go_out_and_come_back(administrator: httpx.Client) -> None:
+    row = {"name": "north", "displayName": "", "description": "", "teamType": "Division", "parents": "", "Owner": ""}
+    row |= {"isJoinable": "true", "defaultRoles": "DataSteward", "policies": ""}
+    crew = row | {"name": "crew", "teamType": "Group", "parents": "north", "defaultRoles": "", "isJoinable": ""}
+    path = "teams/name/Organization"
+    made = imported(administrator, path, [row, crew])
+    assert made["status"] == "success", made["importResultsCsv"]
+    assert [one["name"] for one in exported(administrator, path)] == ["north", "crew"]
+    below = exported(administrator, "teams/name/north")
+    assert [(one["name"], one["parents"]) for one in below] == [("crew", "north")]
+    assert "updated" not in imported(administrator, path, exported(administrator, path))["importResultsCsv"]
+    under_north = imported(administrator, "teams/name/north", [crew | {"name": "new", "parents": ""}])
+    assert under_north["status"] == "success"
+    parents = administrator.get("/teams/name/new?fields=parents").json()["parents"]
+    assert [one["name"] for one in parents] == ["north"]
+    outside = imported(administrator, "teams/name/crew", [row])
+    assert "stands elsewhere" in outside["importResultsCsv"]
+    wrong = imported(administrator, path, [row | {"name": "bad", "isJoinable": "maybe"}])
+    assert (wrong["status"], "must be true or false" in wrong["importResultsCsv"]) == ("failure", True)
+
+
+@pytest.mark.parametrize("collection", [*PLACES, "teams"])
+def test_a_sheet_says_what_stands_in_it(administrator: httpx.Client, collection: str) -> None:
+    described = administrator.get(f"/{collection}/documentation/csv").json()
+    assert [one["name"] for one in described["headers"]][:3] == ["name", "displayName", "description"]

@@ -1,0 +1,84 @@
+"""Are conditions judged and filters offered before an alert is saved? Upstream's descriptors, by HTTP."""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import quote
+
+import httpx
+import pytest
+from tests.contract import standards
+from tests.serving import Json
+
+
+def validated(client: httpx.Client, condition: object) -> Json:
+    answer = client.post("/conditions/validate", json={"condition": condition})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_a_wrong_condition_is_told_with_place_and_nearest_name(administrator: httpx.Client) -> None:
+    said = validated(administrator, "isBot() &&\n  evntType == 'a'")
+    assert said["valid"] is False
+    (error,) = said["errors"]
+    assert (error["line"], error["column"], error["suggestion"]) == (2, 3, "eventType")
+    assert "eventType" in error["expected"]
+
+
+def test_a_right_one_is_told_what_is_worth_knowing(administrator: httpx.Client) -> None:
+    assert validated(administrator, "isBot()") == {
+        "valid": True,
+        "errors": [],
+        "warnings": [],
+        "indexedBy": [["isBot"]],
+        "asksOfPeople": [],
+    }
+    assert [one["kind"] for one in validated(administrator, "tier == 'a' && tier == 'b'")["warnings"]] == ["neverTrue"]
+    unindexed = validated(administrator, "entity.name.startsWith('a')")
+    assert unindexed["indexedBy"] == []
+    assert [one["kind"] for one in unindexed["warnings"]] == ["unindexed"]
+    assert validated(administrator, "user.isMemberOf('a')")["asksOfPeople"] == ["isMemberOf:a"]
+
+
+@pytest.mark.parametrize("body", [{}, {"condition": 1}, {"condition": None}, []])
+def test_no_condition_is_refused(administrator: httpx.Client, body: object) -> None:
+    assert administrator.post("/conditions/validate", json=body).status_code == 400
+
+
+def test_upstreams_validation_answers_nothing_or_400(administrator: httpx.Client) -> None:
+    path = "/events/subscriptions/validation/condition/"
+    assert administrator.get(path + quote("matchAnyFieldChange({'a/b'})", safe="")).status_code == 204
+    answer = administrator.get(path + quote("matchAnyFieldChang({'a'})", safe=""))
+    assert answer.status_code == 400
+    assert "matchAnyFieldChange" in answer.json()["message"]
+
+
+def test_saving_an_alert_says_what_may_not_be_meant(administrator: httpx.Client) -> None:
+    rules = {"resources": ["topic"], "rules": [{"effect": "include", "condition": "entityType == 'table'"}]}
+    request = {"name": "Odd", "alertType": "Custom", "filteringRules": rules}
+    answer = administrator.post("/events/subscriptions", json=request)
+    assert answer.status_code == 201
+    assert [one["kind"] for one in json.loads(answer.headers["X-Tocsin-Remarks"])] == ["outsideResources"]
+    right = {**request, "filteringRules": {"resources": ["table"], "rules": rules["rules"]}}
+    assert "X-Tocsin-Remarks" not in administrator.put("/events/subscriptions", json=right).headers
+
+
+@standards.needed
+@pytest.mark.parametrize("alert_type", ["Notification", "Observability", "ActivityFeed", "Custom"])
+def test_resources_are_offered_in_upstreams_shape(administrator: httpx.Client, alert_type: str) -> None:
+    answer = administrator.get(f"/events/subscriptions/{alert_type}/resources")
+    assert answer.status_code == 200
+    offered = {one["name"]: one for one in answer.json()["data"]}
+    assert {"table", "container", "storedProcedure"} <= offered.keys()
+    for one in offered.values():
+        assert standards.problems("events/filterResourceDescriptor.json", one) == []
+    actions = [one["name"] for one in offered["table"]["supportedActions"]]
+    assert ("GetTableSchemaChanges" in actions) == (alert_type == "Observability")
+
+
+def test_functions_are_listed_and_unknown_types_of_alert_refused(administrator: httpx.Client) -> None:
+    functions = administrator.get("/events/subscriptions/functions").json()
+    assert {"filterByFqn", "GetTestCaseStatusUpdatesUnderSuite"} <= {one["name"] for one in functions}
+    names = administrator.get("/events/subscriptions/resources").json()["data"]
+    assert "filterByFqn" in next(one for one in names if one["name"] == "table")["supportedFilters"]
+    assert administrator.get("/events/subscriptions/Loud/resources").status_code == 400

@@ -1,0 +1,123 @@
+"""Can a type get custom properties, and is what stands in an ``extension`` checked against them?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from tests.serving import Json
+
+from tocsin.flow.capture.extension_values import KINDS
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.words import with_article
+
+PATCH = {"Content-Type": "application/json-patch+json"}
+
+
+def give(client: httpx.Client, name: str, kind: str, config: Any = None) -> httpx.Response:
+    table = client.get("/metadata/types/name/table?fields=customProperties").json()
+    held = client.get(f"/metadata/types/name/{kind}?category=field").json()
+    body = {"name": name, "description": "x", "propertyType": {"id": held["id"], "type": "type"}}
+    more = {} if config is None else {"customPropertyConfig": {"config": config}}
+    return client.put(f"/metadata/types/{table['id']}", json=body | more)
+
+
+def extend(client: httpx.Client, table: Json, extension: Json) -> httpx.Response:
+    patch = [{"op": "add", "path": "/extension", "value": extension}]
+    return client.patch(f"/tables/{table['id']}", content=json.dumps(patch), headers=PATCH)
+
+
+def test_every_type_and_every_kind_is_there_from_the_first_start(administrator: httpx.Client) -> None:
+    for category, names in (("entity", ENTITY_TYPES), ("field", KINDS)):
+        listed = administrator.get(f"/metadata/types?category={category}&limit=1000").json()
+        assert {one["name"] for one in listed["data"]} == set(names)
+        assert listed["paging"]["total"] == len(names)
+
+
+def test_a_property_makes_a_version_of_its_type_and_can_be_described_anew(administrator: httpx.Client) -> None:
+    first = give(administrator, "cost", "integer")
+    assert (first.status_code, first.json()["version"]) == (200, 0.2)
+    assert [one["name"] for one in first.json()["customProperties"]] == ["cost"]
+    assert first.json()["customProperties"][0]["propertyType"]["name"] == "integer"
+    assert give(administrator, "cost", "integer").json()["version"] == 0.2
+    assert give(administrator, "cost", "string").status_code == 400
+    assert give(administrator, "since", "timestamp").json()["version"] == 0.3
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "good", "bad"),
+    [
+        ("string", None, "x", 5),
+        ("integer", None, 5, "5"),
+        ("integer", None, -1, True),
+        ("number", None, 0.5, "x"),
+        ("email", None, "a@b.c", "nobody"),
+        ("markdown", None, "# x", []),
+        ("date-cp", "yyyy-MM-dd", "2024-01-31", "someday"),
+        ("dateTime-cp", "yyyy-MM-dd HH:mm:ss", "2024-01-31 10:00:00", "2024-01-31"),
+        ("time-cp", "HH:mm:ss", "10:00:00", "noon"),
+        ("timestamp", None, 1_700_000_000_000, "now"),
+        ("enum", {"values": ["a", "b"], "multiSelect": False}, ["a"], ["a", "b"]),
+        ("enum", {"values": ["a", "b"], "multiSelect": True}, ["a", "b"], ["c"]),
+        ("entityReference", ["user"], {"id": "{me}", "type": "user"}, {"id": "{me}", "type": "team"}),
+        ("entityReferenceList", ["user"], [{"id": "{me}", "type": "user"}], {"id": "{me}", "type": "user"}),
+        ("timeInterval", None, {"start": 1, "end": 2}, {"start": 1}),
+        ("duration", None, "P1DT2H", "a day"),
+        ("sqlQuery", None, "select 1", 1),
+        ("hyperlink-cp", None, {"url": "https://x", "displayText": "x"}, "https://x"),
+        ("table-cp", {"columns": ["a"]}, {"columns": ["a"], "rows": [{"a": "1"}]}, {"rows": [{"b": "1"}]}),
+    ],
+)
+def test_a_value_must_be_of_its_propertys_kind(
+    administrator: httpx.Client, orders: Json, kind: str, config: Any, good: Any, bad: Any
+) -> None:
+    assert give(administrator, "own", kind, config).status_code == 200
+    me = administrator.get("/users/loggedInUser").json()["id"]
+    good, bad = (json.loads(json.dumps(value).replace("{me}", me)) for value in (good, bad))
+    assert extend(administrator, orders, {"own": good}).json()["extension"] == {"own": good}
+    refused = extend(administrator, orders, {"own": bad})
+    assert (refused.status_code, f"must be {with_article(kind)}" in refused.json()["message"]) == (400, True)
+
+
+def test_a_property_that_there_is_not_is_refused_with_those_there_are(
+    administrator: httpx.Client, orders: Json
+) -> None:
+    assert "it has none" in extend(administrator, orders, {"own": 1}).json()["message"]
+    give(administrator, "cost", "integer")
+    refused = extend(administrator, orders, {"price": 1})
+    assert (refused.status_code, "there are: cost" in refused.json()["message"]) == (400, True)
+
+
+def test_a_property_that_goes_takes_its_values_along(administrator: httpx.Client, orders: Json) -> None:
+    for name in ("cost", "price"):
+        give(administrator, name, "integer")
+    assert extend(administrator, orders, {"cost": 1, "price": 2}).json()["version"] == 0.2
+    kind = administrator.get("/metadata/types/name/table").json()
+    patch = [{"op": "remove", "path": "/customProperties/0"}]
+    answer = administrator.patch(f"/metadata/types/{kind['id']}", content=json.dumps(patch), headers=PATCH)
+    assert answer.status_code == 200, answer.text
+    table = administrator.get(f"/tables/{orders['id']}?fields=extension").json()
+    assert (table["extension"], table["version"]) == ({"price": 2}, 0.3)
+
+
+def test_a_patch_of_a_type_defines_properties_as_a_put_of_one_does(administrator: httpx.Client, orders: Json) -> None:
+    kind = administrator.get("/metadata/types/name/integer").json()["id"]
+    path = f"/metadata/types/{administrator.get('/metadata/types/name/table').json()['id']}"
+
+    def patched(kind_id: str) -> httpx.Response:
+        value = {"name": "cost", "description": "x", "propertyType": {"id": kind_id, "type": "type"}}
+        patch = [{"op": "add", "path": "/customProperties", "value": [value]}]
+        return administrator.patch(path, content=json.dumps(patch), headers=PATCH)
+
+    assert patched("00000000-0000-0000-0000-000000000000").status_code == 404
+    assert patched(kind).json()["customProperties"][0]["propertyType"]["name"] == "integer"
+    assert give(administrator, "cost", "integer").status_code == 200
+    assert extend(administrator, orders, {"cost": "five"}).status_code == 400
+
+
+@pytest.mark.parametrize("config", [None, "x", {}, {"values": []}, {"values": 5}, {"values": [5]}])
+def test_an_enum_without_words_is_refused(administrator: httpx.Client, config: Any) -> None:
+    refused = give(administrator, "size", "enum", config)
+    assert (refused.status_code, "config.values" in refused.json()["message"]) == (400, True), refused.text

@@ -1,0 +1,178 @@
+"""Does every route ask whether one may? All of them, called by somebody whom a policy denies everything."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+from tests.contract.test_access import restrict
+from tests.serving import Json, Served
+
+from tocsin.server.paths import API
+
+OPEN = {
+    "GET /system/version": "which version answers is no secret; clients ask before they log in",
+    "GET /healthcheck": "whether the server lives is asked by machines",
+    "POST /users/login": "it is how one comes in",
+    "GET /auth/login": "it is how one comes in by OpenID Connect",
+    "GET /auth/callback": "it is how one comes back from there",
+    "GET /unsubscribe/{token}": "the token in a mail says whose mail it was",
+    "POST /unsubscribe/{token}": "one click in a mail program, which has no log-in (RFC 8058)",
+}
+"""Routes that work without a token, each with its reason."""
+
+OWN = {
+    "GET /users/loggedInUser": "one's own name",
+    "PUT /users/changePassword": "one's own password, with the old one",
+    "POST /users/logout": "one's own token",
+    "GET /users/security/token": "one's own tokens",
+    "PUT /users/security/token": "one's own tokens",
+    "PUT /users/security/token/revoke": "one's own tokens",
+    "GET /services/testConnectionDefinitions/name/{connector}.testConnectionDefinition": "the same for everybody",
+    "GET /permissions": "what one may do oneself",
+    "GET /permissions/{resource}": "what one may do oneself",
+    "GET /users/{user_id}/notifications": "one's own inbox; each entry asks",
+    "PUT /users/{user_id}/notifications/read": "one's own inbox",
+    "PUT /users/{user_id}/notifications/{notification_id}/read": "one's own inbox",
+    "GET /users/{user_id}/notifications/stream": "one's own inbox; each entry asks",
+    "GET /users/{user_id}/mutes": "one's own mutes; each name asks",
+    "PUT /users/{user_id}/mutes": "one's own mutes",
+    "DELETE /users/{user_id}/mutes/{about_id}": "one's own mutes",
+    "GET /users/{user_id}/activity": "one's own activity; each event asks",
+}
+"""Routes that show nothing but what is one's own, or no entity at all, each with what it shows."""
+
+_TABLE = {"name": "t", "databaseSchema": "warehouse.shop.public", "columns": [{"name": "a", "dataType": "INT"}]}
+_QUERIES = {
+    "/permissions/policies": "?ids={id}",
+    "/feed/count": "?entityLink=<%23E::table::{fullyQualifiedName}>",
+    "/search/fieldQuery": "?fieldName=name&fieldValue={name}&index=table_search_index",
+    "/lineage/getLineage": "?fqn={fullyQualifiedName}",
+    "/search/suggest": "?q=ord",
+    "/search/query": "?q={name}",
+}
+_FILTERED = 200, 206
+_REFUSED = {403, 404}
+
+
+@pytest.fixture
+def denied(served: Served, administrator: httpx.Client, orders: Json) -> Iterator[tuple[str, httpx.Client]]:
+    """Somebody whom a policy denies everything."""
+    domain = {"name": "Sales", "domainType": "Aggregate", "description": "x"}
+    assert administrator.post("/domains", json=domain).status_code == 201
+    user_id, client = served.person("nobody")
+    restrict(administrator, user_id, {"effect": "deny"})
+    with client:
+        yield user_id, client
+
+
+def test_every_route_refuses_or_shows_nothing_to_who_may_nothing(
+    served: Served, denied: tuple[str, httpx.Client], orders: Json
+) -> None:
+    _, client = denied
+    answered: list[str] = []
+    for method, path in _routes(served):
+        if f"{method} {path}" in OPEN or f"{method} {path}" in OWN or path.endswith("/stream"):
+            continue
+        answer = client.request(method, _filled(path, orders), json=_body(method, path, orders))
+        if answer.status_code in _REFUSED or (answer.status_code in _FILTERED and _shows_nothing(answer, orders)):
+            continue
+        answered.append(f"{method} {path}: {answer.status_code} {answer.text[:200]}")
+    assert "\n".join(answered) == ""
+
+
+def test_every_open_route_and_every_route_about_oneself_is_still_there(served: Served) -> None:
+    routes = {f"{method} {path}" for method, path in _routes(served)}
+    assert set(OPEN) | set(OWN) <= routes
+
+
+def test_every_other_route_needs_a_token(served: Served, orders: Json) -> None:
+    with served.client() as client:
+        unasked = {
+            f"{method} {path}": status
+            for method, path in _routes(served)
+            if f"{method} {path}" not in OPEN
+            and (status := client.request(method, _filled(path, orders)).status_code) != 401
+        }
+    assert unasked == {}
+
+
+def _routes(served: Served) -> list[tuple[str, str]]:
+    routes = [route for route in served.app.router.routes if isinstance(route, APIRoute)]
+    return sorted(
+        (method, route.path.removeprefix(API))
+        for route in routes
+        if route.path.startswith(API)
+        for method in route.methods
+    )
+
+
+def _filled(path: str, orders: Json) -> str:
+    """Return the path with something that is there in every place."""
+    is_group = "/assets" in path
+    named = "Sales" if is_group else orders["fullyQualifiedName"]
+    values = {"collection:collection": "domains" if is_group else "tables", "fqn": named, "version": "0.1"}
+    values |= {
+        "of": "table",
+        "timestamp": "1",
+        "number": "1",
+        "date": "2026-01-01",
+        "connector": "Postgres",
+        "group": "Sales",
+        "change": "add",
+    }
+    values |= {"entity_type": "table", "resource": "table", "from_type": "table", "to_type": "table"}
+    values |= {"from_fqn": orders["fullyQualifiedName"], "to_fqn": orders["fullyQualifiedName"]}
+    values |= {"fqn": f"{named}.id"} if path.endswith("/columnProfile") else {}
+    filled = re.sub(r"\{([^}]+)\}", lambda found: str(values.get(found[1], orders["id"])), path)
+    return filled + _QUERIES.get(path, "").format(**orders)
+
+
+def _body(method: str, path: str, orders: Json) -> Json:
+    """Return a body that would do something, were it allowed."""
+    reference = {"type": "table", "id": orders["id"]}
+    if method == "PATCH":
+        return [{"op": "add", "path": "/description", "value": "x"}]
+    if method == "DELETE" and path.endswith("/usage"):
+        return [reference]
+    if method not in ("PUT", "POST"):
+        return None
+    if path.endswith("/bulk") and "{collection" in path:
+        return [_TABLE]
+    if path.endswith("/followers"):
+        return orders["id"]
+    if path.endswith("/rollback"):
+        return {"version": 0.1}
+    if path == "/{collection:collection}":
+        return _TABLE
+    link = f"<#E::table::{orders['fullyQualifiedName']}>"
+    return {
+        "id": orders["id"],
+        "name": "t",
+        "entityLink": link,
+        "about": link,
+        "message": "x",
+        "from": "nobody",
+        "edge": {"fromEntity": reference, "toEntity": reference},
+        "entities": [reference],
+        "assets": [reference],
+        "data": [],
+        "timestamp": 1,
+        "testCaseReference": orders["fullyQualifiedName"],
+        "testCaseResolutionStatusType": "New",
+        "testSuiteId": orders["id"],
+        "testCaseIds": [orders["id"]],
+        "destination": {"category": "Owners", "type": "ActivityFeed"},
+        "destinations": [{"category": "Owners", "type": "ActivityFeed"}],
+    }
+
+
+def _shows_nothing(answer: httpx.Response, orders: Json) -> bool:
+    """Say whether an answer holds no entity: an empty page, or only rows that were refused."""
+    body = answer.json()
+    if isinstance(body, dict) and body.get("status") == "failure":
+        return True
+    return orders["id"] not in answer.text and orders["name"] not in answer.text

@@ -1,0 +1,201 @@
+"""Does every type keep the rules of the API? One table of types, one set of rules, on both stores.
+
+Source: design/openmetadata-client.md sections 2 and 5.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+from tests.contract.every_type import ORDER, create, make_one_of_each, path_of, request
+from tests.serving import Json, running_server
+
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.store.engine import open_engine
+from tocsin.store.schema import migrate
+
+pytestmark = pytest.mark.xdist_group("every_type")
+
+PATCH = {"Content-Type": "application/json-patch+json"}
+NOWHERE = "00000000-0000-4000-8000-000000000000"
+WORDS = ("plain", "名前", "under_score-dash")
+STRANGE = ('a.b/c "d" é', "per%2Fcent & plus+", "名前?#;", "it's. a \\ thing")
+EVERY = pytest.mark.parametrize("name", ORDER)
+
+
+@pytest.fixture(scope="module", params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
+def client(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[httpx.Client]:
+    """The administrator of a server over each store."""
+    if request.param == "sqlite":
+        path: Path = tmp_path_factory.mktemp("every") / "tocsin.db"
+        url = f"sqlite:///{path}"
+    else:
+        cluster = request.getfixturevalue("postgres")
+        cluster.run("CREATE DATABASE every_type")
+        url = cluster.url("every_type")
+    engine = open_engine(url, synchronous="OFF")
+    migrate(engine)
+    with running_server(engine) as served, served.administrator() as administrator:
+        yield administrator
+    engine.dispose()
+
+
+@pytest.fixture(scope="module")
+def made(client: httpx.Client) -> dict[str, Json]:
+    """One entity of every type, by type."""
+    return make_one_of_each(client)
+
+
+def patched(client: httpx.Client, path: str, text: str, **headers: str) -> httpx.Response:
+    operations = [{"op": "add", "path": "/description", "value": text}]
+    return client.patch(path, content=json.dumps(operations), headers={**PATCH, **headers})
+
+
+def refused(answer: httpx.Response, status: int) -> str:
+    """Check that an answer is an error as upstream's client reads it; return its message."""
+    body = answer.json()
+    assert (answer.status_code, body["code"]) == (status, status), answer.text
+    assert body.keys() == {"code", "message"}
+    assert isinstance(body["message"], str)
+    assert body["message"]
+    return str(body["message"])
+
+
+def strong(document: Json) -> str:
+    """Return the tag that upstream's client 1.13 works out from what it read."""
+    text = f"{document['version']}-{document['updatedAt']}"
+    return f'"{hashlib.sha256(text.encode()).hexdigest()[:16]}"'
+
+
+@EVERY
+def test_a_read_has_a_tag_and_a_write_heeds_it(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+    path = f"{path_of(name)}/{made[name]['id']}"
+    by_name = f"{path_of(name)}/name/{quote(made[name]['fullyQualifiedName'], safe='')}"
+    for number, form in enumerate(("etag", "strong", "weak", "star", "list")):
+        read = client.get(path)
+        assert read.headers["ETag"] == client.get(by_name).headers["ETag"]
+        present = {
+            "etag": read.headers["ETag"],
+            "strong": strong(read.json()),
+            "weak": f'W/"{read.json()["version"]}"',
+            "star": "*",
+            "list": f'"bogus", {read.headers["ETag"]}',
+        }
+        where = path if number % 2 else by_name
+        written = patched(client, where, f"Text {number}.", **{"If-Match": present[form]})
+        assert written.status_code == 200, (form, written.text)
+        assert written.headers["ETag"] == client.get(path).headers["ETag"] != read.headers["ETag"]
+        if form != "star":
+            for at in (path, by_name):
+                refused(patched(client, at, "Too late.", **{"If-Match": present[form]}), 412)
+
+
+@EVERY
+def test_a_name_that_is_taken_is_a_conflict(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+    refused(create(client, name, "base"), 409)
+    assert client.put(path_of(name), json=request(name, "base")).status_code == 200
+
+
+@EVERY
+def test_any_name_travels_percent_encoded(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+    for strange in WORDS if name == "type" else STRANGE:  # upstream's schema allows a type's name no more
+        answer = create(client, name, strange)
+        assert answer.status_code == 201, answer.text
+        document = answer.json()
+        assert document["name"] == strange
+        address = f"{path_of(name)}/name/{quote(document['fullyQualifiedName'], safe='')}"
+        assert client.get(address).json()["id"] == document["id"]
+        assert client.get(f"{address}&include=all").json()["id"] == document["id"]
+        assert patched(client, address, "Found by its name.").json()["description"] == "Found by its name."
+        assert client.delete(address, params={"hardDelete": "true"}).status_code == 200
+        refused(client.get(address), 404)
+
+
+@EVERY
+def test_pages_hold_everything_exactly_once_both_ways(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+    names = [f"page{number}é" if name == "type" else f"page {number} {sign}" for number, sign in enumerate("abc/.é?")]
+    new = {create(client, name, one).json()["id"] for one in names}
+    everything = client.get(path_of(name), params={"limit": 1000, "include": "all"}).json()
+    wanted = [one["id"] for one in everything["data"]]
+    assert new <= set(wanted)
+    assert len(set(wanted)) == len(wanted) == everything["paging"]["total"]
+    size = max(2, len(wanted) // 4)
+    forwards, last = _walk(client, name, "after", size)
+    backwards, first = _walk(client, name, "before", size, start=last)
+    assert [one for page in forwards for one in page] == wanted
+    assert [one for page in reversed(backwards) for one in page] == [one for page in forwards[:-1] for one in page]
+    assert first is None
+    for entity_id in new:
+        client.delete(f"{path_of(name)}/{entity_id}", params={"hardDelete": "true"})
+
+
+def _walk(
+    client: httpx.Client, name: str, way: str, size: int, *, start: str | None = None
+) -> tuple[list[list[str]], str | None]:
+    """Read page by page; return the ids of each, and where the last page says the other way begins."""
+    pages: list[list[str]] = []
+    cursor = start
+    back: str | None = None
+    while True:
+        address = f"{path_of(name)}?limit={size}&include=all" + (f"&{way}={cursor}" if cursor else "")
+        page = client.get(address).json()  # the cursor stands in the address as it came
+        pages.append([one["id"] for one in page["data"]])
+        cursor, back = page["paging"].get(way), page["paging"].get("before" if way == "after" else "after")
+        for one in (cursor, back):
+            assert one is None or re.fullmatch(r"[A-Za-z0-9_-]+", one)
+        if cursor is None:
+            return pages, back if way == "after" else None
+        assert len(pages) < 100
+
+
+@EVERY
+def test_what_is_not_there_is_404(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+    path = path_of(name)
+    for address in (f"{path}/{NOWHERE}", f"{path}/name/no%2Fsuch.thing", f"{path}/{NOWHERE}/versions"):
+        refused(client.get(address), 404)
+    refused(client.delete(f"{path}/{NOWHERE}"), 404)
+    refused(client.delete(f"{path}/name/nothing"), 404)
+    refused(patched(client, f"{path}/{NOWHERE}", "x"), 404)
+    refused(patched(client, f"{path}/name/nothing", "x"), 404)
+    refused(client.put(f"{path}/restore", json={"id": NOWHERE}), 404)
+    refused(client.get(f"{path}/{made[name]['id']}/versions/77.7"), 404)
+
+
+@EVERY
+def test_garbage_is_400_and_says_where(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+    path = path_of(name)
+    for address in (path, f"{path}/{made[name]['id']}", f"{path}/name/{quote(made[name]['fullyQualifiedName'])}"):
+        assert "spoon" in refused(client.get(address, params={"fields": "name,spoon"}), 400)
+        refused(client.get(address, params={"include": "spoon"}), 400)
+    for key, values in (
+        ("limit", ("-1", "1000001", "ten", "1.5", "9" * 40)),
+        ("after", ("!!", "é", "/", "A", "_w")),
+        ("before", ("!!", "%")),
+    ):
+        for value in values:
+            refused(client.get(path, params={key: value}), 400)
+    refused(client.get(path, params={"after": "YQ", "before": "YQ"}), 400)
+    refused(client.get(f"{path}/not-an-id"), 400)
+    refused(client.get(f"{path}/{made[name]['id']}/versions/spoon"), 400)
+    refused(client.post(path, json={}), 400)
+    refused(client.post(path, json=[]), 400)
+    refused(client.post(path, content="{"), 400)
+    assert "spoon" in refused(create(client, name, "x", spoon=1), 400)
+    refused(client.patch(f"{path}/{made[name]['id']}", json={"op": "add"}, headers=PATCH), 400)
+
+
+@EVERY
+def test_every_key_is_a_field_and_a_star_asks_for_all(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+    row, path = ENTITY_TYPES[name], f"{path_of(name)}/{made[name]['id']}"
+    everything = client.get(path, params={"fields": "*"}).json()
+    assert everything.keys() <= row.keys
+    assert client.get(path, params={"fields": ",".join(sorted(row.keys))}).json() == everything
+    listed = client.get(path_of(name), params={"fields": "*", "include": "all", "limit": 1000}).json()["data"]
+    assert everything in listed

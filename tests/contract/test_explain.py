@@ -1,0 +1,325 @@
+"""Is "why" answered, and "why not"? Over HTTP, for each thing that can be in the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_access import restrict
+from tests.contract.test_quality import _fail, case
+from tests.serving import Json, Served
+from tests.telling import tell_all
+
+from tocsin.jobs import match_stream, streak_stream
+from tocsin.server.alerts.explaining import PIPELINE, STREAKS
+from tocsin.store.deliveries import Deliveries
+from tocsin.store.notifications import Notifications
+
+__all__ = ["case"]  # a fixture
+
+
+def alert(client: httpx.Client, name: str, *rules: Json, **more: Json) -> Json:
+    request = {
+        "name": name,
+        "alertType": "Notification",
+        "filteringRules": {"resources": ["table"], "rules": list(rules)},
+        "destinations": [{"category": "Owners", "type": "ActivityFeed"}],
+        **more,
+    }
+    answer = client.post("/events/subscriptions", json=request)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def describe(client: httpx.Client, orders: Json, text: str) -> str:
+    """Describe the table; return the event's id."""
+    patch = [{"op": "add", "path": "/description", "value": text}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    answer = client.patch(f"/tables/{orders['id']}", json=patch, headers=headers)
+    assert answer.status_code == 200, answer.text
+    events = client.get("/events", params={"entityId": orders["id"], "format": "tocsin"}).json()["data"]
+    return str(events[-1]["id"])
+
+
+def own(client: httpx.Client, orders: Json, *users: str) -> None:
+    patch = [{"op": "add", "path": "/owners", "value": [{"id": user, "type": "user"} for user in users]}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    assert client.patch(f"/tables/{orders['id']}", json=patch, headers=headers).status_code == 200
+
+
+def explained(client: httpx.Client, event_id: str, **query: Json) -> Json:
+    answer = client.get(f"/events/{event_id}/explain", params=query)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def of(answer: Json, name: str) -> Json:
+    return next(one for one in answer["alerts"] if one["name"] == name)
+
+
+Person = Callable[[str], tuple[str, httpx.Client]]
+
+
+@pytest.fixture
+def person(served: Served) -> Iterator[Person]:
+    """Makes people; their clients are closed at the end."""
+    with ExitStack() as stack:
+
+        def make(name: str) -> tuple[str, httpx.Client]:
+            user_id, client = served.person(name)
+            return user_id, stack.enter_context(client)
+
+        yield make
+
+
+@pytest.fixture
+def ann(person: Person, administrator: httpx.Client, orders: Json) -> tuple[str, httpx.Client]:
+    user_id, client = person("ann")
+    own(administrator, orders, user_id)
+    return user_id, client
+
+
+def test_the_queries_are_known_by_the_names_they_have() -> None:
+    assert (PIPELINE, STREAKS) == (match_stream.QUERY_NAME, streak_stream.QUERY_NAME)
+
+
+def test_who_was_told_reads_how_and_why(
+    administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    user_id, client = ann
+    made = alert(administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"})
+    event = describe(administrator, orders, "All orders.")
+    before = explained(client, event, user="ann")
+    assert before["answer"].startswith("Not yet: the pipeline is at offset 0, and this event stands at ")
+    assert before["disagreements"] == []
+    tell_all(sqlite_engine)
+    answer = explained(client, event, user="ann", subscription="Described")
+    assert answer["answer"].startswith("Yes: ann was told in the app at ")
+    assert (
+        '(not read yet), because "you own it (alert ActivityFeedAlert); you own it (alert Described)".'
+        in answer["answer"]
+    )
+    (one,) = answer["alerts"]
+    assert (one["id"], one["matched"], [gate["holds"] for gate in one["gates"]]) == (made["id"], True, [True] * 3)
+    (rule,) = one["rules"]
+    assert rule["trace"] == {
+        "text": "fieldChanged == 'description'",
+        "line": 1,
+        "column": 1,
+        "holds": True,
+        "seen": [{"name": "fieldChanged", "isMissing": False, "values": ["description"], "total": 1}],
+    }
+    (reached,) = one["reached"]["data"]
+    assert (reached["id"], reached["isDue"], reached["toldTogetherWith"]) == (user_id, True, ["ActivityFeedAlert"])
+    assert reached["ways"][0]["reason"]["kind"] == "owner"
+    assert answer["told"]["data"][0]["id"] == reached["notification"]
+    assert answer["disagreements"] == []
+    client.put(f"/users/{user_id}/notifications/{reached['notification']}/read")
+    assert "(read)" in explained(client, event, user=user_id)["answer"]
+
+
+def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
+    administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    condition = "isBot() == false && (tier == 'Tier.Tier1' || tags.contains('PII.Sensitive'))"
+    alert(administrator, "Important", {"name": "matters", "effect": "include", "condition": condition})
+    event = describe(administrator, orders, "All orders.")
+    tell_all(sqlite_engine)
+    answer = explained(ann[1], event, user="ann", subscription="Important")
+    assert not of(answer, "Important")["matched"]
+    (rule,) = of(answer, "Important")["rules"]
+    both = rule["trace"]["parts"][1]
+    assert [(part["text"], part["holds"], part["seen"][0]["isMissing"]) for part in both["parts"]] == [
+        ("tier == 'Tier.Tier1'", False, True),
+        ("tags.contains('PII.Sensitive')", False, True),
+    ]
+    assert answer["told"]["total"] == 0
+    assert answer["answer"].startswith(
+        "No: of the alerts that reach ann, Important did not match: the rule matters does not hold"
+    )
+    administrator.put("/events/subscriptions", json={**_wire(answer, administrator), "enabled": False})
+    assert "the alert is switched off" in explained(ann[1], event, user="ann", subscription="Important")["answer"]
+
+
+def _wire(answer: Json, client: httpx.Client) -> Json:
+    found = client.get(f"/events/subscriptions/{answer['alerts'][0]['id']}").json()
+    return {key: found[key] for key in ("name", "alertType", "filteringRules", "destinations")}
+
+
+def test_what_lies_before_the_alert_and_what_it_is_not_about(
+    administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    event = describe(administrator, orders, "All orders.")
+    alert(administrator, "Late")
+    alert(administrator, "Dashboards", filteringRules={"resources": ["dashboard"]})
+    tell_all(sqlite_engine)
+    late = explained(administrator, event, user="ann", subscription="Late")
+    assert "the alert was made after the event" in late["answer"]
+    other = explained(administrator, event, user="ann", subscription="Dashboards")
+    gates = {gate["name"]: (gate["holds"], gate["says"]) for gate in of(other, "Dashboards")["gates"]}
+    assert gates["resources"] == (False, "what the alert is about (dashboard) does not include a table")
+
+
+def test_everything_that_stops_somebody_is_named(
+    person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    ben, ben_client = person("ben")
+    cem, cem_client = person("cem")
+    own(administrator, orders, ann[0], ben, cem)
+    off = {"category": "Followers", "type": "ActivityFeed", "enabled": False}
+    alert(administrator, "Watch", destinations=[{"category": "Owners", "type": "ActivityFeed"}, off])
+    administrator.put(f"/tables/{orders['id']}/followers", json=ann[0])
+    restrict(administrator, ben, {"effect": "deny", "resources": ["table"], "operations": ["ViewBasic", "ViewAll"]})
+    event = describe(ann[1], orders, "By ann.")
+    tell_all(sqlite_engine)
+    answer = explained(administrator, event, subscription="Watch")
+    stops = {
+        (one["name"], way["reason"]["kind"]): (way["stoppedBy"] or {}).get("kind")
+        for one in of(answer, "Watch")["reached"]["data"]
+        for way in one["ways"]
+    }
+    assert stops == {
+        ("ann", "owner"): "self",
+        ("ann", "follower"): "destinationDisabled",
+        ("ben", "owner"): "mayNotView",
+        ("cem", "owner"): None,
+    }
+    assert "ann made the change" in explained(administrator, event, user="ann")["answer"]
+    assert "ben may not view this table: the rule" in explained(administrator, event, user="ben")["answer"]
+    assert [one["recipientId"] for one in answer["told"]["data"]] == [cem]
+    assert answer["answer"] == "1 notification, by ActivityFeedAlert, Watch."
+    assert cem_client.get(f"/events/{event}/explain").json()["told"]["total"] == 1
+    assert ben_client.get(f"/events/{event}/explain").status_code == 404
+
+
+def test_who_is_not_meant_is_told_so_and_a_muted_alert_is_named(
+    person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    _, zoe = person("zoe")
+    made = alert(administrator, "Watch")
+    muted = {"kind": "alert", "id": made["id"]}
+    assert ann[1].put(f"/users/{ann[0]}/mutes", json=muted).status_code == 200
+    event = describe(administrator, orders, "All orders.")
+    tell_all(sqlite_engine)
+    answer = explained(zoe, event, user="zoe", subscription="Watch")
+    assert answer["answer"] == "No: Watch matched, but zoe is none of those whom it tells."
+    mine = explained(ann[1], event, subscription="Watch", user="ann")
+    assert mine["answer"] == "No: Watch matched, but ann muted this alert for good."
+    assert mine["disagreements"] == []
+
+
+def test_what_is_asked_of_each_person_is_told_with_their_answers(
+    person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    administrator.put(f"/tables/{orders['id']}/followers", json=ann[0])
+    ben, _ = person("ben")
+    own(administrator, orders, ann[0], ben)
+    condition = "fieldChanged == 'description' && user.follows(entity)"
+    alert(administrator, "Asking", {"name": "mine", "effect": "include", "condition": condition})
+    event = describe(administrator, orders, "All orders.")
+    tell_all(sqlite_engine)
+    answer = explained(administrator, event, subscription="Asking")
+    (rule,) = of(answer, "Asking")["rules"]
+    assert (rule["holds"], rule["says"]) == (None, f"the rule mine asks of each person: {condition}")
+    assert [part["holds"] for part in rule["trace"]["parts"]] == [True, None]
+    assert [one["recipientId"] for one in answer["told"]["data"]] == [ann[0]]
+    assert answer["disagreements"] == []
+    why_not = explained(administrator, event, subscription="Asking", user="ben")["answer"]
+    assert why_not == (
+        "No: Asking matched, but what the alert asks of people does not hold of ben: user.follows(entity) is false."
+    )
+
+
+def test_what_depends_on_earlier_reports_is_explained_with_them(
+    administrator: httpx.Client, case: Json, sqlite_engine: Engine
+) -> None:
+    resources = {"resources": ["testCase"], "rules": [{"effect": "include", "condition": "firstFailure()"}]}
+    alert(administrator, "First", filteringRules=resources)
+    events = []
+    for at_ms in (1_000, 2_000):
+        _fail(administrator, at_ms)
+        read = administrator.get("/events", params={"entityId": case["id"], "format": "tocsin"}).json()["data"]
+        events.append(next(one["id"] for one in reversed(read) if one["eventType"] == "testCaseFailure"))
+    first, again = (explained(administrator, one, subscription="First") for one in events)
+    assert [of(one, "First")["matched"] for one in (first, again)] == [True, False]
+    assert "firstFailure() (failures is 2)" in of(again, "First")["obstacles"][0]
+    tell_all(sqlite_engine)
+    assert first["pipeline"]["hasReached"] is False
+    assert explained(administrator, events[0])["pipeline"]["hasReached"] is True
+    Notifications(sqlite_engine).advance(STREAKS, 1, now_ms=1)
+    assert explained(administrator, events[0])["pipeline"] == {"offset": 1, "hasReached": False}
+
+
+def test_what_is_stored_and_what_should_be_are_compared(
+    person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    ben, _ = person("ben")
+    alert(administrator, "Watch")
+    event = describe(administrator, orders, "All orders.")
+    tell_all(sqlite_engine)
+    own(administrator, orders, ben)
+    answer = explained(administrator, event, subscription="Watch")
+    assert {(one["kind"], one["who"]) for one in answer["disagreements"]} == {
+        ("expectedButNotStored", "ben"),
+        ("storedButNotExpected", ann[0]),
+    }
+    assert explained(administrator, event, subscription="Watch", user="ann")["answer"].startswith("Yes: ann was told")
+
+
+def test_a_delivery_is_told_with_its_attempts(
+    administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
+    event = describe(administrator, orders, "All orders.")
+    tell_all(sqlite_engine)
+    answer = explained(administrator, event, subscription="Mail", user="ann")
+    (told,) = answer["told"]["data"]
+    assert told["delivery"]["status"] == "pending"
+    assert told["delivery"]["target"] == "ann@example.org"
+    assert (told["delivery"]["attempts"], told["delivery"]["isDeadLetter"]) == ([], False)
+    assert "by mail at" in answer["answer"]
+    assert "not delivered yet, 0 attempts" in answer["answer"]
+    assert Deliveries(sqlite_engine).due_destinations(told["dueAt"] + 1)
+
+
+def test_alerts_come_page_by_page_those_that_matched_first(
+    administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client]
+) -> None:
+    for number in range(3):
+        alert(administrator, f"Never{number}", {"effect": "include", "condition": "isBot()"})
+    alert(administrator, "Zorro")
+    event = describe(administrator, orders, "All orders.")
+    first = explained(administrator, event, limit=2)
+    assert [one["name"] for one in first["alerts"]] == ["ActivityFeedAlert", "Zorro"]
+    assert first["paging"] == {"total": 6, "after": "2"}
+    rest = explained(administrator, event, limit=10, after=2)
+    assert [one["name"] for one in rest["alerts"]] == ["ConversationAlert", "Never0", "Never1", "Never2"]
+    assert rest["paging"] == {"total": 6}
+
+
+def test_others_are_open_to_who_may_edit_the_alert(
+    person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client]
+) -> None:
+    alert(administrator, "Watch")
+    event = describe(administrator, orders, "All orders.")
+    _, zoe = person("zoe")
+    assert zoe.get(f"/events/{event}/explain", params={"user": "ann"}).status_code == 403
+    assert zoe.get(f"/events/{event}/explain", params={"user": "ann", "subscription": "Watch"}).status_code == 403
+    assert explained(zoe, event)["told"]["data"] == []
+    alert(zoe, "Mine")
+    answer = explained(zoe, event, user="ann")
+    assert [one["name"] for one in answer["alerts"]] == ["Mine"]
+
+
+@pytest.mark.parametrize(
+    ("query", "status"),
+    [("user=nobody", 404), ("subscription=none", 404), ("limit=-1", 400), ("limit=x", 400), ("after=-1", 400)],
+)
+def test_a_broken_question_is_refused(administrator: httpx.Client, orders: Json, query: str, status: int) -> None:
+    event = describe(administrator, orders, "x")
+    answer = administrator.get(f"/events/{event}/explain?{query}")
+    assert (answer.status_code, "code" in answer.json()) == (status, True)
+    assert administrator.get(f"/events/{orders['id']}/explain").status_code == 404

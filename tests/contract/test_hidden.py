@@ -1,0 +1,64 @@
+"""Is what somebody may not see left out wherever many things are shown at once: out of pages and totals alike?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from tests.contract.test_access import made, restrict
+from tests.serving import Json, Served, table
+
+_SCHEMA = "warehouse.shop.public"
+_CASES = "/dataQuality/testCases"
+_INCIDENTS = f"{_CASES}/testCaseIncidentStatus"
+_HIDDEN = [{"tagFQN": "PII.Sensitive"}]
+
+
+@pytest.fixture
+def alice(served: Served, administrator: httpx.Client, orders: Json) -> Iterator[httpx.Client]:
+    """Somebody who may see nothing tagged ``PII.Sensitive``: of two tables, ``orders`` alone."""
+    del orders
+    table(administrator, "people", tags=_HIDDEN)
+    user_id, client = served.person("alice")
+    restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    with client:
+        yield client
+
+
+def test_incidents_of_test_cases_that_may_not_be_seen(administrator: httpx.Client, alice: httpx.Client) -> None:
+    for name, tags in (("orders", []), ("people", _HIDDEN)):
+        link = f"<#E::table::{_SCHEMA}.{name}::columns::email>"
+        known = {"testDefinition": "columnValuesToBeNotNull", "tags": tags}
+        fqn = made(administrator, _CASES, name="no_nulls", entityLink=link, **known)["fullyQualifiedName"]
+        failed = {"timestamp": 1, "testCaseStatus": "Failed"}
+        assert administrator.post(f"{_CASES}/testCaseResults/{fqn}", json=failed).is_success
+    assert administrator.get(_INCIDENTS).json()["paging"]["total"] == 2
+    for query in ("", "?latest=true", "?limit=1"):
+        page = alice.get(_INCIDENTS + query).json()
+        of = [step["testCaseReference"]["fullyQualifiedName"] for step in page["data"]]
+        assert (of, page["paging"]) == ([f"{_SCHEMA}.orders.email.no_nulls"], {"total": 1}), query
+    assert alice.get(f"{_INCIDENTS}?testCaseFQN={_SCHEMA}.people.email.no_nulls").json()["data"] == []
+
+
+def test_assets_of_a_group(administrator: httpx.Client, alice: httpx.Client) -> None:
+    made(administrator, "/domains", name="Sales", description="Sells.", domainType="Aggregate")
+    names = [f"{_SCHEMA}.{name}" for name in ("orders", "people")]
+    assets = [{"type": "table", "fullyQualifiedName": name} for name in names]
+    assert administrator.put("/domains/Sales/assets/add", json={"assets": assets}).json()["numberOfRowsPassed"] == 2
+    assert administrator.get("/domains/name/Sales/assets").json()["paging"]["total"] == 2
+    page = alice.get("/domains/name/Sales/assets?limit=1").json()
+    assert [one["fullyQualifiedName"] for one in page["data"]] == names[:1]
+    assert page["paging"] == {"offset": 0, "limit": 1, "total": 1}
+    assert alice.get("/domains/name/Sales/assets?limit=1&offset=1").json()["data"] == []
+
+
+def test_threads(administrator: httpx.Client, alice: httpx.Client) -> None:
+    for name in ("orders", "people", "people"):
+        about = f"<#E::table::{_SCHEMA}.{name}>"
+        made(administrator, "/feed", about=about, message="What is this? <#E::user::alice>")
+    assert administrator.get("/feed").json()["paging"]["total"] == 3
+    page = alice.get("/feed").json()
+    assert ([one["entityRef"]["name"] for one in page["data"]], page["paging"]) == (["orders"], {"total": 1})
+    counts = alice.get("/feed/count", params={"entityLink": "<#E::user::alice>"}).json()
+    assert counts[0]["mentionCount"] == 1

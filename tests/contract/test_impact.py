@@ -1,0 +1,140 @@
+"""Does the API say whom a change concerns: by type and level, through which column, and whose it is?"""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+from tests.serving import Json, Served, table
+
+PATCH = {"Content-Type": "application/json-patch+json"}
+
+
+def feed(client: httpx.Client, from_: Json, to: Json, *columns: str, **details: Json) -> None:
+    entries = [
+        {"fromColumns": [f"{from_['fullyQualifiedName']}.{name}"], "toColumn": f"{to['fullyQualifiedName']}.{name}"}
+        for name in columns
+    ]
+    ends = {
+        key: {"id": one["id"], "type": one.get("type", "table")}
+        for key, one in (("fromEntity", from_), ("toEntity", to))
+    }
+    edge = ends | {"lineageDetails": {"columnsLineage": entries} | details}
+    assert client.put("/lineage", json={"edge": edge}).is_success
+
+
+def made(client: httpx.Client, path: str, entity_type: str, **request: Json) -> Json:
+    answer = client.post(path, json=request)
+    assert answer.status_code == 201, answer.text
+    return answer.json() | {"type": entity_type}
+
+
+@pytest.fixture
+def world(administrator: httpx.Client, orders: Json) -> dict[str, Json]:
+    """orders -> clean (email, id; moved by nightly) -> sales; clean -> revenue, a dashboard owned by a team."""
+    team = made(administrator, "/teams", "team", name="analysts", teamType="Group")
+    made(administrator, "/services/dashboardServices", "dashboardService", name="bi", serviceType="Superset")
+    made(administrator, "/services/pipelineServices", "pipelineService", name="flows", serviceType="Airflow")
+    nightly = made(administrator, "/pipelines", "pipeline", name="nightly", service="flows")
+    owners = [{"id": team["id"], "type": "team"}]
+    revenue = made(administrator, "/dashboards", "dashboard", name="revenue", service="bi", owners=owners)
+    clean, sales = table(administrator, "clean"), table(administrator, "sales")
+    feed(administrator, orders, clean, "id", "email", pipeline={"id": nightly["id"], "type": "pipeline"})
+    feed(administrator, clean, sales, "id")
+    feed(administrator, clean, revenue)
+    return {"orders": orders, "clean": clean, "sales": sales, "revenue": revenue, "nightly": nightly, "team": team}
+
+
+def names(answer: Json) -> dict[str, list[tuple[str, int]]]:
+    return {
+        group: [(asset["name"], asset["level"]) for asset in assets] for group, assets in answer["affected"].items()
+    }
+
+
+def by_name(answer: Json) -> dict[str, Json]:
+    return {asset["name"]: asset for assets in answer["affected"].values() for asset in assets}
+
+
+def test_the_impact_of_a_table_is_grouped_by_type_with_levels_and_owners(
+    served: Served, administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    user_id, _ = served.person("ana", teams=[world["team"]["id"]])
+    assert administrator.put(f"/tables/{world['sales']['id']}/followers", json=user_id).is_success
+    answer = administrator.get(f"/lineage/table/{world['orders']['id']}/impact").json()
+    assert names(answer) == {
+        "dashboards": [("revenue", 2)],
+        "pipelines": [("nightly", 1)],
+        "mlmodels": [],
+        "tables": [("clean", 1), ("sales", 2)],
+    }
+    assert (answer["counts"]["total"], answer["truncated"]) == (4, False)
+    assert answer["counts"]["byLevel"] == {"1": 2, "2": 2}
+    assert answer["people"] == {"owners": 1, "followers": 1}
+    found = by_name(answer)
+    assert [owner["name"] for owner in found["revenue"]["owners"]] == ["analysts"]
+    assert found["revenue"]["via"]["name"] == "clean"
+    assert found["clean"]["pipeline"]["name"] == "nightly"
+    assert found["clean"]["href"].endswith(f"/api/v1/tables/{world['clean']['id']}")
+    assert "basis" not in found["clean"]
+
+
+def test_columns_narrow_it(administrator: httpx.Client, world: dict[str, Json]) -> None:
+    path = "/lineage/table/name/warehouse.shop.public.orders/impact"
+    email = by_name(administrator.get(path, params={"columns": "email"}).json())
+    assert {name: one["basis"] for name, one in email.items()} == {
+        "clean": "column",
+        "nightly": "column",
+        "sales": "table",
+        "revenue": "table",
+    }
+    assert email["clean"]["affectedColumns"] == ["warehouse.shop.public.clean.email"]
+    both = administrator.get(path, params={"columns": "email,warehouse.shop.public.orders.id"}).json()
+    assert by_name(both)["sales"]["affectedColumns"] == ["warehouse.shop.public.sales.id"]
+    refused = administrator.get(path, params={"columns": "colour"})
+    assert (refused.status_code, "colour" in refused.json()["message"]) == (400, True)
+
+
+def test_depth_and_limit_bound_it(administrator: httpx.Client, world: dict[str, Json]) -> None:
+    path = f"/lineage/table/{world['orders']['id']}/impact"
+    assert administrator.get(path, params={"depth": 1}).json()["counts"]["total"] == 2
+    cut = administrator.get(path, params={"limit": 1}).json()
+    assert (cut["counts"]["total"], cut["truncated"]) == (1, True)
+    for wrong in ({"depth": -1}, {"depth": 51}, {"limit": 0}, {"limit": 1001}):
+        assert administrator.get(path, params=wrong).status_code == 400
+
+
+def test_the_impact_of_an_event_follows_the_columns_it_changed(
+    administrator: httpx.Client, world: dict[str, Json]
+) -> None:
+    operations = [{"op": "add", "path": "/columns/1/description", "value": "Where to write."}]
+    path = f"/tables/{world['orders']['id']}"
+    assert administrator.patch(path, content=json.dumps(operations), headers=PATCH).is_success
+    event = administrator.get("/events", params={"entityId": world["orders"]["id"]}).json()["data"][-1]
+    answer = administrator.get(f"/events/{event['id']}/impact").json()
+    assert answer["event"] == {key: event[key] for key in ("id", "eventType", "timestamp")}
+    assert answer["columns"] == ["warehouse.shop.public.orders.email"]
+    assert by_name(answer)["sales"]["basis"] == "table"
+
+
+def test_a_dropped_column_still_says_whom_it_concerned(administrator: httpx.Client, world: dict[str, Json]) -> None:
+    content = json.dumps([{"op": "remove", "path": "/columns/0"}])
+    assert administrator.patch(f"/tables/{world['clean']['id']}", content=content, headers=PATCH).is_success
+    event = administrator.get("/events", params={"entityId": world["clean"]["id"]}).json()["data"][-1]
+    found = by_name(administrator.get(f"/events/{event['id']}/impact").json())
+    assert found["sales"]["affectedColumns"] == ["warehouse.shop.public.sales.id"]
+    assert found["revenue"]["basis"] == "table"
+
+
+def test_the_impact_of_a_hard_delete_is_still_known(administrator: httpx.Client, world: dict[str, Json]) -> None:
+    assert administrator.delete(f"/tables/{world['clean']['id']}?hardDelete=true").is_success
+    event = administrator.get("/events", params={"entityDeleted": "table"}).json()["data"][-1]
+    answer = administrator.get(f"/events/{event['id']}/impact").json()
+    assert sorted(by_name(answer)) == ["revenue", "sales"]
+
+
+def test_there_is_no_impact_of_nothing(administrator: httpx.Client, orders: Json) -> None:
+    nobody = "00000000-0000-0000-0000-000000000000"
+    for path in (f"/lineage/table/{nobody}/impact", f"/events/{nobody}/impact", "/lineage/table/name/x/impact"):
+        assert administrator.get(path).status_code == 404
+    assert administrator.get(f"/lineage/spaceship/{orders['id']}/impact").status_code == 400

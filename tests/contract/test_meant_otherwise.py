@@ -1,0 +1,126 @@
+"""Is what cannot be meant refused, and does the refusal say what was meant? What newcomers sent and nobody caught."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+from tests.contract.test_access import made, restrict
+from tests.contract.test_feed import EMAIL, ORDERS, begin
+from tests.serving import Json, Served
+
+PATCH = {"Content-Type": "application/json-patch+json"}
+SECONDS = 1_700_000_000
+
+
+def refused(answer: httpx.Response, *words: str) -> None:
+    assert answer.status_code == 400, (answer.status_code, answer.text)
+    message = answer.json()["message"]
+    assert all(word in message for word in words), message
+
+
+@pytest.fixture
+def pipeline(administrator: httpx.Client) -> Json:
+    administrator.post("/services/pipelineServices", json={"name": "airflow", "serviceType": "Airflow"})
+    return made(administrator, "/pipelines", name="etl", service="airflow", tasks=[{"name": "load"}, {"name": "clean"}])
+
+
+@pytest.mark.parametrize("path", ["status", "status/bulk"])
+def test_a_status_names_tasks_that_the_pipeline_has(administrator: httpx.Client, pipeline: Json, path: str) -> None:
+    def status(task: str) -> httpx.Response:
+        tasks = [{"name": task, "executionStatus": "Successful"}]
+        run = {"timestamp": 1_700_000_000_000, "executionStatus": "Successful", "taskStatus": tasks}
+        return administrator.put(f"/pipelines/airflow.etl/{path}", json=[run] if path.endswith("bulk") else run)
+
+    refused(status("laod"), "airflow.etl has no task laod", "load")
+    assert status("load").is_success
+
+
+def test_a_conversation_is_about_a_column_that_there_is(administrator: httpx.Client, orders: Json) -> None:
+    wrong = EMAIL.replace("email", "emial")
+    answer = administrator.post("/feed", json={"about": wrong, "message": "What is this?"})
+    refused(answer, "about", "'emial'", "columns")
+    assert begin(administrator, about=EMAIL)["about"] == EMAIL
+    assert begin(administrator, about=ORDERS[:-1] + "::description>")["about"].endswith("::description>")
+
+
+@pytest.mark.parametrize("assignees", [[], None])
+def test_a_task_has_somebody_to_do_it(administrator: httpx.Client, orders: Json, assignees: Json) -> None:
+    details = {"type": "RequestDescription", "assignees": assignees, "oldValue": ""}
+    request = {"about": EMAIL, "message": "Describe it", "type": "Task", "taskDetails": details}
+    refused(administrator.post("/feed", json=request), "assignees")
+
+
+@pytest.mark.parametrize("key", ["id", "about", "createdBy", "type", "threadTs", "posts", "unheard"])
+def test_what_is_fixed_of_a_thread_is_not_patched(administrator: httpx.Client, orders: Json, key: str) -> None:
+    thread = begin(administrator)
+    body = json.dumps([{"op": "add", "path": f"/{key}", "value": "x"}])
+    refused(administrator.patch(f"/feed/{thread['id']}", content=body, headers=PATCH), key)
+
+
+def test_what_one_may_not_see_has_no_permissions_to_ask_about(served: Served, orders: Json) -> None:
+    user_id, alice = served.person("alice")
+    with served.administrator() as administrator, alice:
+        restrict(administrator, user_id, {"effect": "deny", "resources": ["table"], "operations": ["ViewBasic"]})
+        name = orders["fullyQualifiedName"]
+        assert alice.get(f"/tables/name/{name}").status_code == 403
+        assert alice.get(f"/permissions/table/name/{name}").status_code == 403
+        assert alice.get(f"/permissions/table/{orders['id']}").status_code == 403
+
+
+def test_references_among_custom_properties_lead_somewhere(administrator: httpx.Client, orders: Json) -> None:
+    kind = administrator.get("/metadata/types/name/entityReference?category=field").json()["id"]
+    held = administrator.get("/metadata/types/name/table").json()["id"]
+    definition = {
+        "name": "steward",
+        "description": "x",
+        "propertyType": {"id": kind, "type": "type"},
+        "customPropertyConfig": {"config": ["user", "table"]},
+    }
+    assert administrator.put(f"/metadata/types/{held}", json=definition).is_success
+
+    def steward(value: Json) -> httpx.Response:
+        body = json.dumps([{"op": "add", "path": "/extension", "value": {"steward": value}}])
+        return administrator.patch(f"/tables/{orders['id']}", content=body, headers=PATCH)
+
+    refused(steward({"id": "1"}), "steward", "an entityReference")
+    refused(steward({"id": orders["id"], "type": "spoon"}), "steward")
+    assert steward({"id": orders["id"], "type": "table"}).is_success
+
+
+def test_milliseconds_are_not_seconds(administrator: httpx.Client, orders: Json, pipeline: Json) -> None:
+    profile = {"tableProfile": {"timestamp": SECONDS}}
+    refused(administrator.put(f"/tables/{orders['id']}/tableProfile", json=profile), "milliseconds", "1700000000000")
+    run = {"timestamp": SECONDS, "executionStatus": "Successful"}
+    refused(administrator.put("/pipelines/airflow.etl/status", json=run), "milliseconds", "1700000000000")
+
+
+def test_profiles_are_asked_of_columns_that_there_are(administrator: httpx.Client, orders: Json) -> None:
+    answer = administrator.get(f"/tables/{orders['fullyQualifiedName']}.emial/columnProfile")
+    assert answer.status_code == 404, answer.text
+    assert "has no column emial" in answer.json()["message"]
+    assert administrator.get(f"/tables/{orders['fullyQualifiedName']}.email/columnProfile").json()["data"] == []
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        ("/events?offset=-1", ("offset", "0 or more")),
+        ("/events?limit=many", ("limit", "whole number")),
+        ("/search/query?q=name:", ("a value must follow name:",)),
+        ("/tables?limit=1000001", ("limit", "at most")),
+        ("/tables?include=some", ("include", "all", "deleted")),
+        ("/tables/x", ("id", "UUID")),
+    ],
+)
+def test_a_refusal_speaks_our_language(administrator: httpx.Client, path: str, words: tuple[str, ...]) -> None:
+    answer = administrator.get(path)
+    refused(answer, *words)
+    assert "Input should be" not in answer.text
+
+
+def test_a_label_needs_a_source_only_where_it_is_no_tag(administrator: httpx.Client, orders: Json) -> None:
+    body = json.dumps([{"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive", "source": "Spoon"}]}])
+    answer = administrator.patch(f"/tables/{orders['id']}", content=body, headers=PATCH)
+    refused(answer, "'Spoon'", "Classification", "Glossary")

@@ -1,0 +1,100 @@
+"""Can people say for themselves what they do not want to hear? Over HTTP, with and without log-in."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_explain import alert, describe, explained, own
+from tests.serving import Json, Served
+from tests.telling import tell_all
+
+from tocsin.flow.send.unsubscribe import token_of
+
+MAIL = [{"category": "Owners", "type": "Email"}, {"category": "Owners", "type": "ActivityFeed"}]
+
+
+def test_an_asset_is_muted_listed_and_heard_again(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    own(administrator, orders, ann)
+    with client:
+        tell_all(sqlite_engine)
+        asked = {"kind": "asset", "type": "table", "id": orders["id"], "until": 4_000_000_000_000}
+        muted = client.put(f"/users/{ann}/mutes", json=asked).json()
+        assert (muted["kind"], muted["name"], muted["until"], muted["channel"]) == (
+            "asset",
+            "orders",
+            4_000_000_000_000,
+            None,
+        )
+        assert client.get(f"/users/{ann}/mutes").json()["data"] == [muted]
+        describe(administrator, orders, "quiet")
+        assert tell_all(sqlite_engine) == 0
+        assert client.delete(f"/users/{ann}/mutes/{orders['id']}").json() == {"id": orders["id"], "muted": False}
+        assert client.delete(f"/users/{ann}/mutes/{orders['id']}").status_code == 404
+        assert client.get(f"/users/{ann}/mutes").json() == {"data": [], "paging": {"total": 0}}
+        describe(administrator, orders, "loud")
+        assert tell_all(sqlite_engine) == 1
+
+
+def test_one_click_in_a_mail_ends_such_mails_and_no_others(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    ann, client = served.person("ann")
+    own(administrator, orders, ann)
+    alert(administrator, "Mail", destinations=MAIL)
+    first = describe(administrator, orders, "one")
+    tell_all(sqlite_engine)
+    told = explained(administrator, first, subscription="Mail", user="ann")["told"]["data"]
+    mail = next(one["id"] for one in told if one["channel"] == "Email")
+    token = token_of(mail, served.app.state.parts.telling.unsubscribe_key)
+    with client, served.client() as nobody:
+        page = nobody.get(f"/unsubscribe/{token}")
+        assert (page.status_code, "ann@example.org will get no more mails of: Mail" in page.text) == (200, True)
+        assert client.get(f"/users/{ann}/mutes").json()["data"] == []
+        clicked = nobody.post(f"/unsubscribe/{token}", content="List-Unsubscribe=One-Click")
+        assert (clicked.status_code, clicked.json()) == (200, {"unsubscribed": ["Mail"]})
+        (mute,) = client.get(f"/users/{ann}/mutes").json()["data"]
+        assert (mute["kind"], mute["channel"], mute["unsubscribed"], mute["until"]) == ("alert", "Email", True, None)
+        assert nobody.post(f"/unsubscribe/{mail}.forged").status_code == 404
+        assert nobody.get("/unsubscribe/x").status_code == 404
+    second = describe(administrator, orders, "two")
+    tell_all(sqlite_engine)
+    answer = explained(administrator, second, subscription="Mail", user="ann")
+    assert [one["channel"] for one in answer["told"]["data"]] == ["ActivityFeed"]
+    stopped = [way["stoppedBy"] for one in answer["alerts"][0]["reached"]["data"] for way in one["ways"]]
+    assert [one["says"] for one in stopped if one] == ["ann unsubscribed from this alert by the link in a mail"]
+
+
+def test_mutes_are_ones_own(served: Served, administrator: httpx.Client, orders: Json) -> None:
+    ann, client = served.person("ann")
+    _, other = served.person("ben")
+    asked = {"kind": "asset", "type": "table", "id": orders["id"]}
+    with client, other:
+        assert other.put(f"/users/{ann}/mutes", json=asked).status_code == 403
+        assert other.get(f"/users/{ann}/mutes").status_code == 403
+        assert administrator.put(f"/users/{ann}/mutes", json=asked).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "team"},
+        {"id": "x"},
+        {"until": 5},
+        {"until": "soon"},
+        {"channel": "Webhook"},
+        {"type": "spoon"},
+        {"more": 1},
+        {"id": None},
+    ],
+)
+def test_a_broken_mute_is_refused(served: Served, administrator: httpx.Client, orders: Json, change: Json) -> None:
+    me = administrator.get("/users/loggedInUser").json()["id"]
+    asked = {"kind": "asset", "type": "table", "id": orders["id"], **change}
+    answer = administrator.put(f"/users/{me}/mutes", json=asked)
+    assert (answer.status_code, "code" in answer.json()) == (400, True)
+    gone = {"kind": "alert", "id": orders["id"]}
+    assert administrator.put(f"/users/{me}/mutes", json=gone).status_code == 404

@@ -1,0 +1,80 @@
+"""Are noisy alerts found, and are suggestions true of what was really told? Over HTTP."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.test_explain import Person, alert, ann, describe, own, person
+from tests.serving import Json, Served, table
+from tests.telling import tell_all
+
+from tocsin.conditions.check import checked
+
+__all__ = ["ann", "person"]  # fixtures
+
+
+@pytest.fixture
+def noisy(
+    served: Served, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> Json:
+    """An alert that told ann of nine changes, eight of them of ``orders``; she opened the other one."""
+    rule = {"name": "described", "effect": "include", "condition": "fieldChanged == 'description'"}
+    made = alert(administrator, "Noisy", rule)
+    alert(administrator, "Quiet", {"effect": "include", "condition": "isBot() && !isBot()"})
+    customers = table(administrator, "customers")
+    own(administrator, customers, ann[0])
+    tell_all(sqlite_engine)
+    for number in range(8):
+        describe(administrator, orders, f"text {number}")
+    describe(administrator, customers, "opened")
+    tell_all(sqlite_engine)
+    inbox = ann[1].get(f"/users/{ann[0]}/notifications").json()["data"]
+    opened = next(one for one in inbox if one["entityId"] == customers["id"])
+    assert ann[1].put(f"/users/{ann[0]}/notifications/{opened['id']}/read").status_code == 200
+    return made
+
+
+def test_the_noisiest_come_first_with_what_was_opened(
+    administrator: httpx.Client, noisy: Json, ann: tuple[str, httpx.Client]
+) -> None:
+    ann[1].put(f"/users/{ann[0]}/mutes", json={"kind": "alert", "id": noisy["id"]})
+    answer = administrator.get("/events/subscriptions/noise").json()
+    assert [one["name"] for one in answer["data"]] == ["ActivityFeedAlert", "Noisy"]
+    row = answer["data"][1]
+    assert (row["fired"], row["told"], row["toldInApp"], row["opened"], row["noise"]) == (9, 9, 9, 1, 8)
+    assert (row["people"], row["muted"], row["unsubscribed"]) == (1, 1, 0)
+    assert answer["paging"]["total"] == 2
+    assert administrator.get("/events/subscriptions/noise?limit=1").json()["paging"]["total"] == 2
+    assert administrator.get("/events/subscriptions/noise?since=4000000000000").json()["data"] == []
+
+
+def test_one_alert_says_where_its_noise_comes_from_and_what_would_spare_it(
+    administrator: httpx.Client, noisy: Json, orders: Json
+) -> None:
+    answer = administrator.get(f"/events/subscriptions/{noisy['id']}/noise?since=1d").json()
+    assert [(one["fullyQualifiedName"], one["told"], one["opened"]) for one in answer["assets"]] == [
+        ("warehouse.shop.public.orders", 8, 0),
+        ("warehouse.shop.public.customers", 1, 1),
+    ]
+    assert (answer["fired"], answer["examined"]) == (9, 9)
+    (rule,) = answer["rules"]
+    assert (rule["name"], rule["held"], rule["examined"]) == ("described", 9, 9)
+    found = {one["condition"]: (one["saved"], one["told"], one["missed"]) for one in answer["suggestions"]}
+    assert found == {"!matchAnyEntityFqn('warehouse.shop.public.orders')": (8, 9, 0)}
+    for condition in found:
+        checked(condition)
+
+
+def test_the_numbers_of_an_alert_are_for_who_may_edit_it(person: Person, noisy: Json) -> None:
+    _, zoe = person("zoe")
+    assert zoe.get(f"/events/subscriptions/{noisy['id']}/noise").status_code == 403
+    assert zoe.get("/events/subscriptions/noise").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "query", ["since=", "since=soon", "since=0d", "since=9999999999999999", "limit=-1", "since=-1"]
+)
+def test_a_broken_window_is_refused(administrator: httpx.Client, query: str) -> None:
+    answer = administrator.get(f"/events/subscriptions/noise?{query}")
+    assert (answer.status_code, "code" in answer.json()) == (400, True)

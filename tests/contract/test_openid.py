@@ -1,0 +1,211 @@
+"""Does the company's own log-in let in whom it should, and nobody else? Against a provider on the loopback."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import httpx
+import jwt
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import Engine
+from tests.founded import Founded
+from tests.serving import Json, Served, running_server
+
+from tocsin.settings import Settings
+
+rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa", reason="pip install cryptography")
+
+
+@dataclass
+class Provider:
+    """A provider of OpenID Connect: who logs in, and in which way it misbehaves."""
+
+    url: str = ""
+    email: str = "alice@example.org"
+    claims: dict[str, Any] = field(default_factory=dict)
+    forged: bool = False
+    codes: dict[str, dict[str, str]] = field(default_factory=dict)
+    posted: dict[str, str] = field(default_factory=dict)
+    key: Any = field(default_factory=lambda: rsa.generate_private_key(public_exponent=65537, key_size=2048))
+    other: Any = field(default_factory=lambda: rsa.generate_private_key(public_exponent=65537, key_size=2048))
+
+    def metadata(self) -> Json:
+        ends = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
+        return {"issuer": self.url} | {name: f"{self.url}/{path}" for name, path in ends.items()}
+
+    def keys(self) -> Json:
+        public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
+        return {"keys": [{**public, "kid": "k1", "use": "sig", "alg": "RS256"}]}
+
+    def consent(self, location: str) -> dict[str, str]:
+        """Log in at the address that the browser was sent to; return what it comes back with."""
+        asked = {key: values[0] for key, values in parse_qs(urlsplit(location).query).items()}
+        code = f"code-{len(self.codes)}"
+        self.codes[code] = asked
+        return {"code": code, "state": asked["state"]}
+
+    def token(self, form: dict[str, str]) -> tuple[int, Json]:
+        self.posted = form
+        asked = self.codes.pop(form.get("code", ""), None)
+        digest = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
+        challenge = base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+        if asked is None or asked["code_challenge"] != challenge or form.get("client_secret") != "hush":
+            return 400, {"error": "invalid_grant"}
+        now = int(time.time())
+        claims = {"iss": self.url, "aud": "tocsin", "sub": "42", "iat": now, "exp": now + 60, "nonce": asked["nonce"]}
+        claims |= {"email": self.email, "email_verified": True, "name": "Alice Liddell", **self.claims}
+        signed = jwt.encode(claims, self.other if self.forged else self.key, "RS256", headers={"kid": "k1"})
+        return 200, {"id_token": signed, "access_token": "x", "token_type": "Bearer"}
+
+
+@pytest.fixture
+def provider() -> Iterator[Provider]:
+    made = Provider()
+
+    class Answers(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._send(200, made.keys() if self.path == "/keys" else made.metadata())
+
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            self._send(*made.token({key: values[0] for key, values in parse_qs(body).items()}))
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+        def _send(self, status: int, answer: Json) -> None:
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.end_headers()
+            self.wfile.write(json.dumps(answer).encode())
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
+    made.url = f"http://127.0.0.1:{server.server_port}"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield made
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+@pytest.fixture
+def company(sqlite_engine: Engine, founded: Founded, provider: Provider) -> Iterator[Served]:
+    with running_server(sqlite_engine, settings(provider), password=founded.password) as served:
+        yield served
+
+
+def settings(provider: Provider, **more: Any) -> Settings:
+    known = {"oidc_issuer": provider.url, "oidc_client_id": "tocsin", "oidc_client_secret": SecretStr("hush")}
+    return Settings(log_level="warning", **{**known, **more})
+
+
+def log_in(served: Served, provider: Provider, **instead: str) -> httpx.Response:
+    """Take a browser there and back again; ``instead`` changes what it comes back with."""
+    with served.client() as browser:
+        away = browser.get("/auth/login")
+        assert away.status_code == 302
+        return browser.get("/auth/callback", params={**provider.consent(away.headers["Location"]), **instead})
+
+
+def test_the_first_log_in_makes_a_user_and_the_next_one_finds_them(company: Served, provider: Provider) -> None:
+    ids = set()
+    for _ in range(2):
+        back = log_in(company, provider)
+        assert (back.status_code, provider.posted["grant_type"]) == (302, "authorization_code")
+        token = back.headers["Location"].removeprefix("/#token=")
+        with company.client(token) as alice:
+            me = alice.get("/users/loggedInUser").json()
+        assert (me["name"], me["email"], me["displayName"]) == ("alice", "alice@example.org", "Alice Liddell")
+        assert not me.get("isAdmin")
+        ids.add(me["id"])
+    assert len(ids) == 1
+
+
+def test_the_browser_is_sent_there_with_all_it_takes(company: Served, provider: Provider) -> None:
+    with company.client() as browser:
+        away = browser.get("/auth/login")
+    asked = {key: values[0] for key, values in parse_qs(urlsplit(away.headers["Location"]).query).items()}
+    assert away.headers["Location"].startswith(f"{provider.url}/authorize?")
+    assert (asked["client_id"], asked["response_type"], asked["code_challenge_method"]) == ("tocsin", "code", "S256")
+    assert asked["redirect_uri"] == f"{company.url}/api/v1/auth/callback"
+    assert "HttpOnly" in away.headers["Set-Cookie"]
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"nonce": "another"},
+        {"aud": "somebody-else"},
+        {"iss": "http://evil.example.org"},
+        {"exp": 1},
+        {"iat": 32_503_680_000},
+        {"exp": None},
+    ],
+    ids=lambda claims: next(iter(claims)),
+)
+def test_an_identity_that_cannot_be_believed_lets_nobody_in(
+    company: Served, provider: Provider, claims: dict[str, Any]
+) -> None:
+    provider.claims = claims
+    if claims == {"exp": None}:
+        provider.claims = {"exp": "never"}
+    assert log_in(company, provider).status_code == 401
+
+
+def test_a_forged_signature_lets_nobody_in(company: Served, provider: Provider) -> None:
+    provider.forged = True
+    assert log_in(company, provider).status_code == 401
+
+
+def test_only_the_browser_that_began_comes_in(company: Served, provider: Provider) -> None:
+    assert log_in(company, provider, state="guessed").status_code == 401
+    assert log_in(company, provider, code="guessed").status_code == 401
+    assert log_in(company, provider, error="access_denied").status_code == 401
+    with company.client() as victim, company.client() as attacker:
+        location = attacker.get("/auth/login").headers["Location"]
+        assert victim.get("/auth/callback", params=provider.consent(location)).status_code == 401
+
+
+@pytest.mark.parametrize("claims", [{"email": None}, {"email_verified": False}, {"email": "no address"}])
+def test_who_has_no_verified_address_is_nobody(company: Served, provider: Provider, claims: dict[str, Any]) -> None:
+    provider.claims = claims
+    assert log_in(company, provider).status_code == 403
+
+
+def test_a_log_in_makes_nobody_a_user_where_that_is_off(
+    sqlite_engine: Engine, founded: Founded, provider: Provider
+) -> None:
+    off = settings(provider, oidc_create_users=False)
+    with running_server(sqlite_engine, off, password=founded.password) as served:
+        assert log_in(served, provider).status_code == 403
+        served.person("alice")
+        assert log_in(served, provider).status_code == 302
+
+
+def test_a_bot_and_the_deleted_do_not_come_in_this_way(company: Served, provider: Provider) -> None:
+    user_id, client = company.person("alice")
+    client.close()
+    with company.administrator() as administrator:
+        assert administrator.delete(f"/users/{user_id}").status_code == 200
+        bot = {"name": "bot", "email": "bot@example.org", "isBot": True}
+        assert administrator.post("/users", json=bot).status_code == 201
+    for email in ("alice@example.org", "bot@example.org"):
+        provider.email = email
+        assert log_in(company, provider).status_code == 403
+
+
+def test_without_a_provider_there_is_nothing_to_log_in_at(served: Served) -> None:
+    with served.client() as browser:
+        assert browser.get("/auth/login").status_code == 503
+        assert browser.get("/auth/callback?code=x&state=y").status_code == 401

@@ -1,0 +1,217 @@
+"""Are profiles and samples kept, shown to whom they may be, and told without what they show?"""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+from tests.contract.standards import problems
+from tests.serving import Json, Served
+
+from tocsin.server.masked import MASK
+
+_ORDERS = "warehouse.shop.public.orders"
+_PROFILE = {
+    "tableProfile": {"timestamp": 1_700_000_000_000, "rowCount": 42, "columnCount": 2},
+    "columnProfile": [
+        {"name": "email", "timestamp": 1_700_000_000_000, "min": "anna@example.org", "nullCount": 2},
+        {"name": "id", "timestamp": 1_700_000_000_000, "max": 41.0},
+    ],
+    "systemProfile": [{"timestamp": 1_700_000_000_000, "operation": "INSERT", "rowsAffected": 7}],
+}
+_SAMPLE = {"columns": ["id", "email"], "rows": [[1, "anna@example.org"], [2, None]]}
+
+
+@pytest.fixture
+def private(administrator: httpx.Client, orders: Json) -> Json:
+    """The table of orders, its column ``email`` tagged."""
+    label = [{"op": "add", "path": "/columns/1/tags/0", "value": {"tagFQN": "PII.Sensitive"}}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    answer = administrator.patch(f"/tables/{orders['id']}", content=json.dumps(label), headers=headers)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def _told(client: httpx.Client, entity_id: str) -> list[Json]:
+    return client.get("/events", params={"entityId": entity_id, "limit": 1000, "format": "tocsin"}).json()["data"]
+
+
+def test_a_profile_is_kept_and_told_without_a_version(administrator: httpx.Client, orders: Json) -> None:
+    before = len(_told(administrator, orders["id"]))
+    answer = administrator.put(f"/tables/{orders['id']}/tableProfile", json=_PROFILE)
+    assert answer.status_code == 200, answer.text
+    assert problems("entity/data/table.json", answer.json()) == []
+    assert (answer.json()["profile"], answer.json()["version"]) == (_PROFILE["tableProfile"], orders["version"])
+    assert administrator.put(f"/tables/{orders['id']}/tableProfile", json=_PROFILE).is_success
+    (event,) = _told(administrator, orders["id"])[before:]
+    assert [one["name"] for one in event["changeDescription"]["fieldsAdded"]] == ["profile"]
+    assert event["currentVersion"] == event["previousVersion"]
+    assert "anna@" not in json.dumps(event)
+
+
+def test_profiles_are_read_by_table_column_and_statement(administrator: httpx.Client, orders: Json) -> None:
+    for at_ms in (1, 2, 3):
+        profile = {
+            "tableProfile": {"timestamp": at_ms, "rowCount": at_ms},
+            "columnProfile": [{"name": "id", "timestamp": at_ms}],
+            "systemProfile": [{"timestamp": at_ms, "operation": "DELETE"}],
+        }
+        assert administrator.put(f"/tables/{orders['id']}/tableProfile", json=profile).is_success
+    for path in (f"{_ORDERS}/tableProfile", f"{_ORDERS}.id/columnProfile", f"{_ORDERS}/systemProfile"):
+        answer = administrator.get(f"/tables/{path}", params={"startTs": 1, "endTs": 2, "limit": 1}).json()
+        assert [one["timestamp"] for one in answer["data"]] == [2], path
+        assert answer["paging"]["total"] == 2
+        rest = administrator.get(f"/tables/{path}", params={"endTs": 2, "after": answer["paging"]["after"]}).json()
+        assert [one["timestamp"] for one in rest["data"]] == [1]
+    latest = administrator.get(f"/tables/{_ORDERS}/tableProfile/latest").json()
+    assert problems("entity/data/table.json", latest) == []
+    assert (latest["profile"]["rowCount"], latest["columns"][0]["profile"]["timestamp"]) == (3, 3)
+    assert administrator.get(f"/tables/name/{_ORDERS}", params={"fields": "profile"}).json()["profile"]["rowCount"] == 3
+    assert "profile" not in administrator.get(f"/tables/name/{_ORDERS}").json()
+    listed = administrator.get("/tables", params={"fields": "profile"}).json()["data"]
+    assert [one["profile"]["rowCount"] for one in listed] == [3]
+
+
+def test_a_profile_can_be_forgotten(administrator: httpx.Client, orders: Json) -> None:
+    administrator.put(f"/tables/{orders['id']}/tableProfile", json=_PROFILE)
+    at_ms = _PROFILE["tableProfile"]["timestamp"]
+    for path in (f"{_ORDERS}/table", f"{_ORDERS}.email/column", f"{_ORDERS}/system"):
+        assert administrator.delete(f"/tables/{path}/{at_ms}/profile").status_code == 200, path
+        assert administrator.delete(f"/tables/{path}/{at_ms}/profile").status_code == 404, path
+    assert _told(administrator, orders["id"])[-1]["changeDescription"]["fieldsDeleted"][0]["name"] == "profile"
+    assert "profile" not in administrator.get(f"/tables/{_ORDERS}/tableProfile/latest").json()
+
+
+@pytest.mark.parametrize(
+    "profile",
+    [
+        {},
+        {"tableProfile": {}},
+        {"tableProfile": {"timestamp": "now"}},
+        {"tableProfile": {"timestamp": 1}, "columnProfile": [{"name": "spoon", "timestamp": 1}]},
+        {"tableProfile": {"timestamp": 1}, "columnProfile": {}},
+        {"tableProfile": {"timestamp": 1}, "systemProfile": [{"timestamp": 1, "operation": "DROP"}]},
+        {"tableProfile": {"timestamp": 1, "profileSampleType": "SOME"}},
+    ],
+)
+def test_a_malformed_profile_is_refused(administrator: httpx.Client, orders: Json, profile: Json) -> None:
+    answer = administrator.put(f"/tables/{orders['id']}/tableProfile", json=profile)
+    assert (answer.status_code, answer.json()["code"]) == (400, 400)
+
+
+def test_a_sample_is_masked_for_all_but_owners_bots_and_administrators(
+    served: Served, administrator: httpx.Client, private: Json
+) -> None:
+    path = f"/tables/{private['id']}/sampleData"
+    assert administrator.put(path, json=_SAMPLE).json()["sampleData"] == _SAMPLE
+    administrator.put(f"/tables/{private['id']}/tableProfile", json=_PROFILE)
+    alice_id, alice = served.person("alice")
+    _, bot = served.person("robot", isBot=True)
+    with alice, bot:
+        seen = alice.get(path).json()
+        assert problems("entity/data/table.json", seen) == []
+        assert seen["sampleData"]["rows"] == [[1, MASK], [2, MASK]]
+        column = alice.get(f"/tables/{_ORDERS}/tableProfile/latest").json()["columns"][1]
+        assert column["profile"] == {"name": "email", "timestamp": 1_700_000_000_000, "nullCount": 2}
+        assert "min" not in alice.get(f"/tables/{_ORDERS}.email/columnProfile").json()["data"][0]
+        assert bot.get(path).json()["sampleData"] == administrator.get(path).json()["sampleData"] == _SAMPLE
+        owner = [{"op": "add", "path": "/owners/0", "value": {"id": alice_id, "type": "user"}}]
+        administrator.patch(f"/tables/{private['id']}", content=json.dumps(owner))
+        assert alice.get(path).json()["sampleData"] == _SAMPLE
+        assert alice.get(f"/tables/{_ORDERS}.email/columnProfile").json()["data"][0]["min"] == "anna@example.org"
+
+
+def test_a_sample_shows_nowhere_else(administrator: httpx.Client, private: Json) -> None:
+    events = len(_told(administrator, private["id"]))
+    administrator.put(f"/tables/{private['id']}/sampleData", json=_SAMPLE)
+    change = [
+        {"op": "add", "path": "/sampleData", "value": _SAMPLE},
+        {"op": "add", "path": "/description", "value": "x"},
+    ]
+    administrator.patch(f"/tables/{private['id']}", content=json.dumps(change))
+    told = _told(administrator, private["id"])
+    assert len(told) == events + 1
+    versions = administrator.get(f"/tables/{private['id']}/versions").text
+    read = administrator.get(f"/tables/{private['id']}?fields=*").text
+    found = administrator.get("/search/query", params={"q": "anna@example.org", "index": "all"}).text
+    assert not any("anna@example.org" in text for text in (json.dumps(told), versions, read))
+    assert json.loads(found).get("hits", {"hits": []})["hits"] == []
+
+
+def test_a_sample_can_be_taken_away_and_must_fit_the_table(administrator: httpx.Client, orders: Json) -> None:
+    path = f"/tables/{orders['id']}/sampleData"
+    for sample in (
+        {"columns": ["spoon"], "rows": []},
+        {"columns": ["id"], "rows": [[1, 2]]},
+        {"columns": "id", "rows": []},
+        {"rows": []},
+        {"columns": [], "rows": [], "more": 1},
+    ):
+        assert administrator.put(path, json=sample).status_code == 400, sample
+    assert administrator.put(path, json=_SAMPLE).is_success
+    assert administrator.delete(path).is_success
+    assert "sampleData" not in administrator.get(path).json()
+    assert administrator.delete(path).is_success
+    user = administrator.get("/users/loggedInUser").json()["id"]
+    assert administrator.get(f"/users/{user}/sampleData").status_code == 404
+
+
+def test_topics_have_samples_too(served: Served, administrator: httpx.Client) -> None:
+    administrator.post("/services/messagingServices", json={"name": "kafka", "serviceType": "Kafka"})
+    request = {"name": "clicks", "service": "kafka", "partitions": 1, "tags": [{"tagFQN": "PII.Sensitive"}]}
+    topic = administrator.post("/topics", json=request).json()
+    path = f"/topics/{topic['id']}/sampleData"
+    answer = administrator.put(path, json={"messages": ["secret"]}).json()
+    assert problems("entity/data/topic.json", answer) == []
+    assert answer["sampleData"] == {"messages": ["secret"]}
+    _, alice = served.person("alice")
+    with alice:
+        assert alice.get(path).json()["sampleData"] == {"messages": [MASK]}
+
+
+def test_rows_that_failed_a_test_are_masked_like_the_table(
+    served: Served, administrator: httpx.Client, private: Json
+) -> None:
+    del private
+    request = {
+        "name": "no_nulls",
+        "entityLink": f"<#E::table::{_ORDERS}::columns::email>",
+        "testDefinition": "columnValuesToBeNotNull",
+    }
+    case = administrator.post("/dataQuality/testCases", json=request).json()
+    path = f"/dataQuality/testCases/{case['id']}/failedRowsSample"
+    answer = administrator.put(path, json=_SAMPLE).json()
+    assert answer["failedRowsSample"] == _SAMPLE
+    assert problems("tests/testCase.json", answer) == []
+    assert administrator.put(path, json={"columns": ["x"], "rows": []}).status_code == 400
+    assert administrator.put(f"{path}?validate=false", json={"columns": ["x"], "rows": []}).status_code == 200
+    administrator.put(path, json=_SAMPLE)
+    result = {"timestamp": 1, "testCaseStatus": "Failed", "sampleData": "anna@example.org"}
+    results = f"/dataQuality/testCases/testCaseResults/{case['fullyQualifiedName']}"
+    assert administrator.post(results, json=result).is_success
+    _, alice = served.person("alice")
+    with alice:
+        assert alice.get(path).json()["rows"] == [[1, MASK], [2, MASK]]
+        assert alice.get(results).json()["data"][0]["sampleData"] == MASK
+        assert alice.get(f"{results}/latest").json()["sampleData"] == MASK
+    assert administrator.get(results).json()["data"][0]["sampleData"] == "anna@example.org"
+    assert administrator.delete(path).is_success
+    assert administrator.get(path).json() == {"columns": [], "rows": []}
+
+
+def test_a_query_that_shows_what_failed_is_kept(administrator: httpx.Client, orders: Json) -> None:
+    del orders
+    request = {"name": "rows", "entityLink": f"<#E::table::{_ORDERS}>", "testDefinition": "tableRowCountToEqual"}
+    case = administrator.post("/dataQuality/testCases", json=request).json()
+    path = f"/dataQuality/testCases/{case['id']}"
+    for body in (b"SELECT 1 FROM orders", b'"SELECT 1 FROM orders"'):
+        answer = administrator.put(f"{path}/inspectionQuery", content=body)
+        assert (answer.status_code, answer.json()["inspectionQuery"]) == (200, "SELECT 1 FROM orders")
+    assert (
+        administrator.get(path, params={"fields": "inspectionQuery"}).json()["inspectionQuery"]
+        == "SELECT 1 FROM orders"
+    )
+    assert "inspectionQuery" not in administrator.put(f"{path}/inspectionQuery", content=b"").json()
+    assert administrator.put(f"{path}/inspectionQuery", content=b"\xff").status_code == 400
+    assert administrator.put(f"{path}/inspectionQuery", content=b"a\0b").status_code == 400

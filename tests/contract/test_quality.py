@@ -1,0 +1,184 @@
+"""Do results, incidents, suites and runs answer as upstream's schemas say, and refuse what is not of their form?"""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+import pytest
+from tests.contract.standards import problems
+from tests.serving import Json, Served
+
+_ORDERS = "warehouse.shop.public.orders"
+_CASE = f"{_ORDERS}.email.no_nulls"
+_RESULTS = f"/dataQuality/testCases/testCaseResults/{_CASE}"
+_INCIDENTS = "/dataQuality/testCases/testCaseIncidentStatus"
+
+
+@pytest.fixture
+def case(administrator: httpx.Client, orders: Json) -> Json:
+    del orders
+    request = {
+        "name": "no_nulls",
+        "entityLink": f"<#E::table::{_ORDERS}::columns::email>",
+        "testDefinition": "columnValuesToBeNotNull",
+    }
+    answer = administrator.post("/dataQuality/testCases", json=request)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+@pytest.fixture
+def pipeline(administrator: httpx.Client) -> Json:
+    administrator.post("/services/pipelineServices", json={"name": "airflow", "serviceType": "Airflow"})
+    return administrator.post("/pipelines", json={"name": "etl", "service": "airflow"}).json()
+
+
+def _fail(client: httpx.Client, at_ms: int) -> Json:
+    answer = client.post(_RESULTS, json={"timestamp": at_ms, "testCaseStatus": "Failed", "testResultValue": []})
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def test_an_incident_goes_from_new_to_resolved(served: Served, administrator: httpx.Client, case: Json) -> None:
+    alice_id, alice = served.person("alice")
+    alice.close()
+    failed = _fail(administrator, 1)
+    assert problems("tests/testCase.json", failed) == []
+    steps = [
+        {"testCaseResolutionStatusType": "Ack", "severity": "Severity2"},
+        {
+            "testCaseResolutionStatusType": "Assigned",
+            "testCaseResolutionStatusDetails": {"assignee": {"id": alice_id, "type": "user"}},
+        },
+        {
+            "testCaseResolutionStatusType": "Resolved",
+            "testCaseResolutionStatusDetails": {
+                "testCaseFailureReason": "Other",
+                "testCaseFailureComment": "Fixed upstream.",
+            },
+        },
+    ]
+    for step in steps:
+        answer = administrator.post(_INCIDENTS, json={"testCaseReference": _CASE} | step)
+        assert answer.status_code == 200, answer.text
+        assert problems("tests/testCaseResolutionStatus.json", answer.json()) == []
+        assert answer.json()["severity"] == "Severity2"
+    read = administrator.get(f"{_INCIDENTS}/{answer.json()['id']}").json()
+    assert read == answer.json()
+    told = administrator.get(f"{_INCIDENTS}/stateId/{failed['incidentId']}").json()["data"]
+    assert [one["testCaseResolutionStatusType"] for one in told] == ["Resolved", "Assigned", "Ack", "New"]
+    assert [problem for one in told for problem in problems("tests/testCaseResolutionStatus.json", one)] == []
+    for query, expected in (
+        ({"latest": "true"}, ["Resolved"]),
+        ({"assignee": "alice"}, ["Assigned"]),
+        ({"testCaseFQN": _CASE, "limit": 2}, ["Resolved", "Assigned"]),
+        ({"originEntityFQN": _ORDERS, "testCaseResolutionStatusType": "New"}, ["New"]),
+        ({"originEntityFQN": "nowhere"}, []),
+        ({"startTs": 1, "endTs": 2}, []),
+    ):
+        page = administrator.get(_INCIDENTS, params=query).json()
+        assert [one["testCaseResolutionStatusType"] for one in page["data"]] == expected, query
+    patch = [{"op": "replace", "path": "/severity", "value": "Severity1"}]
+    corrected = administrator.patch(f"{_INCIDENTS}/{read['id']}", content=json.dumps(patch))
+    assert corrected.json()["severity"] == "Severity1"
+    assert "incidentId" not in administrator.get(f"/dataQuality/testCases/{case['id']}").json()
+    assert _fail(administrator, 2)["incidentId"] != failed["incidentId"]
+
+
+def test_results_are_read_corrected_and_taken_back(administrator: httpx.Client, case: Json) -> None:
+    del case
+    for at_ms, status in ((1, "Success"), (2, "Aborted"), (3, "Success")):
+        administrator.post(_RESULTS, json={"timestamp": at_ms, "testCaseStatus": status})
+    assert [one["timestamp"] for one in administrator.get(_RESULTS).json()["data"]] == [3, 2, 1]
+    found = administrator.get(_RESULTS, params={"testCaseStatus": "Aborted"}).json()["data"]
+    assert [one["timestamp"] for one in found] == [2]
+    patch = [{"op": "replace", "path": "/testCaseStatus", "value": "Failed"}]
+    corrected = administrator.patch(f"{_RESULTS}/3", content=json.dumps(patch))
+    assert (corrected.status_code, corrected.json()["testCaseStatus"]) == (200, "Failed")
+    assert administrator.get(f"{_RESULTS}/latest").json()["testCaseStatus"] == "Failed"
+    left = administrator.delete(f"{_RESULTS}/3").json()
+    assert (left["testCaseResult"]["timestamp"], left["testCaseStatus"]) == (2, "Aborted")
+    for answer in (administrator.delete(f"{_RESULTS}/3"), administrator.patch(f"{_RESULTS}/3", content="[]")):
+        assert answer.status_code == 404
+
+
+def test_a_logical_suite_holds_what_is_put_into_it(administrator: httpx.Client, case: Json) -> None:
+    suite = administrator.post("/dataQuality/testSuites", json={"name": "nightly"}).json()
+    body = {"testSuiteId": suite["id"], "testCaseIds": [case["id"]]}
+    answer = administrator.put("/dataQuality/testCases/logicalTestCases", json=body)
+    assert answer.status_code == 200, answer.text
+    assert problems("tests/testSuite.json", answer.json()) == []
+    _fail(administrator, 1)
+    read = administrator.get("/dataQuality/testSuites/name/nightly", params={"fields": "tests,summary"}).json()
+    assert problems("tests/testSuite.json", read) == []
+    assert [one["id"] for one in read["tests"]] == [case["id"]]
+    assert (read["summary"]["failed"], read["summary"]["total"]) == (1, 1)
+    listed = administrator.get("/dataQuality/testSuites", params={"fields": "summary"}).json()["data"]
+    assert [one["summary"]["failed"] for one in listed] == [1, 1]
+    shown = administrator.get(f"/dataQuality/testCases/{case['id']}", params={"fields": "testSuites"}).json()
+    assert problems("tests/testCase.json", shown) == []
+    assert [one["name"] for one in shown["testSuites"]] == [f"{_ORDERS}.testSuite", "nightly"]
+    path = f"/dataQuality/testCases/logicalTestCases/{suite['id']}/{case['id']}"
+    assert [administrator.delete(path).status_code for _ in range(2)] == [200, 404]
+
+
+def test_a_table_has_one_suite_of_its_own(administrator: httpx.Client, orders: Json) -> None:
+    request = {"name": f"{_ORDERS}.TestSuite", "executableEntityReference": _ORDERS}
+    made = administrator.put("/dataQuality/testSuites/executable", json=request)
+    assert made.status_code == 201, made.text
+    assert problems("tests/testSuite.json", made.json()) == []
+    again = administrator.put("/dataQuality/testSuites/basic", json={"name": "x", "basicEntityReference": _ORDERS})
+    assert (again.status_code, again.json()["id"]) == (200, made.json()["id"])
+    assert administrator.post("/dataQuality/testSuites/executable", json=request).status_code == 409
+    assert administrator.put("/dataQuality/testSuites/executable", json={"name": "x"}).status_code == 400
+    read = administrator.get(f"/tables/{orders['id']}", params={"fields": "testSuite"}).json()
+    assert problems("entity/data/table.json", read) == []
+    assert read["testSuite"]["id"] == made.json()["id"]
+    path = f"/dataQuality/testSuites/executable/{made.json()['id']}"
+    assert administrator.delete(path, params={"hardDelete": "true", "recursive": "true"}).status_code == 200
+
+
+def test_runs_come_one_by_one_or_together(administrator: httpx.Client, pipeline: Json) -> None:
+    runs = [{"timestamp": at_ms, "executionStatus": "Successful"} for at_ms in (2, 1)]
+    for body in (runs, {"pipelineStatus": runs}):
+        answer = administrator.put("/pipelines/airflow.etl/status/bulk", json=body)
+        assert answer.status_code == 200, answer.text
+        assert problems("entity/data/pipeline.json", answer.json()) == []
+        assert answer.json()["pipelineStatus"]["timestamp"] == 2
+    events = administrator.get("/events", params={"entityId": pipeline["id"], "format": "tocsin"}).json()["data"]
+    assert len(events) == 3
+    page = administrator.get("/pipelines/airflow.etl/status", params={"startTs": 1, "endTs": 9, "limit": 1}).json()
+    assert ([one["timestamp"] for one in page["data"]], page["paging"]["total"]) == ([2], 2)
+    assert administrator.delete("/pipelines/airflow.etl/status/2").json()["pipelineStatus"]["timestamp"] == 1
+    assert administrator.delete("/pipelines/airflow.etl/status/2").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "body", "status"),
+    [
+        ("PUT", "/pipelines/airflow.etl/status", {"timestamp": 1, "executionStatus": "Lost"}, 400),
+        ("PUT", "/pipelines/airflow.etl/status", {"timestamp": -1, "executionStatus": "Failed"}, 400),
+        ("PUT", "/pipelines/airflow.etl/status/bulk", [{"timestamp": 1}], 400),
+        ("PUT", "/pipelines/airflow.etl/status/bulk", {"spoon": 1}, 400),
+        ("PUT", "/pipelines/airflow.etl/status/bulk", [1], 400),
+        ("PUT", "/pipelines/airflow.none/status/bulk", [], 404),
+        ("PUT", "/services/ingestionPipelines/a.b/pipelineStatus", {"runId": "1", "pipelineState": "success"}, 404),
+        ("POST", "/dataQuality/testCases/testCaseResults/none", {"timestamp": 1, "testCaseStatus": "Failed"}, 404),
+        ("POST", _INCIDENTS, {"testCaseReference": 5}, 400),
+        ("POST", _INCIDENTS, {"testCaseReference": "none", "testCaseResolutionStatusType": "Ack"}, 404),
+        ("GET", f"{_INCIDENTS}?testCaseResolutionStatusType=Lost", None, 400),
+        ("GET", f"{_INCIDENTS}?after=%%%", None, 400),
+        ("GET", f"{_INCIDENTS}/00000000-0000-4000-8000-000000000000", None, 404),
+        ("GET", f"{_INCIDENTS}/stateId/00000000-0000-4000-8000-000000000000", None, 404),
+        ("GET", f"{_INCIDENTS}/spoon", None, 400),
+        ("PUT", "/dataQuality/testCases/logicalTestCases", {"testSuiteId": 1}, 400),
+        ("PUT", "/dataQuality/testCases/logicalTestCases", {"testSuiteId": "x", "testCaseIds": []}, 404),
+    ],
+)
+def test_what_is_malformed_is_refused(
+    administrator: httpx.Client, pipeline: Json, method: str, path: str, body: Json, status: int
+) -> None:
+    del pipeline
+    answer = administrator.request(method, path, json=body)
+    assert (answer.status_code, answer.json()["code"]) == (status, status), answer.text

@@ -1,0 +1,164 @@
+"""Does search answer in the shape that OpenMetadata's client reads, and refuse what it cannot read with the place?"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from urllib.parse import quote_plus
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.entries import entry_of
+from tests.serving import Json, table
+
+from tocsin.store.log import EventLog
+from tocsin.store.search_writes import SearchWrites
+
+
+def index_all(engine: Engine) -> None:
+    """Bring the index up to date as the pipeline does."""
+    for logged in EventLog(engine).read(0, 10_000):
+        event = logged.event
+        entry = entry_of(event.entity_type, event.entity or {}, log_offset=logged.offset)
+        SearchWrites(engine).put([entry])
+
+
+@pytest.fixture
+def found(administrator: httpx.Client, orders: Json, sqlite_engine: Engine) -> httpx.Client:
+    for number in range(12):
+        table(administrator, f"order_lines_{number:02}", description="One line of an order.")
+    table(administrator, "customers", displayName="Müller & Söhne")
+    index_all(sqlite_engine)
+    return administrator
+
+
+def asked(client: httpx.Client, path: str, **parameters: Any) -> Json:
+    answer = client.get(f"/search/{path}", params=parameters)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def fqns(answer: Json) -> list[str]:
+    return [hit["_source"]["fullyQualifiedName"] for hit in answer["hits"]["hits"]]
+
+
+def test_a_query_answers_in_the_shape_of_elasticsearch(found: httpx.Client, orders: Json) -> None:
+    answer = asked(found, "query", q="orders", index="table_search_index")
+    assert answer["hits"]["total"] == {"value": 1, "relation": "eq"}
+    (hit,) = answer["hits"]["hits"]
+    assert (hit["_index"], hit["_id"], hit["_score"]) == ("table_search_index", orders["id"], 4)
+    assert hit["_source"]["fullyQualifiedName"] == "warehouse.shop.public.orders"
+    assert hit["_source"]["entityType"] == "table"
+    assert hit["sort"] == [4, 0, "warehouse.shop.public.orders", "table"]
+    assert isinstance(answer["took"], int)
+    assert answer["hits"]["max_score"] == 4
+
+
+def test_the_client_finds_by_fqn_with_wildcards(found: httpx.Client) -> None:
+    path = "/search/fieldQuery?fieldName=fullyQualifiedName&fieldValue=*.shop.public.orders&from=0&size=10"
+    answer = found.get(f"{path}&index=table_search_index&deleted=false").json()
+    assert fqns(answer) == ["warehouse.shop.public.orders"]
+    whole = asked(found, "fieldQuery", fieldName="fullyQualifiedName", fieldValue="warehouse.shop.public.orders")
+    assert fqns(whole) == ["warehouse.shop.public.orders"]
+    assert fqns(asked(found, "fieldQuery", fieldName="fullyQualifiedName", fieldValue="*.sho")) == []
+
+
+def test_the_client_walks_through_everything_by_search_after(found: httpx.Client) -> None:
+    base = (
+        "/search/query?q=&size=4&deleted=false&index=table_search_index&sort_field=fullyQualifiedName&sort_order=desc"
+    )
+    seen: list[str] = []
+    after = ""
+    while hits := found.get(base + after).json()["hits"]["hits"]:
+        seen += [hit["_source"]["fullyQualifiedName"] for hit in hits]
+        after = "".join(f"&search_after={quote_plus(str(value))}" for value in hits[-1]["sort"])
+    assert seen == sorted(seen, reverse=True)
+    assert len(seen) == 14
+
+
+def test_the_client_finds_people_by_mail_and_by_name(found: httpx.Client, served: Any, sqlite_engine: Engine) -> None:
+    user_id, client = served.person("john.doe", displayName="John Doe")
+    client.close()
+    index_all(sqlite_engine)
+    by_mail = found.get("/search/query?q=email.keyword:john.doe@example.org&from=0&size=1&index=user_search_index")
+    assert [hit["_id"] for hit in by_mail.json()["hits"]["hits"]] == [user_id]
+    body = {"query": "John Doe AND isBot:false", "fields": ["name", "displayName"], "default_operator": "AND"}
+    query_filter = json.dumps({"query": {"query_string": {**body, "fuzziness": "AUTO"}}})
+    by_name = found.get(f"/search/query?query_filter={query_filter}&from=0&size=1&index=user_search_index")
+    assert [hit["_id"] for hit in by_name.json()["hits"]["hits"]] == [user_id]
+    assert asked(found, "query", q="John Doe")["hits"]["hits"] == []
+
+
+def test_only_the_fields_asked_for_are_in_the_source(found: httpx.Client) -> None:
+    parameters = [("q", "orders"), ("include_source_fields", "name"), ("include_source_fields", "fullyQualifiedName")]
+    (hit,) = found.get("/search/query", params=parameters).json()["hits"]["hits"]
+    assert hit["_source"] == {"name": "orders", "fullyQualifiedName": "warehouse.shop.public.orders"}
+
+
+def test_names_are_suggested_while_somebody_types(found: httpx.Client) -> None:
+    answer = asked(found, "suggest", q="mül")
+    (suggested,) = answer["suggest"]["metadata-suggest"]
+    assert [option["text"] for option in suggested["options"]] == ["Müller & Söhne"]
+    assert len(asked(found, "suggest", q="ord", size=5)["suggest"]["metadata-suggest"][0]["options"]) == 5
+
+
+def test_hits_are_counted_by_type(found: httpx.Client) -> None:
+    answer = asked(found, "aggregate", q="warehouse", field="entityType")
+    buckets = answer["aggregations"]["sterms#entityType"]["buckets"]
+    assert buckets[0] == {"key": "table", "doc_count": 14}
+    body = {"query": "warehouse", "index": "table_search_index", "fieldName": "service.name"}
+    posted = found.post("/search/aggregate", json=body).json()
+    assert posted["aggregations"]["sterms#service.name"]["buckets"] == [{"key": "warehouse", "doc_count": 14}]
+
+
+def test_what_is_gone_since_is_not_shown(found: httpx.Client, orders: Json) -> None:
+    assert found.delete(f"/tables/{orders['id']}", params={"hardDelete": True}).status_code == 200
+    assert fqns(asked(found, "query", q="orders")) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "parameters", "words"),
+    [
+        ("query", {"q": "(orders"}, "column 1"),
+        ("query", {"q": "orders AND"}, "column 11"),
+        ("query", {"q": 'a "b'}, "column 3"),
+        ("query", {"q": "nme:orders"}, "did you mean name?"),
+        ("query", {"q": "a\0b"}, "NUL"),
+        ("query", {"q": "(" * 50 + "a" + ")" * 50}, "deeper"),
+        ("query", {"q": "a " * 1_000}, "at most"),
+        ("query", {"q": "fullyQualifiedName:*a*a*a*a*a*a*a*a"}, "stars"),
+        ("query", {"index": "nowhere"}, "no index"),
+        ("query", {"sort_field": "colour"}, "cannot sort"),
+        ("query", {"sort_order": "up"}, "sort_order"),
+        ("query", {"search_after": "x"}, "score"),
+        ("query", {"size": 5_000}, "size"),
+        ("query", {"size": -1}, "size"),
+        ("query", {"from": 9_999, "size": 10}, "search_after"),
+        ("query", {"query_filter": "{"}, "not JSON"),
+        ("query", {"query_filter": "[]"}, "object"),
+        ("query", {"query_filter": '{"query":{"fuzzy":{"name":"x"}}}'}, "query: there is no 'fuzzy'"),
+        ("query", {"query_filter": '{"query":{"bool":{"must":[{"term":{"colour":1}}]}}}'}, "query.bool.must[0].term"),
+        ("query", {"query_filter": '{"range":{"name":{"gte":1}}}'}, "updatedAt"),
+        ("query", {"query_filter": '{"term":{"name":["x"]}}'}, "a text"),
+        ("query", {"query_filter": '{"query_string":{"query":"(a"}}'}, "column 1"),
+        ("query", {"deleted": "perhaps"}, "deleted"),
+        ("fieldQuery", {}, "fieldName"),
+        ("fieldQuery", {"fieldName": "colour", "fieldValue": "x"}, "colour"),
+        ("fieldQuery", {"fieldName": "name", "fieldValue": "a\0"}, "NUL"),
+        ("suggest", {"q": "--"}, "letter"),
+        ("aggregate", {"field": "colour"}, "count by"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_with_its_place(
+    administrator: httpx.Client, path: str, parameters: dict[str, Any], words: str
+) -> None:
+    answer = administrator.get(f"/search/{path}", params=parameters)
+    assert answer.status_code == 400, answer.text
+    assert answer.json()["code"] == 400
+    assert words in answer.json()["message"]
+
+
+def test_search_needs_a_token(served: Any) -> None:
+    with served.client() as nobody:
+        assert nobody.get("/search/query").status_code == 401

@@ -1,0 +1,128 @@
+"""Does a connection's secret stay a secret? Only bots read it, and nothing that is kept or told holds it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import Engine
+from tests.founded import Founded
+from tests.serving import Json, Served, running_server
+
+from tocsin.settings import Settings
+from tocsin.store.engine import open_engine
+from tocsin.store.vault import new_key, reseal, vault_of
+
+PATCH = {"Content-Type": "application/json-patch+json"}
+SECRET = "correct horse battery"
+CONFIG = {
+    "type": "Postgres",
+    "username": "u",
+    "authType": {"password": SECRET},
+    "hostPort": "h:1",
+    "sslConfig": {"caCertificate": SECRET},
+    "connectionArguments": {"apiKey": SECRET, "tokenUrl": "https://h/t"},
+}
+MASK = "*********"
+
+
+@pytest.fixture
+def service(administrator: httpx.Client) -> Json:
+    request = {"name": "pg", "serviceType": "Postgres", "connection": {"config": CONFIG}}
+    answer = administrator.post("/services/databaseServices", json=request)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+@pytest.fixture
+def bot(served: Served, administrator: httpx.Client) -> Iterator[httpx.Client]:
+    user = administrator.post("/users", json={"name": "robot", "email": "robot@example.org", "isBot": True}).json()
+    token = administrator.put(f"/users/generateToken/{user['id']}", json={}).json()["JWTToken"]
+    with served.client(token) as client:
+        yield client
+
+
+def test_people_read_masks_and_bots_read_secrets(administrator: httpx.Client, bot: httpx.Client, service: Json) -> None:
+    path = f"/services/databaseServices/{service['id']}"
+    for read in (service, administrator.get(path).json(), administrator.get("/services/databaseServices").json()):
+        assert SECRET not in json.dumps(read)
+        assert MASK in json.dumps(read)
+    assert bot.get(path).json()["connection"]["config"] == CONFIG
+    assert bot.get("/services/databaseServices?fields=*").json()["data"][0]["connection"]["config"] == CONFIG
+    masked = administrator.get(path).json()["connection"]["config"]
+    assert masked["connectionArguments"] == {"apiKey": MASK, "tokenUrl": "https://h/t"}
+    assert (masked["username"], masked["hostPort"]) == ("u", "h:1")
+
+
+def test_nothing_that_is_kept_or_told_holds_a_secret(
+    administrator: httpx.Client, service: Json, sqlite_engine: Engine
+) -> None:
+    path = f"/services/databaseServices/{service['id']}"
+    patch = [{"op": "add", "path": "/connection/config/username", "value": "v"}]
+    assert administrator.patch(path, content=json.dumps(patch), headers=PATCH).json()["version"] == 0.2
+    with sqlite_engine.connect() as connection:
+        holding = {
+            name
+            for (name,) in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").all()
+            if any(SECRET in str(row) for row in connection.exec_driver_sql(f'SELECT * FROM "{name}"'))
+        }
+    assert holding == set(), "what is attached is sealed"
+
+
+def test_the_mask_keeps_the_secret_and_a_new_one_replaces_it(
+    administrator: httpx.Client, bot: httpx.Client, service: Json
+) -> None:
+    path = f"/services/databaseServices/{service['id']}"
+    read = administrator.get(path).json()
+    request = {"name": "pg", "serviceType": "Postgres", "connection": read["connection"]}
+    assert administrator.put("/services/databaseServices", json=request).json()["version"] == 0.1
+    assert bot.get(path).json()["connection"]["config"]["authType"]["password"] == SECRET
+    patch = [{"op": "replace", "path": "/connection/config/authType/password", "value": "new"}]
+    assert "new" not in administrator.patch(path, content=json.dumps(patch), headers=PATCH).text
+    assert bot.get(path).json()["connection"]["config"]["authType"]["password"] == "new"
+
+
+def test_a_mask_for_no_secret_is_refused(administrator: httpx.Client) -> None:
+    config = {"type": "Postgres", "authType": {"password": MASK}}
+    request = {"name": "pg", "serviceType": "Postgres", "connection": {"config": config}}
+    answer = administrator.post("/services/databaseServices", json=request)
+    assert (answer.status_code, "connection.config.authType.password" in answer.json()["message"]) == (400, True)
+
+
+def test_secrets_outlive_a_change_of_keys_and_a_wrong_key_is_told(founded: Founded, sqlite_url: str) -> None:
+    old, new, wrong = (new_key() for _ in range(3))
+    path = "/services/databaseServices"
+    with _served(sqlite_url, founded, old) as (administrator, _):
+        request = {"name": "pg", "serviceType": "Postgres", "connection": {"config": CONFIG}}
+        assert administrator.post(path, json=request).status_code == 201
+    with _served(sqlite_url, founded, f"{new} {old}") as (_, engine):
+        assert reseal(engine) == 1
+    with _served(sqlite_url, founded, wrong) as (administrator, _):
+        masked = administrator.get(f"{path}/name/pg").json()
+        assert MASK in json.dumps(masked["connection"])
+        told = administrator.put(path, json={**request, "connection": masked["connection"]})
+        assert (told.status_code, told.json()["code"]) == (503, 503)
+        assert "secrets_key" in told.json()["message"]
+        changed = [{"op": "add", "path": "/description", "value": "x"}]
+        told = administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH)
+        assert told.status_code == 503, "the mask stands in it, too"
+    with _served(sqlite_url, founded, new) as (administrator, engine):
+        assert administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH).status_code == 200
+        with engine.connect() as connection:
+            (text,) = connection.exec_driver_sql("SELECT document FROM attachment WHERE kind = 'secrets'").one()
+            assert vault_of(connection).opened(json.loads(text))["connection.config.authType.password"] == SECRET
+    with _served(sqlite_url, founded, wrong) as (administrator, _):
+        assert administrator.put(path, json=request).status_code == 200, "sent anew, they are sealed anew"
+
+
+@contextmanager
+def _served(url: str, founded: Founded, keys: str) -> Iterator[tuple[httpx.Client, Engine]]:
+    engine = open_engine(url)
+    settings = Settings(log_level="warning", secrets_key=SecretStr(keys))
+    with running_server(engine, settings, password=founded.password) as served, served.administrator() as client:
+        yield client, engine
+    engine.dispose()

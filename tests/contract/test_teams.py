@@ -1,0 +1,75 @@
+"""Do teams answer as a tree over HTTP? Parents, children, counts, roles and domains that come from above."""
+
+from __future__ import annotations
+
+import json
+
+import httpx
+from tests.serving import Json, Served
+
+PATCH = {"Content-Type": "application/json-patch+json"}
+
+
+def made(client: httpx.Client, path: str, **request: Json) -> Json:
+    answer = client.post(path, json=request)
+    assert answer.status_code == 201, answer.text
+    return answer.json()
+
+
+def names(references: Json) -> list[str]:
+    return [one["name"] for one in references]
+
+
+def test_a_team_shows_its_place_and_can_be_moved(administrator: httpx.Client) -> None:
+    north = made(administrator, "/teams", name="north", teamType="Division")
+    crew = made(administrator, "/teams", name="crew", teamType="Group", parents=[north["id"]])
+    fields = {"fields": "parents,children,childrenCount,userCount,inheritedRoles"}
+    root = administrator.get("/teams/name/Organization", params=fields).json()
+    assert (names(root["children"]), root["childrenCount"], root["inheritedRoles"]) == (["north"], 1, [])
+    seen = administrator.get("/teams/name/north", params=fields).json()
+    assert (names(seen["parents"]), names(seen["children"])) == (["Organization"], ["crew"])
+    assert names(seen["inheritedRoles"]) == ["DataConsumer"]
+    moved = administrator.patch(
+        f"/teams/{crew['id']}",
+        content=json.dumps([{"op": "remove", "path": "/parents/0"}]),
+        headers=PATCH,
+    )
+    assert (moved.status_code, names(moved.json()["parents"])) == (200, ["Organization"])
+    under = administrator.get("/teams?parentTeam=Organization").json()
+    assert (names(under["data"]), under["paging"]["total"]) == (["crew", "north"], 2)
+    back = [{"op": "add", "path": "/children/0", "value": {"id": crew["id"], "type": "team"}}]
+    assert administrator.patch(f"/teams/{north['id']}", content=json.dumps(back), headers=PATCH).status_code == 200
+    assert names(administrator.get("/teams?parentTeam=north").json()["data"]) == ["crew"]
+    circle = [{"op": "add", "path": "/parents", "value": [{"id": crew["id"], "type": "team"}]}]
+    answer = administrator.patch(f"/teams/{north['id']}", content=json.dumps(circle), headers=PATCH)
+    assert (answer.status_code, answer.json()["code"]) == (400, 400)
+    assert "crew is a Group" in answer.json()["message"]
+
+
+def test_somebody_has_the_domains_and_roles_of_their_teams(served: Served, administrator: httpx.Client) -> None:
+    made(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
+    team = made(administrator, "/teams", name="crew", teamType="Group", domains=["Sales"])
+    user_id, alice = served.person("alice", teams=[team["id"]])
+    alice.close()
+    path = f"/users/{user_id}"
+    shown = administrator.get(path, params={"fields": "domains,inheritedRoles"}).json()
+    assert [(one["name"], one["inherited"]) for one in shown["domains"]] == [("Sales", True)]
+    assert names(shown["inheritedRoles"]) == ["DataConsumer"]
+    own = made(administrator, "/domains", name="Web", domainType="Aggregate", description="x")
+    patch = [{"op": "add", "path": "/domains/1", "value": {"id": own["id"], "type": "domain"}}]
+    changed = administrator.patch(path, content=json.dumps(patch), headers=PATCH)
+    assert changed.status_code == 200, changed.text
+    assert names(administrator.get(path, params={"fields": "domains"}).json()["domains"]) == ["Web"]
+
+
+def test_who_is_deleted_softly_is_marked_in_every_list(served: Served, administrator: httpx.Client) -> None:
+    user_id, alice = served.person("alice")
+    alice.close()
+    team = made(administrator, "/teams", name="crew", teamType="Group", users=[user_id])
+    owned = made(administrator, "/glossaries", name="Words", description="x", owners=[{"id": user_id, "type": "user"}])
+    assert "deleted" not in administrator.get(f"/glossaries/{owned['id']}?fields=owners").json()["owners"][0]
+    assert administrator.delete(f"/users/{user_id}").status_code == 200
+    assert administrator.get(f"/glossaries/{owned['id']}?fields=owners").json()["owners"][0]["deleted"] is True
+    assert administrator.get(f"/teams/{team['id']}?fields=users").json()["users"][0]["deleted"] is True
+    (listed,) = administrator.get("/glossaries?fields=owners").json()["data"]
+    assert listed["owners"][0]["deleted"] is True

@@ -1,0 +1,58 @@
+"""What does ``docs/entities.md`` say of each type? Its table, made from the table of types.
+
+``python -m tests.docs.entities_page`` writes it into the page; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.relations import BOTH_WAYS, RELATIONS
+from tocsin.store.filters import filters_of
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/entities.md"
+BEGIN, END = "<!-- types: made by tests/docs/entities_page.py -->\n", "<!-- end of types -->\n"
+
+
+def table() -> str:
+    """Return the table of types as Markdown."""
+    head = "| type | collection | lies under | members | worked out when read | filters of its own | people can |"
+    return "\n".join([head, "|---|---|---|---|---|---|---|", *(_row(row) for row in ENTITY_TYPES.values()), ""])
+
+
+def _row(row: EntityType) -> str:
+    types = dict.fromkeys(name for place in row.places for name in place.types)
+    relations = dict.fromkeys((*RELATIONS.get(row.name, {}), *BOTH_WAYS.get(row.name, {})))
+    filters = [name for name in filters_of(row.name) if name not in filters_of("dashboard")]
+    cells = (f"`{row.name}`", f"`{row.collection}`", *map(_words, (types, row.members, relations, filters)))
+    return f"| {' | '.join(cells)} | {', '.join(_can(row))} |"
+
+
+def _words(names: object) -> str:
+    listed = [str(name) for name in names]  # type: ignore[attr-defined]  # any collection
+    if len(listed) > 5:
+        return "any service"
+    return ", ".join(f"`{name}`" for name in listed)
+
+
+def _can(row: EntityType) -> Iterator[str]:
+    yield from (
+        word
+        for word, holds in (
+            ("follow", row.is_followable),
+            ("vote", "votes" in row.keys),
+            ("tag", "tags" in row.keys),
+            ("rename", row.is_renamable),
+            ("move", row.is_movable),
+        )
+        if holds
+    )
+
+
+if __name__ == "__main__":
+    text = PAGE.read_text()
+    before, _, rest = text.partition(BEGIN)
+    PAGE.write_text(before + BEGIN + table() + END + rest.partition(END)[2])

@@ -1,0 +1,10 @@
+"""Does the page of the entities hold the table of types as it is?"""
+
+from __future__ import annotations
+
+from tests.docs.entities_page import BEGIN, END, PAGE, table
+
+
+def test_the_page_holds_the_table_of_types() -> None:
+    shown = PAGE.read_text().partition(BEGIN)[2].partition(END)[0]
+    assert shown == table(), "run: python -m tests.docs.entities_page"

@@ -1,0 +1,32 @@
+"""What does a test start from that needs a server? A store whose first start is done, made once and copied."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.serving import running_server
+
+from tocsin.server.founding import ADMINISTRATOR, first_start
+from tocsin.settings import Settings
+from tocsin.store.engine import open_engine
+
+
+@dataclass(frozen=True)
+class Founded:
+    """A SQLite file to copy, and what lets the administrator in: a password and the token of a log-in."""
+
+    path: Path
+    password: str
+    token: str
+
+
+def found(path: Path) -> Founded:
+    """Do the first start of the migrated, empty SQLite file at ``path``."""
+    engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
+    password = first_start(engine, Settings())
+    assert password is not None
+    with running_server(engine, password=password) as served:
+        token = served.log_in(ADMINISTRATOR["email"], password)
+    engine.dispose()  # the last to let go of it leaves everything in the one file
+    return Founded(path, password, token)

@@ -1,0 +1,129 @@
+"""The lines of a history as requests of the API: what each puts or deletes, and what must be there before."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+from tocsin.model import fqn
+from tocsin.model.entity_types import ENTITY_TYPES
+
+Line = dict[str, Any]  # Any: JSON
+
+_UPSTREAM = {
+    **{"INTEGER": "INT", "INT64": "BIGINT", "FLOAT64": "DOUBLE", "BOOL": "BOOLEAN", "BIGNUMERIC": "NUMERIC"},
+    "REPEATED": "ARRAY",
+}
+_DATES = frozenset({"startDate", "endDate"})
+
+
+@dataclass
+class Puts:
+    """Requests that may be sent together: puts of one type."""
+
+    entity_type: str
+    requests: list[Line] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Deletion:
+    """An entity that goes for good."""
+
+    entity_type: str
+    fqn: str
+
+
+def founding(lines: Iterable[Line]) -> list[Puts]:
+    """Return what must be there before: services, databases, schemas, people and teams, in that order."""
+    needed: dict[str, dict[str, Line]] = {}
+    for line in lines:
+        for names in _tags(line.get("entity", {})):
+            needed.setdefault("classification", {})[names[0]] = {"name": names[0], "description": "x"}
+            for depth in range(2, len(names) + 1):
+                _tag(needed, names[:depth])
+        for owner in line.get("entity", {}).get("owners", ()):
+            person = {"email": f"{owner['name']}@history.invalid"} if owner["type"] == "user" else {}
+            needed.setdefault(owner["type"], {})[owner["name"]] = {"name": owner["name"], **person}
+        for domain in line.get("entity", {}).get("domains", ()):
+            made = {"name": domain["name"], "domainType": "Aggregate", "description": "x"}
+            needed.setdefault("domain", {})[domain["name"]] = made
+        names = fqn.split(line["fullyQualifiedName"])[:-1]
+        for depth in range(1, len(names) + 1):
+            _above(needed, line["entityType"], names[:depth])
+    return [Puts(entity_type, list(rows.values())) for entity_type, rows in sorted(needed.items(), key=_order)]
+
+
+def requests(lines: Iterable[Line]) -> Iterator[Puts | Deletion]:
+    """Yield what a history asks for: puts of one commit and type together, deletions one by one."""
+    for _, commit in groupby(lines, key=lambda line: (line["commit"], line["entityType"], line["op"])):
+        rows = list(commit)
+        if rows[0]["entityType"] == "databaseSchema" and rows[0]["op"] == "delete":
+            continue  # a history deletes only itself; what lies in it stays
+        if rows[0]["op"] == "delete":
+            yield from (Deletion(row["entityType"], row["fullyQualifiedName"]) for row in rows)
+        else:
+            yield Puts(rows[0]["entityType"], [_put(row) for row in rows])
+
+
+def custom_properties(lines: Iterable[Line]) -> set[tuple[str, str]]:
+    """Return the types that must have custom properties, each with the name of one."""
+    return {(line["entityType"], name) for line in lines for name in line.get("entity", {}).get("extension") or ()}
+
+
+def _put(line: Line) -> Line:
+    kind = ENTITY_TYPES[line["entityType"]]
+    parent = fqn.parent(line["fullyQualifiedName"])
+    known = {key: value for key, value in line["entity"].items() if key in kind.keys}
+    code = {"storedProcedureCode": {"code": "x"}} if kind.name == "storedProcedure" else {}
+    for key in _DATES & known.keys():
+        known[key] = f"{known[key][:10]}T00:00:00Z"
+    if "extension" in known:  # among upstream's custom properties there is no kind for a boolean: all are texts here
+        known["extension"] = {name: json.dumps(value) for name, value in known["extension"].items()}
+    if "columns" in known:
+        known["columns"] = [_column(column) for column in known["columns"]]
+    return code | known | {"name": fqn.split(line["fullyQualifiedName"])[-1], kind.places[-1].field: parent}
+
+
+def _tags(entity: Line) -> Iterator[list[str]]:
+    for label in entity.get("tags", ()):
+        yield fqn.split(label["tagFQN"])
+    for key in ("columns", "children", "tasks"):
+        for member in entity.get(key, ()):
+            yield from _tags(member)
+
+
+def _tag(needed: dict[str, dict[str, Line]], names: list[str]) -> None:
+    request = {"name": names[-1], "description": "x", "classification": fqn.quote(names[0])}
+    parent = {"parent": fqn.join(names[:-1])} if len(names) > 2 else {}
+    needed.setdefault("tag", {}).setdefault(fqn.join(names), request | parent)
+
+
+def _column(column: Line) -> Line:
+    """Return a column with its data type as upstream calls it."""
+    children = {"children": [_column(child) for child in column["children"]]} if column.get("children") else {}
+    types = {key: _UPSTREAM.get(column[key], column[key]) for key in ("dataType", "arrayDataType") if key in column}
+    return column | children | types
+
+
+def _above(needed: dict[str, dict[str, Line]], entity_type: str, names: list[str]) -> None:
+    is_pipeline = entity_type == "pipeline"
+    if len(names) == 1:
+        service, service_type = ("pipelineService", "Airflow") if is_pipeline else ("databaseService", "BigQuery")
+        needed.setdefault(service, {})[fqn.join(names)] = {"name": names[0], "serviceType": service_type}
+    else:
+        kind = ENTITY_TYPES["database" if len(names) == 2 else "databaseSchema"]
+        request = {"name": names[-1], kind.places[-1].field: fqn.join(names[:-1])}
+        needed.setdefault(kind.name, {})[fqn.join(names)] = request
+
+
+def _order(entry: tuple[str, object]) -> int:
+    return list(_FOUNDING).index(entry[0])
+
+
+_FOUNDING = (
+    *("user", "team", "domain", "classification", "tag"),
+    *("databaseService", "pipelineService", "database", "databaseSchema"),
+)

@@ -1,0 +1,220 @@
+"""Does a real history leave the same events whichever door it comes through, and how fast?
+
+One request after the other or a commit at once, straight into the catalogue or over HTTP. The histories are not part
+of the product; where they are absent these tests skip and say so.
+"""
+
+from __future__ import annotations
+
+import gzip
+import time
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+import orjson
+import pytest
+from sqlalchemy import Engine
+from tests.history.requests import Deletion, Puts, custom_properties, founding, requests
+from tests.history.test_histories import _FOLDER
+from tests.serving import running_server
+from tests.whole import WHOLE
+
+from tocsin.clock import SystemClock
+from tocsin.flow.capture.bulk import BulkWrites
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.eventlog.selection import EventSelection
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.people import SYSTEM
+from tocsin.store.engine import open_engine
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.fsck.inspection import inspect
+from tocsin.store.log import EventLog
+
+pytestmark = pytest.mark.skipif(not _FOLDER.is_dir(), reason="no histories: set TOCSIN_TEST_HISTORIES to their folder")
+
+Json = Any  # Any: JSON
+Door = Callable[[Puts | Deletion], None]
+
+
+@contextmanager
+def _writes(engine: Engine, _lines: list[Json]) -> Iterator[Door]:
+    writes = Writes(SqlCatalogue(engine), SystemClock())
+
+    def send(asked: Puts | Deletion) -> None:
+        if isinstance(asked, Deletion):
+            _delete(writes, asked)
+        else:
+            for request in asked.requests:
+                writes.upsert(asked.entity_type, request, actor=SYSTEM)
+
+    yield send
+
+
+@contextmanager
+def _bulk(engine: Engine, _lines: list[Json]) -> Iterator[Door]:
+    writes = Writes(SqlCatalogue(engine), SystemClock())
+    bulk = BulkWrites(SqlCatalogue(engine), SystemClock())
+
+    def send(asked: Puts | Deletion) -> None:
+        if isinstance(asked, Deletion):
+            _delete(writes, asked)
+        else:
+            outcomes = bulk.put(asked.entity_type, asked.requests, actor=SYSTEM)
+            assert all(isinstance(outcome, Written) for outcome in outcomes), outcomes
+
+    yield send
+
+
+@contextmanager
+def _http(engine: Engine, lines: list[Json]) -> Iterator[Door]:
+    with _client(engine, lines) as client:
+
+        def send(asked: Puts | Deletion) -> None:
+            if isinstance(asked, Deletion):
+                _delete_over_http(client, asked)
+                return
+            for request in asked.requests:
+                answer = client.put(f"/{ENTITY_TYPES[asked.entity_type].collection}", content=orjson.dumps(request))
+                assert answer.status_code in (200, 201), answer.text
+
+        yield send
+
+
+@contextmanager
+def _bulk_http(engine: Engine, lines: list[Json]) -> Iterator[Door]:
+    with _client(engine, lines) as client:
+
+        def send(asked: Puts | Deletion) -> None:
+            if isinstance(asked, Deletion):
+                _delete_over_http(client, asked)
+                return
+            path = f"/{ENTITY_TYPES[asked.entity_type].collection}/bulk"
+            answer = client.put(path, content=orjson.dumps(asked.requests))
+            assert answer.status_code == 200, answer.text
+            assert answer.json()["numberOfRowsFailed"] == 0, answer.text
+
+        yield send
+
+
+@contextmanager
+def _client(engine: Engine, lines: list[Json]) -> Iterator[httpx.Client]:
+    with running_server(engine) as served, served.administrator() as client:
+        _define(client, lines)
+        yield client
+
+
+def _define(client: httpx.Client, lines: list[Json]) -> None:
+    """Give the types the custom properties that a history speaks of."""
+    text = client.get("/metadata/types/name/string?category=field").json()["id"]
+    for entity_type, name in sorted(custom_properties(lines)):
+        held = client.get(f"/metadata/types/name/{entity_type}").json()["id"]
+        request = {"name": name, "description": "x", "propertyType": {"id": text, "type": "type"}}
+        answer = client.put(f"/metadata/types/{held}", json=request)
+        assert answer.status_code == 200, answer.text
+
+
+def _delete(writes: Writes, asked: Deletion) -> None:
+    writes.delete(asked.entity_type, Key.by_name(asked.fqn), actor=SYSTEM, hard=True, recursive=True)
+
+
+def _delete_over_http(client: httpx.Client, asked: Deletion) -> None:
+    collection = ENTITY_TYPES[asked.entity_type].collection
+    path = f"/{collection}/name/{quote(asked.fqn, safe='')}?hardDelete=true&recursive=true"
+    answer = client.delete(path)
+    assert answer.status_code == 200, answer.text
+
+
+_DOORS = {"one by one": _writes, "in bulk": _bulk, "one by one over HTTP": _http, "in bulk over HTTP": _bulk_http}
+
+
+@pytest.mark.parametrize("name", list(_DOORS)[1:])
+def test_the_sample_history_leaves_the_same_events_through_every_door(
+    store_engine: Engine, sqlite_template: Path, tmp_path: Path, name: str
+) -> None:
+    lines = _lines("bqetl_sample/states.jsonl")
+    reference, _ = _through(_writes, _copied(sqlite_template, tmp_path / "reference.db"), lines)
+    assert sum(len(events) for events in reference.values()) > 200
+    assert _through(_DOORS[name], store_engine, lines)[0] == reference
+
+
+Through = tuple[list[Json], dict[str, list[Json]], float]
+
+
+@pytest.fixture(scope="module")
+def one_by_one(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Through:
+    """A long history, its events by entity when sent one by one, and how long that took: once for all other doors."""
+    lines = _lines("bqetl_main/states.jsonl.gz")
+    lines = lines if WHOLE else lines[: len(lines) // 8]
+    path = tmp_path_factory.mktemp("doors") / "reference.db"
+    return lines, *_through(_writes, _copied(sqlite_template, path), lines)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(900)
+@pytest.mark.xdist_group("long history")
+@pytest.mark.parametrize("name", list(_DOORS)[1:])
+def test_a_long_history_leaves_the_same_events_through_every_door(
+    one_by_one: Through, sqlite_template: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines, reference, alone_s = one_by_one
+    told, took_s = _through(_DOORS[name], _copied(sqlite_template, tmp_path / "other.db"), lines)
+    events = sum(len(events) for events in reference.values())
+    with capsys.disabled():
+        rates = f"one by one {events / alone_s:.0f} events/s, {name} {events / took_s:.0f} events/s"
+        print(f"\n  {len(lines)} lines, {events} events: {rates}")  # noqa: T201
+    assert told == reference
+
+
+def _copied(template: Path, path: Path) -> Engine:
+    path.write_bytes(template.read_bytes())
+    return open_engine(f"sqlite:///{path}", synchronous="NORMAL")
+
+
+def _lines(path: str) -> list[Json]:
+    whole = _FOLDER / path
+    with gzip.open(whole) if whole.suffix == ".gz" else whole.open("rb") as lines:
+        return [orjson.loads(line) for line in lines]
+
+
+def _through(
+    door: Callable[[Engine, list[Json]], AbstractContextManager[Door]], engine: Engine, lines: list[Json]
+) -> tuple[dict[str, list[Json]], float]:
+    """Send a history through a door; return its events by entity, and how long that took."""
+    with _writes(engine, lines) as found:
+        for asked in founding(lines):
+            found(asked)
+    with door(engine, lines) as send:
+        end, started = EventLog(engine).readable_end(), time.monotonic()
+        for asked in requests(lines):
+            send(asked)
+        took_s = time.monotonic() - started
+    assert inspect(engine).counts == Counter()
+    return _told(engine, end), took_s
+
+
+def _told(engine: Engine, after: int) -> dict[str, list[Json]]:
+    log, found = EventLog(engine), defaultdict(list)
+    while some := log.list_events(EventSelection(), after=after, limit=2_000):
+        after = some[-1].offset
+        for logged in some:
+            wire = logged.event.to_wire()
+            kept = {key: wire.get(key) for key in ("eventType", "previousVersion", "currentVersion")}
+            found[wire["entityFullyQualifiedName"]].append(
+                kept | {"change": _plain(wire["changeDescription"]), "entity": _plain(wire["entity"])}
+            )
+    return dict(found)
+
+
+def _plain(value: Json) -> Json:
+    """Return a value without what differs from store to store: ids, who and when."""
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _plain(one) for key, one in value.items() if key not in ("id", "updatedAt", "updatedBy")}

@@ -1,0 +1,228 @@
+"""The audit is silent about what is sound, names exactly what is broken, and tells of it once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine, delete, insert, select, update
+from tests.company import SmallCompany
+from tests.spark.test_match_stream import FOLLOWERS_BELL, HOOK, OWNERS_MAIL, caught_up, running, stored
+from tests.waiting import until
+
+from tocsin.flow.capture.audits import FindingLog
+from tocsin.jobs.audit import Audited, AuditParts, audit
+from tocsin.jobs.lake import LakeParts, grow
+from tocsin.model.change import LoggedEvent
+from tocsin.spark.lake import Place
+from tocsin.spark.session import register_source
+from tocsin.spark.sources import LogSource
+from tocsin.store.audit import AuditRows
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.lake import Lake
+from tocsin.store.log import EventLog
+from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.tables import delivery, notification
+from tocsin.store.telling_tables import telling
+from tocsin.store.tellings import Tellings
+
+pytestmark = pytest.mark.spark
+
+HOUR_MS = 3_600_000
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    made = SmallCompany(store_engine)
+    made.clock.advance(1_000)
+    made.alert("mail", [OWNERS_MAIL, HOOK], "fieldChanged == 'description'", resources=("table",))
+    made.alert("bell", [FOLLOWERS_BELL], resources=("all",))
+    made.alert("nobody", [{"category": "Admins", "type": "ActivityFeed"}], resources=("table",))
+    return made
+
+
+@pytest.fixture
+def parts(spark: SparkSession, company: SmallCompany, tmp_path: Path) -> AuditParts:
+    engine, session = company.engine, spark.newSession()
+    register_source(session, LogSource)
+    log = EventLog(engine)
+    place = Place(str(tmp_path / "lake"), engine.url.render_as_string(hide_password=False))
+    history = LakeParts(session, log, Lake(engine), place, company.clock, events_per_segment=30)
+    known = FindingLog(SqlCatalogue(engine), company.clock, lambda one: log.find(one) is not None)
+    made = AuditRows(engine), Subscriptions(engine), log, Tellings(engine)
+    return AuditParts(history, *made, known, window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS)
+
+
+def told_of(spark: SparkSession, company: SmallCompany, checkpoint: Path, count: int = 4) -> None:
+    """Let a few things happen, and the pipeline tell of them."""
+    with running(spark, company.engine, checkpoint, batch=25):
+        for number in range(count):
+            company.describe("orders", f"text {number}")
+        until(lambda: caught_up(company.engine), within_s=120)
+
+
+def kinds(audited: Audited) -> list[str]:
+    return [finding.kind.value for finding in audited.findings]
+
+
+def findings_in(log: EventLog) -> list[LoggedEvent]:
+    return [one for one in log.read(0, 10_000) if one.event.event_type == "auditFinding"]
+
+
+def change(engine: Engine, statement: object) -> None:
+    with engine.begin() as connection:
+        connection.execute(statement)  # type: ignore[call-overload]
+
+
+def test_a_sound_history_gives_nothing_even_while_the_pipeline_tells(
+    spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
+) -> None:
+    with running(spark, company.engine, tmp_path / "checkpoint", batch=5):
+        for number in range(3):
+            company.describe("orders", f"text {number}")
+            assert audit(parts).findings == ()
+        until(lambda: caught_up(company.engine), within_s=120)
+    audited = audit(parts)
+    assert (audited.findings, audited.through) == ((), parts.log.readable_end())
+    assert audited.judged >= 3 * 3
+    grow(parts.history)
+    assert audit(parts).findings == ()
+    assert findings_in(parts.log) == []
+
+
+def test_a_lost_checkpoint_and_an_alert_that_was_changed_are_no_finding(
+    spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
+) -> None:
+    told_of(spark, company, tmp_path / "first")
+    before = stored(company.engine)
+    company.clock.advance(1_000)
+    company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'columns'", resources=("table",))
+    company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=company.actor("ben"))
+    told_of(spark, company, tmp_path / "second")  # takes the whole log anew
+    assert before.items() <= stored(company.engine).items()
+    audited = audit(parts)
+    assert audited.findings == ()
+    assert audited.unjudged >= 4
+
+
+Break = Callable[[SmallCompany], object]
+
+
+def _lost_notification(company: SmallCompany) -> object:
+    some = select(notification.c.id).where(notification.c.channel == "ActivityFeed").limit(1)
+    return delete(notification).where(notification.c.id == some.scalar_subquery())
+
+
+def _copied_notification(company: SmallCompany) -> object:
+    columns = [column for column in notification.c if column.name != "id"]
+    original = select(*columns).where(notification.c.channel == "ActivityFeed").limit(1)
+    with company.engine.connect() as connection:
+        row = dict(connection.execute(original).mappings().one())
+    return insert(notification).values(id="copy", **row)
+
+
+def _lost_delivery(company: SmallCompany) -> object:
+    some = select(delivery.c.id).where(delivery.c.channel == "Webhook").limit(1)
+    return delete(delivery).where(delivery.c.id == some.scalar_subquery())
+
+
+def _copied_delivery(company: SmallCompany) -> object:
+    original = select(*[column for column in delivery.c if column.name != "id"]).limit(1)
+    with company.engine.connect() as connection:
+        row = dict(connection.execute(original).mappings().one())
+    return insert(delivery).values(id="copy", **row)
+
+
+def _stuck_delivery(company: SmallCompany) -> object:
+    some = select(delivery.c.id).where(delivery.c.channel == "Webhook").limit(1)
+    overdue = company.clock.now_ms() - 2 * HOUR_MS
+    return update(delivery).where(delivery.c.id == some.scalar_subquery()).values(due_at_ms=overdue)
+
+
+def _never_told(company: SmallCompany) -> object:
+    one = telling.c
+    some = select(one.log_offset).where(one.subscription_id == company.ids["nobody"]).limit(1)
+    mine = one.subscription_id == company.ids["nobody"]
+    return delete(telling).where(one.log_offset == some.scalar_subquery(), mine)
+
+
+def _told_without_match(company: SmallCompany) -> object:
+    one = telling.c
+    some = select(one.log_offset).where(one.subscription_id == company.ids["bell"])
+    tables = select(one.log_offset).where(one.subscription_id == company.ids["mail"])
+    with company.engine.connect() as connection:
+        offset = connection.execute(
+            some.where(one.log_offset.not_in(tables)).order_by(one.log_offset.desc()).limit(1)
+        ).scalar_one()
+    row = {"log_offset": offset, "subscription_id": company.ids["mail"], "told_count": 0, "told_at_ms": 1}
+    return insert(telling).values(row)
+
+
+BROKEN: dict[str, Break] = {
+    "notificationMissing": _lost_notification,
+    "toldTwice": _copied_notification,
+    "deliveryMissing": _lost_delivery,
+    "deliveredTwice": _copied_delivery,
+    "deliveryStuck": _stuck_delivery,
+    "notTold": _never_told,
+    "notMatched": _told_without_match,
+}
+
+
+def test_each_thing_that_is_broken_is_named_and_told_once(
+    spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
+) -> None:
+    told_of(spark, company, tmp_path / "checkpoint")
+    known: list[str] = []
+    for number, (kind, broken) in enumerate(BROKEN.items(), start=1):
+        change(company.engine, broken(company))
+        audited = audit(parts)
+        assert sorted(kinds(audited)) == sorted([*known, kind])
+        assert audited.told == 1
+        known.append(kind)
+        events = findings_in(parts.log)
+        assert len(events) == number
+        last = events[-1].event
+        assert (last.entity_type, last.user_name) == ("eventsubscription", "system")
+        assert last.change_description is not None
+        said = last.change_description.fields_added[0].new_value
+        assert said["kind"] == kind
+        assert parts.log.find(said["eventId"]) is not None
+    assert audit(parts).told == 0
+    assert len(findings_in(parts.log)) == len(BROKEN)
+
+
+def test_whoever_has_an_alert_on_findings_is_told_of_them(
+    spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
+) -> None:
+    told_of(spark, company, tmp_path / "checkpoint", 1)
+    receivers = {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["dia"]}}
+    company.clock.advance(1)
+    company.alert("findings", [receivers], "eventType == 'auditFinding'", resources=("eventsubscription",))
+    change(company.engine, _lost_notification(company))
+    company.clock.advance(1)
+    assert audit(parts).told == 1
+    with running(spark, company.engine, tmp_path / "checkpoint"):
+        until(lambda: caught_up(company.engine), within_s=120)
+    (event,) = findings_in(parts.log)
+    assert [row[3] for row in stored(company.engine).values() if row[0] == event.event.id] == [company.ids["dia"]]
+    assert kinds(audit(parts)) == ["notificationMissing"]
+
+
+def test_what_is_older_than_two_windows_is_forgotten_and_not_judged(
+    spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
+) -> None:
+    told_of(spark, company, tmp_path / "checkpoint", 2)
+    company.clock.advance(3 * 24 * HOUR_MS)
+    company.describe("orders", "much later")
+    with running(spark, company.engine, tmp_path / "checkpoint"):
+        until(lambda: caught_up(company.engine), within_s=120)
+    parts = replace(parts, allowance_ms=30 * 24 * HOUR_MS)  # nobody delivers here
+    audited = audit(parts)
+    assert (audited.findings, audited.after) == ((), parts.log.readable_end() - 1)
+    assert parts.tellings.kept_after() == audited.after
+    change(company.engine, delete(notification).where(notification.c.log_offset <= audited.after))
+    assert audit(parts).findings == ()

@@ -1,0 +1,293 @@
+"""A backtest counts what the pipeline tells, and what ``flow/once`` says it should; cancelled, Spark stops."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+from tests.company import STARTED_MS, SmallCompany
+from tests.spark.test_match_stream import DOWNSTREAM_BELL, FOLLOWERS_BELL, HOOK, OWNERS_MAIL, caught_up, running, stored
+from tests.spark.test_streak_stream import caught_up as streaks_caught_up
+from tests.spark.test_streak_stream import company_with_alerts, following
+from tests.waiting import until
+
+from tocsin.clock import FixedClock, SystemClock
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.streak import with_facts
+from tocsin.flow.once import World, told_of
+from tocsin.jobs.backtest import BacktestParts, Report, backtest, build
+from tocsin.jobs.backtests import Runner
+from tocsin.jobs.lake import LakeParts, grow
+from tocsin.model.backtest import JOB, Backtest, BacktestState
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
+from tocsin.spark.lake import Place
+from tocsin.spark.session import register_source
+from tocsin.spark.sources import LogSource
+from tocsin.store.backtests import Backtests
+from tocsin.store.directory import SqlDirectory
+from tocsin.store.lake import Lake
+from tocsin.store.log import EventLog
+from tocsin.store.reports import Reports
+from tocsin.store.scheduled import ScheduledJobs
+from tocsin.store.subscriptions import Subscriptions, alert_of
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def history(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> LakeParts:
+    session = spark.newSession()
+    register_source(session, LogSource)
+    place = Place(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
+    return LakeParts(session, EventLog(store_engine), Lake(store_engine), place, FixedClock(STARTED_MS))
+
+
+@pytest.fixture
+def parts(history: LakeParts, store_engine: Engine) -> BacktestParts:
+    return replace(build(history, store_engine), events_per_step=25)
+
+
+def asked(company: SmallCompany, alert: Document, *, by: str = "admin", **window: int | None) -> Backtest:
+    limits = {"since_ms": None, "until_ms": None, **window}
+    return Backtest("b0", company.ids[by], STARTED_MS, alert, state=BacktestState.WAITING, **limits)
+
+
+def stored_alert(company: SmallCompany, name: str) -> Document:
+    (found,) = [one for one in Subscriptions(company.engine).list_enabled() if one.name == name]
+    return found.to_wire()
+
+
+def ran(company: SmallCompany, parts: BacktestParts, alert: Document, **more: Any) -> Document:
+    seen: list[tuple[int, int]] = []
+    result = backtest(asked(company, alert, **more), parts, lambda done, total: seen.append((done, total)))
+    assert seen[0] == (0, result["events"]) and seen[-1] == (result["events"], result["events"])
+    return result
+
+
+def told_in(result: Document) -> Counter[tuple[str, str]]:
+    who = [(one["channel"], one.get("id") or one.get("target"), one["told"]) for one in result["recipients"]]
+    return Counter({(channel, key): told for channel, key, told in who})
+
+
+def by_oracle(company: SmallCompany, alert: Document) -> tuple[int, Counter[tuple[str, str]], int]:
+    """What the Python engine says of every event: matches, told by (channel, recipient), and reasons merged away."""
+    engine, one = company.engine, alert_of(alert, created_at_ms=0)
+    world = World(EventLog(engine).find, [one], SqlDirectory(engine), {}, FixedClock(STARTED_MS))
+    earlier = Reports(engine).before
+    log = [with_facts(plain, earlier(plain)) for plain in EventLog(engine).read(0, 10_000)]
+    found = [logged for logged in log if matches(plan_of(one), logged)]
+    due = [scheduled for logged in found for scheduled in told_of(logged, [one], world)]
+    told = Counter((str(d.notification.channel), d.notification.recipient_id or d.target) for d in due)
+    return len(found), told, sum(len(d.notification.reasons) - 1 for d in due)
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    made = SmallCompany(store_engine)
+    made.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
+    made.clock.advance(1_000)
+    made.alert("schema", [OWNERS_MAIL, FOLLOWERS_BELL, HOOK], "fieldChanged == 'description'", resources=("table",))
+    made.alert("bell", [FOLLOWERS_BELL, DOWNSTREAM_BELL, {**OWNERS_MAIL, "config": {"sendToFollowers": True}}])
+    some = {"category": "Users", "type": "Email", "config": {"receivers": ["ben", "cem", "dia"]}}
+    made.alert("mine", [some], "user.follows(entity) || user.owns(entity)", "fieldChanged == 'description'")
+    for number in range(40):
+        made.describe("orders" if number % 3 else "revenue", f"text {number}", by=("ana", "dia", "cem")[number % 3])
+        made.clock.advance(6 * 3_600_000)
+    return made
+
+
+def test_it_counts_what_the_pipeline_tells_and_the_oracle_says(
+    spark: SparkSession, company: SmallCompany, parts: BacktestParts, tmp_path: Path
+) -> None:
+    with running(spark, company.engine, tmp_path / "checkpoint"):
+        until(lambda: caught_up(company.engine), within_s=120)
+    notes = stored(company.engine)
+    grow(parts.history)
+    company.describe("orders", "In the log alone.", by="dia")
+    for name in ("schema", "bell", "mine"):
+        alert = stored_alert(company, name)
+        result = ran(company, parts, alert)
+        matched, told, merged = by_oracle(company, alert)
+        assert (result["matched"], told_in(result), result["merged"]) == (matched, told, merged)
+        assert sum(day["matched"] for day in result["perDay"]) == matched
+        assert result["told"] == told.total() == sum(one["told"] for one in result["channels"])
+    before = company.clock.now_ms() - 1
+    result = ran(company, parts, stored_alert(company, "schema"), until_ms=before)
+    of_alert = [row for row in notes.values() if any(reason["subscriptionName"] == "schema" for reason in row[4])]
+    by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in of_alert)
+    assert told_in(result) == by_pipeline
+    assert result["assets"][0]["fullyQualifiedName"] == "pg.store.public.orders"
+    assert len(result["perDay"]) == 11
+
+
+def test_what_depends_on_earlier_reports_is_told_as_it_would_have_been(
+    company: SmallCompany, parts: BacktestParts
+) -> None:
+    company.pipeline("etl", owners=[{"type": "user", "name": "ana"}])
+    for status in ("Failed", "Failed", "Successful"):
+        company.run("etl", status)
+    grow(parts.history)
+    after_ms = company.clock.now_ms() + 1
+    for status in ("Failed", "Pending", "Failed", "Failed"):
+        company.run("etl", status)
+    company.alert("streak", [OWNERS_MAIL, HOOK], "matchStatusInARow('Failed', {2,3}) || fieldChanged == 'description'")
+    alert = stored_alert(company, "streak")
+    everything, lately = ran(company, parts, alert), ran(company, parts, alert, since_ms=after_ms)
+    matched, told, merged = by_oracle(company, alert)
+    assert (everything["matched"], told_in(everything), everything["merged"]) == (matched, told, merged)
+    assert (matched, lately["matched"]) == (43, 2), "what was reported before the window counts all the same"
+
+
+def test_a_window_narrows_it_and_samples_are_the_newest(company: SmallCompany, parts: BacktestParts) -> None:
+    alert = stored_alert(company, "schema")
+    since_ms = company.clock.now_ms() - 86_400_000
+    everything, lately = ran(company, parts, alert), ran(company, parts, alert, since_ms=since_ms)
+    assert 0 < lately["matched"] < everything["matched"]
+    samples = lately["samples"]
+    assert [one["timestamp"] for one in samples] == sorted((one["timestamp"] for one in samples), reverse=True)
+    assert all(one["timestamp"] >= since_ms and "entity" not in one for one in samples)
+    assert ran(company, parts, alert, since_ms=since_ms + 10**12)["matched"] == 0
+
+
+def test_what_asks_of_earlier_reports_counts_as_it_is_told(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    reported = company_with_alerts(sqlite_engine)
+    reported.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
+    session = spark.newSession()
+    register_source(session, LogSource)
+    place = Place(str(tmp_path / "lake"), sqlite_engine.url.render_as_string(hide_password=False))
+    history = LakeParts(session, EventLog(sqlite_engine), Lake(sqlite_engine), place, FixedClock(STARTED_MS))
+    with running(spark, sqlite_engine, tmp_path / "match"), following(spark, sqlite_engine, tmp_path / "streaks"):
+        for status in ("Successful", "Failed", "Failed", "Failed", "Successful", "Failed"):
+            reported.run("etl", status)
+        until(lambda: caught_up(sqlite_engine) and streaks_caught_up(sqlite_engine), within_s=120)
+    grow(history)
+    notes = stored(sqlite_engine).values()
+    for name in ("began", "first", "third", "resolved"):
+        result = ran(reported, build(history, sqlite_engine), stored_alert(reported, name))
+        told = sum(any(reason["subscriptionName"] == name for reason in row[4]) for row in notes)
+        assert result["told"] == told > 0
+        assert result["matched"] == {"began": 2, "first": 2, "third": 1, "resolved": 1}[name]
+
+
+def test_what_the_asker_may_not_see_does_not_count(company: SmallCompany, parts: BacktestParts) -> None:
+    alert = stored_alert(company, "schema")
+    rule = {"name": "no-revenue", "effect": "deny", "operations": ["ViewBasic"], "resources": ["table"]}
+    policy = {"name": "p", "rules": [{**rule, "condition": "matchAnyTag('PII.Sensitive')"}]}
+    company.put("policy", policy)
+    company.put("role", {"name": "r", "policies": [{"id": company.ids["p"], "type": "policy"}]})
+    allowed = {"name": "all", "effect": "allow", "operations": ["All"], "resources": ["All"]}
+    company.put("policy", {"name": "open", "rules": [allowed]})
+    role = {"name": "every", "policies": [{"id": company.ids["open"], "type": "policy"}]}
+    company.put("role", role)
+    roles = [{"id": company.ids["r"], "type": "role"}, {"id": company.ids["every"], "type": "role"}]
+    company.put("user", {"name": "ben", "email": "ben@example.com", "roles": roles})
+    company.put("classification", {"name": "PII", "description": "x"})
+    company.put("tag", {"name": "Sensitive", "classification": "PII", "description": "x"})
+    tagged = {
+        "tags": [{"tagFQN": "PII.Sensitive", "source": "Classification", "labelType": "Manual", "state": "Confirmed"}]
+    }
+    company.table("revenue", owners=[{"type": "user", "name": "dia"}], **tagged)
+    company.describe("revenue", "Hidden from ben.")
+    company.describe("orders", "Shown to ben.")
+    whole, narrowed = ran(company, parts, alert), ran(company, parts, alert, by="ben")
+    hidden = [one for one in EventLog(company.engine).read(0, 1_000) if (one.event.entity or {}).get("tags")]
+    assert whole["matched"] - narrowed["matched"] == 1
+    assert len(hidden) >= 1
+    assert [one["id"] for one in hidden_samples(narrowed, hidden)] == []
+
+
+def hidden_samples(result: Document, hidden: list[Any]) -> list[Document]:
+    ids = {one.event.id for one in hidden}
+    return [one for one in result["samples"] if one["id"] in ids]
+
+
+def runner(spark: SparkSession, engine: Engine, compute: Any) -> Runner:
+    return Runner(spark.newSession(), Backtests(engine), ScheduledJobs(engine), compute, SystemClock())
+
+
+def waiting(engine: Engine) -> Backtest:
+    wanted = Backtest("b0", SYSTEM.id, 1, {"name": "a"}, None, None, BacktestState.WAITING)
+    Backtests(engine).add(wanted)
+    return wanted
+
+
+def state_of(engine: Engine) -> str:
+    found = Backtests(engine).find("b0")
+    assert found is not None
+    return found.state.value
+
+
+class Running:
+    def __init__(self, made: Runner) -> None:
+        self.stopping = threading.Event()
+        self.thread = threading.Thread(target=made.run, args=(self.stopping,))
+
+    def __enter__(self) -> Running:
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stopping.set()
+        self.thread.join(60)
+        assert not self.thread.is_alive()
+
+
+def test_cancelling_breaks_off_what_spark_is_at(spark: SparkSession, sqlite_engine: Engine) -> None:
+    ended = threading.Event()
+
+    def endless(_asked: Backtest, report: Report) -> Document:
+        report(0, 10)
+        try:
+            slow = spark.range(0, 10**13, 1, 2).selectExpr("sum(id % 7) AS x")
+            return {"x": slow.collect()[0].x}
+        finally:
+            ended.set()
+
+    wanted, tracker = waiting(sqlite_engine), spark.sparkContext.statusTracker()
+    with Running(runner(spark, sqlite_engine, endless)):
+        until(lambda: bool(tracker.getJobIdsForGroup("tocsin-backtest-b0")), within_s=30)
+        assert state_of(sqlite_engine) == "running"
+        assert ScheduledJobs(sqlite_engine).seen_at_ms(JOB) > 0
+        began = time.monotonic()
+        assert Backtests(sqlite_engine).cancel(wanted, now_ms=1)
+        until(ended.is_set, within_s=30)
+        assert time.monotonic() - began < 20
+        until(lambda: not tracker.getActiveJobsIds(), within_s=30)
+    assert state_of(sqlite_engine) == "cancelled"
+
+
+def test_a_pipeline_that_is_stopped_gives_it_back(spark: SparkSession, sqlite_engine: Engine) -> None:
+    def endless(_asked: Backtest, report: Report) -> Document:
+        while True:
+            report(1, 10)
+            time.sleep(0.01)
+
+    waiting(sqlite_engine)
+    with Running(runner(spark, sqlite_engine, endless)):
+        until(lambda: state_of(sqlite_engine) == "running", within_s=30)
+    assert state_of(sqlite_engine) == "waiting"
+    with Running(runner(spark, sqlite_engine, lambda _asked, _report: {"matched": 3})):
+        until(lambda: state_of(sqlite_engine) == "done", within_s=30)
+
+
+def test_what_goes_wrong_ends_it_with_a_reason(spark: SparkSession, sqlite_engine: Engine) -> None:
+    def broken(_asked: Backtest, _report: Report) -> Document:
+        spark.sql("SELECT raise_error('no such luck')").collect()
+        return {}
+
+    waiting(sqlite_engine)
+    with Running(runner(spark, sqlite_engine, broken)):
+        until(lambda: state_of(sqlite_engine) == "failed", within_s=30)
+    found = Backtests(sqlite_engine).find("b0")
+    assert found is not None and "no such luck" in str(found.reason)

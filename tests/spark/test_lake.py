@@ -1,0 +1,170 @@
+"""The lake holds every event once, whatever happens on the way, and SQL sees it and the log as one."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from sqlalchemy import Engine
+from tests.company import SmallCompany
+
+from tocsin.clock import FixedClock
+from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, Step, Window
+from tocsin.jobs import lake as jobs
+from tocsin.jobs.lake import LakeParts, compact, grow, show_history, sweep
+from tocsin.spark.lake import Place, folder_of, history, logged, part
+from tocsin.spark.schema import EVENTS
+from tocsin.spark.session import register_source
+from tocsin.spark.sources import LogSource
+from tocsin.store.lake import Lake
+from tocsin.store.log import EventLog
+
+pytestmark = pytest.mark.spark
+
+SEEDS_AUDIT = """
+SELECT
+entityFullyQualifiedName,
+userName,
+timestamp,
+changeDescription
+FROM change_events
+WHERE entityType = 'table'
+AND timestamp > '2024-01-01'
+ORDER BY timestamp DESC;
+"""
+"""Verbatim from seeds/002, "Audit Trail and Compliance"."""
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    return SmallCompany(store_engine)
+
+
+@pytest.fixture
+def parts(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> LakeParts:
+    session = spark.newSession()
+    register_source(session, LogSource)
+    place = Place(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
+    return LakeParts(session, EventLog(store_engine), Lake(store_engine), place, FixedClock(1), events_per_segment=10)
+
+
+def rows(events: DataFrame) -> list[object]:
+    return sorted(events.collect(), key=lambda row: row.log_offset)
+
+
+def everything(parts: LakeParts) -> list[object]:
+    return rows(logged(parts.session, parts.place, 0, parts.log.readable_end()))
+
+
+def seen(parts: LakeParts) -> list[object]:
+    return rows(history(parts.session, parts.place, parts.extent()))
+
+
+def test_lake_and_log_together_hold_every_event_once(company: SmallCompany, parts: LakeParts) -> None:
+    assert seen(parts) == everything(parts)
+    grown = grow(parts)
+    assert (grown.added, grown.end) == (parts.log.readable_end(), parts.log.readable_end())
+    for number in range(3):
+        company.describe("orders", f"text {number}")
+    extent = parts.extent()
+    assert extent.lake_end + 3 == extent.log_end
+    assert seen(parts) == everything(parts)
+    assert history(parts.session, parts.place, extent).schema.names == EVENTS.names
+    assert grow(parts).added == 3
+    assert grow(parts).added == 0
+    assert seen(parts) == everything(parts)
+
+
+def test_a_crash_before_a_segment_is_recorded_changes_nothing(
+    company: SmallCompany, parts: LakeParts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = everything(parts)
+
+    def crash(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as crashing, pytest.raises(KeyboardInterrupt):
+        crashing.setattr(jobs, "_measured", crash)
+        grow(parts)
+    assert parts.lake.end() == 0
+    assert list(Path(parts.place.root).iterdir())  # written, and part of nothing
+    assert seen(parts) == before
+    assert grow(parts).added == len(before)
+    assert seen(parts) == before
+    assert sweep(parts, before_ms=2) == 1
+    assert len(list(Path(parts.place.root).iterdir())) == len(parts.lake.segments())
+    assert seen(parts) == before
+
+
+def test_of_two_who_write_the_same_part_one_wins(company: SmallCompany, parts: LakeParts) -> None:
+    staged = [parts.lake.stage(0, 5, now_ms=1) for _ in range(2)]
+    grow(parts)
+    (first, *_) = parts.lake.segments()
+    assert [parts.lake.keep(replace(first, id=one, after=0), now_ms=1) for one in staged] == [False, False]
+    assert seen(parts) == everything(parts)
+
+
+def test_small_segments_become_one_and_nothing_else_changes(company: SmallCompany, parts: LakeParts) -> None:
+    for number in range(SMALL_SEGMENTS):
+        company.describe("orders", f"text {number}")
+        grow(replace(parts, events_per_segment=1_000, full=1))
+    assert len(parts.lake.segments()) == SMALL_SEGMENTS
+    small = parts.lake.segments()[1:]
+    company.describe("orders", "one more")
+    grow(replace(parts, full=1))
+    before = everything(parts)
+    assert compact(parts) == len(small) + 1
+    assert len(parts.lake.segments()) == 2
+    assert seen(parts) == before
+    for one in small:
+        shutil.rmtree(folder_of(parts.place.root, one.id))  # as sweeping does later
+    assert seen(parts) == before
+
+
+def test_a_window_and_steps_read_what_they_should(company: SmallCompany, parts: LakeParts) -> None:
+    grow(parts)
+    company.clock.advance(3 * 86_400_000)
+    for number in range(4):
+        company.describe("orders", f"text {number}")
+    since_ms = company.clock.now_ms() - 2_500
+    window = Window(since_ms=since_ms, until_ms=since_ms + 2_000)
+    wanted = [row for row in everything(parts) if window.since_ms <= row.timestamp_ms <= window.until_ms]
+    assert len(wanted) == 2
+    for _ in range(2):
+        extent = parts.extent()
+        steps = list(extent.steps(window, 3))
+        assert rows(history(parts.session, parts.place, extent, window)) == wanted
+        assert [row for step in steps for row in rows(part(parts.session, parts.place, step, window))] == wanted
+        grow(parts)
+    steps = list(parts.extent().steps(Window(), 3))
+    assert sum(step.event_count for step in steps) == len(everything(parts))
+    assert [row for step in steps for row in rows(part(parts.session, parts.place, step))] == everything(parts)
+
+
+def test_the_seeds_audit_runs_unchanged(company: SmallCompany, parts: LakeParts) -> None:
+    grow(parts)
+    company.describe("orders", "In the log alone.", by="ana")
+    show_history(parts)
+    found = parts.session.sql(SEEDS_AUDIT.strip().rstrip(";")).collect()
+    assert found[0].entityFullyQualifiedName == "pg.store.public.orders"
+    assert found[0].userName == "ana"
+    assert found[0].changeDescription.fieldsAdded[0].newValue == "In the log alone."
+    assert len(found) == len([row for row in everything(parts) if row.entity_type == "table"])
+    assert [row.timestamp for row in found] == sorted((row.timestamp for row in found), reverse=True)
+
+
+def test_an_empty_lake_and_an_empty_log_are_an_empty_history(store_engine: Engine, parts: LakeParts) -> None:
+    assert grow(parts).added == 0
+    assert show_history(parts).count() == 0
+    assert list(Extent((), 0).steps(Window(), 10)) == []
+    assert Step((), 0, 0, 0).segments == ()
+
+
+@pytest.fixture(autouse=True)
+def _no_view_is_left(spark: SparkSession) -> Iterator[None]:
+    yield
+    spark.catalog.dropTempView("change_events")

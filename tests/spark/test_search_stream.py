@@ -1,0 +1,157 @@
+"""The index of search follows the log on both stores, whatever is repeated, and can be made anew beside it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine, Row, delete, select
+from tests.company import STARTED_MS, SmallCompany
+from tests.waiting import until
+
+from tocsin.clock import FixedClock
+from tocsin.flow.capture.ports import Key
+from tocsin.jobs.search_rebuild import rebuild
+from tocsin.jobs.search_stream import QUERY_NAME, SearchParts, index_beside, indexing, interpreting
+from tocsin.model.people import SYSTEM
+from tocsin.search.indexes import SEARCHED
+from tocsin.search.parse import parse
+from tocsin.spark.session import register_source
+from tocsin.spark.sources import LogSource
+from tocsin.store.engine import reading, writing
+from tocsin.store.log import EventLog
+from tocsin.store.notifications import Notifications
+from tocsin.store.search import Search, SearchIndex
+from tocsin.store.search_tables import search_entry
+from tocsin.store.search_writes import Entry, SearchWrites
+from tocsin.store.tables import entity
+
+pytestmark = pytest.mark.spark
+
+STATE = tuple(column for column in search_entry.columns if column.name not in ("number", "log_offset"))
+
+
+class Failing:
+    """Writes, and then fails once: as if the process had ended between writing and Spark's note that it is done."""
+
+    def __init__(self, real: SearchWrites) -> None:
+        self.real, self.failures = real, 0
+
+    def put(self, entries: Sequence[Entry]) -> int:
+        count = self.real.put(entries)
+        if not self.failures:
+            self.failures = 1
+            raise OSError("the disk is gone")
+        return count
+
+
+class StillRunning:
+    """A first query that goes on."""
+
+    isActive = True  # noqa: N815  # Spark's name
+
+
+def running(spark: SparkSession, engine: Engine, checkpoint: Path) -> AbstractContextManager[object]:
+    return indexing(parts_of(spark, engine, checkpoint))
+
+
+def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path) -> SearchParts:
+    register_source(spark, LogSource)  # as the query that tells people has done by then
+    return SearchParts(
+        session=interpreting(spark),
+        entries=SearchWrites(engine),
+        progress=Notifications(engine),
+        clock=FixedClock(STARTED_MS),
+        source_options={"url": url_of(engine), "maxEventsPerBatch": "12", "eventsPerPartition": "7"},
+        checkpoint=str(checkpoint),
+        every_s=0.1,
+    )
+
+
+def url_of(engine: Engine) -> str:
+    return engine.url.render_as_string(hide_password=False)
+
+
+def caught_up(engine: Engine) -> bool:
+    return EventLog(engine).lag(QUERY_NAME) == 0
+
+
+def found(engine: Engine, q: str) -> list[str]:
+    return [str(hit.sort[2]) for hit in SearchIndex(engine).hits(Search(parse(q)))]
+
+
+def state(engine: Engine) -> set[tuple[object, ...]]:
+    with reading(engine) as connection:
+        return {tuple(row) for row in connection.execute(select(*STATE))}
+
+
+def test_the_index_follows_the_log(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:
+    company = SmallCompany(store_engine)
+    with running(spark, store_engine, tmp_path / "first"):
+        until(lambda: caught_up(store_engine), within_s=90)
+        assert found(store_engine, "orders") == ["pg.store.public.orders"]
+        company.describe("orders", "What was bought, by whom")
+        company.writes.delete("table", Key.by_id(company.ids["revenue"]), actor=SYSTEM, hard=True, recursive=True)
+        until(lambda: caught_up(store_engine), within_s=90)
+    assert found(store_engine, "bought owner:shop") == ["pg.store.public.orders"]
+    assert found(store_engine, "revenue") == []
+    before = state(store_engine)
+    with running(spark, store_engine, tmp_path / "second"):  # a lost checkpoint: everything comes again
+        until(lambda: EventLog(store_engine).progress(QUERY_NAME) == 0, within_s=90)
+        until(lambda: caught_up(store_engine), within_s=90)
+    assert state(store_engine) == before
+
+
+def test_a_failure_is_tried_again_from_the_checkpoint(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    SmallCompany(sqlite_engine)
+    failing = Failing(SearchWrites(sqlite_engine))
+    parts = replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), entries=failing, again_after_s=0.1)
+    stopping = threading.Event()
+    thread = threading.Thread(target=index_beside, args=(StillRunning(), parts, stopping))
+    thread.start()
+    try:
+        until(lambda: failing.failures == 1, within_s=90)
+        until(lambda: caught_up(sqlite_engine), within_s=90)
+    finally:
+        stopping.set()
+        thread.join(60)
+    assert found(sqlite_engine, "orders") == ["pg.store.public.orders"]
+    assert {row.entity_id for row in entries_of(sqlite_engine)} == {
+        one.event.entity_id for one in EventLog(sqlite_engine).read(0, 100) if one.event.entity_type in SEARCHED
+    }
+
+
+def entries_of(engine: Engine) -> Sequence[Row[tuple[str]]]:
+    with reading(engine) as connection:
+        return connection.execute(select(search_entry.c.entity_id)).all()
+
+
+def test_a_rebuild_makes_the_same_index_from_the_catalogue(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(store_engine)
+    company.describe("orders", "What was bought, by whom")
+    with running(spark, store_engine, tmp_path / "checkpoint"):
+        until(lambda: caught_up(store_engine), within_s=90)
+    followed = state(store_engine)
+    steps: list[tuple[int, int]] = []
+    made = rebuild(spark, store_engine, url_of(store_engine), lambda done, total: steps.append((done, total)))
+    assert state(store_engine) == followed
+    assert (made.written, made.removed, made.entries) == (len(followed), 0, len(followed))
+    assert steps == [(0, 1), (1, 1)]
+    with writing(store_engine) as connection:
+        kept = search_entry.c.entity_id == company.ids["revenue"]
+        connection.execute(delete(search_entry).where(~kept))  # and leaves their words behind
+        connection.execute(delete(entity).where(entity.c.id == company.ids["revenue"]))
+    company.describe("orders", "and when")
+    made = rebuild(spark, store_engine, url_of(store_engine), lambda *_: None)
+    assert made.removed == 1
+    assert found(store_engine, "when") == ["pg.store.public.orders"]
+    assert found(store_engine, "revenue") == []

@@ -1,0 +1,243 @@
+"""The streaming query that keeps streaks, on both stores, against ``flow/once`` and the fold in Python."""
+
+from __future__ import annotations
+
+import json
+import time
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine
+from tests.company import SmallCompany
+from tests.serving import running_server
+from tests.spark.test_match_stream import FOLLOWERS_BELL, OWNERS_MAIL, expected, parts_of, running, stored
+from tests.waiting import until
+
+from tocsin.clock import SystemClock
+from tocsin.flow.capture.beside.silences import Silences
+from tocsin.flow.match.plan import at_reports
+from tocsin.jobs import match_stream
+from tocsin.jobs.alerts import CurrentAlerts
+from tocsin.jobs.match_stream import Parts
+from tocsin.jobs.search_stream import interpreting
+from tocsin.jobs.silences import SilenceParts, look
+from tocsin.jobs.streak_stream import QUERY_NAME, beside
+from tocsin.model.change import EventType
+from tocsin.spark.streaks import STATE_CONF, streaks
+from tocsin.store.log import EventLog
+from tocsin.store.reports import Reports
+from tocsin.store.subscriptions import Subscriptions
+
+pytestmark = pytest.mark.spark
+
+ANAS = {"owners": [{"type": "user", "name": "ana"}]}
+
+
+def streak_parts(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000) -> Parts:
+    first = parts_of(spark, engine, checkpoint, batch=batch)
+    return replace(first, session=interpreting(spark), alerts=CurrentAlerts(Subscriptions(engine), at_reports))
+
+
+def following(
+    spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000
+) -> AbstractContextManager[None]:
+    return beside(streak_parts(spark, engine, checkpoint, batch=batch))
+
+
+def caught_up(engine: Engine) -> bool:
+    return EventLog(engine).progress(QUERY_NAME) == Reports(engine).newest()
+
+
+def company_with_alerts(engine: Engine) -> SmallCompany:
+    company = SmallCompany(engine)
+    company.pipeline("etl", **ANAS)
+    company.clock.advance(1_000)
+    company.alert("began", [OWNERS_MAIL], "matchStatusTransition('Success','Failed')")
+    company.alert("first", [OWNERS_MAIL], "firstFailure()")
+    company.alert("third", [OWNERS_MAIL], "matchStatusInARow('Failed', 3)")
+    company.alert("resolved", [OWNERS_MAIL, FOLLOWERS_BELL], "resolved()")
+    company.alert("late", [OWNERS_MAIL], "noSuccessFor('3m')")
+    return company
+
+
+def names(engine: Engine) -> list[str]:
+    """Return which alerts told somebody, one for each telling, sorted."""
+    return sorted(str(reason["subscriptionName"]) for row in stored(engine).values() for reason in row[4])  # type: ignore[attr-defined]
+
+
+def test_a_pipeline_that_fails_three_times_and_recovers_is_told_of_once_each(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    company = company_with_alerts(store_engine)
+    company.alert("edits", [OWNERS_MAIL], "!resolved() && fieldChanged == 'description'")
+    with ExitStack() as queries:
+        queries.enter_context(running(spark, store_engine, tmp_path / "match"))
+        queries.enter_context(following(spark, store_engine, tmp_path / "streaks", batch=3))
+        for status in ("Successful", "Failed", "Running", "Failed", "Failed", "Failed", "Successful", "Successful"):
+            company.run("etl", "Pending" if status == "Running" else status)
+        company.describe("orders", "what is no report is told by the other query")
+        until(lambda: caught_up(store_engine), within_s=120)
+        log = EventLog(store_engine)
+        until(lambda: log.progress(match_stream.QUERY_NAME) == log.readable_end(), within_s=120)
+    assert stored(store_engine) == expected(company)
+    assert names(store_engine) == ["began", "edits", "edits", "first", "late", "resolved", "third"]
+
+
+def test_a_restart_goes_on_and_a_lost_checkpoint_comes_to_the_same(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    company = company_with_alerts(sqlite_engine)
+    company.pipeline("other", **ANAS)
+    for checkpoint, story in (
+        ("first", ("Failed", "Failed")),
+        ("first", ("Failed", "Successful")),
+        ("second", ("Failed", "Failed")),
+    ):
+        for status in story:
+            company.run("etl", status)
+            company.run("other", status, at_ms=company.clock.now_ms() - 30_000)
+        with following(spark, sqlite_engine, tmp_path / checkpoint):
+            until(lambda: bool(stored(sqlite_engine)) and caught_up(sqlite_engine), within_s=120)
+            if checkpoint == "second":  # progress never goes back: wait for the query itself to have come this far
+                until(lambda: stored(sqlite_engine) == expected(company), within_s=120)
+    assert stored(sqlite_engine) == expected(company)
+    found = {row.entity_id: row.asDict() for row in streaks(spark, str(tmp_path / "second")).collect()}
+    assert set(found) == {company.ids["etl"], company.ids["other"]}
+    assert {(row["verdict"], row["length"], row["failures"]) for row in found.values()} == {("failed", 2, 2)}
+
+
+def test_an_alert_made_later_knows_what_was_reported_before_and_one_that_changes_takes_effect_at_once(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.pipeline("etl", **ANAS)
+    with following(spark, sqlite_engine, tmp_path / "checkpoint"):
+        company.run("etl", "Failed")
+        company.run("etl", "Failed")
+        until(lambda: caught_up(sqlite_engine), within_s=120)
+        company.clock.advance(1_000)
+        company.alert("third", [OWNERS_MAIL], "matchStatusInARow('Failed', 3)")
+        company.run("etl", "Failed")
+        until(lambda: names(sqlite_engine) == ["third"], within_s=120)
+        company.clock.advance(1_000)
+        company.alert("third", [OWNERS_MAIL], "matchStatusInARow('Failed', 4)")
+        company.run("etl", "Failed")
+        changed_s = time.monotonic()
+        until(lambda: names(sqlite_engine) == ["third", "third"], within_s=120)
+        assert time.monotonic() - changed_s < 20  # two seconds on a machine of its own
+        company.run("etl", "Failed")
+        until(lambda: caught_up(sqlite_engine), within_s=120)
+    assert names(sqlite_engine) == ["third", "third"]
+
+
+def test_nothing_that_happened_before_an_alert_notifies_anybody(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.pipeline("etl", **ANAS)
+    for status in ("Failed", "Successful", "Failed"):
+        company.run("etl", status)
+    company.clock.advance(1_000)
+    company.alert("all", [OWNERS_MAIL], "firstFailure() || resolved()")
+    with following(spark, sqlite_engine, tmp_path / "checkpoint"):
+        until(lambda: caught_up(sqlite_engine), within_s=120)
+    assert stored(sqlite_engine) == {}
+
+
+def noticing(spark: SparkSession, company: SmallCompany, checkpoint: Path) -> SilenceParts:
+    session = interpreting(spark)
+    for key, value in STATE_CONF.items():
+        session.conf.set(key, value)
+    return SilenceParts(
+        session=session,
+        alerts=CurrentAlerts(Subscriptions(company.engine), at_reports),
+        log=EventLog(company.engine),
+        reports=Reports(company.engine),
+        silences=Silences(company.writes),
+        clock=company.clock,
+        checkpoint=str(checkpoint),
+    )
+
+
+def test_silence_is_noticed_once_for_each_time_that_somebody_asks_for_until_there_is_a_success(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(store_engine)
+    for name in ("etl", "quiet", "gone"):
+        company.pipeline(name, **ANAS)
+    parts = noticing(spark, company, tmp_path / "checkpoint")
+    company.alert("ten", [OWNERS_MAIL], "noSuccessFor('10m') && entityFullyQualifiedName.endsWith('.etl')")
+    assert look(parts) == 0, "nothing was ever reported"
+    with following(spark, store_engine, tmp_path / "checkpoint"):
+        for name in ("etl", "gone"):
+            company.run(name, "Successful")
+        company.run("quiet", "Failed")
+        until(lambda: caught_up(store_engine), within_s=120)
+        company.writes.delete("pipeline", company.key("gone"), actor=company.actor("ana"))
+        company.clock.advance(7 * 60_000)
+        assert look(parts) == 0, "seven minutes are not ten"
+        company.clock.advance(3 * 60_000)
+        assert look(parts) == 2, "one for what succeeded, one for what never did; none for what is deleted"
+        assert look(parts) == 0, "though the streaks may not know of it yet"
+        until(lambda: caught_up(store_engine), within_s=120)
+        company.run("etl", "Failed")
+        company.alert("twenty", [OWNERS_MAIL], "noSuccessFor({'10m','20m'})")
+        until(lambda: caught_up(store_engine), within_s=120)
+        company.clock.advance(10 * 60_000)
+        assert look(parts) == 2
+        until(lambda: caught_up(store_engine), within_s=120)
+        company.run("etl", "Successful")
+        until(lambda: caught_up(store_engine), within_s=120)
+        company.clock.advance(5 * 60_000)
+        assert look(parts) == 0
+    assert stored(store_engine) == expected(company)
+    assert names(store_engine) == ["ten", "twenty", "twenty"]
+    written = [one.event.event_type for one in EventLog(store_engine).read(0, 1_000)]
+    assert written.count(EventType.SLA_VIOLATION) == 4
+
+
+_STORY = {
+    "first failure": "firstFailure()",
+    "third in a row": "matchStatusInARow('Failed', 3)",
+    "resolved": "resolved()",
+}
+
+
+def _alert_over_http(name: str, condition: str) -> dict[str, object]:
+    rules = [{"name": name, "effect": "include", "condition": condition}]
+    destinations = [{"category": "Owners", "type": "ActivityFeed"}]
+    filtering = {"resources": ["pipeline"], "rules": rules}
+    return {"name": name, "alertType": "Notification", "filteringRules": filtering, "destinations": destinations}
+
+
+def test_the_same_story_over_http_rings_the_owners_bell_once_for_each_alert(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    with running_server(sqlite_engine) as server, server.administrator() as administrator:
+        olga_id, olga = server.person("olga")
+        administrator.put("/services/pipelineServices", json={"name": "airflow", "serviceType": "Airflow"})
+        owned = {"name": "etl", "service": "airflow", "owners": [{"id": olga_id, "type": "user"}]}
+        assert administrator.put("/pipelines", json=owned).status_code == 201
+        wrong = administrator.post("/events/subscriptions", json=_alert_over_http("wrong", "noSuccessFor('6 hours')"))
+        assert wrong.status_code == 400 and "no duration" in wrong.text
+        for name, condition in _STORY.items():
+            made = administrator.post("/events/subscriptions", json=_alert_over_http(name, condition))
+            assert made.status_code == 201, made.text
+        parts = replace(streak_parts(spark, sqlite_engine, tmp_path / "checkpoint"), clock=SystemClock())
+        with beside(parts):
+            at_ms = parts.clock.now_ms() - 600_000
+            for number, status in enumerate(("Successful", "Failed", "Pending", "Failed", "Failed", "Successful")):
+                report = {"timestamp": at_ms + number * 60_000, "executionStatus": status}
+                answer = administrator.put("/pipelines/airflow.etl/status", json=report)
+                assert answer.status_code in (200, 201), answer.text
+            until(lambda: caught_up(sqlite_engine), within_s=120)
+        with olga:
+            inbox = olga.get(f"/users/{olga_id}/notifications").json()["data"]
+        told = [reason["subscriptionName"] for one in inbox for reason in one["reasons"]]
+        assert sorted(told) == sorted(_STORY)
+        asked = {"subscription": "resolved", "user": "olga"}
+        why = administrator.get(f"/events/{inbox[0]['eventId']}/explain", params=asked).json()
+        assert "failuresBefore" in json.dumps(why)

@@ -1,0 +1,162 @@
+"""Every way to write what is kept beside entities, and its events; written as in ``paths.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from tests.store.catalogues import JANE, ORDERS, Company
+from tests.store.paths import Row, Step
+
+from tocsin.flow.capture.beside.incidents import take_step
+from tocsin.flow.capture.beside.joins import put_joins
+from tocsin.flow.capture.beside.profiles import TABLE_PROFILE, put_profile, remove_profile
+from tocsin.flow.capture.beside.reports import add_runs, remove_run
+from tocsin.flow.capture.beside.results import patch_result, remove_result
+from tocsin.flow.capture.beside.samples import put_sample
+from tocsin.flow.capture.beside.suites import add_cases, remove_case
+from tocsin.flow.capture.beside.table_details import put_config, put_metric, put_model, remove_metric
+from tocsin.flow.capture.beside.usage import report_usage
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.write import Record
+
+_CASE, _PIPELINE = f"{ORDERS}.fresh", "airflow.nightly"
+_RUNS = [{"timestamp": at_ms, "executionStatus": "Successful"} for at_ms in (2, 1)]
+_PROFILE = {"tableProfile": {"timestamp": 1, "rowCount": 2}, "columnProfile": [{"name": "id", "timestamp": 1}]}
+_USE = {"date": "2024-01-15", "count": 3}
+_METRIC = {"name": "rows", "expression": "count(*)"}
+
+
+def _on(entity_type: str, fqn: str, work: Callable[[Record, Stored], Written]) -> Step:
+    return lambda shop: shop.writes.on_live(entity_type, Key.by_name(fqn), work, actor=JANE)
+
+
+def _on_orders(work: Callable[[Record, Stored], Written]) -> Step:
+    return _on("table", ORDERS, work)
+
+
+def _tested(*further: Step) -> Step:
+    """Return the step that makes a test case of orders and a logical suite, and then does what follows."""
+
+    def step(shop: Company) -> None:
+        request = {"name": "fresh", "entityLink": f"<#E::table::{ORDERS}>", "testDefinition": "notNull"}
+        shop.ids["fresh"] = shop.writes.create("testCase", request, actor=JANE).document["id"]
+        shop.ids["nightly checks"] = shop.writes.create("testSuite", {"name": "checks"}, actor=JANE).document["id"]
+        for one in further:
+            one(shop)
+
+    return step
+
+
+def _result(status: str, at_ms: int = 1) -> Step:
+    return lambda shop: shop.writes.add_test_result(_CASE, {"timestamp": at_ms, "testCaseStatus": status}, actor=JANE)
+
+
+def _take(status: str) -> Step:
+    request = {"testCaseReference": _CASE, "testCaseResolutionStatusType": status}
+    return _on("testCase", _CASE, partial(take_step, request=request))
+
+
+def _join_suite(shop: Company) -> None:
+    work = partial(add_cases, case_ids=[shop.ids["fresh"]])
+    shop.writes.on_live("testSuite", Key.by_name("checks"), work, actor=JANE)
+
+
+def _leave_suite(shop: Company) -> None:
+    work = partial(remove_case, case_id=shop.ids["fresh"])
+    shop.writes.on_live("testSuite", Key.by_name("checks"), work, actor=JANE)
+
+
+_CORRECT = partial(patch_result, at_ms=1, operations=[{"op": "replace", "path": "/testCaseStatus", "value": "Failed"}])
+_BULK = _on("pipeline", _PIPELINE, partial(add_runs, statuses=_RUNS))
+_RUN_TOLD = f"entityUpdated pipeline {_PIPELINE} [pipelineStatus] 0.1"
+_PROFILE_TOLD = f"entityUpdated table {ORDERS} [profile] 0.2"
+_RESULT_TOLD = f"entityUpdated testCase {_CASE} [testCaseResult] 0.1"
+_METRIC_TOLD = f"entityUpdated table {ORDERS} [customMetrics] 0.2"
+
+QUALITY_ROWS: tuple[Row, ...] = (
+    Row("runs in bulk", _BULK, (_RUN_TOLD, _RUN_TOLD)),
+    Row("runs in bulk again", _BULK, (), before=_BULK),
+    Row("run taken back", _on("pipeline", _PIPELINE, partial(remove_run, at_ms=2)), (_RUN_TOLD,), before=_BULK),
+    Row("test result", _result("Success"), (_RESULT_TOLD,), before=_tested()),
+    Row("test result again", _result("Success"), (), before=_tested(_result("Success"))),
+    Row(
+        "failed test",
+        _result("Failed"),
+        (f"testCaseFailure testCase {_CASE} [incidentStatus testCaseResult] 0.1",),
+        before=_tested(),
+    ),
+    Row(
+        "failed again",
+        _result("Failed", 2),
+        (f"testCaseFailure testCase {_CASE} [testCaseResult] 0.1",),
+        before=_tested(_result("Failed")),
+    ),
+    Row(
+        "result corrected to a failure",
+        _on("testCase", _CASE, _CORRECT),
+        (f"testCaseFailure testCase {_CASE} [incidentStatus testCaseResult] 0.1",),
+        before=_tested(_result("Success")),
+    ),
+    Row(
+        "result taken back",
+        _on("testCase", _CASE, partial(remove_result, at_ms=1)),
+        (_RESULT_TOLD,),
+        before=_tested(_result("Success")),
+    ),
+    Row(
+        "incident acknowledged",
+        _take("Ack"),
+        (f"entityUpdated testCase {_CASE} [incidentStatus] 0.1",),
+        before=_tested(_result("Failed")),
+    ),
+    Row("incident acknowledged again", _take("Ack"), (), before=_tested(_result("Failed"), _take("Ack"))),
+    Row("test joins a suite", _join_suite, ("logicalTestCaseAdded testSuite checks [tests] 0.1",), before=_tested()),
+    Row("test joins a suite again", _join_suite, (), before=_tested(_join_suite)),
+    Row(
+        "test leaves a suite",
+        _leave_suite,
+        ("entityUpdated testSuite checks [tests] 0.1",),
+        before=_tested(_join_suite),
+    ),
+    Row("profile", _on_orders(partial(put_profile, request=_PROFILE)), (_PROFILE_TOLD,)),
+    Row(
+        "profile again",
+        _on_orders(partial(put_profile, request=_PROFILE)),
+        (),
+        before=_on_orders(partial(put_profile, request=_PROFILE)),
+    ),
+    Row(
+        "profile taken back",
+        _on_orders(partial(remove_profile, kind=TABLE_PROFILE, at_ms=1)),
+        (_PROFILE_TOLD,),
+        before=_on_orders(partial(put_profile, request=_PROFILE)),
+    ),
+    Row("sample", _on_orders(partial(put_sample, sample={"columns": ["id"], "rows": [[1]]})), ()),
+    Row("joins", _on_orders(partial(put_joins, request={"startDate": "2024-01-15"})), ()),
+    Row("profiler configuration", _on_orders(partial(put_config, config={"profileSample": 5.0})), ()),
+    Row("custom metric", _on_orders(partial(put_metric, metric=_METRIC)), (_METRIC_TOLD,)),
+    Row(
+        "custom metric taken away",
+        _on_orders(partial(remove_metric, name="rows")),
+        (_METRIC_TOLD,),
+        before=_on_orders(partial(put_metric, metric=_METRIC)),
+    ),
+    Row(
+        "data model",
+        _on_orders(partial(put_model, model={"modelType": "DBT", "sql": "SELECT 1"})),
+        (f"entityUpdated table {ORDERS} [dataModel] 0.2>0.3",),
+    ),
+    Row(
+        "use",
+        _on_orders(partial(report_usage, request=_USE, add=False)),
+        (f"entityUpdated table {ORDERS} [usageSummary] 0.2",),
+    ),
+    Row(
+        "the same use",
+        _on_orders(partial(report_usage, request=_USE, add=False)),
+        (),
+        before=_on_orders(partial(report_usage, request=_USE, add=False)),
+    ),
+)
+"""Every way to write beside an entity that there is."""

@@ -1,0 +1,243 @@
+"""Who people are to the rules, and which rows they may see: the same by key, by row and by document."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from sqlalchemy import Engine, select
+from tests.store.catalogues import Company, add_tags, company
+from tests.unit.access.people import rule
+
+from tocsin.access.decide import View
+from tocsin.access.language import checked
+from tocsin.access.logic import ALWAYS, Condition
+from tocsin.access.views import Views
+from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.flow.capture.ports import Key
+from tocsin.flow.resolve.visibility import only_visible
+from tocsin.model.access import Operation
+from tocsin.model.people import SYSTEM, Actor
+from tocsin.store.access import SqlSubjects
+from tocsin.store.engine import is_sqlite, reading
+from tocsin.store.listing import Listing
+from tocsin.store.tables import entity
+from tocsin.store.told import SqlEvents
+from tocsin.store.visibility import visible
+
+_LABEL = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
+
+
+class Small:
+    """A company of two teams, three people, some policies and tables."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.company: Company = company(engine)
+        self.subjects = SqlSubjects(engine)
+        self.ids: dict[str, str] = {}
+        self.policy("Everybody", rule("allow", "ViewAll"))
+        self.policy("Describe", rule("allow", "EditDescription"))
+        self.policy("OnlyUs", rule("deny", "All", on="table", when="!matchTeam()"))
+        self.make("role", "Describer", policies=["Describe"])
+        self.make("team", "Organization", teamType="Organization", policies=["Everybody"], defaultRoles=["Describer"])
+        self.make("team", "Shop", teamType="Department", policies=["OnlyUs"])
+        self.make("team", "Tills", parents=["Shop"])
+        self.make("user", "anna", email="anna@example.org", teams=["Tills"])
+        self.make("user", "bert", email="bert@example.org")
+        self.make("user", "droid", email="droid@example.org", isBot=True)
+
+    def make(self, entity_type: str, name: str, **fields: Any) -> str:
+        written = self.company.writes.create(entity_type, {"name": name, **fields}, actor=SYSTEM)
+        self.ids[name] = written.document["id"]
+        return self.ids[name]
+
+    def policy(self, name: str, *rules: Any) -> None:
+        self.make("policy", name, rules=list(rules))
+
+    def alert(self, maker: str) -> str:
+        """An alert of somebody's; returns its id."""
+        request = {"name": "hook", "alertType": "Notification", "destinations": []}
+        actor = Actor(self.ids[maker], maker)
+        return str(self.company.writes.create("eventsubscription", request, actor=actor).document["id"])
+
+    def view(self, name: str) -> View:
+        return Views(self.subjects).now().of(self.ids[name])
+
+    def table(self, name: str, **fields: Any) -> None:
+        self.company.writes.create("table", self.company.table(name, **fields), actor=SYSTEM)
+
+
+@pytest.fixture
+def small(store_engine: Engine) -> Small:
+    return Small(store_engine)
+
+
+def test_people_have_the_policies_of_their_roles_their_teams_and_all_teams_above(small: Small) -> None:
+    found = small.subjects.subjects([small.ids["anna"], small.ids["bert"], small.ids["droid"], "nobody"])
+    anna, bert, robot = (found[small.ids[name]] for name in ("anna", "bert", "droid"))
+    assert "nobody" not in found
+    assert anna.team_names == {"Tills", "Shop", "Organization"}
+    assert anna.role_names == {"Describer"}
+    assert {(grant.policy.name, grant.is_foreign) for grant in anna.grants} == {
+        ("Everybody", False),
+        ("Describe", False),
+        ("OnlyUs", False),
+    }
+    assert bert.team_names == {"Organization"}
+    assert {(grant.policy.name, grant.is_foreign) for grant in bert.grants} == {
+        ("Everybody", False),
+        ("Describe", False),
+        ("OnlyUs", True),
+    }
+    assert not any(grant.policy.name in ("Everybody", "Describe") for grant in robot.grants)
+
+
+def test_a_team_that_keeps_to_itself_is_seen_by_its_own_alone(small: Small) -> None:
+    small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
+    small.table("hers", owners=[{"type": "user", "id": small.ids["anna"]}])
+    small.table("nobodys")
+    names = ["hers", "nobodys", "tills"]
+    seen = {who: [name for name in names if _may(small, who, name)] for who in ("anna", "bert")}
+    assert seen == {"anna": ["hers", "tills"], "bert": ["hers", "nobodys"]}
+    assert {who: [n for n in _listed(small, small.view(who)) if n in names] for who in ("anna", "bert")} == seen
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "isOwner()",
+        "noOwner()",
+        "!isOwner() && !noOwner()",
+        "hasDomain()",
+        "noDomain()",
+        "matchAnyTag('PII.Sensitive')",
+        "matchAllTags('PII.Sensitive', 'Tier.Tier1')",
+        "!matchAnyTag('PII.Sensitive') || isOwner()",
+        "matchAnyCertification('Certification.Gold')",
+        "!matchAnyCertification('Certification.Gold')",
+        "inAnyTeam('Shop')",
+        "isBot()",
+        "true",
+    ],
+)
+def test_rows_and_documents_answer_alike(small: Small, condition: str) -> None:
+    small.policy("Asked", rule("allow", "Trigger", when=condition))
+    small.make("role", "Asking", policies=["Asked"])
+    anna = small.ids["anna"]
+    for key, value in (("roles", "role Asking"), ("domains", "domain Sales")):
+        kind, _, name = value.partition(" ")
+        if kind == "domain":
+            small.make("domain", name, domainType="Aggregate", description="x")
+        patch = [{"op": "add", "path": f"/{key}", "value": [{"type": kind, "id": small.ids[name]}]}]
+        small.company.writes.patch("user", Key.by_id(anna), patch, actor=SYSTEM)
+    add_tags(small.company.writes, "Certification.Gold", "Tier.Tier1", "PII.Sensitive")
+    certification = {"tagLabel": {"tagFQN": "Certification.Gold", **_LABEL}, "appliedDate": 1, "expiryDate": 2}
+    small.table("plain")
+    small.table("hers", owners=[{"type": "user", "id": anna}])
+    small.table("theirs", owners=[{"type": "team", "id": small.ids["Shop"]}], tags=[{"tagFQN": "Tier.Tier1"}])
+    small.table("sold", domains=["Sales"], tags=[{"tagFQN": "PII.Sensitive"}, {"tagFQN": "Tier.Tier1"}])
+    small.table("gold", certification=certification)
+    view = small.view("anna")
+    scope = view.scope("table", Operation.TRIGGER)
+    documents = small.company.catalogue.list_entities("table", _everything()).documents
+    by_document = sorted(one["name"] for one in documents if view.may(Operation.TRIGGER, "table", one))
+    assert sorted(_rows(small, "table", scope)) == by_document
+
+
+def test_a_view_of_the_user_rows_agrees_with_their_documents(small: Small) -> None:
+    anna = small.view("anna").subject
+    assert _rows(small, "user", ALWAYS) != []
+    for condition in ("isOwner()", "noOwner()"):
+        small.policy(condition[:-2], rule("allow", "Kill", on="user", when=condition))
+        small.make("role", condition, policies=[condition[:-2]])
+    roles = [{"type": "role", "id": small.ids["isOwner()"]}]
+    patch = [{"op": "add", "path": "/roles", "value": roles}]
+    small.company.writes.patch("user", Key.by_id(anna.id), patch, actor=SYSTEM)
+    assert _rows(small, "user", small.view("anna").scope("user", Operation.KILL)) == ["anna"]
+
+
+def test_only_what_rules_depend_on_raises_the_revision(small: Small) -> None:
+    def after(entity_type: str, name: str, path: str, value: Any) -> bool:
+        before = small.subjects.revision()
+        patch = [{"op": "add", "path": path, "value": value}]
+        small.company.writes.patch(entity_type, Key.by_id(small.ids[name]), patch, actor=SYSTEM)
+        return small.subjects.revision() > before
+
+    assert not after("user", "bert", "/description", "hello")
+    assert not after("team", "Shop", "/displayName", "Shop!")
+    assert after("user", "bert", "/teams", [{"type": "team", "id": small.ids["Shop"]}])
+    assert after("team", "Tills", "/defaultRoles", [{"type": "role", "id": small.ids["Describer"]}])
+    assert after("policy", "Everybody", "/enabled", False)
+    before = small.subjects.revision()
+    small.make("user", "new", email="new@example.org")
+    small.table("new")
+    assert small.subjects.revision() == before
+    small.company.writes.delete("user", Key.by_id(small.ids["new"]), actor=SYSTEM)
+    assert small.subjects.revision() > before
+
+
+def test_views_follow_every_change(small: Small) -> None:
+    views = Views(small.subjects)
+    assert views.now().of(small.ids["bert"]).may(Operation.EDIT_DESCRIPTION, "table", {})
+    assert not views.now().is_open("table")
+    small.company.writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
+    small.company.writes.delete("role", Key.by_id(small.ids["Describer"]), actor=SYSTEM)
+    assert not views.now().of(small.ids["bert"]).may(Operation.EDIT_DESCRIPTION, "table", {})
+    assert views.now().is_open("table")
+
+
+def test_a_policy_that_cannot_be_understood_is_not_kept(small: Small) -> None:
+    with pytest.raises(InvalidCondition) as refused:
+        small.policy("Bad", rule("allow", "All", when="isOwner() ||\n noOwnr()"))
+    assert (refused.value.line, refused.value.column, refused.value.field) == (2, 2, "rules[0].condition")
+    with pytest.raises(InvalidInput, match="no team 'Nowhere'"):
+        small.policy("Bad", rule("allow", "All", when="inAnyTeam('Nowhere')"))
+    patch = [{"op": "add", "path": "/rules/0/operations/0", "value": "Fly"}]
+    with pytest.raises(InvalidInput, match="no operation 'Fly'"):
+        small.company.writes.patch("policy", Key.by_id(small.ids["Everybody"]), patch, actor=SYSTEM)
+    assert checked("inAnyTeam('Nowhere')") is not None
+
+
+def test_who_may_not_see_an_asset_is_not_told_of_it(small: Small) -> None:
+    small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
+    small.table("free")
+    offsets = {logged.event.entity_fully_qualified_name: logged.offset for logged in small.company.log.read(0, 10_000)}
+    hook = {"subscription_id": small.alert("bert"), "recipient_id": None}
+    rows = [
+        {"id": f"{name} {who}", "log_offset": offsets[f"pg.shop.public.{name}"], **row}
+        for name in ("tills", "free")
+        for who, row in (
+            ("anna", {"recipient_id": small.ids["anna"]}),
+            ("bert", {"recipient_id": small.ids["bert"]}),
+            ("hook of bert", hook),
+        )
+    ]
+    views, events = Views(small.subjects), SqlEvents(small.engine)
+    assert [row["id"] for row in only_visible(rows, views.now(), events)] == [
+        "tills anna",
+        "free bert",
+        "free hook of bert",
+    ]
+    small.company.writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
+    assert len(only_visible(rows, views.now(), events)) == 6
+
+
+def _everything() -> Any:
+
+    return Listing(limit=1_000)
+
+
+def _may(small: Small, who: str, name: str) -> bool:
+    document = small.company.get("table", f"pg.shop.public.{name}")
+    return small.view(who).may(Operation.VIEW_BASIC, "table", document)
+
+
+def _listed(small: Small, view: View) -> list[str]:
+    return sorted(_rows(small, "table", view.scope("table", Operation.VIEW_BASIC)))
+
+
+def _rows(small: Small, entity_type: str, scope: Condition) -> list[str]:
+    with reading(small.engine) as connection:
+        sql = visible(scope, is_sqlite=is_sqlite(connection))
+        return list(connection.execute(select(entity.c.name).where(entity.c.entity_type == entity_type, sql)).scalars())

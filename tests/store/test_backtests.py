@@ -1,0 +1,97 @@
+"""Are backtests claimed once, taken over from the dead, and ended once? On both stores."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from sqlalchemy import Engine
+
+from tocsin.errors import Conflict
+from tocsin.model.backtest import Backtest, BacktestState
+from tocsin.store.backtests import MOST_OPEN, MOST_TRIES, Backtests
+from tocsin.store.scheduled import ScheduledJobs
+
+LOST_AFTER_MS = 60_000
+ASKED = Backtest("b0", "ana", 1_000, {"name": "a"}, 5, None, BacktestState.WAITING)
+
+
+def claim(backtests: Backtests, runner: str, now_ms: int) -> Backtest | None:
+    return backtests.claim(runner, now_ms=now_ms, lost_after_ms=LOST_AFTER_MS)
+
+
+def test_a_backtest_is_run_once_and_its_result_is_kept(store_engine: Engine) -> None:
+    backtests = Backtests(store_engine)
+    assert claim(backtests, "one", 1_000) is None
+    backtests.add(ASKED)
+    assert backtests.find("b0") == ASKED
+    taken = claim(backtests, "one", 2_000)
+    assert taken == replace(ASKED, state=BacktestState.RUNNING, tries=1)
+    assert claim(backtests, "two", 2_000) is None
+    assert backtests.seen(taken, "one", 5, 10, now_ms=3_000)
+    assert not backtests.seen(taken, "two", 6, 10, now_ms=3_000)
+    assert not backtests.finish(taken, "two", {"matched": 2}, now_ms=4_000)
+    assert backtests.finish(taken, "one", {"matched": 1}, now_ms=4_000)
+    done = backtests.find("b0")
+    assert done and (done.state, done.result, done.done_count, done.ended_at_ms) == ("done", {"matched": 1}, 10, 4_000)
+    assert not backtests.cancel(taken, now_ms=5_000)
+    assert not backtests.fail(taken, "late", now_ms=5_000)
+    backtests.forget(before_ms=4_001)
+    assert backtests.find("b0") is None
+
+
+def test_what_a_dead_pipeline_left_is_taken_over_and_given_up_in_the_end(store_engine: Engine) -> None:
+    backtests, now_ms = Backtests(store_engine), 2_000
+    backtests.add(ASKED)
+    for attempt in range(1, MOST_TRIES + 1):
+        taken = claim(backtests, f"runner {attempt}", now_ms)
+        assert taken is not None and taken.tries == attempt
+        assert claim(backtests, "other", now_ms + LOST_AFTER_MS) is None
+        now_ms += LOST_AFTER_MS + 1
+    assert claim(backtests, "last", now_ms) is None
+    given_up = backtests.find("b0")
+    assert given_up and (given_up.state, given_up.reason) == ("failed", "3 pipelines ended while they were at it.")
+
+
+def test_a_pipeline_that_is_stopped_gives_back_what_it_had(store_engine: Engine) -> None:
+    backtests = Backtests(store_engine)
+    backtests.add(ASKED)
+    taken = claim(backtests, "one", 2_000)
+    assert taken is not None
+    backtests.release(taken, "one")
+    again = claim(backtests, "two", 2_001)
+    assert again is not None and again.tries == 1
+
+
+def test_what_nobody_wants_any_more_is_not_run(store_engine: Engine) -> None:
+    backtests = Backtests(store_engine)
+    for number in range(2):
+        backtests.add(replace(ASKED, id=f"b{number}", requested_at_ms=number))
+    taken = claim(backtests, "one", 2_000)
+    assert taken is not None and taken.id == "b0"
+    second = backtests.find("b1")
+    assert second is not None and backtests.ahead_of(second) == 1
+    assert backtests.cancel(taken, now_ms=3_000) and backtests.cancel(second, now_ms=3_000)
+    assert not backtests.seen(taken, "one", 1, 2, now_ms=3_001)
+    assert claim(backtests, "one", 4_000) is None
+
+
+def test_one_person_has_a_few_under_way_at_most(store_engine: Engine) -> None:
+    backtests = Backtests(store_engine)
+    for number in range(MOST_OPEN):
+        backtests.add(replace(ASKED, id=f"b{number}"))
+    with pytest.raises(Conflict, match="under way"):
+        backtests.add(replace(ASKED, id="more"))
+    backtests.add(replace(ASKED, id="other", requested_by="ben"))
+    first = backtests.find("b0")
+    assert first is not None and backtests.cancel(first, now_ms=1)
+    backtests.add(replace(ASKED, id="more"))
+
+
+def test_jobs_remember_when_they_were_done(store_engine: Engine) -> None:
+    jobs = ScheduledJobs(store_engine)
+    assert (jobs.ran_at_ms("lake"), jobs.seen_at_ms("lake")) == (0, 0)
+    jobs.ran("lake", now_ms=5)
+    jobs.seen("lake", now_ms=7)
+    jobs.ran("lake", now_ms=9)
+    assert (jobs.ran_at_ms("lake"), jobs.seen_at_ms("lake")) == (9, 7)

@@ -1,0 +1,256 @@
+"""Do many writes at once come to what the same writes come to one by one?"""
+
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any
+
+import orjson
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine, func, select
+from tests.store.catalogues import JANE, Company, company
+
+from tocsin.errors import Conflict, InvalidInput, NotFound, TocsinError
+from tocsin.flow.capture import bulk
+from tocsin.flow.capture.bulk import BulkWrites, Outcome
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.capture.together import Together
+from tocsin.model import fqn
+from tocsin.model.change import EventType
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
+from tocsin.store.engine import reading
+from tocsin.store.tables import change_event, entity, entity_version, outbox
+
+
+@pytest.fixture
+def shop(store_engine: Engine) -> Company:
+    return company(store_engine)
+
+
+@pytest.fixture
+def many(shop: Company) -> BulkWrites:
+    return BulkWrites(shop.catalogue, shop.clock)
+
+
+def test_every_row_is_an_entity_a_version_and_an_event(shop: Company, many: BulkWrites, store_engine: Engine) -> None:
+    end = shop.log.readable_end()
+    outcomes = many.put("table", [shop.table(f"t{number}") for number in range(50)], actor=JANE)
+    assert all(isinstance(outcome, Written) and outcome.created for outcome in outcomes)
+    events = shop.events_after(end)
+    assert [event.entity_fully_qualified_name for event in events] == [f"pg.shop.public.t{at}" for at in range(50)]
+    with reading(store_engine) as connection:
+        ids = [event.entity_id for event in events]
+        for table, key in ((entity, "id"), (entity_version, "entity_id"), (change_event, "entity_id")):
+            query = select(func.count()).select_from(table).where(table.c[key].in_(ids))
+            assert connection.execute(query).scalar_one() == 50
+        waiting = select(outbox.c.log_offset, outbox.c.event_id).where(outbox.c.log_offset > end)
+        logged = select(change_event.c.log_offset, change_event.c.id).where(change_event.c.log_offset > end)
+        assert sorted(map(tuple, connection.execute(waiting))) == sorted(map(tuple, connection.execute(logged)))
+
+
+def test_the_same_rows_again_change_nothing(shop: Company, many: BulkWrites) -> None:
+    rows = [shop.table(f"t{number}") for number in range(20)]
+    many.put("table", rows, actor=JANE)
+    end = shop.log.readable_end()
+    again = many.put("table", rows, actor=JANE)
+    assert all(isinstance(outcome, Written) and outcome.event is None for outcome in again)
+    assert shop.log.readable_end() == end
+
+
+def test_a_bad_row_fails_alone(shop: Company, many: BulkWrites) -> None:
+    rows = [
+        shop.table("good"),
+        shop.table("bad", owners=[{"type": "user", "name": "nobody"}]),
+        shop.table("worse", colour="red"),
+        shop.table("lost", databaseSchema="pg.shop.nowhere"),
+        shop.table("fine"),
+    ]
+    outcomes = many.put("table", rows, actor=JANE)
+    assert [type(outcome) for outcome in outcomes] == [Written, NotFound, InvalidInput, NotFound, Written]
+    assert shop.get("table", "pg.shop.public.fine")["version"] == 0.1
+    with pytest.raises(NotFound):
+        shop.get("table", "pg.shop.public.bad")
+
+
+def test_one_name_twice_is_two_writes(shop: Company, many: BulkWrites) -> None:
+    end = shop.log.readable_end()
+    rows = [shop.table("twice"), shop.table("twice", description="more"), shop.table("twice", description="most")]
+    many.put("table", rows, actor=JANE)
+    assert [str(event.current_version) for event in shop.events_after(end)] == ["0.1", "0.2", "0.3"]
+    found = shop.get("table", "pg.shop.public.twice")
+    assert (found["version"], found["description"]) == (0.3, "most")
+    assert [one["version"] for one in shop.catalogue.versions(found["id"])] == [0.3, 0.2, 0.1]
+
+
+def test_create_refuses_a_name_that_is_taken(shop: Company, many: BulkWrites) -> None:
+    outcomes = many.create("table", [shop.table("new"), shop.table("new"), shop.table("orders")], actor=JANE)
+    assert [type(outcome) for outcome in outcomes] == [Written, Conflict, Conflict]
+
+
+def test_a_parent_may_come_earlier_in_the_same_request(shop: Company, many: BulkWrites) -> None:
+    made = many.put(
+        "team",
+        [
+            {"name": "sea", "teamType": "Department"},
+            {"name": "ship", "teamType": "Group", "parents": [{"type": "team", "name": "sea"}]},
+        ],
+        actor=SYSTEM,
+    )
+    assert all(isinstance(outcome, Written) for outcome in made), made
+    assert [one["name"] for one in shop.get("team", "ship")["parents"]] == ["sea"]
+
+
+def test_a_dry_run_says_what_would_be_and_leaves_nothing(shop: Company, many: BulkWrites) -> None:
+    end = shop.log.readable_end()
+    rows = [shop.table("new"), shop.table(colour="red"), shop.table("orders", description="x")]
+    outcomes = many.put("table", rows, actor=JANE, dry_run=True)
+    assert [type(outcome) for outcome in outcomes] == [Written, InvalidInput, Written]
+    assert shop.log.readable_end() == end
+    with pytest.raises(NotFound):
+        shop.get("table", "pg.shop.public.new")
+
+
+def test_rows_beyond_a_chunk_are_written_too(shop: Company, many: BulkWrites, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk, "CHUNK", 7)
+    outcomes = many.put("table", [shop.table(f"t{number}") for number in range(30)], actor=JANE)
+    assert [one.document["name"] for one in outcomes if isinstance(one, Written)] == [f"t{at}" for at in range(30)]
+
+
+def test_chunks_that_meet_all_land(shop: Company, many: BulkWrites) -> None:
+    def put(client: int) -> list[Outcome]:
+        rows = [shop.table(f"t{number}", description=f"by {client}") for number in range(40)]
+        return many.put("table", rows if client % 2 else rows[::-1], actor=JANE)
+
+    end = shop.log.readable_end()
+    with ThreadPoolExecutor(4) as pool:
+        outcomes = [outcome for some in pool.map(put, range(4)) for outcome in some]
+    assert all(isinstance(outcome, Written) for outcome in outcomes)
+    written = [outcome for outcome in outcomes if isinstance(outcome, Written) and outcome.event]
+    assert len(shop.events_after(end)) == len(written)
+    for number in range(40):
+        found = shop.get("table", f"pg.shop.public.t{number}")
+        assert len(shop.catalogue.versions(found["id"])) == round(found["version"] * 10)
+
+
+_TEXTS = st.sampled_from(["", "a", "b", None])
+_OWNERS = st.lists(st.sampled_from(["jane", "john.doe", "nobody"]), max_size=2, unique=True)
+_TABLES = st.fixed_dictionaries(
+    {"name": st.sampled_from(["one", "two", "three.and", 'f"our', ""])},
+    optional={
+        "description": _TEXTS,
+        "displayName": _TEXTS,
+        "owners": _OWNERS.map(lambda names: [{"type": "user", "name": name} for name in names]),
+        "tags": st.lists(st.sampled_from(["PII.Sensitive", "Tier.Tier1"]).map(lambda tag: {"tagFQN": tag}), max_size=2),
+        "columns": st.lists(
+            st.fixed_dictionaries(
+                {"name": st.sampled_from("abc"), "dataType": st.sampled_from(["INT", "STRING"])},
+                optional={"description": _TEXTS},
+            ),
+            max_size=3,
+        ),
+        "colour": st.just("red"),
+    },
+)
+_USERS = st.fixed_dictionaries(
+    {"name": st.sampled_from(["ann", "bob"]), "email": st.sampled_from(["a@example.org", "b@example.org", "none"])},
+    optional={"teams": st.lists(st.just({"type": "team", "name": "sales"}), max_size=1), "displayName": _TEXTS},
+)
+_NUMBERS = count()
+_HABITS = settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+
+@_HABITS
+@given(requests=st.lists(st.lists(_TABLES, max_size=6), min_size=1, max_size=3))
+def test_tables_at_once_leave_the_same_events_as_one_by_one(shop: Company, requests: list[list[Document]]) -> None:
+    once, each = _two_names(shop)
+    at_once: list[Outcome] = []
+    one_by_one: list[Any] = []
+    end = shop.log.readable_end()
+    for rows in requests:
+        at_once += BulkWrites(shop.catalogue, shop.clock).put("table", [_in(once, row) for row in rows], actor=JANE)
+    middle = shop.log.readable_end()
+    for rows in requests:
+        one_by_one += [_alone(shop, "table", _in(each, row)) for row in rows]
+    assert [_told(one) for one in at_once] == [_told(one) for one in one_by_one]
+    told = [_plain(logged.event.to_wire() | {"derived": logged.derived}) for logged in shop.log.read(end, 10_000)]
+    assert told[: middle - end] == told[middle - end :]
+    names = {row["name"] for rows in requests for row in rows if row["name"]}
+    for name in names:
+        assert _standing(shop, once, name) == _standing(shop, each, name)
+
+
+@_HABITS
+@given(rows=st.lists(_USERS, min_size=1, max_size=5))
+def test_people_at_once_leave_the_same_events_as_one_by_one(shop: Company, rows: list[Document]) -> None:
+    once, each = _two_names(shop)
+    end = shop.log.readable_end()
+    renamed = [[row | {"name": f"{row['name']}-{which}"} for row in rows] for which in (once, each)]
+    at_once = BulkWrites(shop.catalogue, shop.clock).put("user", renamed[0], actor=JANE)
+    middle = shop.log.readable_end()
+    one_by_one = [_alone(shop, "user", row) for row in renamed[1]]
+    assert [_told(one) for one in at_once] == [_told(one) for one in one_by_one]
+    told = [_plain(logged.event.to_wire()) for logged in shop.log.read(end, 10_000)]
+    assert told[: middle - end] == told[middle - end :]
+
+
+def _two_names(shop: Company) -> tuple[str, str]:
+    """Return the names of two new schemas: one is written at once, the other one by one."""
+    number = next(_NUMBERS)
+    names = f"once{number}", f"each{number}"
+    for name in names:
+        shop.writes.create("databaseSchema", {"name": name, "database": "pg.shop"}, actor=SYSTEM)
+    return names
+
+
+def _in(schema: str, row: Document) -> Document:
+    return {"databaseSchema": f"pg.shop.{schema}", "columns": [], **row}
+
+
+def _alone(shop: Company, entity_type: str, row: Document) -> Written | TocsinError:
+    try:
+        return shop.writes.upsert(entity_type, row, actor=JANE)
+    except TocsinError as refused:
+        return refused
+
+
+def _told(outcome: Outcome) -> object:
+    if isinstance(outcome, Written):
+        return outcome.created, outcome.event is not None, _plain(outcome.document)
+    return type(outcome), _plain({"message": outcome.message})
+
+
+def _standing(shop: Company, schema: str, name: str) -> object:
+    try:
+        found = shop.catalogue.get("table", Key.by_name(fqn.child(f"pg.shop.{schema}", name)), "all")
+    except NotFound:
+        return None
+    return [_plain(version) for version in shop.catalogue.versions(found["id"])]
+
+
+def _plain(document: Document) -> Document:
+    """Return a document without what differs from store to store: ids, and which of the two schemas it is."""
+    text = re.sub(r"\b(once|each)\d+", "schema", orjson.dumps(document).decode())
+    return dict(orjson.loads(re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "id", text)))
+
+
+def test_writes_together_see_each_other_and_fail_alone(shop: Company) -> None:
+    end = shop.log.readable_end()
+    with Together(shop.catalogue, rows=3) as catalogue:
+        writes = Writes(catalogue, shop.clock)
+        for _ in range(3):
+            made = writes.create("table", shop.table("passing"), actor=JANE)
+            with pytest.raises(Conflict):
+                writes.create("table", shop.table("passing"), actor=JANE)
+            writes.delete("table", Key.by_id(made.document["id"]), actor=JANE, hard=True)
+            with pytest.raises(NotFound):
+                writes.delete("table", Key.by_id(made.document["id"]), actor=JANE, hard=True)
+    told = [event.event_type for event in shop.events_after(end)]
+    assert told == [EventType.ENTITY_CREATED, EventType.ENTITY_DELETED] * 3

@@ -1,0 +1,270 @@
+"""Do threads survive what happens to their assets, and who hears of them? On both stores, through the bell's alerts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import Engine, func, insert, select
+from tests.company import SmallCompany
+from tests.store.catalogues import add_tags
+
+from tocsin.clock import FixedClock
+from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
+from tocsin.flow.capture.feed.operations import FeedWrites
+from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.once import World, told_of
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM, Actor
+from tocsin.server.founding import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
+from tocsin.store.directory import SqlDirectory
+from tocsin.store.engine import writing
+from tocsin.store.feed import Feed
+from tocsin.store.feed_filters import FeedQuery
+from tocsin.store.feed_tables import thread, thread_part, thread_post
+from tocsin.store.log import EventLog
+from tocsin.store.subscriptions import Subscriptions
+
+ORDERS = "<#E::table::pg.store.public.orders>"
+EMAIL = "<#E::table::pg.store.public.orders::columns::email::description>"
+
+
+class Talk:
+    """The company of ``tests/company.py``, with the bell's alerts, talking."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.company = SmallCompany(engine)
+        self.writes = FeedWrites(self.company.writes)
+        self.feed = Feed(engine)
+        self.engine = engine
+        for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT):
+            self.company.put("eventsubscription", alert)
+
+    def actor(self, name: str) -> Actor:
+        """Return the person as whoever writes."""
+        self.company.clock.advance(1_000)
+        return self.company.actor(name)
+
+    def begin(self, who: str, message: str, about: str = ORDERS, **more: object) -> Written:
+        """Begin a thread."""
+        return self.writes.create({"about": about, "message": message, **more}, actor=self.actor(who))
+
+    def reply(self, who: str, thread_: Written, message: str) -> Written:
+        """Add a post."""
+        return self.writes.reply(thread_.document["id"], {"message": message}, actor=self.actor(who))
+
+    def task(self, who: str, *assignees: Document, kind: str = "RequestDescription", about: str = EMAIL) -> Written:
+        """Begin a task."""
+        details = {"type": kind, "assignees": list(assignees)}
+        return self.begin(who, "Please.", about, type="Task", taskDetails=details)
+
+    def user(self, name: str) -> Document:
+        """Return a reference to a person."""
+        return {"type": "user", "id": self.company.ids[name]}
+
+    def told(self, written: Written) -> dict[str, set[str]]:
+        """Return whom the bell tells of a write, and why."""
+        assert written.event is not None
+        logged = EventLog(self.engine).find(written.event.id)
+        assert logged is not None
+        alerts = Subscriptions(self.engine).list_enabled()
+        world = World(EventLog(self.engine).find, alerts, SqlDirectory(self.engine), {}, FixedClock(1))
+        names = {found: name for name, found in self.company.ids.items()}
+        due = told_of(logged, [one for one in alerts if matches(plan_of(one), logged)], world)
+        bells = [one.notification for one in due]
+        assert len({bell.recipient_id for bell in bells}) == len(bells), "one row per person per event"
+        return {
+            names[str(bell.recipient_id)]: {reason.sentence().partition(" (")[0] for reason in bell.reasons}
+            for bell in bells
+        }
+
+
+@pytest.fixture
+def talk(store_engine: Engine) -> Talk:
+    return Talk(store_engine)
+
+
+OWN = "you own it through team shop"
+
+
+def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: Talk) -> None:
+    asked = talk.begin("dia", "Who knows? <#E::user::cem> or [@tills](https://x/settings/members/teams/tills)")
+    assert talk.told(asked) == {
+        "ana": {OWN},
+        "ben": {OWN, "you were mentioned through team tills"},
+        "cem": {"you were mentioned"},
+    }
+    answered = talk.reply("cem", asked, "I do, <#E::user::dia>.")
+    assert talk.told(answered) == {
+        "ana": {OWN},
+        "ben": {OWN, "you take part in it through team tills"},
+        "dia": {"you began it", "you take part in it", "you were mentioned"},
+    }
+
+
+def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: Talk) -> None:
+    asked = talk.task("ana", talk.user("dia"))
+    assert talk.told(asked) == {"dia": {"the task is assigned to you"}, "ben": {OWN}}
+    handed_on = [{"op": "replace", "path": "/task/assignees", "value": [talk.user("cem")]}]
+    assigned = talk.writes.patch(asked.document["id"], handed_on, actor=talk.actor("dia"))
+    assert talk.told(assigned)["cem"] == {"the task is assigned to you"}
+    ended = talk.writes.resolve(asked.document["id"], {"newValue": "The address."}, actor=talk.actor("cem"))
+    assert talk.told(ended)["ana"] == {"you began it", "you take part in it", OWN}
+    (changed,) = ended.cascaded
+    assert changed.change_description is not None
+    assert changed.change_description.paths() == ("columns.email.description",)
+    assert (changed.entity_type, changed.user_name) == ("table", "cem")
+
+
+def test_an_announcement_reaches_followers_and_owners(talk: Talk) -> None:
+    details = {"startTime": 10_000_000_000, "endTime": 20_000_000_000}
+    announced = talk.begin("dia", "Down tonight", type="Announcement", announcementDetails=details)
+    assert talk.told(announced) == {"ana": {OWN}, "ben": {OWN}, "cem": {"you follow it"}}
+    assert "cem" not in talk.told(talk.begin("dia", "A question"))
+    with pytest.raises(InvalidInput, match="overlaps"):
+        talk.begin("dia", "Again", type="Announcement", announcementDetails=details)
+
+
+def test_reactions_and_corrections_ring_no_bell(talk: Talk) -> None:
+    asked = talk.begin("dia", "Helo")
+    corrected = [{"op": "replace", "path": "/message", "value": "Hello"}]
+    assert talk.told(talk.writes.patch(asked.document["id"], corrected, actor=talk.actor("dia"))) == {}
+    reaction = {"reactionType": "heart", "user": talk.user("cem")}
+    reacted = [{"op": "add", "path": "/reactions/-", "value": reaction}]
+    assert talk.told(talk.writes.patch(asked.document["id"], reacted, actor=talk.actor("cem"))) == {}
+    added = [{"op": "replace", "path": "/message", "value": "Hello <#E::user::cem>"}]
+    mentioned = talk.writes.patch(asked.document["id"], added, actor=talk.actor("dia"))
+    assert talk.told(mentioned)["cem"] == {"you were mentioned"}
+
+
+def test_a_patch_that_changes_nothing_leaves_nothing(talk: Talk) -> None:
+    asked = talk.begin("dia", "Hello")
+    end = EventLog(talk.engine).readable_end()
+    same = [{"op": "replace", "path": "/message", "value": "Hello"}, {"op": "add", "path": "/resolved", "value": False}]
+    assert talk.writes.patch(asked.document["id"], same, actor=talk.actor("dia")).event is None
+    assert EventLog(talk.engine).readable_end() == end
+
+
+def test_tasks_are_numbered_once(talk: Talk) -> None:
+    first = talk.task("ana", talk.user("dia"))
+    talk.writes.delete(first.document["id"], actor=talk.actor("ana"))
+    second = talk.task("ana", talk.user("dia"))
+    assert second.document["task"]["id"] > first.document["task"]["id"]
+    assert talk.feed.id_of_task(second.document["task"]["id"]) == second.document["id"]
+
+
+def test_a_task_sets_tags_and_ends_once(talk: Talk) -> None:
+    add_tags(talk.company.writes, "PII.Sensitive")
+    asked = talk.task("ana", talk.user("dia"), kind="RequestTag", about=ORDERS)
+    value = json.dumps([{"tagFQN": "PII.Sensitive"}])
+    with pytest.raises(Forbidden):
+        talk.writes.resolve(asked.document["id"], {"newValue": value}, actor=talk.actor("cem"))
+    ended = talk.writes.resolve(asked.document["id"], {"newValue": value}, actor=talk.actor("ben"))  # owns it by a team
+    assert [event.entity_type for event in ended.cascaded] == ["table"]
+    for end, request in ((talk.writes.resolve, {"newValue": value}), (talk.writes.close, {"comment": "No"})):
+        with pytest.raises(Conflict):
+            end(ended.document["id"], request, actor=talk.actor("dia"))
+
+
+def test_a_task_whose_column_is_gone_cannot_be_resolved_but_closed(talk: Talk) -> None:
+    asked = talk.task("ana", talk.user("dia"))
+    drop = [{"op": "remove", "path": "/columns/1"}]
+    talk.company.writes.patch("table", Key.by_id(talk.company.ids["orders"]), drop, actor=SYSTEM)
+    with pytest.raises(InvalidInput, match="email"):
+        talk.writes.resolve(asked.document["id"], {"newValue": "x"}, actor=talk.actor("dia"))
+    assert talk.writes.close(asked.document["id"], {"comment": "Gone"}, actor=talk.actor("dia")).event
+
+
+def test_threads_go_with_their_asset_and_parts_with_their_people(talk: Talk) -> None:
+    talk.reply("cem", talk.begin("dia", "Hello <#E::user::cem>"), "Hi")
+    elsewhere = talk.begin("ana", "And you, <#E::user::cem>?", "<#E::table::pg.store.public.revenue>")
+    talk.company.writes.delete("table", Key.by_id(talk.company.ids["orders"]), actor=SYSTEM, hard=True)
+    with talk.engine.connect() as connection:
+        left = [connection.execute(select(func.count()).select_from(one)).scalar_one() for one in (thread, thread_post)]
+        assert left == [1, 0]
+        parts = select(thread_part.c.part).where(thread_part.c.principal_id == talk.company.ids["cem"])
+        assert connection.execute(parts).scalars().all() == ["mention"]
+    talk.company.writes.delete("user", Key.by_id(talk.company.ids["cem"]), actor=SYSTEM, hard=True)
+    with talk.engine.connect() as connection:
+        assert connection.execute(parts).scalars().all() == []
+    assert talk.feed.get(elsewhere.document["id"], posts=3)["entityRef"]["name"] == "revenue"
+
+
+def test_pages_hold_what_may_be_seen(talk: Talk) -> None:
+    for number in range(6):
+        about = ORDERS if number % 2 else "<#E::table::pg.store.public.revenue>"
+        talk.begin("dia", f"{number}", about)
+    page = talk.feed.page(FeedQuery(), lambda _, one: one == talk.company.ids["orders"], limit=2, posts=0)
+    assert ([one["message"] for one in page.threads], page.after is not None) == (["5", "3"], True)
+    rest = talk.feed.page(
+        FeedQuery(after=page.after), lambda _, one: one == talk.company.ids["orders"], limit=2, posts=0
+    )
+    assert ([one["message"] for one in rest.threads], rest.after) == (["1"], None)
+
+
+def test_what_is_gone_is_not_found(talk: Talk) -> None:
+    with pytest.raises(NotFound):
+        talk.begin("dia", "Hello", "<#E::table::pg.store.public.ghost>")
+    with pytest.raises(NotFound):
+        talk.task("ana", {"type": "user", "name": "nobody"})
+    with pytest.raises(NotFound):
+        talk.writes.reply("no-such-thread", {"message": "x"}, actor=talk.actor("dia"))
+
+
+def test_threads_follow_what_is_renamed(talk: Talk) -> None:
+    talk.company.put("glossary", {"name": "words", "description": "All of them."})
+    asked = talk.task("ana", {"type": "team", "name": "shop"}, about="<#E::glossary::words::description>")
+    for entity_type, name in (("glossary", "words"), ("team", "shop")):
+        renamed = [{"op": "replace", "path": "/name", "value": f"new-{name}"}]
+        talk.company.writes.patch(entity_type, Key.by_id(talk.company.ids[name]), renamed, actor=SYSTEM)
+    shown = talk.feed.get(asked.document["id"], posts=0)
+    assert shown["about"] == "<#E::glossary::new-words::description>"
+    assert [one["name"] for one in shown["task"]["assignees"]] == ["new-shop"]
+    ended = talk.writes.resolve(asked.document["id"], {"newValue": "Few."}, actor=talk.actor("ben"))
+    assert ended.event is not None
+    assert ended.event.entity_fully_qualified_name == "new-words"
+    assert talk.told(ended)["ana"] == {
+        "you began it",
+        "you take part in it",
+        "the task is assigned to you through team new-shop",
+    }
+
+
+def test_a_page_that_shows_nothing_says_where_to_look_on(talk: Talk) -> None:
+    """What may not be seen is looked through a bounded way a page, and the cursor leads on from there."""
+    first = talk.begin("dia", "seen", "<#E::table::pg.store.public.revenue>")
+    with writing(talk.engine) as connection:
+        row = dict(connection.execute(select(thread)).one()._mapping)
+        row["about_id"] = talk.company.ids["orders"]
+        copies = [row | {"id": f"{n:036}", "updated_at_ms": row["updated_at_ms"] + 1 + n} for n in range(5_300)]
+        for copy in copies:
+            copy["document"] = copy["document"].replace(
+                f'"updatedAt":{row["updated_at_ms"]}', f'"updatedAt":{copy["updated_at_ms"]}'
+            )
+        connection.execute(insert(thread), copies)
+
+    def sees(_entity_type: str, entity_id: str) -> bool:
+        return entity_id == talk.company.ids["revenue"]
+
+    page = talk.feed.page(FeedQuery(), sees, limit=3, posts=0)
+    assert page.threads == []
+    assert page.after is not None
+    page = talk.feed.page(FeedQuery(after=page.after), sees, limit=3, posts=0)
+    assert [one["id"] for one in page.threads] == [first.document["id"]]
+    assert page.after is None
+
+
+def test_an_edited_post_says_which_and_mentions_whom_it_names_now(talk: Talk) -> None:
+    asked = talk.begin("dia", "Hello")
+    post = talk.reply("cem", asked, "<#E::user::ana>").document["posts"][0]["id"]
+    path = [{"op": "replace", "path": "/message", "value": "<#E::user::ana> <#E::team::tills>"}]
+    edited = talk.writes.patch_post(asked.document["id"], post, path, actor=talk.actor("cem"))
+    assert edited.event is not None
+    assert edited.event.change_description is not None
+    assert edited.event.change_description.paths() == (f"posts.{post}.message",)
+    logged = EventLog(talk.engine).find(edited.event.id)
+    assert logged is not None
+    assert (logged.event.event_type.value, logged.derived["mentions"]) == ("postUpdated", ["tills"])
+    assert "you were mentioned through team tills" in talk.told(edited)["ben"]

@@ -1,0 +1,82 @@
+"""Is what alerts tell counted once, and what is opened with it? On both stores."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine, select, text
+from tests.company import SmallCompany
+from tests.telling import tell_all
+
+from tocsin.store.firing_tables import firing
+from tocsin.store.firings import Firings, Tally
+from tocsin.store.inbox import Inbox
+from tocsin.store.migrations.versions import v0013_firings
+from tocsin.store.tables import pipeline_progress
+
+FAR_MS = 2**60
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    made = SmallCompany(store_engine)
+    bell, mail = {"type": "ActivityFeed"}, {"type": "Email"}
+    rule = "fieldChanged == 'description'"
+    made.alert("bell", [{"category": "Owners", **bell}, {"category": "Followers", **bell}], rule)
+    made.alert("both", [{"category": "Owners", **bell}, {"category": "Owners", **mail}], rule)
+    for table in ("orders", "orders", "revenue"):
+        made.describe(table, f"at {made.clock.now_ms()}", by="ben")
+    return made
+
+
+def tallies(company: SmallCompany) -> dict[str, Tally]:
+    found = Firings(company.engine).tallies(0)
+    return {name: found[company.ids[name]] for name in ("bell", "both")}
+
+
+def test_what_alerts_tell_is_counted_per_event_and_once(company: SmallCompany) -> None:
+    tell_all(company.engine)
+    counted = tallies(company)
+    assert counted["bell"] == Tally(fired_count=3, told_count=5, person_count=5, app_count=5)
+    assert counted["both"] == Tally(fired_count=3, told_count=6, person_count=6, app_count=3)
+    with company.engine.begin() as connection:
+        connection.execute(pipeline_progress.delete().where(pipeline_progress.c.query_name == "match_stream"))
+    tell_all(company.engine)
+    assert tallies(company) == counted
+    firings = Firings(company.engine)
+    assert firings.people([company.ids["bell"], company.ids["both"]], 0) == {
+        company.ids["bell"]: 3,
+        company.ids["both"]: 2,
+    }
+    assert firings.start_of(FAR_MS) == 2**62
+    assert firings.tally(company.ids["bell"], 2**62) == Tally()
+
+
+def test_what_is_read_counts_for_every_alert_that_told_of_it(company: SmallCompany) -> None:
+    tell_all(company.engine)
+    inbox, ana = Inbox(company.engine), company.ids["ana"]
+    first = inbox.page(ana, FAR_MS, limit=10)[0]
+    inbox.mark_read(ana, first.id, FAR_MS)
+    inbox.mark_read(ana, first.id, FAR_MS)
+    assert {name: one.opened_count for name, one in tallies(company).items()} == {"bell": 1, "both": 1}
+    assert inbox.mark_all_read(ana, FAR_MS) == 1
+    assert inbox.mark_all_read(ana, FAR_MS) == 0
+    inbox.mark_all_read(company.ids["cem"], FAR_MS)
+    assert {name: one.opened_count for name, one in tallies(company).items()} == {"bell": 4, "both": 2}
+    newest, *_ = Firings(company.engine).of(company.ids["bell"], 0, limit=1)
+    assert (newest.told_count, newest.opened_count) == (1, 0)
+    assets = Firings(company.engine).by_asset(company.ids["bell"], 0, limit=5)
+    assert [(name, one.told_count, one.opened_count) for _, _, name, one in assets] == [
+        ("pg.store.public.orders", 4, 4),
+        ("pg.store.public.revenue", 1, 0),
+    ]
+
+
+def test_what_was_told_before_is_counted_afterwards(company: SmallCompany) -> None:
+    tell_all(company.engine)
+    Inbox(company.engine).mark_all_read(company.ids["ana"], FAR_MS)
+    with company.engine.begin() as connection:
+        kept = connection.execute(select(firing).order_by(*firing.primary_key)).all()
+        connection.execute(firing.delete())
+        reasons, alert = v0013_firings._REASONS[company.engine.dialect.name]
+        connection.execute(text(v0013_firings._FILL.format(reasons=reasons, alert=alert)))
+        assert connection.execute(select(firing).order_by(*firing.primary_key)).all() == kept

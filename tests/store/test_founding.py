@@ -1,0 +1,49 @@
+"""Is the first start safe to repeat, and to do in several processes at once?"""
+
+from __future__ import annotations
+
+import threading
+
+from sqlalchemy import Engine
+
+from tocsin.access.views import Views
+from tocsin.clock import SystemClock
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.people import SYSTEM
+from tocsin.server.founding import first_start
+from tocsin.settings import Settings
+from tocsin.store.access import SqlSubjects
+from tocsin.store.entities import SqlCatalogue
+
+
+def test_two_first_starts_at_once_leave_one_password(store_engine: Engine) -> None:
+    made: list[str | None] = []
+    threads = [threading.Thread(target=lambda: made.append(first_start(store_engine, Settings()))) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == 4
+    assert len([password for password in made if password is not None]) == 1
+    assert first_start(store_engine, Settings()) is None
+
+
+def test_after_a_first_start_everybody_may_view_everything_until_a_team_keeps_its_own(store_engine: Engine) -> None:
+    first_start(store_engine, Settings())
+    views, catalogue = Views(SqlSubjects(store_engine)), SqlCatalogue(store_engine)
+    assert [one for one in ENTITY_TYPES if not views.now().is_open(one)] == []
+    policy = catalogue.get("policy", Key.by_name("TeamOnlyPolicy"))
+    writes, given = Writes(catalogue, SystemClock()), {"type": "policy", "id": policy["id"]}
+    writes.create("team", {"name": "own", "teamType": "Group", "policies": [given]}, actor=SYSTEM)
+    assert not views.now().is_open("table")
+
+
+def test_what_a_role_denies_counts_as_soon_as_there_is_the_role(store_engine: Engine) -> None:
+    first_start(store_engine, Settings())
+    views, catalogue = Views(SqlSubjects(store_engine)), SqlCatalogue(store_engine)
+    assert views.now().is_open("table")
+    role = {"name": "apart", "policies": ["DomainOnlyAccessPolicy"]}
+    Writes(catalogue, SystemClock()).create("role", role, actor=SYSTEM)
+    assert not views.now().is_open("table")

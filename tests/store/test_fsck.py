@@ -1,0 +1,249 @@
+"""Is a sound store found sound, and every kind of damage found, named and, where rows say it all, mended?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Column, ColumnElement, Connection, Engine, Table, delete, func, insert, select, text, update
+from tests.store.catalogues import JANE, ORDERS, Company, company
+from tests.store.paths import furnish
+
+from tocsin.clock import SystemClock
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key
+from tocsin.flow.capture.replay import replay
+from tocsin.store import tables
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.fsck.finding import Damage
+from tocsin.store.fsck.inspection import Inspection, inspect, repair
+from tocsin.store.reference_tables import entity_reference
+
+_SAMPLE = Path(__file__).resolve().parents[3] / "shared" / "data" / "bqetl_sample" / "states.jsonl"
+_NOBODY = "00000000-0000-4000-8000-00000000dead"
+
+Breaking = Callable[[Connection, Company], object]
+
+
+@pytest.fixture
+def shop(store_engine: Engine) -> Company:
+    made = company(store_engine)
+    furnish(made)
+    made.patch(("add", "/description", "x"))
+    made.writes.follow("table", made.ids["orders"], made.ids["jane"], actor=JANE)
+    return made
+
+
+def _found(inspection: Inspection) -> list[str]:
+    return [f"{one.damage.value}: {one.where}: {one.what}" for one in inspection.findings]
+
+
+def test_a_store_that_everything_went_from_is_sound(shop: Company, store_engine: Engine) -> None:
+    for entity_type, fqn in _ALL:
+        shop.writes.delete(entity_type, Key.by_name(fqn), actor=JANE, recursive=True, hard=True)
+    inspection = inspect(store_engine, deep=True)
+    assert _found(inspection) == []
+    with store_engine.connect() as connection:
+        left = list(connection.execute(select(tables.entity.c.entity_type, tables.entity.c.fqn)))
+    assert left == []
+
+
+_ALL = [
+    *(("databaseService", "pg"), ("dashboardService", "bi"), ("pipelineService", "airflow")),
+    *(("glossary", "Business"), ("glossary", "Finance"), ("classification", "PII"), ("classification", "Law")),
+    *(("dataProduct", "basket"), ("domain", "commerce"), ("team", "sales")),
+    *(("testDefinition", "notNull"), ("type", "integer")),
+    *(("user", name) for name in ("jane", '"john.doe"', "robot")),
+]
+
+
+@pytest.mark.skipif(not _SAMPLE.is_file(), reason="the real histories (shared/data) are not beside this repository")
+def test_a_store_with_a_real_history_is_sound(store_engine: Engine) -> None:
+    writes = Writes(SqlCatalogue(store_engine), SystemClock())
+    for _ in replay(writes, _SAMPLE, _SAMPLE.with_name("lineage.jsonl")):
+        pass
+    seen: list[tuple[int, int]] = []
+    inspection = inspect(store_engine, lambda done, total: seen.append((done, total)), deep=True)
+    assert _found(inspection) == []
+    assert seen[-1][0] == seen[-1][1] > inspection.rows["change_event"] > 300
+
+
+def _execute(statement: str) -> Breaking:
+    return lambda connection, shop: connection.execute(text(statement.format(**shop.ids)))
+
+
+def _insert(table: Table, **row: object) -> Breaking:
+    return lambda connection, _shop: connection.execute(insert(table), row)
+
+
+def _renamed(connection: Connection, shop: Company) -> None:
+    document = tables.entity.c.document
+    moved = {"fqn": "elsewhere.orders", "document": _replaced(document, ORDERS, "elsewhere.orders")}
+    connection.execute(update(tables.entity).where(tables.entity.c.id == shop.ids["orders"]).values(moved))
+    versions = update(tables.entity_version).where(tables.entity_version.c.entity_id == shop.ids["orders"])
+    kept = tables.entity_version.c.document
+    connection.execute(versions.values(document=_replaced(kept, ORDERS, "elsewhere.orders")))
+
+
+def _orphaned(connection: Connection, shop: Company) -> None:
+    schema = shop.ids["public"]
+    for table, key in ((tables.entity, tables.entity.c.id), (tables.entity_version, tables.entity_version.c.entity_id)):
+        gone = {"document": func.replace(table.c.document, '"deleted":false', '"deleted":true')}
+        gone |= {"deleted": True} if table is tables.entity else {}
+        connection.execute(update(table).where(key == schema).values(gone))
+
+
+def _replaced(column: Column[str], old: str, new: str) -> ColumnElement[str]:
+    return func.replace(column, f'"fullyQualifiedName":"{old}"', f'"fullyQualifiedName":"{new}"')
+
+
+_ORDERS_EVENT = "entity_id = '{orders}' AND event_type = 'entityUpdated' AND document LIKE '%\"currentVersion\"\\:0.2%'"
+
+DAMAGES: list[tuple[str, Breaking, set[Damage]]] = [
+    (
+        "an event is lost",
+        _execute(f"DELETE FROM change_event WHERE {_ORDERS_EVENT}"),
+        {Damage.VERSION_WITHOUT_EVENT, Damage.EVENT_OUT_OF_ORDER, Damage.DANGLING},
+    ),
+    (
+        "a version is lost",
+        _execute("DELETE FROM entity_version WHERE entity_id = '{orders}' AND version_tenths = 2"),
+        {Damage.EVENT_WITHOUT_VERSION, Damage.VERSION_GAP},
+    ),
+    (
+        "a version nobody wrote",
+        _execute(
+            "INSERT INTO entity_version SELECT entity_id, 40, updated_at_ms, document FROM entity_version "
+            "WHERE entity_id = '{orders}' AND version_tenths = 3"
+        ),
+        {Damage.VERSION_WITHOUT_EVENT, Damage.VERSION_GAP, Damage.WRONG_COLUMN},
+    ),
+    (
+        "an event twice",
+        _execute(
+            "INSERT INTO change_event SELECT 999999, 'twice', event_type, entity_type, entity_id, entity_fqn, "
+            "user_name, timestamp_ms, document, derived FROM change_event "
+            f"WHERE {_ORDERS_EVENT}"
+        ),
+        {Damage.EVENT_OUT_OF_ORDER, Damage.WRONG_COLUMN},
+    ),
+    (
+        "an event that cannot be read",
+        _execute(f"UPDATE change_event SET document = '[1' WHERE {_ORDERS_EVENT}"),
+        {Damage.UNREADABLE, Damage.VERSION_WITHOUT_EVENT, Damage.EVENT_OUT_OF_ORDER},
+    ),
+    (
+        "a version that cannot be read",
+        _execute("UPDATE entity_version SET document = '' WHERE entity_id = '{orders}' AND version_tenths = 2"),
+        {Damage.UNREADABLE},
+    ),
+    (
+        "an entity that cannot be read",
+        _execute("UPDATE entity SET document = '{{' WHERE id = '{orders}'"),
+        {Damage.UNREADABLE},
+    ),
+    (
+        "an entity of an older version",
+        _execute(
+            "UPDATE entity SET document = (SELECT document FROM entity_version v WHERE v.entity_id = entity.id "
+            "AND v.version_tenths = 2) WHERE id = '{orders}'"
+        ),
+        {Damage.NOT_NEWEST},
+    ),
+    (
+        "an entity that was changed behind the catalogue's back",
+        _execute("UPDATE entity SET document = REPLACE(document, '\"x\"', '\"y\"') WHERE id = '{orders}'"),
+        {Damage.NOT_NEWEST},
+    ),
+    ("an entity under another name than its parent's", _renamed, {Damage.WRONG_NAME}),
+    ("an entity under one that is deleted", _orphaned, {Damage.ORPHANED}),
+    (
+        "a column that lies",
+        _execute("UPDATE entity SET deleted = (1 = 1), parent_id = NULL WHERE id = '{orders}'"),
+        {Damage.WRONG_COLUMN},
+    ),
+    ("an owner is forgotten", _execute("DELETE FROM ownership WHERE owner_id = '{jane}'"), {Damage.WRONG_ROWS}),
+    ("a tag too many", _execute("INSERT INTO entity_tag VALUES ('{orders}', 'No.Tag')"), {Damage.WRONG_ROWS}),
+    ("a domain is forgotten", lambda c, _: c.execute(delete(entity_reference)), {Damage.WRONG_ROWS}),
+    ("a person is forgotten", _execute("DELETE FROM person WHERE user_id = '{jane}'"), {Damage.WRONG_ROWS}),
+    (
+        "rows of nobody",
+        _insert(tables.ownership, entity_id=_NOBODY, owner_id="x", owner_type="user"),
+        {Damage.DANGLING},
+    ),
+    (
+        "an owner vanishes",
+        _execute("DELETE FROM entity WHERE id = '{jane}'"),
+        {Damage.DANGLING},
+    ),
+    (
+        "a follower who is nobody",
+        _execute(f"UPDATE follow SET user_id = '{_NOBODY}'"),
+        {Damage.DANGLING},
+    ),
+    (
+        "an edge into nothing",
+        _insert(tables.lineage_edge, from_id=_NOBODY, to_id=_NOBODY, from_type="table", to_type="table", details="[]"),
+        {Damage.DANGLING},
+    ),
+    (
+        "a notification of no event",
+        _insert(
+            tables.notification,
+            **{"id": "n", "event_id": "e", "log_offset": 1, "channel": "x", "recipient": "x", "reasons": "[]"},
+            **{"due_at_ms": 1, "created_at_ms": 1},
+        ),
+        {Damage.DANGLING},
+    ),
+    (
+        "an outbox row that names another event",
+        _execute("UPDATE outbox SET entity_id = '{jane}' WHERE log_offset = (SELECT MAX(log_offset) FROM outbox)"),
+        {Damage.WRONG_OFFSET},
+    ),
+    (
+        "a reader beyond the end of the log",
+        _insert(tables.pipeline_progress, query_name="match", log_offset=10**9, updated_at_ms=1),
+        {Damage.WRONG_OFFSET},
+    ),
+]
+
+
+@pytest.mark.parametrize(("breaking", "damages"), [row[1:] for row in DAMAGES], ids=[row[0] for row in DAMAGES])
+def test_damage_is_found_and_named(
+    shop: Company, store_engine: Engine, breaking: Breaking, damages: set[Damage]
+) -> None:
+    assert _found(inspect(store_engine)) == []
+    with store_engine.begin() as connection:
+        breaking(connection, shop)
+    inspection = inspect(store_engine)
+    assert set(inspection.counts) == damages, _found(inspection)
+    assert all(one.mend and one.where and one.what for one in inspection.findings)
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        "an owner is forgotten",
+        "a tag too many",
+        "a person is forgotten",
+        "rows of nobody",
+        "a column that lies",
+        "a domain is forgotten",
+    ],
+)
+def test_what_documents_say_can_be_mended(shop: Company, store_engine: Engine, what: str) -> None:
+    breaking = next(row[1] for row in DAMAGES if row[0] == what)
+    with store_engine.begin() as connection:
+        breaking(connection, shop)
+    assert repair(store_engine, inspect(store_engine).repairable) > 0
+    assert _found(inspect(store_engine)) == []
+
+
+def test_a_version_that_its_events_do_not_make_is_found_by_a_deep_look(shop: Company, store_engine: Engine) -> None:
+    with store_engine.begin() as connection:
+        for table, key in (("entity", "id"), ("entity_version", "entity_id")):
+            change = "SET document = REPLACE(document, '\"x\"', '\"y\"')"
+            connection.execute(text(f"UPDATE {table} {change} WHERE {key} = '{shop.ids['orders']}'"))
+    assert inspect(store_engine).counts == {}
+    assert set(inspect(store_engine, deep=True).counts) == {Damage.NOT_REBUILT}

@@ -1,0 +1,101 @@
+"""Is a mute honoured by whoever resolves, and is it found by either key? On both stores."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine
+from tests.company import SmallCompany
+
+from tocsin.flow.once import World, told_of
+from tocsin.model.mute import Mute, MuteKind
+from tocsin.store.directory import SqlDirectory
+from tocsin.store.log import EventLog
+from tocsin.store.mutes import Mutes
+from tocsin.store.subscriptions import Subscriptions
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    made = SmallCompany(store_engine)
+    made.alert("bell", [{"category": "Owners", "type": "ActivityFeed"}, {"category": "Followers", "type": "Email"}])
+    outside = {"category": "External", "type": "Email", "config": {"receivers": ["Out@example.com"]}}
+    made.alert("again", [{"category": "Owners", "type": "ActivityFeed"}, outside])
+    return made
+
+
+def told(company: SmallCompany, table: str = "orders") -> set[tuple[str, str, tuple[str, ...]]]:
+    """Change a table; return (channel, recipient, alerts) of what that tells."""
+    event = company.describe(table, f"at {company.clock.now_ms()}")
+    assert event is not None
+    engine = company.engine
+    logged = EventLog(engine).find(event["id"])
+    assert logged is not None
+    alerts = Subscriptions(engine).list_enabled()
+    world = World(EventLog(engine).find, alerts, SqlDirectory(engine), {}, company.clock)
+    names = {identity: name for name, identity in company.ids.items()}
+    found = [one.notification for one in told_of(logged, alerts, world)]
+    return {
+        (one.channel, names.get(one.recipient, one.recipient), tuple(r.subscription_name for r in one.reasons))
+        for one in found
+    }
+
+
+def mute(company: SmallCompany, who: str, about: str, **more: object) -> Mute:
+    kind = MuteKind.ASSET if about == "orders" else MuteKind.ALERT
+    one = Mute(company.ids.get(who, who), kind, company.ids[about], since_ms=company.clock.now_ms(), **more)  # type: ignore[arg-type]  # a test's own keys
+    Mutes(company.engine).put(one)
+    return one
+
+
+BEN = ("ActivityFeed", "ben", ("again", "bell"))
+CEM = ("Email", "cem@example.com", ("bell",))
+OUT = ("Email", "out@example.com", ("again",))
+
+
+def test_a_muted_alert_is_quiet_and_others_still_tell(company: SmallCompany) -> None:
+    mute(company, "ana", "bell")
+    assert told(company) == {BEN, CEM, OUT, ("ActivityFeed", "ana", ("again",))}
+    mute(company, "ana", "again")
+    mute(company, "cem", "bell", channel="ActivityFeed")
+    assert told(company) == {BEN, CEM, OUT}
+    mute(company, "cem", "bell", channel="Email")
+    assert told(company) == {BEN, OUT}
+    assert Mutes(company.engine).counts([company.ids["bell"]], company.clock.now_ms()) == {company.ids["bell"]: (2, 0)}
+
+
+def test_a_muted_asset_is_quiet_whatever_the_alert_until_it_ends(company: SmallCompany) -> None:
+    mute(company, "ana", "orders", until_ms=company.clock.now_ms() + 1_500)
+    assert told(company) == {BEN, CEM, OUT}
+    assert told(company) == {BEN, CEM, OUT, ("ActivityFeed", "ana", ("again", "bell"))}
+    assert Mutes(company.engine).of(company.ids["ana"], company.clock.now_ms()) == []
+
+
+def test_an_address_that_nobody_has_can_be_unsubscribed(company: SmallCompany) -> None:
+    mute(company, "out@example.com", "again", channel="Email", unsubscribed=True)
+    assert OUT not in told(company)
+    assert Mutes(company.engine).counts([company.ids["again"]], company.clock.now_ms()) == {
+        company.ids["again"]: (0, 1)
+    }
+
+
+def test_a_mute_is_changed_and_taken_back(company: SmallCompany) -> None:
+    now_ms, mutes = company.clock.now_ms(), Mutes(company.engine)
+    first = mute(company, "ana", "orders")
+    company.clock.advance(10)
+    mute(company, "ana", "orders", until_ms=now_ms + 50)
+    (kept,) = mutes.of(company.ids["ana"], now_ms)
+    assert (kept.since_ms, kept.until_ms) == (first.since_ms, now_ms + 50)
+    assert mutes.remove(company.ids["ana"], company.ids["orders"]) == 1
+    assert mutes.of(company.ids["ana"], now_ms) == []
+
+
+def test_who_asks_for_many_people_finds_the_same_mutes(company: SmallCompany) -> None:
+    one = mute(company, "ana", "orders")
+    many = [company.ids["ana"], *(f"user-{n}" for n in range(1_200))]
+    assert list(SqlDirectory(company.engine).mutes(many, [company.ids["orders"]])) == [one]
+
+
+def test_what_is_muted_of_an_alert_ends_with_it(company: SmallCompany) -> None:
+    mute(company, "ana", "bell")
+    Subscriptions(company.engine).forget(company.ids["bell"])
+    assert Mutes(company.engine).of(company.ids["ana"], company.clock.now_ms()) == []

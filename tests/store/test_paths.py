@@ -1,0 +1,42 @@
+"""Does every way to write leave exactly the events of its row in the table, and a store that agrees with them?"""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine
+from tests.store.catalogues import company
+from tests.store.feed_paths import FEED_ROWS
+from tests.store.paths import ROWS, Row, furnish, told
+from tests.store.quality_paths import QUALITY_ROWS
+
+from tocsin.store.fsck.inspection import inspect
+
+_ROWS = (*ROWS, *FEED_ROWS, *QUALITY_ROWS)
+
+
+@pytest.mark.parametrize("row", _ROWS, ids=[row.what for row in _ROWS])
+def test_a_write_leaves_exactly_its_events(store_engine: Engine, row: Row) -> None:
+    shop = company(store_engine)
+    furnish(shop)
+    row.before(shop)
+    end = shop.log.readable_end()
+    row.write(shop)
+    events = shop.events_after(end)
+    assert [told(event) for event in events] == list(row.events)
+    assert inspect(store_engine, deep=True).findings == []
+
+
+def test_an_event_carries_what_the_entity_inherits_at_that_moment(store_engine: Engine) -> None:
+    shop = company(store_engine)
+    owner, domain = {"id": shop.ids["sales"], "type": "team"}, {"id": shop.ids["commerce"], "type": "domain"}
+    shop.patch(("add", "/owners", [owner]), ("add", "/domains", [domain]), entity_type="database", fqn="pg.shop")
+    end = shop.log.readable_end()
+    shop.patch(("add", "/description", "x"))
+    [event] = shop.events_after(end)
+    assert event.domains == (shop.ids["commerce"],)
+    assert event.entity is not None
+    assert [(one["id"], one["inherited"]) for one in event.entity["owners"]] == [(shop.ids["sales"], True)]
+    assert inspect(store_engine, deep=True).findings == []
+    stored = shop.catalogue.version(shop.ids["orders"], "0.2")
+    assert not stored.get("owners")
+    assert not stored.get("domains")

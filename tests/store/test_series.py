@@ -1,0 +1,114 @@
+"""Are reports kept by moment and part, read newest first, and carried over from the tables they once had?"""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine, text
+from tests.postgres import Cluster
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.beside.ports import Line, Reported
+from tocsin.store.beside import Beside
+from tocsin.store.cursors import Window
+from tocsin.store.engine import open_engine, writing
+from tocsin.store.schema import migrate
+from tocsin.store.series import SqlAttachments, SqlSeries
+
+_LINE = Line("t", "columnProfile", "email")
+
+
+def _put(engine: Engine, line: Line, *moments: int) -> None:
+    with writing(engine) as connection:
+        for at_ms in moments:
+            SqlSeries(connection).put(line, Reported(at_ms, {"at": at_ms}, "Success"))
+
+
+def test_a_report_replaces_the_one_of_the_same_moment(store_engine: Engine) -> None:
+    with writing(store_engine) as connection:
+        series = SqlSeries(connection)
+        assert series.put(_LINE, Reported(1, {"a": 1})) is None
+        assert series.put(_LINE, Reported(1, {"a": 2})) == {"a": 1}
+        assert series.latest(_LINE) == Reported(1, {"a": 2})
+        assert series.remove(_LINE, 1) == {"a": 2}
+        assert (series.remove(_LINE, 1), series.latest(_LINE), series.at(_LINE, 1)) == (None, None, None)
+
+
+def test_pages_go_back_in_time_and_on_from_their_cursor(store_engine: Engine) -> None:
+    for part in ("b", "a"):
+        _put(store_engine, Line("t", "k", part), 1, 2, 3)
+    _put(store_engine, Line("t", "other"), 9)
+    reader, seen, after = Beside(store_engine), [], None
+    while True:
+        page = reader.page("t", "k", Window(limit=2, after=after))
+        seen += [one["at"] for one in page.documents]
+        assert page.total == 6
+        after = page.after
+        if after is None:
+            break
+    assert seen == [3, 3, 2, 2, 1, 1]
+    assert [one["at"] for one in reader.page("t", "k", Window(2, 3), part="a").documents] == [3, 2]
+    assert reader.page("t", "k", Window(limit=0)).documents == []
+    assert reader.page("t", "k", Window(), status="Failed").total == 0
+    for cursor in ("?", "YWJj", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTk5fGE"):
+        with pytest.raises(InvalidInput):
+            reader.page("t", "k", Window(after=cursor))
+
+
+def test_the_latest_is_found_for_many_entities_and_for_every_part(store_engine: Engine) -> None:
+    _put(store_engine, Line("a", "k"), 1, 5)
+    _put(store_engine, Line("b", "k"), 2)
+    _put(store_engine, Line("b", "k", "part"), 7)
+    reader = Beside(store_engine)
+    assert reader.latest(["a", "b", "c"], "k") == {"a": {"at": 5}, "b": {"at": 2}}
+    assert reader.latest_by_part("b", "k") == {"": {"at": 2}, "part": {"at": 7}}
+
+
+def test_an_attachment_is_replaced_and_taken_away(store_engine: Engine) -> None:
+    with writing(store_engine) as connection:
+        attachments = SqlAttachments(connection)
+        attachments.put("t", "joins", {"a": 1})
+        attachments.put("t", "joins", {"a": 2})
+        assert attachments.get("t", "joins") == {"a": 2}
+    assert Beside(store_engine).attached(["t", "u"], "joins") == {"t": {"a": 2}}
+    with writing(store_engine) as connection:
+        assert SqlAttachments(connection).remove("t", "joins")
+        assert not SqlAttachments(connection).remove("t", "joins")
+
+
+def test_a_part_whose_name_no_index_holds_is_refused(store_engine: Engine) -> None:
+    with pytest.raises(InvalidInput):
+        _put(store_engine, Line("t", "k", "😀" * 300), 1)
+
+
+def test_older_results_and_runs_are_carried_over_on_sqlite(tmp_path: object) -> None:
+    _carried_over(f"sqlite:///{tmp_path}/old.db")
+
+
+@pytest.mark.postgres
+def test_older_results_and_runs_are_carried_over_on_postgresql(postgres: Cluster) -> None:
+    postgres.run("CREATE DATABASE carried")
+    _carried_over(postgres.url("carried"))
+
+
+def _carried_over(url: str) -> None:
+    engine = open_engine(url)
+    migrate(engine, "0005")
+    with engine.begin() as connection:
+        for number in range(2_500):
+            row = {"id": f"c{number % 3}", "at": number, "document": '{"testCaseStatus": "Failed"}'}
+            connection.execute(text("INSERT INTO test_case_result VALUES (:id, :at, :document)"), row)
+        connection.execute(text("""INSERT INTO pipeline_run VALUES ('p', 1, '{"executionStatus": "Pending"}')"""))
+        case = {"id": "c0", "document": '{"testSuite": {"id": "s"}}'}
+        entity = (
+            "INSERT INTO entity (id, entity_type, fqn, name, version_tenths, updated_at_ms, updated_by, deleted, "
+            "document) VALUES (:id, 'testCase', 'c', 'c', 1, 1, 'x', false, :document)"
+        )
+        connection.execute(text(entity), case)
+    migrate(engine)
+    reader = Beside(engine)
+    assert sum(reader.page(f"c{case}", "testCaseResult", Window(), status="Failed").total for case in range(3)) == 2_500
+    assert reader.page("p", "pipelineStatus", Window(), status="Pending").documents == [{"executionStatus": "Pending"}]
+    with engine.connect() as connection:
+        members = connection.execute(text("SELECT suite_id, test_case_id, own FROM suite_member")).all()
+    assert [tuple(row) for row in members] == [("s", "c0", True)]
+    engine.dispose()

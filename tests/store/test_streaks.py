@@ -1,0 +1,62 @@
+"""Is what entities reported found again, event by event, and nothing else?"""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine, delete, select
+from tests.company import SmallCompany
+
+from tocsin.flow.match.streak import Report, with_facts
+from tocsin.store.log import EventLog
+from tocsin.store.migrations.versions import v0011_reports
+from tocsin.store.reports import Reports
+from tocsin.store.streak_tables import status_report
+
+
+def test_reports_stand_in_the_order_of_the_log_and_know_what_they_speak_of(store_engine: Engine) -> None:
+    company, reports = SmallCompany(store_engine), Reports(store_engine)
+    assert reports.newest() == 0
+    company.pipeline("etl")
+    company.pipeline("other")
+    started_ms = company.clock.now_ms()
+    company.run("etl", "Failed", at_ms=started_ms + 50)
+    company.run("other", "Failed")
+    company.describe("orders", "no report")
+    company.run("etl", "Successful", at_ms=started_ms + 10)
+    company.run("etl", "Failed", at_ms=started_ms + 70)
+    last = EventLog(store_engine).read(0, 1_000)[-1]
+    assert reports.newest() == last.offset
+    assert reports.before(last) == [Report("Failed", started_ms + 50), Report("Successful", started_ms + 10)]
+    assert with_facts(last, reports.before(last)).derived["failures"] == 2
+
+
+def test_the_same_report_again_is_none(store_engine: Engine) -> None:
+    company, reports = SmallCompany(store_engine), Reports(store_engine)
+    company.pipeline("etl")
+    company.run("etl", "Failed", at_ms=5)
+    newest = reports.newest()
+    assert company.run("etl", "Failed", at_ms=5) is None
+    assert reports.newest() == newest > 0
+
+
+def test_only_what_stands_is_live_and_only_what_was_told_is_told(store_engine: Engine) -> None:
+    company, reports = SmallCompany(store_engine), Reports(store_engine)
+    company.pipeline("etl")
+    company.pipeline("gone")
+    event = company.run("etl", "Failed")
+    assert event is not None
+    company.writes.delete("pipeline", company.key("gone"), actor=company.actor("ana"))
+    assert reports.live([company.ids["etl"], company.ids["gone"], "nobody"]) == {company.ids["etl"]: "pipeline"}
+    assert reports.told([event["id"], "nothing"]) == {event["id"]}
+
+
+def test_reports_that_are_in_the_log_already_are_found_after_the_upgrade(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    company.pipeline("etl")
+    company.run("etl", "Failed")
+    company.run("etl", "Successful")
+    with store_engine.begin() as connection:
+        rows = connection.execute(select(status_report)).all()
+        connection.execute(delete(status_report))
+        connection.exec_driver_sql(v0011_reports.filling(connection.dialect.name))
+        assert connection.execute(select(status_report)).all() == rows
+    assert len(rows) == 2

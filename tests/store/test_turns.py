@@ -1,0 +1,187 @@
+"""Do writers of one SQLite store share commits without sharing failures, and does nobody return before the commit?"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, Engine, event, text
+from tests.waiting import until
+
+from tocsin.errors import TocsinError, Unavailable
+from tocsin.store import turns
+from tocsin.store.engine import reading, writing
+
+ADD = text("INSERT INTO server_secret (name, value) VALUES (:name, 'x')")
+NAMES = text("SELECT name FROM server_secret WHERE name LIKE 'w%' ORDER BY name")
+
+
+class _RefusedError(Exception):
+    pass
+
+
+def names(engine: Engine) -> list[str]:
+    with reading(engine) as connection:
+        return list(connection.execute(NAMES).scalars())
+
+
+@contextmanager
+def counted(engine: Engine) -> Iterator[list[int]]:
+    """Count the commits of writers."""
+    commits: list[int] = []
+
+    def note(_connection: Connection) -> None:
+        commits.append(1)
+
+    event.listen(engine, "commit", note)
+    yield commits
+    event.remove(engine, "commit", note)
+
+
+def write(engine: Engine, name: str, then: Callable[[], Any] = lambda: None) -> None:
+    with writing(engine) as connection:
+        connection.execute(ADD, {"name": name})
+        then()
+
+
+def behind(engine: Engine, *later: Callable[[], Any]) -> list[Future[Any]]:
+    """Make calls that all wait while one writer has its turn; return them done."""
+    with ThreadPoolExecutor(len(later) + 1) as pool:
+        begun, go = threading.Event(), threading.Event()
+        first = pool.submit(write, engine, "w0", lambda: (begun.set(), go.wait(10)))
+        begun.wait(10)
+        calls = [pool.submit(call) for call in later]
+        until(lambda: engine.get_execution_options()["tocsin_turns"].waiting == len(later))
+        go.set()
+    return [first, *calls]
+
+
+def test_those_who_wait_go_on_in_the_same_transaction(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LONGEST_S", 60)
+    with counted(sqlite_engine) as commits:
+        calls = behind(sqlite_engine, *(lambda name=f"w{at}": write(sqlite_engine, name) for at in range(1, 9)))
+    assert [call.exception() for call in calls] == [None] * 9
+    assert names(sqlite_engine) == [f"w{at}" for at in range(9)]
+    assert len(commits) == 1
+
+
+def test_a_transaction_ends_however_many_wait(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LONGEST_S", 60)
+    monkeypatch.setattr(turns, "MOST_TURNS", 3)
+    with counted(sqlite_engine) as commits:
+        behind(sqlite_engine, *(lambda name=f"w{at}": write(sqlite_engine, name) for at in range(1, 9)))
+    assert len(commits) == 3
+
+
+def test_a_turn_that_fails_is_undone_alone(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LONGEST_S", 60)
+
+    def refuse() -> None:
+        raise _RefusedError
+
+    calls = behind(
+        sqlite_engine,
+        lambda: write(sqlite_engine, "w1"),
+        lambda: write(sqlite_engine, "w2", refuse),
+        lambda: write(sqlite_engine, "w3"),
+    )
+    assert [type(call.exception()) for call in calls] == [type(None), type(None), _RefusedError, type(None)]
+    assert names(sqlite_engine) == ["w0", "w1", "w3"]
+
+
+def test_nobody_returns_before_the_commit(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "LONGEST_S", 60)
+    seen: list[list[str]] = []
+
+    def write_and_look(name: str) -> None:
+        write(sqlite_engine, name)
+        seen.append(names(sqlite_engine))
+
+    behind(sqlite_engine, *(lambda name=f"w{at}": write_and_look(name) for at in range(1, 5)))
+    assert seen == [[f"w{at}" for at in range(5)]] * 4
+
+
+def test_when_the_commit_fails_nobody_is_told_that_it_went_well(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LONGEST_S", 60)
+
+    def fail(_connection: Connection) -> None:
+        raise _RefusedError
+
+    event.listen(sqlite_engine, "commit", fail)
+    calls = behind(sqlite_engine, *(lambda name=f"w{at}": write(sqlite_engine, name) for at in range(1, 4)))
+    event.remove(sqlite_engine, "commit", fail)
+    assert all(isinstance(call.exception(), Unavailable | _RefusedError) for call in calls)
+    assert names(sqlite_engine) == []
+    write(sqlite_engine, "w9")
+    assert names(sqlite_engine) == ["w9"]
+
+
+def test_what_waits_after_a_failure_goes_on(sqlite_engine: Engine) -> None:
+    with pytest.raises(TocsinError), writing(sqlite_engine) as connection:
+        connection.execute(ADD, {"name": "w1"})
+        raise Unavailable("no")
+    write(sqlite_engine, "w2")
+    assert names(sqlite_engine) == ["w2"]
+
+
+OTHER = """
+import sys, time
+from tocsin.store.engine import open_engine, writing
+from sqlalchemy import text
+engine = open_engine(sys.argv[1])
+longest_s = 0.0
+for at in range(20):
+    started_s = time.monotonic()
+    with writing(engine) as connection:
+        connection.execute(text("INSERT INTO server_secret (name, value) VALUES (:name, 'x')"), {"name": f"other{at}"})
+    longest_s = max(longest_s, time.monotonic() - started_s)
+print(longest_s)
+"""
+
+
+@pytest.mark.slow
+def test_another_process_gets_its_turn_however_busy_this_one_is(sqlite_engine: Engine, sqlite_url: str) -> None:
+    stop = threading.Event()
+
+    def keep_writing(client: int) -> None:
+        at = 0
+        while not stop.is_set():
+            at += 1
+            write(sqlite_engine, f"w{client}-{at}")
+
+    with ThreadPoolExecutor(6) as pool:
+        calls = [pool.submit(keep_writing, client) for client in range(6)]
+        command = [sys.executable, "-c", OTHER, sqlite_url]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=True)
+        finally:
+            stop.set()
+    assert all(call.exception() is None for call in calls)
+    assert float(done.stdout) < 10
+
+
+def test_an_error_is_told_after_the_commit_of_what_it_may_be_about(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LONGEST_S", 60)
+    seen: list[list[str]] = []
+
+    def refuse() -> None:
+        raise _RefusedError
+
+    def refused() -> None:
+        with pytest.raises(_RefusedError):
+            write(sqlite_engine, "w1", refuse)
+        seen.append(names(sqlite_engine))
+
+    behind(sqlite_engine, refused, lambda: write(sqlite_engine, "w2", lambda: time.sleep(0.2)))
+    assert "w0" in seen[0]

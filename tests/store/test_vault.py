@@ -1,0 +1,90 @@
+"""Do secrets lie sealed in the store, with a key that is kept elsewhere?"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import Engine, select, update
+from tests.store.catalogues import JANE
+
+from tocsin.clock import FixedClock
+from tocsin.errors import InvalidSetting, Unavailable, WrongKey
+from tocsin.flow.capture.operations import Writes
+from tocsin.settings import Settings
+from tocsin.store.beside import Beside
+from tocsin.store.engine import open_engine
+from tocsin.store.entities import SqlCatalogue
+from tocsin.store.series_tables import attachment
+from tocsin.store.vault import KEY_FILE, Vault, new_key, reseal, use_vault, vault_of
+
+_SERVICE = {
+    "name": "pg",
+    "serviceType": "Postgres",
+    "connection": {"config": {"type": "Postgres", "password": "xyzzy"}},
+}
+_PLACE = "connection.config.password"
+
+
+def _kept(engine: Engine) -> str:
+    with engine.connect() as connection:
+        return str(connection.execute(select(attachment.c.document)).scalar_one())
+
+
+def test_a_secret_is_sealed_and_opened(store_engine: Engine) -> None:
+    made = Writes(SqlCatalogue(store_engine), FixedClock(1)).create("databaseService", _SERVICE, actor=JANE)
+    assert "xyzzy" not in _kept(store_engine)
+    assert Beside(store_engine).attached([made.document["id"]], "secrets") == {made.document["id"]: {_PLACE: "xyzzy"}}
+
+
+def test_what_lay_there_in_clear_is_sealed(store_engine: Engine) -> None:
+    Writes(SqlCatalogue(store_engine), FixedClock(1)).create("databaseService", _SERVICE, actor=JANE)
+    with store_engine.begin() as connection:
+        connection.execute(update(attachment).values(document=f'{{"{_PLACE}":"xyzzy"}}'))
+    assert (reseal(store_engine, only_plain=True), reseal(store_engine, only_plain=True)) == (1, 0)
+    assert "xyzzy" not in _kept(store_engine)
+    assert reseal(store_engine) == 1
+
+
+def test_any_known_key_opens_and_the_first_seals() -> None:
+    old, new = new_key(), new_key()
+    sealed = Vault(lambda: [old]).sealed({"a": "b"})
+    assert Vault(lambda: [new, old]).opened(sealed) == {"a": "b"}
+    with pytest.raises(WrongKey, match="secrets_key"):
+        Vault(lambda: [new]).opened(sealed)
+    with pytest.raises(InvalidSetting, match="secrets-key"):
+        Vault(lambda: ["too short"]).sealed({})
+
+
+def test_a_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "folder"
+    engines = [open_engine("sqlite://") for _ in range(2)]
+    sealed = []
+    for engine in engines:
+        use_vault(engine, Settings(data_dir=folder))
+        with engine.connect() as connection:
+            assert folder.exists() == bool(sealed), "nothing is made before it is needed"
+            sealed.append(vault_of(connection).sealed({"a": "b"}))
+            assert [vault_of(connection).opened(one) for one in sealed] == [{"a": "b"}] * len(sealed)
+        engine.dispose()
+    assert [one.name for one in folder.iterdir()] == [KEY_FILE]
+    assert stat.S_IMODE((folder / KEY_FILE).stat().st_mode) == 0o600
+
+
+def test_a_setting_wins_over_the_file(tmp_path: Path) -> None:
+    key = new_key()
+    engine = open_engine("sqlite://")
+    use_vault(engine, Settings(data_dir=tmp_path, secrets_key=SecretStr(key)))
+    with engine.connect() as connection:
+        assert Vault(lambda: [key]).opened(vault_of(connection).sealed({"a": "b"})) == {"a": "b"}
+    engine.dispose()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_a_key_nothing_is_kept() -> None:
+    engine = open_engine("sqlite://")
+    with engine.connect() as connection, pytest.raises(Unavailable, match="no key"):
+        vault_of(connection)
+    engine.dispose()

@@ -1,0 +1,60 @@
+"""How do tests tell people without Spark? The Python engine over the whole log, and its rows into the store."""
+
+from __future__ import annotations
+
+import json
+
+from sqlalchemy import Engine
+
+from tocsin.access.views import Views
+from tocsin.clock import SystemClock
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.streak import with_facts
+from tocsin.flow.once import World, told_of
+from tocsin.flow.resolve.visibility import Told, only_visible
+from tocsin.flow.schedule.due import Scheduled
+from tocsin.store.access import SqlSubjects
+from tocsin.store.directory import SqlDirectory
+from tocsin.store.log import EventLog
+from tocsin.store.notifications import Notifications
+from tocsin.store.reports import Reports
+from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.told import SqlEvents
+
+PIPELINE = "match_stream"
+
+
+def tell_all(engine: Engine) -> int:
+    """Take every event that the pipeline has not reached through the stages; return how many rows that gave."""
+    log, notifications, clock = EventLog(engine), Notifications(engine), SystemClock()
+    alerts = Subscriptions(engine).list_enabled()
+    world = World(log.find, alerts, SqlDirectory(engine), {}, clock)
+    rows: list[Told] = []
+    for plain in log.read(log.progress(PIPELINE), 10_000):
+        logged = with_facts(plain, Reports(engine).before(plain))
+        matched = [one for one in alerts if matches(plan_of(one), logged)]
+        rows += [_row(one) for one in told_of(logged, matched, world)]
+    rows = only_visible(rows, Views(SqlSubjects(engine)).now(), SqlEvents(engine))
+    notifications.add(rows)
+    notifications.advance(PIPELINE, log.readable_end(), now_ms=clock.now_ms())
+    return len(rows)
+
+
+def _row(one: Scheduled) -> dict[str, object]:
+    told = one.notification
+    return {
+        "id": told.id,
+        "event_id": told.event_id,
+        "log_offset": told.log_offset,
+        "channel": told.channel,
+        "key": told.recipient,
+        "target": one.target,
+        "recipient_id": told.recipient_id,
+        "reasons": json.dumps([reason.to_wire() for reason in told.reasons]),
+        "due_at_ms": told.due_at_ms,
+        "created_at_ms": told.created_at_ms,
+        "delivery_id": one.delivery_id,
+        "subscription_id": one.reason.subscription_id,
+        "destination_id": one.reason.destination_id,
+    }

@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from tests.unit.access.people import ALICE, policy, rule
+
+from tocsin.access.rules import Policy
+from tocsin.access.subject import Grant, Subject
+from tocsin.access.views import Views
+from tocsin.model.access import Operation
+
+
+class Kept:
+    """Subjects that count how often they are asked for."""
+
+    def __init__(self, *rules: dict[str, object]) -> None:
+        self.now, self.asked = 1, 0
+        self.policy, self.is_used = policy(*rules), True
+
+    def revision(self) -> int:
+        return self.now
+
+    def subjects(self, user_ids: Collection[str]) -> dict[str, Subject]:
+        self.asked += 1
+        return {one: Subject(one, one, grants=(Grant(self.policy),)) for one in user_ids if one == ALICE}
+
+    def stranger(self) -> Subject:
+        return Subject("", "", grants=(Grant(self.policy),))
+
+    def policies(self) -> list[Policy]:
+        return [self.policy]
+
+    def used(self) -> set[str]:
+        return {self.policy.id} if self.is_used else set()
+
+
+def test_a_view_is_kept_until_something_changes() -> None:
+    subjects = Kept(rule("allow", "ViewAll"))
+    views = Views(subjects)
+    first = views.now().of(ALICE)
+    assert views.now().of(ALICE) is first
+    assert subjects.asked == 1
+    subjects.now, subjects.policy = 2, policy(rule("deny", "All"))
+    assert not views.now().of(ALICE).may(Operation.VIEW_BASIC, "table", {})
+    assert subjects.asked == 2
+
+
+def test_who_is_not_there_may_nothing_and_is_not_kept() -> None:
+    views = Views(Kept(rule("allow", "ViewAll")))
+    assert not views.now().of("nobody").may(Operation.VIEW_BASIC, "table", {})
+    assert set(views.now().of_many([ALICE, "nobody"])) == {ALICE, "nobody"}
+
+
+def test_a_type_is_open_while_strangers_may_view_it_and_no_policy_denies_it() -> None:
+    subjects = Kept(rule("allow", "ViewAll", on="table topic"), rule("deny", "All", on="topic", when="isBot()"))
+    views = Views(subjects)
+    assert [views.now().is_open(one) for one in ("table", "topic", "chart")] == [True, False, False]
+    subjects.now, subjects.policy = 2, policy(rule("allow", "ViewAll", when="isOwner()"))
+    assert not views.now().is_open("table")
+
+
+def test_what_denies_only_counts_while_somebody_is_under_it() -> None:
+    subjects = Kept(rule("allow", "ViewAll"), rule("deny", "All", on="topic"))
+    subjects.is_used = False
+    assert Views(subjects).now().is_open("table")
+    subjects.is_used = True
+    assert not Views(subjects).now().is_open("topic")

@@ -1,0 +1,115 @@
+"""Does the command wait for the pipeline, cancel when it is broken off, and draw what comes?"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+from tocsin.cli import backtest as command
+from tocsin.cli.backtest import MOST_BARS, bars
+
+PATH = "/api/v1/events/subscriptions/backtest"
+WAITING = {"id": "b0", "alert": {"name": "a"}, "state": "waiting", "progress": {"done": 0, "total": 0}}
+RUNNING = {**WAITING, "state": "running", "progress": {"done": 1, "total": 2}}
+RESULT: dict[str, Any] = {
+    "events": 1200,
+    "matched": 30,
+    "perDay": [{"date": "2026-03-01", "matched": 10}, {"date": "2026-03-03", "matched": 20}],
+    "assetCount": 1,
+    "assets": [{"id": "t", "type": "table", "fullyQualifiedName": "pg.store.orders", "matched": 30}],
+    "told": 60,
+    "merged": 5,
+    "recipientCount": 2,
+    "channels": [{"channel": "Email", "told": 60, "recipients": 2}],
+    "recipients": [
+        {"channel": "Email", "told": 40, "because": ["owner"], "id": "u", "name": "ana"},
+        {"channel": "Email", "told": 20, "because": ["follower"]},
+    ],
+    "samples": [{"timestamp": 0, "eventType": "entityUpdated", "entityFullyQualifiedName": "pg.store.orders"}],
+    "people": "Owners, followers and teams are those of today.",
+}
+DONE = {**WAITING, "state": "done", "progress": {"done": 2, "total": 2}, "result": RESULT}
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(command, "_LOOK_EVERY_S", 0.001)
+    path = tmp_path / "alert.json"
+    path.write_text(json.dumps({"name": "a", "resources": ["table"]}))
+    return str(path)
+
+
+def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServer, file: str) -> None:
+    small_server.answer("POST", PATH, WAITING, status=202)
+    small_server.answer("GET", f"{PATH}/b0", WAITING, RUNNING, DONE)
+    ended = run("alerts", "backtest", file, "--since", "90d")
+    assert ended.code == 0, ended.err
+    assert small_server.asked[0].body == {"name": "a", "resources": ["table"], "since": "90d"}
+    assert "30 of 1,200 events match" in ended.out
+    assert "5 further reasons merged" in " ".join(ended.out.split())
+    plot = [line for line in ended.out.splitlines() if line.startswith("2026-03")]
+    assert [line.count("█") for line in plot] == [30, 0, 60]
+    for name in ("ana", "somebody", "pg.store.orders", "those of today"):
+        assert name in ended.out
+    assert json.loads(run("alerts", "backtest", file, "--json").out)["result"] == RESULT
+
+
+def test_what_comes_to_nothing_is_said_and_not_drawn(run: Run, small_server: SmallServer, file: str) -> None:
+    nothing = {**RESULT, "matched": 0, "perDay": [], "assets": [], "recipients": [], "samples": [], "channels": []}
+    small_server.answer("POST", PATH, {**DONE, "result": nothing})
+    assert "0 of 1,200 events match" in run("alerts", "backtest", file).out
+
+
+def test_failing_ends_with_the_reason(run: Run, small_server: SmallServer, file: str) -> None:
+    small_server.answer("POST", PATH, {**WAITING, "state": "failed", "reason": "no such luck"})
+    ended = run("alerts", "backtest", file)
+    assert ended.code != 0
+    assert "no such luck" in ended.err
+
+
+def test_breaking_off_cancels_it(
+    run: Run, small_server: SmallServer, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken_off(_s: float) -> None:
+        raise KeyboardInterrupt
+
+    small_server.answer("POST", PATH, WAITING, status=202)
+    small_server.answer("DELETE", f"{PATH}/b0", {**WAITING, "state": "cancelled"})
+    monkeypatch.setattr("tocsin.cli.backtest.time.sleep", broken_off)
+    assert run("alerts", "backtest", file).code != 0
+    assert [(one.method, one.path) for one in small_server.asked][-1] == ("DELETE", f"{PATH}/b0")
+
+
+def test_nobody_coming_for_it_ends_it(
+    run: Run, small_server: SmallServer, file: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(command, "_NOBODY_COMES_S", 0.0)
+    lonely = {**WAITING, "message": "No pipeline is running"}
+    small_server.answer("POST", PATH, lonely, status=202)
+    small_server.answer("GET", f"{PATH}/b0", lonely)
+    small_server.answer("DELETE", f"{PATH}/b0", lonely)
+    ended = run("alerts", "backtest", file)
+    assert "No pipeline is running" in ended.err
+    assert small_server.asked[-1].method == "DELETE"
+
+
+def test_a_file_of_several_alerts_is_refused(run: Run, tmp_path: Path) -> None:
+    path = tmp_path / "two.json"
+    path.write_text(json.dumps([{"name": "a"}, {"name": "b"}]))
+    assert "2 alerts" in run("alerts", "backtest", str(path)).err
+
+
+def test_many_days_are_drawn_by_weeks_and_months() -> None:
+    days = [{"date": "2026-01-01", "matched": 1}, {"date": "2026-03-31", "matched": 2}]
+    weekly = bars(days, {})
+    assert len(weekly) == 13 and sum(count for _, count in weekly) == 3
+    long_ago = round(datetime(2019, 1, 1, tzinfo=UTC).timestamp() * 1000)
+    longest = bars(days, {"since": long_ago})
+    assert len(longest) <= MOST_BARS and sum(count for _, count in longest) == 3
+    assert longest[0][0] == "2019-01-01"

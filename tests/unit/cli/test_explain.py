@@ -1,0 +1,128 @@
+"""``tocsin explain`` shows the answer first, then a tree of what held and what did not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+API = "/api/v1"
+EVENT = "0193a7c1-0000-7000-8000-000000000001"
+SEEN = {"name": "tier", "isMissing": True, "values": [], "total": 0}
+TAGS = {"name": "tags", "isMissing": False, "values": ["a", "b", "c", "d", "e"], "total": 25}
+
+
+def test(text: str, holds: bool, seen: dict[str, Any]) -> dict[str, Any]:
+    return {"text": text, "line": 1, "column": 1, "holds": holds, "seen": [seen]}
+
+
+test.__test__ = False  # type: ignore[attr-defined]  # a test of a condition, not of ours
+
+EITHER = {
+    "text": "x",
+    "line": 1,
+    "column": 1,
+    "holds": True,
+    "joined": "or",
+    "parts": [test("tier == 'a'", False, SEEN), test("tags == 'a'", True, TAGS)],
+}
+WAY = {"reason": {"sentence": "you own it (alert A)"}, "stoppedBy": None}
+SELF = {"reason": {"sentence": "you follow it (alert A)"}, "stoppedBy": {"kind": "self", "says": "ann made the change"}}
+DELIVERY = {
+    "status": "awaitingRetry",
+    "isDeadLetter": False,
+    "nextAttempt": 1_700_000_060_000,
+    "attempts": [
+        {"number": 1, "startedAt": 1_700_000_000_000, "outcome": "retry", "reason": "timeout", "statusCode": 503}
+    ],
+}
+ANSWER: dict[str, Any] = {
+    "answer": "Yes: ann was told.",
+    "asOf": 1_700_000_000_000,
+    "event": {"id": EVENT, "title": "orders: created", "timestamp": 1_700_000_000_000, "userName": "bob"},
+    "alerts": [
+        {
+            "name": "A",
+            "matched": True,
+            "gates": [{"name": "enabled", "holds": True, "says": "the alert is switched on"}],
+            "rules": [
+                {"part": "rules", "number": 0, "name": None, "effect": "include", "holds": True, "trace": EITHER},
+                {
+                    "part": "actions",
+                    "number": 0,
+                    "name": "odd",
+                    "effect": "include",
+                    "holds": False,
+                    "trace": None,
+                    "says": "no",
+                },
+            ],
+            "reached": {
+                "total": 3,
+                "data": [
+                    {
+                        "name": "ann",
+                        "channel": "Email",
+                        "isDue": True,
+                        "notification": "n",
+                        "ways": [WAY, SELF],
+                        "toldTogetherWith": ["B"],
+                    }
+                ],
+            },
+        }
+    ],
+    "told": {
+        "total": 1,
+        "data": [
+            {
+                "channel": "Email",
+                "recipient": "a@x",
+                "recipientName": None,
+                "dueAt": 1_700_000_000_000,
+                "isRead": False,
+                "delivery": DELIVERY,
+            }
+        ],
+    },
+    "disagreements": [{"says": "as of now A tells zoe, but nothing is stored"}],
+}
+
+
+def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/events/{EVENT}/explain", ANSWER)
+    assert run("explain", EVENT, "--user", "ann", "--alert", "A").out.splitlines() == [
+        "Yes: ann was told.",
+        "orders: created  2023-11-14 22:13:20  by bob",
+        "├── ✓ alert A matched",
+        "│   ├── ✓ the alert is switched on",
+        "│   ├── ✓ rule 1 (include)",
+        "│   │   └── ✓ one of",
+        "│   │       ├── ✗ tier == 'a'  tier is missing",
+        "│   │       └── ✓ tags == 'a'  tags is a, b, c, d and 21 more",
+        "│   ├── ✗ no",
+        "│   ├── ✓ ann over Email",
+        "│   │   ├── ✓ you own it (alert A)",
+        "│   │   ├── ✗ you follow it (alert A): ann made the change",
+        "│   │   └── told once, together with B",
+        "│   └── and 2 more",
+        "├── 1 notification is stored",
+        "│   └── Email to a@x  due 2023-11-14 22:13:20",
+        "│       ├── awaitingRetry",
+        "│       ├── ✗ attempt 1 at 2023-11-14 22:13:20: timeout 503",
+        "│       └── next attempt at 2023-11-14 22:14:20",
+        "├── ! as of now A tells zoe, but nothing is stored",
+        "└── relations and alerts are those of now, 2023-11-14 22:13:20",
+    ]
+    assert small_server.asked[-1].query == {"subscription": "A", "user": "ann"}
+
+
+def test_the_last_event_of_an_asset_is_found(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/tables/name/a", {"id": "t", "name": "a", "fullyQualifiedName": "a"})
+    small_server.answer("GET", f"{API}/events", {"data": [{"id": "1"}, {"id": EVENT}], "paging": {}})
+    small_server.answer("GET", f"{API}/events/{EVENT}/explain", ANSWER)
+    assert json.loads(run("explain", "--asset", "a", "--json").out) == ANSWER
+    assert run("explain").code == 2
+    assert run("explain", "orders").code == 2

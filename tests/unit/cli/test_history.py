@@ -1,0 +1,58 @@
+"""Do the commands about the past show it to people and to programs?"""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+API = "/api/v1/tables"
+ORDERS = {"id": "t", "name": "orders", "fullyQualifiedName": "a.orders"}
+CHANGE = {
+    "fieldsAdded": [{"name": "tags", "newValue": [{"tagFQN": "PII.Email"}]}],
+    "fieldsUpdated": [{"name": "description", "oldValue": "a", "newValue": "b" * 100}],
+    "fieldsDeleted": [{"name": "columns", "oldValue": [{"name": "id"}, {"name": "note"}]}],
+    "previousVersion": 0.1,
+}
+VERSIONS = [
+    {**ORDERS, "version": 0.2, "updatedAt": 1_700_000_000_000, "updatedBy": "ada", "changeDescription": CHANGE},
+    {**ORDERS, "version": 0.1, "updatedAt": 1_600_000_000_000, "updatedBy": "bob"},
+]
+
+
+@pytest.fixture(autouse=True)
+def orders(small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/name/a.orders", ORDERS)
+
+
+def test_a_history_says_when_who_and_what(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/t/versions", {"versions": [json.dumps(one) for one in VERSIONS]})
+    lines = run("history", "a.orders").out.splitlines()
+    assert [line.split()[:4] for line in lines[1:3]] == [
+        ["0.2", "2023-11-14", "22:13:20", "ada"],
+        ["0.1", "2020-09-13", "12:26:40", "bob"],
+    ]
+    assert lines[2].rstrip().endswith("created")
+    small_server.answer("GET", f"{API}/t/versions", {"versions": [json.dumps(one) for one in VERSIONS]})
+    assert json.loads(run("history", "a.orders", "--json").out) == VERSIONS
+
+
+def test_a_difference_is_a_line_per_field(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/t/diff", CHANGE)
+    shown = run("diff", "a.orders", "0.1", "0.2").out
+    assert small_server.asked[-1].query == {"from": "0.1", "to": "0.2"}
+    for words in ("PII.Email", "id, note", "added", "deleted", "…"):
+        assert words in shown
+
+
+def test_a_dry_run_says_what_would_change_and_what_would_not_come_back(run: Run, small_server: SmallServer) -> None:
+    gone = {"field": "owners", "value": {"id": "u", "name": "jane"}, "reason": "it is no more"}
+    answer = {"changeDescription": CHANGE, "leftOut": [gone], "entity": {**ORDERS, "version": 0.3}}
+    small_server.answer("POST", f"{API}/t/rollback", answer, answer)
+    shown = run("rollback", "a.orders", "--to", "0.1", "--dry-run").out
+    assert small_server.asked[-1].body == {"version": "0.1", "dryRun": True}
+    assert "Does not come back: owners jane: it is no more." in shown
+    assert "This would make version 0.3 of a.orders." in shown
+    assert json.loads(run("rollback", "a.orders", "--to", "0.1", "--json").out) == answer

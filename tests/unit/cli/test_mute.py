@@ -1,0 +1,57 @@
+"""``tocsin mute``, ``unmute`` and ``mutes`` name an asset or an alert, and how long."""
+
+from __future__ import annotations
+
+import json
+import time
+
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+API = "/api/v1"
+ME = {"id": "u", "name": "ann"}
+MUTED = {"kind": "asset", "id": "t", "name": "orders", "fullyQualifiedName": "a.orders", "channel": None, "until": None}
+
+
+def named(identity: str, name: str) -> dict[str, str]:
+    return {"id": identity, "name": name, "fullyQualifiedName": name}
+
+
+def test_an_asset_is_muted_for_a_while(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", ME)
+    small_server.answer(
+        "GET", f"{API}/tables/name/orders", {"id": "t", "name": "orders", "fullyQualifiedName": "orders"}
+    )
+    small_server.answer("PUT", f"{API}/users/u/mutes", MUTED)
+    assert run("mute", "orders", "--for", "2h").out.startswith("ann hears no more of orders, until ")
+    body = small_server.asked[-1].body
+    assert {**body, "until": 0} == {"kind": "asset", "type": "table", "id": "t", "channel": None, "until": 0}
+    assert 0 < body["until"] - time.time() * 1000 <= 7_200_000
+    assert json.loads(run("mute", "orders", "--json").out) == MUTED
+    for wrong in ("0d", "soon", "3y"):
+        assert run("mute", "orders", "--for", wrong).code == 2
+    assert run("mute").code == 2
+    assert run("mute", "orders", "--alert", "A").code == 2
+
+
+def test_an_alert_is_muted_by_mail_and_heard_again(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", ME)
+    small_server.answer(
+        "GET", f"{API}/events/subscriptions/name/A", {"id": "s", "name": "A", "fullyQualifiedName": "A"}
+    )
+    small_server.answer("PUT", f"{API}/users/u/mutes", MUTED)
+    small_server.answer("DELETE", f"{API}/users/u/mutes/s", {})
+    assert run("mute", "--alert", "A", "--mail").out == "ann hears no more of A by mail, for good.\n"
+    assert small_server.asked[-1].body == {"kind": "alert", "id": "s", "channel": "Email"}
+    assert run("unmute", "--alert", "A").out == "ann hears of A again.\n"
+
+
+def test_what_is_muted_is_listed(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", ME)
+    small_server.answer("GET", f"{API}/users/u/mutes", {"data": [MUTED], "paging": {"total": 1}})
+    shown = run("mutes").out.splitlines()
+    assert [line.split() for line in shown] == [
+        ["what", "name", "over", "until"],
+        ["asset", "a.orders", "all", "for", "good"],
+    ]
+    assert json.loads(run("mutes", "--json").out) == [MUTED]

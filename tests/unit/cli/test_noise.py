@@ -1,0 +1,57 @@
+"""``tocsin alerts noise`` plots what alerts told and what of it was opened."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from tests.unit.cli.conftest import Run
+from tests.unit.small_server import SmallServer
+
+API = "/api/v1/events/subscriptions"
+COUNTS = {"fired": 80, "told": 80, "opened": 20, "people": 4, "muted": 1, "unsubscribed": 0}
+ROW: dict[str, Any] = {"name": "Loud", **COUNTS}
+LOW: dict[str, Any] = {"name": "Low", **COUNTS, "told": 8, "opened": 0, "people": None, "muted": 0}
+RANKED = {"data": [ROW, LOW], "formula": "noise = told - opened", "paging": {"total": 5}}
+ONE = {
+    **ROW,
+    "assets": [{"fullyQualifiedName": "a.b", "fired": 1, "told": 1, "opened": 0}],
+    "rules": [{"condition": "isBot()", "held": 3, "examined": 80}],
+    "examined": 80,
+    "suggestions": [
+        {"says": "without bots", "condition": "isBot() == false", "saved": 62, "told": 80, "missed": 0},
+        {"says": "only Tier1", "condition": "matchAnyTier('Tier.Tier1')", "saved": 71, "told": 80, "missed": 2},
+    ],
+}
+
+
+def test_the_noisiest_alerts_are_bars(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/noise", RANKED)
+    assert run("alerts", "noise", "--since", "7d").out.splitlines() == [
+        "Loud  ████████░░░░░░░░░░░░░░░░░░░░░░  80 events, 80 told to 4 people, 20 opened, 1 muted",
+        "Low   ░░░                             80 events, 8 told, 0 opened",
+        "█ opened  ░ not opened; 3 more alerts told something. noise = told - opened",
+    ]
+    assert small_server.asked[-1].query == {"since": "7d", "limit": "10"}
+    assert json.loads(run("alerts", "noise", "--json").out) == RANKED
+    small_server.answer("GET", f"{API}/noise", {**RANKED, "data": []})
+    assert run("alerts", "noise").out == "No alert told anybody.\n"
+
+
+def test_one_alert_shows_what_would_spare_it(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/name/Loud", {"id": "x", "name": "Loud", "fullyQualifiedName": "Loud"})
+    small_server.answer("GET", f"{API}/x/noise", ONE)
+    assert run("alerts", "noise", "Loud").out.splitlines()[1:] == [
+        "",
+        "by asset",
+        "a.b  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  1 events, 1 told, 0 opened",
+        "",
+        "by rule, over the newest 80 events",
+        "held for     3 of 80  isBot()",
+        "",
+        "what a tighter rule would have spared",
+        "without bots: 62 of 80, none of them opened",
+        "    isBot() == false",
+        "only Tier1: 71 of 80, of which 2 were opened",
+        "    matchAnyTier('Tier.Tier1')",
+    ]

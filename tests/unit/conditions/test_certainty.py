@@ -1,0 +1,74 @@
+"""Is it seen when a condition is always or never true, and never claimed of one that events decide?"""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.conditions.certainty import Certainty, certainty
+from tocsin.conditions.check import checked
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "true",
+        "true || isBot()",
+        "isBot() || !isBot()",
+        "tags == 'a' || tags != 'a'",
+        "!(tier == 'a' && tier == 'b')",
+        "entity.name == 'a' || !(entity.name == 'a')",
+        "user.follows(entity) || !user.follows(entity)",
+        "null == null",
+        "timestamp < 5 || !(timestamp < 5)",
+    ],
+)
+def test_what_is_always_true_is_seen(text: str) -> None:
+    assert certainty(checked(text)) is Certainty.ALWAYS
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "false",
+        "isBot() && !isBot()",
+        "isBot() && isBot == false",
+        "tier == 'a' && tier == 'b'",
+        "tier in {'a','b'} && tier in {'c'} && tags == 'x'",
+        "tier == 'a' && (tier == 'b' || tier == 'c')",
+        "testStatus == 'Failed' && testStatus == 'success'",
+        "matchAnySource({'table'}) && matchPipelineState({'Failed'})",
+        "table.name == 'a' && pipeline.name == 'a'",
+        "matchAnyTag({})",
+        "tags == 'a' && tags == null",
+        "tags.startsWith('a') && tags == null",
+        "matchAnyEntityFqn('a') && entityFullyQualifiedName == null && testSuites == null",
+        "timestamp > 5 && timestamp < 5",
+        "timestamp > 5 && timestamp <= 5",
+        "timestamp == 5 && timestamp > 7",
+        "user.owns(entity) && !user.owns(entity)",
+        "(tier == 'a' || tier == 'b') && tier == 'c'",
+    ],
+)
+def test_what_is_never_true_is_seen(text: str) -> None:
+    assert certainty(checked(text)) is Certainty.NEVER
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "isBot()",
+        "tags == 'a' && tags == 'b'",
+        "owners == 'a' && !(owners == 'b')",
+        "tier == 'a' || tier == 'b'",
+        "tier == 'a' && (tier == 'a' || tags == 'x')",
+        "entity.tier == 'a' && tags == null",
+        "timestamp >= 5 && timestamp <= 5",
+        "matchAnyEntityFqn('a') && matchAnyEntityFqn('b')",
+        "entity.extension.x == 'a' && entity.extension.x == 'b'",
+        "matchAnyChange('tag','add') && matchAnyChange('tag','remove')",
+        "tags.size() == 0 && tags == null",
+        "user.follows(entity)",
+    ],
+)
+def test_what_events_decide_is_left_to_them(text: str) -> None:
+    assert certainty(checked(text)) is None

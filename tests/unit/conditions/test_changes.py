@@ -1,0 +1,117 @@
+"""Does every change get the meaning that people would give it?"""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.conditions.changes import ASSET, Change, Operation, changes_of, derived_changes
+from tocsin.model.change import ChangeEvent
+
+ADD, REMOVE, MODIFY = Operation.ADD, Operation.REMOVE, Operation.MODIFY
+LISTS = {ADD: "fieldsAdded", MODIFY: "fieldsUpdated", REMOVE: "fieldsDeleted"}
+
+
+def event(*changes: tuple[Operation, str, object], event_type: str = "entityUpdated", **keys: object) -> ChangeEvent:
+    described: dict[str, list[dict[str, object]]] = {name: [] for name in LISTS.values()}
+    for operation, name, value in changes:
+        key = "oldValue" if operation is REMOVE else "newValue"
+        described[LISTS[operation]].append({"name": name, key: value})
+    wire = {"id": "1", "eventType": event_type, "entityType": "table", "entityId": "2", "timestamp": 3, **keys}
+    return ChangeEvent.model_validate({**wire, "changeDescription": described})
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "value", "expected"),
+    [
+        (ADD, "tags", [{"tagFQN": "PII.Sensitive"}], ("tag", ASSET, "PII.Sensitive")),
+        (ADD, "columns.email.tags", [{"tagFQN": "PII.Sensitive"}], ("tag", "columns.email", "PII.Sensitive")),
+        (REMOVE, "columns.email.tags", '[{"tagFQN": "A.b"}]', ("tag", "columns.email", "A.b")),
+        (ADD, "tags", [{"tagFQN": "Shop.Order", "source": "Glossary"}], ("glossaryTerm", ASSET, "Shop.Order")),
+        (ADD, "tags", [{"tagFQN": "Tier.Tier1"}], ("tier", ASSET, "Tier.Tier1")),
+        (MODIFY, 'tags."PII.Sensitive"', {"tagFQN": "PII.Sensitive"}, ("tag", ASSET, "PII.Sensitive")),
+        (MODIFY, 'tags."A.b"', None, ("tag", ASSET, "A.b")),
+        (MODIFY, "tags", "odd", ("tag", ASSET, None)),
+        (ADD, "certification", {"tagLabel": {"tagFQN": "Cert.Gold"}}, ("certification", ASSET, "Cert.Gold")),
+        (ADD, "columns", [{"name": "email"}], ("schema", "columns.email", None)),
+        (REMOVE, "columns", [{"name": "a.b"}], ("schema", 'columns."a.b"', None)),
+        (REMOVE, "columns.at.children", [{"name": "zip"}], ("schema", "columns.at.children.zip", None)),
+        (MODIFY, "columns", ["b", "a"], ("schema", ASSET, None)),
+        (MODIFY, "columns.email.dataType", "TEXT", ("schema", "columns.email", None)),
+        (MODIFY, "columns.email.anything", 1, ("schema", "columns.email", None)),
+        (MODIFY, "columns.email.description", "new", ("description", "columns.email", None)),
+        (ADD, "messageSchema.schemaFields", [{"name": "x"}], ("schema", "messageSchema.schemaFields.x", None)),
+        (MODIFY, "messageSchema.schemaFields.x.dataType", "INT", ("schema", "messageSchema.schemaFields.x", None)),
+        (MODIFY, "messageSchema.schemaText", "{}", ("schema", ASSET, None)),
+        (MODIFY, "description", "new", ("description", ASSET, None)),
+        (MODIFY, "displayName", "new", ("name", ASSET, None)),
+        (ADD, "owners", [{"id": "1", "type": "user", "name": "ann"}], ("owner", ASSET, "ann")),
+        (ADD, "domains", [{"name": "b", "fullyQualifiedName": "a.b"}], ("domain", ASSET, "a.b")),
+        (ADD, "followers", [{"id": "1", "type": "user", "name": "ben"}], ("follower", ASSET, "ben")),
+        (MODIFY, "extension.costCenter", 1, ("customProperty", ASSET, "costCenter")),
+        (MODIFY, "testCaseResult", {"testCaseStatus": "Failed"}, ("quality", ASSET, "Failed")),
+        (MODIFY, "pipelineStatus", {"executionStatus": "Failed"}, ("run", ASSET, "Failed")),
+        (MODIFY, "usageSummary", {}, ("usage", ASSET, None)),
+        (MODIFY, "lineage", {}, ("lineage", ASSET, None)),
+        (MODIFY, "entityStatus", "Draft", ("lifecycle", ASSET, None)),
+        (MODIFY, "sourceUrl", "x", ("other", ASSET, "sourceUrl")),
+        (MODIFY, 'not"a path', "x", ("other", ASSET, "not")),
+    ],
+)
+def test_a_change_is_told_by_what_it_is_about(
+    operation: Operation, name: str, value: object, expected: tuple[str, str, str | None]
+) -> None:
+    category, target, named = expected
+    assert changes_of(event((operation, name, value))) == [Change(category, operation, target, named)]
+
+
+def test_a_column_brings_its_tags_and_its_own_columns() -> None:
+    column = {"name": "at", "tags": [{"tagFQN": "A.b"}], "children": [{"name": "zip", "tags": [{"tagFQN": "C.d"}]}]}
+    assert changes_of(event((ADD, "columns", [column]))) == [
+        Change("schema", ADD, "columns.at"),
+        Change("tag", ADD, "columns.at", "A.b"),
+        Change("schema", ADD, "columns.at.children.zip"),
+        Change("tag", ADD, "columns.at.children.zip", "C.d"),
+    ]
+
+
+def test_a_schema_brings_its_fields() -> None:
+    schema = {"schemaText": "{}", "schemaFields": [{"name": "x"}]}
+    assert changes_of(event((ADD, "messageSchema", schema))) == [
+        Change("schema", ADD, ASSET),
+        Change("schema", ADD, "messageSchema.schemaFields.x"),
+    ]
+
+
+def test_a_tier_that_goes_while_one_comes_is_modified() -> None:
+    moved = event((REMOVE, "tags", [{"tagFQN": "Tier.Tier1"}]), (ADD, "tags", [{"tagFQN": "Tier.Tier2"}]))
+    assert changes_of(moved) == [Change("tier", MODIFY, ASSET, "Tier.Tier2")]
+
+
+@pytest.mark.parametrize(
+    ("event_type", "operation", "fate"),
+    [
+        ("entityCreated", ADD, "created"),
+        ("entitySoftDeleted", REMOVE, "softDeleted"),
+        ("entityRestored", ADD, "restored"),
+        ("entityDeleted", REMOVE, "deleted"),
+    ],
+)
+def test_the_fate_of_an_asset_is_one_change(event_type: str, operation: Operation, fate: str) -> None:
+    told = event((MODIFY, "deleted", True), (REMOVE, "entity", {}), event_type=event_type)
+    assert changes_of(told) == [Change("lifecycle", operation, ASSET, fate)]
+
+
+def test_what_happens_to_a_thread_is_conversation() -> None:
+    posted = event((ADD, "posts", [{"message": "a"}]), event_type="postCreated", entityType="thread")
+    assert changes_of(posted) == [Change("conversation", ADD, ASSET)]
+    begun = event(event_type="threadCreated", entityType="thread")
+    assert changes_of(begun) == [Change("conversation", ADD, ASSET)]
+
+
+def test_targets_are_kept_with_everything_above_them() -> None:
+    assert derived_changes(event((ADD, "columns.a.tags", [{"tagFQN": "A\tb"}]))) == {
+        "changeCategory": ["tag"],
+        "changeOperation": ["add"],
+        "changeTarget": ["columns", "columns.a"],
+        "changes": ["tag\tadd\tcolumns\tA b", "tag\tadd\tcolumns.a\tA b"],
+    }

@@ -1,0 +1,59 @@
+"""Is a condition that asks something of a person split so that nothing is lost?"""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+
+from tocsin.conditions.check import checked
+from tocsin.conditions.evaluate import holds
+from tocsin.conditions.fields import derive
+from tocsin.conditions.nodes import Constant
+from tocsin.conditions.relations import Case, answered, answers_of, cases_of, is_asked, questions_of
+from tocsin.model.change import ChangeEvent, LoggedEvent
+
+CONDITIONS = (
+    "user.follows(entity)",
+    "!user.follows(entity)",
+    "user.follows(entity) && isBot()",
+    "user.follows(entity) || isBot()",
+    "user.follows(entity) == false && (user.owns(table) || isBot())",
+    "(user.follows(entity) && isBot()) || (!user.follows(entity) && !isBot())",
+    "user.isMemberOf({'a','b'}) && !(user.owns(entity) && entityType == 'table')",
+    "user.follows(entity) && !user.follows(entity)",
+    "isBot() && true",
+)
+
+
+def logged(entity_type: str, *, is_bot: bool) -> LoggedEvent:
+    wire = {"id": "1", "eventType": "entityUpdated", "entityType": entity_type, "entityId": "2", "timestamp": 3}
+    event = ChangeEvent.model_validate(wire)
+    return LoggedEvent(1, event, derive(event, actor_is_bot=is_bot))
+
+
+@pytest.mark.parametrize("text", CONDITIONS)
+def test_the_cases_hold_for_whom_the_condition_holds(text: str) -> None:
+    node = checked(text)
+    questions = questions_of(node)
+    cases = cases_of(node, questions)
+    held = [[one for one, is_so in zip(questions, flags, strict=True) if is_so] for flags in _flags(len(questions))]
+    for event, facts in product([logged(t, is_bot=b) for t in ("table", "topic") for b in (True, False)], held):
+        by_cases = any(is_asked(one.asked, answers_of(questions, facts)) and holds(one.node, event) for one in cases)
+        assert by_cases == holds(answered(node, facts), event)
+
+
+def _flags(count: int) -> list[tuple[bool, ...]]:
+    return list(product((True, False), repeat=count))
+
+
+def _cases(text: str) -> tuple[Case, ...]:
+    node = checked(text)
+    return cases_of(node, questions_of(node))
+
+
+def test_the_event_decides_its_part_alone() -> None:
+    assert _cases("user.follows(entity) && isBot()") == (Case(0b10, checked("isBot()")),)
+    assert _cases("user.follows(entity)") == (Case(0b10, Constant(True)),)
+    assert _cases("user.follows(entity) && false") == ()
+    assert _cases("isBot()") == (Case(0b1, checked("isBot()")),)

@@ -1,0 +1,112 @@
+"""What do conditions about earlier reports ask for, and what is left of them where nothing was reported?"""
+
+from __future__ import annotations
+
+import pytest
+from tests.parity.logged import logged
+
+from tocsin.conditions.check import checked
+from tocsin.conditions.evaluate import holds
+from tocsin.conditions.nodes import Constant
+from tocsin.conditions.streaks import asks_of_streaks, duration_ms, durations_asked, without_reports
+from tocsin.errors import InvalidCondition
+from tocsin.model.change import LoggedEvent
+
+_RUN = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed", "timestamp": 5}}]}
+
+
+def reported(**facts: object) -> LoggedEvent:
+    """Return a failed run after which these facts hold."""
+    told = logged(1, eventType="entityUpdated", entityType="pipeline", changeDescription=_RUN)
+    return LoggedEvent(1, told.event, {**told.derived, **facts})
+
+
+@pytest.mark.parametrize(
+    ("condition", "facts"),
+    [
+        ("matchStatusTransition('Success','Failed')", {"previousStatus": "success"}),
+        ("matchStatusTransition('Successful',{'Aborted','failed'})", {"previousStatus": "success"}),
+        ("previousStatus == 'Successful'", {"previousStatus": "success"}),
+        ("matchStatusInARow('Failed', 3)", {"streak": 3}),
+        ("matchStatusInARow({'Failed','Aborted'}, {3, 10})", {"streak": 10}),
+        ("matchStatusInARow('Failed', '3')", {"streak": 3}),
+        ("firstFailure()", {"failures": 1}),
+        ("noSuccessFor('6h')", {"withoutSuccess": 21_600_000, "withoutSuccessBefore": 21_599_999}),
+        ("noSuccessFor({'30m','7d'})", {"withoutSuccess": 1_900_000, "withoutSuccessBefore": 0}),
+        ("!resolved()", {}),
+        ("streak > 2 && failures == null", {"streak": 3}),
+    ],
+)
+def test_what_holds(condition: str, facts: dict[str, object]) -> None:
+    assert holds(checked(condition), reported(**facts))
+
+
+@pytest.mark.parametrize(
+    ("condition", "facts"),
+    [
+        ("matchStatusTransition('Success','Failed')", {}),
+        ("matchStatusTransition('Success','Failed')", {"previousStatus": "failed"}),
+        ("matchStatusTransition('Failed','Success')", {"previousStatus": "failed"}),
+        ("matchStatusInARow('Failed', 3)", {"streak": 4}),
+        ("matchStatusInARow('Success', 3)", {"streak": 3}),
+        ("firstFailure()", {"failures": 2}),
+        ("resolved()", {"failuresBefore": 0}),
+        ("noSuccessFor('6h')", {"withoutSuccess": 21_600_000, "withoutSuccessBefore": 21_600_000}),
+    ],
+)
+def test_what_does_not_hold(condition: str, facts: dict[str, object]) -> None:
+    assert not holds(checked(condition), reported(**facts))
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("noSuccessFor('6 hours')", "no duration"),
+        ("noSuccessFor('0h')", "no duration"),
+        ("noSuccessFor(6)", "takes texts"),
+        ("matchStatusInARow('Failed', 0)", "no number of times"),
+        ("matchStatusInARow('Failed', 1.5)", "no number of times"),
+        ("matchStatusInARow('Failed', -1)", "no number of times"),
+        ("matchStatusInARow('Failed', '²')", "no number of times"),
+        ("matchStatusInARow('Failed', 1e300)", "no number of times"),
+        ("matchStatusInARow('Failed', true)", "no number of times"),
+        ("matchStatusInARow('Failed')", "statuses and times"),
+        ("matchStatusTransition('Success','Running')", "no verdict"),
+        ("matchStatusInARow('queued', 2)", "no verdict"),
+    ],
+)
+def test_what_can_never_be_meant_is_refused_with_its_place(condition: str, told: str) -> None:
+    with pytest.raises(InvalidCondition, match=told) as refusal:
+        checked(f"isBot() ||\n  {condition}")
+    assert refusal.value.line == 2
+
+
+def test_durations_are_numbers_with_a_unit() -> None:
+    assert [duration_ms(one) for one in ("45s", "30m", "6h", "7d")] == [45_000, 1_800_000, 21_600_000, 604_800_000]
+
+
+def test_it_is_known_which_times_without_success_are_asked_for() -> None:
+    node = checked("noSuccessFor({'6h','7d'}) && isBot() || withoutSuccess >= 1000 || streak > 5")
+    assert sorted(durations_asked(node)) == [1_000, 21_600_000, 604_800_000]
+
+
+@pytest.mark.parametrize(
+    ("condition", "between"),
+    [
+        ("resolved()", "false"),
+        ("firstFailure() && tags == 'a'", "false"),
+        ("firstFailure() || tags == 'a'", "tags == 'a'"),
+        ("!resolved() && tags == 'a'", "tags == 'a'"),
+        ("previousStatus == null", "true"),
+        ("previousStatus.toLowerCase().startsWith('s') || isBot()", "isBot()"),
+        ("tags == 'a'", "tags == 'a'"),
+    ],
+)
+def test_between_reports_nothing_is_known_of_them(condition: str, between: str) -> None:
+    assert without_reports(checked(condition)) == checked(between)
+
+
+def test_what_depends_on_earlier_reports_is_told_from_what_does_not() -> None:
+    assert asks_of_streaks(checked("isBot() || streak == null"))
+    assert not asks_of_streaks(checked("testStatus == 'Failed' && reportedAt > 5"))
+    assert without_reports(checked("true")) == Constant(True)

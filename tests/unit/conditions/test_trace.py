@@ -1,0 +1,83 @@
+"""Does a trace come out as the evaluator says, and tell what was seen? Generated conditions over generated events."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from tests.parity.generated import conditions, events
+
+from tocsin.conditions.check import check
+from tocsin.conditions.evaluate import holds
+from tocsin.conditions.fields import derive
+from tocsin.conditions.nodes import Personal, leaves
+from tocsin.conditions.parse import parse
+from tocsin.conditions.trace import Seen, decisive, leaves_of, traced
+from tocsin.conditions.wording import text_of
+from tocsin.model.change import ChangeEvent, LoggedEvent
+
+
+def logged(**keys: object) -> LoggedEvent:
+    wire = {"id": "1", "eventType": "entityUpdated", "entityType": "table", "entityId": "2", "timestamp": 7, **keys}
+    event = ChangeEvent.model_validate(wire)
+    return LoggedEvent(1, event, derive(event, actor_is_bot=False))
+
+
+@settings(max_examples=80, deadline=None)
+@given(text=conditions, log=events)
+def test_a_trace_says_what_the_evaluator_says(text: str, log: list[LoggedEvent]) -> None:
+    written = parse(text)
+    node = check(written)
+    asks_of_people = any(isinstance(leaf, Personal) for leaf in leaves(node))
+    for one in log:
+        verdict = traced(written, one).holds
+        assert verdict is holds(node, one) or (verdict is None and asks_of_people)
+
+
+@settings(max_examples=80, deadline=None)
+@given(text=conditions)
+def test_what_is_written_anew_means_the_same(text: str) -> None:
+    written = parse(text)
+    assert check(parse(text_of(written))) == check(written)
+
+
+def test_every_test_tells_its_place_and_what_it_saw() -> None:
+    text = "eventType == 'entityUpdated' && (tier == 'Tier.Tier1' ||\n !tags.contains('PII.Sensitive'))"
+    tagged = logged(entity={"tags": [{"tagFQN": "PII.Sensitive"}], "owners": [{"name": "ann"}]})
+    trace = traced(parse(text), tagged)
+    assert (trace.holds, trace.joined) == (False, "and")
+    found = [(one.text, one.at.line, one.at.column, one.holds, one.seen) for one in leaves_of(trace)]
+    assert found == [
+        ("eventType == 'entityUpdated'", 1, 1, True, (Seen("eventType", ("entityUpdated",)),)),
+        ("tier == 'Tier.Tier1'", 1, 34, False, (Seen("tier", ()),)),
+        ("tags.contains('PII.Sensitive')", 2, 3, True, (Seen("tags", ("PII.Sensitive",)),)),
+    ]
+
+
+def test_both_sides_of_a_comparison_are_seen_and_what_a_function_asks() -> None:
+    change = {"fieldsUpdated": [{"name": "extension.score", "oldValue": 3, "newValue": 5}]}
+    scored = logged(changeDescription=change, userName="ann", entity={"owners": [{"name": "ben"}]})
+    seen = traced(parse("newValue('extension.score') <= oldValue('extension.score')"), scored).seen
+    assert seen == (Seen("newValue('extension.score')", (5,)), Seen("oldValue('extension.score')", (3,)))
+    both = traced(parse("userName in owners"), scored)
+    assert (both.holds, both.seen) == (False, (Seen("userName", ("ann",)), Seen("owners", ("ben",))))
+    assert traced(parse("matchAnyEntityFqn({'a.b'})"), scored).seen[0] == Seen("entityFullyQualifiedName", ())
+
+
+def test_what_is_asked_of_each_person_stays_open() -> None:
+    def verdict(text: str) -> bool | None:
+        return traced(parse(text), logged()).holds
+
+    assert verdict("user.follows(entity)") is None
+    assert verdict("!user.follows(entity) && eventType == 'entityUpdated'") is None
+    assert verdict("user.follows(entity) && eventType == 'entityCreated'") is False
+    assert verdict("user.owns(entity) || eventType == 'entityUpdated'") is True
+
+
+def test_the_tests_that_decided_are_told_from_the_others() -> None:
+    def decided(text: str) -> list[str]:
+        return [one.text for one in decisive(traced(parse(text), logged()))]
+
+    yes, no = "eventType == 'entityUpdated'", "tier == 'x'"
+    assert decided(f"{yes} && {no}") == [no]
+    assert decided(f"{yes} || {no}") == [yes]
+    assert decided(f"{no} || !({yes} && {yes})") == [no, yes, yes]
+    assert decided(f"{yes} && !({no} || {no})") == [yes, no, no]

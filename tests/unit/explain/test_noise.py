@@ -1,0 +1,81 @@
+"""Is every suggestion what it would really have come to? Over events made up for the purpose."""
+
+from __future__ import annotations
+
+from tocsin.conditions.check import checked
+from tocsin.conditions.evaluate import holds
+from tocsin.conditions.fields import derive
+from tocsin.explain.noise import Fired, Firing, rule_shares, suggestions
+from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.subscription import EventSubscription
+
+
+def fired(number: int, told: int = 1, opened: int = 0, *, is_bot: bool = False, **keys: object) -> Fired:
+    wire = {"id": str(number), "eventType": "entityUpdated", "entityType": "table", "entityId": "t", "timestamp": 7}
+    event = ChangeEvent.model_validate({**wire, "userName": f"user{number}", **keys})
+    logged = LoggedEvent(number, event, derive(event, actor_is_bot=is_bot))
+    return logged, Firing(number, told, told, told, opened)
+
+
+def changed(name: str) -> dict[str, object]:
+    return {"changeDescription": {"fieldsUpdated": [{"name": name}]}}
+
+
+def tier(number: int) -> dict[str, object]:
+    return {"entity": {"tags": [{"tagFQN": f"Tier.Tier{number}"}]}}
+
+
+def test_bots_and_one_user_that_make_most_of_it_are_named() -> None:
+    log = [fired(n, is_bot=True, userName="crawler") for n in range(62)] + [fired(100 + n) for n in range(18)]
+    found = {one.condition: (one.saved_count, one.told_count, one.opened_count) for one in suggestions(log)}
+    assert found["isBot() == false"] == (62, 80, 0)
+    assert found["!matchUpdatedBy('crawler')"] == (62, 80, 0)
+
+
+def test_what_people_open_counts_against_a_suggestion() -> None:
+    log = [fired(n, opened=1, is_bot=True) for n in range(40)] + [fired(100 + n) for n in range(40)]
+    assert "isBot() == false" not in {one.condition for one in suggestions(log)}
+
+
+def test_tiers_and_fields_that_nobody_opens() -> None:
+    log = [fired(n, **tier(3), **changed("columns.a.tags")) for n in range(9)]
+    log += [fired(20, opened=1, **tier(1), **changed("description"))]
+    found = {one.condition: one.saved_count for one in suggestions(log)}
+    assert found["matchAnyTier('Tier.Tier1')"] == 9
+    assert found["!matchAnyFieldChange('columns')"] == 9
+    assert "!matchAnyFieldChange('description')" not in found
+
+
+def test_the_first_failure_only() -> None:
+    def failure(number: int, failures: int) -> Fired:
+        logged, firing = fired(number, entityType="testCase")
+        facts = {**logged.derived, "testStatus": "Failed", "failures": failures}
+        return LoggedEvent(logged.offset, logged.event, facts), firing
+
+    found = {one.condition: one.saved_count for one in suggestions([failure(n, n) for n in range(1, 9)])}
+    assert next(saved for condition, saved in found.items() if "firstFailure()" in condition) == 7
+
+
+def test_every_suggestion_is_what_it_would_have_come_to() -> None:
+    log = [
+        fired(n, told=n % 3 + 1, is_bot=n % 4 == 0, entityFullyQualifiedName=f"a.b.{n % 2}", **tier(n % 3))
+        for n in range(60)
+    ]
+    for one in suggestions(log):
+        node = checked(one.condition)
+        gone = [firing for logged, firing in log if not holds(node, logged)]
+        assert one.saved_count == sum(firing.told_count for firing in gone)
+        assert one.told_count == sum(firing.told_count for _, firing in log)
+    assert suggestions([]) == []
+
+
+def test_how_often_each_rule_held() -> None:
+    rules = [{"condition": "isBot()", "name": "bots"}, {"condition": "tier == 'Tier.Tier1'", "prefixCondition": "OR"}]
+    wire = {"id": "a", "name": "a", "fullyQualifiedName": "a", "alertType": "Notification"}
+    filtering = {"resources": ["all"], "rules": rules}
+    subscription = EventSubscription.model_validate({**wire, "filteringRules": filtering})
+    log = [fired(1, is_bot=True), fired(2, is_bot=True, **tier(1)), fired(3, **tier(1))]
+    assert [(one.name, one.held_count, one.examined_count) for one in rule_shares(subscription, log)] == [
+        ("bots", 2, 3),
+        (None, 2, 3),
+    ]

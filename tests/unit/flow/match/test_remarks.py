@@ -1,0 +1,56 @@
+"""Is somebody who saves an alert told what they may not mean, and nothing else?"""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.flow.match.remarks import Kind, of_alert
+from tocsin.model.subscription import EventSubscription
+
+MANY = " && ".join(f"(tags == 'a{n}' && owners == 'b{n}' || domains == 'c{n}' && tier != 'd{n}')" for n in range(9))
+
+
+def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str = "include") -> EventSubscription:
+    rules = [{"effect": effect, "condition": one} for one in conditions]
+    return EventSubscription.model_validate(
+        {
+            "id": "1",
+            "name": "a",
+            "fullyQualifiedName": "a",
+            "alertType": "Notification",
+            "filteringRules": {"resources": list(resources), "rules": rules},
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("subscription", "kinds"),
+    [
+        (alert("isBot()"), []),
+        (alert(), [Kind.UNINDEXED]),
+        (alert(resources=("table",)), []),
+        (alert("true"), [Kind.ALWAYS_TRUE, Kind.UNINDEXED]),
+        (alert("!isBot()"), [Kind.UNINDEXED]),
+        (alert("user.follows(entity)"), [Kind.UNINDEXED]),
+        (alert("user.follows(entity) && tier == 'a'"), []),
+        (alert("isBot()", "tier == 'a' && tier == 'b'"), [Kind.NEVER_TRUE]),
+        (alert("tier == 'a'", "tier == 'b'"), [Kind.NEVER_TRUE]),
+        (alert("isBot()", resources=()), [Kind.NO_RESOURCES]),
+        (alert("entityType == 'table'", resources=("topic", "pipeline")), [Kind.OUTSIDE_RESOURCES]),
+        (alert("matchPipelineState('Failed')", resources=("table",)), [Kind.OUTSIDE_RESOURCES]),
+        (alert("matchPipelineState('Failed')", resources=("table", "pipeline")), []),
+        (alert("threadType == 'Task'", resources=("conversation",)), [Kind.OUTSIDE_RESOURCES]),
+        (alert(MANY), [Kind.UNINDEXED]),
+    ],
+)
+def test_what_is_odd_is_remarked_upon_once(subscription: EventSubscription, kinds: list[Kind]) -> None:
+    assert [remark.kind for remark in of_alert(subscription)] == kinds
+
+
+def test_a_remark_has_its_place() -> None:
+    (remark,) = of_alert(alert("isBot()", "false"))
+    assert remark.to_wire() == {
+        "kind": "neverTrue",
+        "message": "This condition is true of no event",
+        "field": "filteringRules.rules[1].condition",
+    }

@@ -1,0 +1,219 @@
+"""What does a report mean after those before it? Examples, and a second, slower telling of the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.parity.logged import logged
+
+from tocsin.flow.match.streak import Facts, Report, advance, folded, report_of, with_facts
+from tocsin.model.change import SILENCE, LoggedEvent
+from tocsin.model.status import is_failure, one_word, verdict_of
+
+HOUR_MS = 3_600_000
+
+_STATUSES = ["Success", "Successful", "Failed", "failed", "Aborted", "Queued", "running", "Skipped", "partialSuccess"]
+reports = st.lists(st.builds(Report, st.sampled_from([*_STATUSES, None]), st.integers(1, 12)), max_size=14)
+
+
+def facts_of(told: Sequence[Report]) -> list[Facts]:
+    """Fold ``told`` and return what each of them meant."""
+    streak, found = None, []
+    for report in told:
+        streak, facts = advance(streak, report)
+        found.append(facts)
+    return found
+
+
+def one_by_one(*statuses: str) -> list[Facts]:
+    return facts_of([Report(status, HOUR_MS * at) for at, status in enumerate(statuses, start=1)])
+
+
+def test_a_first_report_has_nothing_before_it() -> None:
+    assert one_by_one("Failed") == [{"streak": 1, "failures": 1, "withoutSuccess": 0, "withoutSuccessBefore": 0}]
+
+
+def test_failures_are_counted_until_a_success_ends_them() -> None:
+    told = one_by_one("Success", "Failed", "Aborted", "Aborted", "Successful", "Success")
+    assert [one.get("failures") for one in told] == [None, 1, 2, 3, None, None]
+    assert [one["streak"] for one in told] == [1, 1, 1, 2, 1, 2]
+    assert [one.get("failuresBefore") for one in told] == [0, None, None, None, 3, 0]
+    assert [one.get("previousStatus") for one in told] == [None, "success", "failed", "aborted", "aborted", "success"]
+
+
+def test_what_is_under_way_changes_nothing() -> None:
+    told = one_by_one("Success", "Running", "Queued", "Failed")
+    assert told[1:3] == [{}, {}]
+    assert told[3]["previousStatus"] == "success"
+
+
+def test_what_was_skipped_ends_a_row_but_no_run_of_failures() -> None:
+    told = one_by_one("Failed", "Skipped", "Failed")
+    assert [one.get("failures") for one in told] == [1, None, 2]
+    assert [one["streak"] for one in told] == [1, 1, 1]
+
+
+def test_an_earlier_moment_is_history_and_the_same_report_again_is_no_second_one() -> None:
+    told = facts_of([Report("Success", 10), Report("Failed", 20), Report("Success", 15), Report("failed", 20)])
+    assert told[2:] == [{}, {}]
+    after = facts_of([Report("Success", 10), Report("Failed", 20), Report("Success", 15), Report("Failed", 30)])
+    assert (after[3]["failures"], after[3]["streak"]) == (2, 2)
+    assert after[3]["withoutSuccess"] == 15, "a success that was told late was one all the same"
+
+
+def test_a_correction_of_the_newest_report_counts() -> None:
+    told = facts_of([Report("Failed", 10), Report("Success", 10)])
+    assert told[1] == {"previousStatus": "failed", "streak": 1, "failuresBefore": 1}
+
+
+def test_a_silence_is_a_look_without_news() -> None:
+    told = facts_of([Report("Success", 10), Report(None, 16), Report("Failed", 18), Report(None, 20)])
+    assert told[1] == {"withoutSuccess": 6, "withoutSuccessBefore": 0}
+    assert told[2] == {"previousStatus": "success", "streak": 1, "failures": 1} | {
+        "withoutSuccess": 8,
+        "withoutSuccessBefore": 6,
+    }
+    assert told[3] == {"withoutSuccess": 10, "withoutSuccessBefore": 8}
+
+
+@given(reports)
+def test_facts_are_what_a_look_back_over_all_reports_finds(told: list[Report]) -> None:
+    assert facts_of(told) == [_looked_back(told[: at + 1]) for at in range(len(told))]
+
+
+@given(reports, st.integers(1, 11))
+def test_a_time_without_success_is_crossed_once_until_the_next_success(told: list[Report], wanted: int) -> None:
+    crossed = 0
+    for report, facts in zip(told, facts_of(told), strict=True):
+        if "failuresBefore" in facts:
+            crossed = 0
+        elif one_word(report.status or "") == "success":
+            return  # a success told late moves the beginning, so the same time may be crossed again, truly later
+        elif "withoutSuccess" in facts:
+            crossed += int(facts["withoutSuccessBefore"]) < wanted <= int(facts["withoutSuccess"])
+        assert crossed <= 1
+
+
+@given(reports, st.integers(0, 14))
+def test_folding_in_two_parts_is_folding_at_once(told: list[Report], cut: int) -> None:
+    streak = folded(told[:cut])
+    for report in told[cut:]:
+        streak, _ = advance(streak, report)
+    assert streak == folded(told)
+
+
+def _event(**keys: object) -> LoggedEvent:
+    return logged(7, eventType="entityUpdated", entityType="pipeline", **keys)
+
+
+def test_a_report_says_of_which_moment_it_is_and_that_is_never_later_than_it_was_heard() -> None:
+    run = {"executionStatus": "Failed", "timestamp": 1_000}
+    told = _event(changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run}]})
+    assert report_of(told) == Report("Failed", 1_000)
+    ahead = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run | {"timestamp": 9_900_000_000_000}}]}
+    assert report_of(_event(changeDescription=ahead)) == Report("Failed", told.event.timestamp)
+    unsaid = {"fieldsAdded": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed"}}]}
+    assert report_of(_event(changeDescription=unsaid)) == Report("Failed", told.event.timestamp)
+    assert report_of(_event(changeDescription={"fieldsAdded": [{"name": "tags"}]})) is None
+
+
+def test_a_silence_is_a_report_without_a_status() -> None:
+    change = {"fieldsAdded": [{"name": SILENCE, "newValue": {"timestamp": 5_000, "since": 1_000}}]}
+    assert report_of(_event(changeDescription=change)) == Report(None, 5_000)
+
+
+def test_an_event_gets_the_facts_of_those_before_it_and_one_that_is_no_report_none() -> None:
+    run = {"executionStatus": "Failed", "timestamp": 1_000}
+    told = _event(changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run}]})
+    seen = with_facts(told, [Report("Success", 400), Report("Failed", 600)])
+    assert {key: seen.derived[key] for key in ("streak", "failures", "withoutSuccess")} == {
+        "streak": 2,
+        "failures": 2,
+        "withoutSuccess": 600,
+    }
+    plain = _event(changeDescription={"fieldsAdded": [{"name": "tags"}]})
+    assert with_facts(plain, [Report("Success", 400)]) is plain
+
+
+@pytest.mark.parametrize(
+    ("status", "verdict", "failed"),
+    [("Successful", "success", False), ("Aborted", "aborted", True), ("stopped", "stopped", False)],
+)
+def test_verdicts(status: str, verdict: str, failed: bool) -> None:
+    assert verdict_of(status) == verdict
+    assert is_failure(verdict) is failed
+
+
+def _looked_back(told: Sequence[Report]) -> Facts:
+    """Tell the facts of the last of ``told`` from the rules, looking at all of them anew."""
+    counted: list[Report] = []
+    for report in told:
+        verdict = verdict_of(report.status) if report.status else None
+        newest = counted[-1] if counted else None
+        is_history = newest is not None and report.at_ms < newest.at_ms
+        is_same = newest is not None and (report.at_ms, verdict) == (newest.at_ms, newest.status)
+        is_counted = verdict is not None and not is_history and not is_same
+        if is_counted:
+            counted.append(Report(verdict, report.at_ms))
+    last = told[-1]
+    if last.status is not None and not is_counted:
+        return {}
+    facts: dict[str, str | int] = {}
+    if last.status is not None:
+        facts = _of_verdict(counted)
+        if counted[-1].status == "success":
+            return facts
+    return facts | _lapse(told)
+
+
+def _of_verdict(counted: Sequence[Report]) -> dict[str, str | int]:
+    verdict, before = str(counted[-1].status), [str(one.status) for one in counted[:-1]]
+    facts: dict[str, str | int] = {"streak": 1}
+    for status in reversed(before):
+        if status != verdict:
+            break
+        facts["streak"] = int(facts["streak"]) + 1
+    if before:
+        facts["previousStatus"] = before[-1]
+    since_success = before[len(before) - before[::-1].index("success") :] if "success" in before else before
+    failures = sum(map(is_failure, since_success))
+    if verdict == "success":
+        facts["failuresBefore"] = failures
+    elif is_failure(verdict):
+        facts["failures"] = failures + 1
+    return facts
+
+
+def _lapse(told: Sequence[Report]) -> dict[str, str | int]:
+    """Say how long there has been no success; successes count by their moments, in whichever order they were told."""
+    since, longest, before = told[0].at_ms, 0, 0
+    for at, report in enumerate(told):
+        verdict = verdict_of(report.status) if report.status else None
+        facts_possible = report.status is None or (verdict not in (None, "success") and _counts(told[: at + 1]))
+        if verdict == "success":
+            is_new = _counts(told[: at + 1])
+            moved = report.at_ms - since
+            if is_new:
+                since, longest = report.at_ms, 0
+            elif moved > 0:
+                since, longest = report.at_ms, max(0, longest - moved)
+        elif facts_possible:
+            before, longest = longest, max(longest, max(0, report.at_ms - since))
+    return {"withoutSuccess": max(0, told[-1].at_ms - since), "withoutSuccessBefore": before}
+
+
+def _counts(told: Sequence[Report]) -> bool:
+    """Say whether the last of ``told`` is a verdict that makes a transition."""
+    newest: tuple[int, str] | None = None
+    counted = False
+    for report in told:
+        verdict = verdict_of(report.status) if report.status else None
+        counted = verdict is not None and (
+            newest is None or (report.at_ms >= newest[0] and (report.at_ms, verdict) != newest)
+        )
+        if counted:
+            newest = (report.at_ms, str(verdict))
+    return counted

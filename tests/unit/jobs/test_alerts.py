@@ -1,0 +1,91 @@
+"""What is read again when an alert changes?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import pytest
+
+from tocsin.flow.match.plan import Plan, plan_of
+from tocsin.jobs import alerts
+from tocsin.jobs.alerts import CurrentAlerts
+from tocsin.model.subscription import EventSubscription
+
+COUNT = 10_000
+
+
+def subscription(number: int, condition: str, *, enabled: bool = True) -> EventSubscription:
+    wire = {
+        "id": f"{number:05}",
+        "name": f"alert {number}",
+        "fullyQualifiedName": f"alert {number}",
+        "alertType": "Notification",
+        "enabled": enabled,
+        "filteringRules": {"resources": ["table"], "rules": [{"condition": condition}]},
+        "destinations": [{"id": f"to {number}", "category": "Owners", "type": "Email"}],
+    }
+    return EventSubscription.model_validate(wire)
+
+
+class Shelf:
+    """Alerts in memory, and what was asked of them."""
+
+    def __init__(self, *subscriptions: EventSubscription) -> None:
+        self.known = {one.id: one for one in subscriptions}
+        self.written = dict.fromkeys(self.known, 1)
+        self.read: list[set[str]] = []
+
+    def put(self, one: EventSubscription) -> None:
+        self.known[one.id] = one
+        self.written[one.id] = self.written.get(one.id, 0) + 1
+
+    def revision(self) -> int:
+        return sum(self.written.values())
+
+    def marks(self) -> dict[str, int]:
+        return dict(self.written)
+
+    def list_enabled(self, subscription_ids: Collection[str] | None = None) -> list[EventSubscription]:
+        assert subscription_ids is not None
+        self.read.append(set(subscription_ids))
+        return [one for one in self.known.values() if one.enabled and one.id in subscription_ids]
+
+
+def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    planned: list[str] = []
+
+    def counted(one: EventSubscription) -> Plan:
+        planned.append(one.id)
+        return plan_of(one)
+
+    monkeypatch.setattr(alerts, "plan_of", counted)
+    shelf = Shelf(*(subscription(n, "owners == 'ann'") for n in range(COUNT)))
+    current = CurrentAlerts(shelf)
+    first = current.read()
+    assert len(planned) == COUNT
+    assert current.read() is first
+    shelf.put(subscription(4_711, "tags == 'PII'"))
+    second = current.read()
+    assert planned[COUNT:] == ["04711"]
+    assert shelf.read == [set(shelf.known), {"04711"}]
+    assert second.index.rows.num_rows == COUNT
+    assert _anchors(second.index.rows.to_pylist(), "04711") == ["entityType&tags=table\x1fPII"]
+
+
+def test_alerts_come_and_go() -> None:
+    shelf = Shelf(subscription(1, "owners == 'ann'"))
+    current = CurrentAlerts(shelf)
+    current.read()
+    shelf.put(subscription(2, "userName != 'ann'"))
+    assert current.read().index.unindexed() == []
+    assert {one.subscription_id for one in current.read().wanted_by({"00001", "00002"})} == {"00001", "00002"}
+    shelf.put(subscription(1, "owners == 'ann'", enabled=False))
+    assert {row["subscription_id"] for row in current.read().index.rows.to_pylist()} == {"00002"}
+    assert current.read().wanted_by({"00001"}) == []
+    del shelf.known["00002"]
+    shelf.written["00002"] += 1
+    assert current.read().index.rows.num_rows == 0
+
+
+def _anchors(rows: list[dict[str, object]], subscription_id: str) -> list[object]:
+    return [row["anchor"] for row in rows if row["subscription_id"] == subscription_id]

@@ -1,0 +1,24 @@
+"""Are labels found wherever they hang, and nowhere else?"""
+
+from __future__ import annotations
+
+from tocsin.model.labels import labels_of, relabelled
+
+_DOCUMENT = {
+    "tags": [{"tagFQN": "A.b"}],
+    "columns": [{"name": "x", "tags": [{"tagFQN": "C.d"}], "children": [{"name": "y", "tags": [{"tagFQN": "A.b"}]}]}],
+    "extension": {"tags": [{"tagFQN": "mine"}]},
+    "other": {"tags": ["just a text"]},
+}
+
+
+def test_labels_are_found_at_every_depth_but_not_in_what_people_define() -> None:
+    assert [label["tagFQN"] for label in labels_of(_DOCUMENT)] == ["A.b", "C.d", "A.b"]
+
+
+def test_labels_are_replaced_or_taken_off_and_the_document_stays_as_it_was() -> None:
+    made = relabelled(_DOCUMENT, lambda label: None if label["tagFQN"] == "A.b" else {"tagFQN": "E.f"})
+    assert [label["tagFQN"] for label in labels_of(made)] == ["E.f"]
+    assert made["extension"] == _DOCUMENT["extension"]
+    assert made["other"] == _DOCUMENT["other"]
+    assert len(list(labels_of(_DOCUMENT))) == 3

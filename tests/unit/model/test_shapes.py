@@ -1,0 +1,71 @@
+"""Is a value refused that its schema does not allow, and does the refusal say where and why?"""
+
+from __future__ import annotations
+
+import contextlib
+
+import pytest
+
+from tocsin.errors import InvalidInput
+from tocsin.model import shapes
+from tocsin.model.entity_types import ENTITY_TYPES
+
+COLUMN = {"name": "id", "dataType": "INT"}
+
+
+def test_every_key_of_every_type_has_a_shape_that_can_refuse() -> None:
+    for name, row in ENTITY_TYPES.items():
+        for key in row.keys:
+            with contextlib.suppress(InvalidInput):
+                shapes.check(name, key, object())
+
+
+@pytest.mark.parametrize(
+    ("entity_type", "key", "value"),
+    [
+        ("table", "columns", [COLUMN | {"children": [COLUMN]}]),
+        ("table", "tableType", "View"),
+        ("table", "extension", {"anything": [1, None]}),
+        ("container", "size", 5),
+        ("databaseService", "connection", {"config": {"type": "Postgres", "hostPort": "h:1", "whatever": 1}}),
+        ("storedProcedure", "storedProcedureCode", {"code": "x", "more": 1}),
+        ("type", "name", "größe_1"),
+    ],
+)
+def test_what_the_schema_allows_is_allowed(entity_type: str, key: str, value: object) -> None:
+    shapes.check(entity_type, key, value)
+
+
+@pytest.mark.parametrize(
+    ("entity_type", "key", "value", "message"),
+    [
+        ("table", "columns", [COLUMN | {"dataType": "SPOON"}], r"columns\.0\.dataType: is none of 'NUMBER'"),
+        ("table", "columns", [COLUMN | {"dataType": "BIGNIT"}], r"columns\.0\.dataType: .*; did you mean BIGINT\?"),
+        ("table", "columns", [COLUMN | {"colour": "red"}], r"columns\.0\.colour: there is no such key"),
+        ("table", "columns", [{"name": "id"}], r"columns\.0\.dataType: is missing"),
+        ("table", "columns", [COLUMN | {"dataLength": "9"}], r"columns\.0\.dataLength: must be a whole number"),
+        ("table", "name", "a::b", r"name: does not fit"),
+        ("table", "name", "a" * 257, r"name: .*256"),
+        ("topic", "partitions", True, r"partitions: must be a whole number"),
+        ("type", "name", "a b", r"name: does not fit"),
+        ("mlmodel", "server", "nowhere", r"server: does not fit"),
+        ("topic", "partitions", 2**70, r"partitions: "),
+    ],
+)
+def test_what_it_does_not_allow_is_refused(entity_type: str, key: str, value: object, message: str) -> None:
+    with pytest.raises(InvalidInput, match=message):
+        shapes.check(entity_type, key, value)
+
+
+def test_what_stood_there_before_is_not_looked_at_again() -> None:
+    old = {"name": "t", "columns": [{"name": "id", "dataType": "SPOON"}]}
+    shapes.check_changed("table", old | {"description": "New."}, old)
+    with pytest.raises(InvalidInput):
+        shapes.check_changed("table", old, {})
+    with pytest.raises(InvalidInput, match="needs columns"):
+        shapes.check_changed("table", {"name": "t"}, old)
+
+
+def test_the_words_of_a_key_are_known() -> None:
+    assert shapes.enumeration("chart", "chartType")[:2] == ("Line", "Table")
+    assert shapes.enumeration("table", "name") == ()

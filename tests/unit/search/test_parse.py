@@ -1,0 +1,130 @@
+"""Does a query mean what it says, and is what cannot be read refused where it goes wrong?"""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tocsin.errors import InvalidInput
+from tocsin.search.fields import WORD_COLUMNS
+from tocsin.search.filters import filter_of
+from tocsin.search.indexes import NOT_SEARCHED, SEARCHED, index_of, types_of
+from tocsin.search.nodes import EVERYTHING, Both, Either, Fact, Node, Without, Words
+from tocsin.search.parse import parse
+from tocsin.search.words import name_of, token_of, words_of
+
+
+def anywhere(*words: str, is_prefix: bool = False) -> Node:
+    return Words(WORD_COLUMNS, words, is_prefix)
+
+
+@pytest.mark.parametrize(
+    ("q", "expected"),
+    [
+        ("", EVERYTHING),
+        ("*", EVERYTHING),
+        ("orders", anywhere("orders")),
+        ("dimCustomer", anywhere("dim", "customer")),
+        ("a b", Both((anywhere("a"), anywhere("b")))),
+        ("a AND b", Both((anywhere("a"), anywhere("b")))),
+        ("a && b || c", Either((Both((anywhere("a"), anywhere("b"))), anywhere("c")))),
+        ("a (b OR c)", Both((anywhere("a"), Either((anywhere("b"), anywhere("c")))))),
+        ("NOT a", Without(anywhere("a"))),
+        ("+a -b", Both((anywhere("a"), Without(anywhere("b"))))),
+        ("a-b", anywhere("a", "b")),
+        ("ord*", anywhere("ord", is_prefix=True)),
+        ("*ord*", anywhere("ord", is_prefix=True)),
+        ('"ord*"', anywhere("ord")),
+        (r"a\:b", anywhere("a", "b")),
+        ("android Oracle Notes", Both((anywhere("android"), anywhere("oracle"), anywhere("notes")))),
+        ("tag:PII.Sensitive", Fact(token_of("tags.tagFQN", "PII.Sensitive"))),
+        ("email:a@b-c.org", Fact(token_of("email", "a@b-c.org"))),
+        ("name:ord*", Words(("name",), ("ord",), True)),
+        ('name:"a b"', Words(("name",), ("a", "b"))),
+    ],
+)
+def test_a_query_means(q: str, expected: Node) -> None:
+    assert parse(q).node == expected
+
+
+@pytest.mark.parametrize(
+    ("q", "words"),
+    [
+        ("(a", "column 1: this bracket is never closed"),
+        ("a)", "column 2: this bracket was never opened"),
+        ("a AND", "column 6: the query ends too early"),
+        ("a OR OR b", "column 6: 'OR' cannot stand here"),
+        ('a "b', "column 3: the phrase has no closing quote"),
+        ("a b\\", "column 4: nothing follows the backslash"),
+        ("owner:ja*", "column 7: the field 'owner' is found by its whole value only"),
+        ("colour:red", "column 1: one cannot search by the field 'colour'"),
+        ("a~2", "column 1: there are no fuzzy words"),
+        ("updatedAt:[1 TO 2]", "column 11: there are no fuzzy words"),
+        ("o*d", "column 1: a star may stand at the end"),
+        ("name:(", "column 7: the query ends too early"),
+        ("###", "column 1: there is no letter"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_where_it_goes_wrong(q: str, words: str) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        parse(q)
+    assert words in refused.value.message
+
+
+@given(st.text(alphabet=list('ab:*?"()\\ -+!&|~^[]{}.,ANDORT_\n\tß表')) | st.text(max_size=50))
+def test_any_text_is_read_or_refused(q: str) -> None:
+    try:
+        parse(q)
+    except InvalidInput as refused:
+        assert refused.field == "q"
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                "bool must should must_not term terms match exists range prefix wildcard name field".split()
+            ),
+            inner,
+            max_size=3,
+        )
+    ),
+    max_leaves=8,
+)
+
+
+@given(_JSON)
+def test_any_filter_is_read_or_refused(body: object) -> None:
+    import orjson
+
+    try:
+        filter_of(orjson.dumps(body, option=orjson.OPT_NON_STR_KEYS).decode())
+    except InvalidInput as refused:
+        assert refused.field == "query_filter"
+    except TypeError:  # a number that JSON writers refuse
+        pass
+
+
+def test_should_counts_where_nothing_must() -> None:
+    one, other = '{"term":{"tableType":"View"}}', '{"term":{"isBot":true}}'
+    assert isinstance(filter_of(f'{{"bool":{{"should":[{one},{other}]}}}}'), Either)
+    assert filter_of(f'{{"bool":{{"must":[{one}],"should":[{other}]}}}}') == Fact(token_of("tableType", "View"))
+
+
+def test_names_come_apart_without_accents() -> None:
+    assert words_of("dimCustomer_ID") == ("dim", "customer", "id")
+    assert words_of("Łódź-Ünïcode.HTTPServer") == ("lodz", "unicode", "http", "server")
+    assert name_of("dim_customer") == name_of("dimCustomer") == name_of("Dim Customer")
+
+
+def test_every_type_that_is_searched_has_one_index_of_its_own() -> None:
+    assert len({index_of(name) for name in SEARCHED}) == len(SEARCHED)
+    assert [types_of(index_of(name))[0] for name in SEARCHED] == list(SEARCHED)  # type: ignore[index]
+    assert not set(SEARCHED) & NOT_SEARCHED
+    assert index_of("databaseSchema") == "database_schema_search_index"
+    assert types_of("table,topic_search_index") == ("table", "topic")
+    with pytest.raises(InvalidInput):
+        types_of("nowhere")

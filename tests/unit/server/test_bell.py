@@ -1,0 +1,31 @@
+"""What does the bell's entry of a thread say, and where does it lead?"""
+
+from __future__ import annotations
+
+from tests.unit.flow.send.events import change_event
+
+from tocsin.model.change import EventType
+from tocsin.model.notification import Reason, ReasonKind
+from tocsin.server.routes.inbox import entry_on_wire
+from tocsin.store.inbox import InboxEntry
+
+MENTIONED = Reason(kind=ReasonKind.MENTION, subscription_id="s", subscription_name="Bell", destination_id="d")
+ORDERS = {"id": "o-1", "type": "table", "name": "orders"}
+
+
+def test_an_entry_of_a_thread_speaks_to_its_reader_and_leads_to_the_asset() -> None:
+    thread = {
+        "type": "Conversation",
+        "message": "Hi <#E::user::ann>",
+        "entityRef": ORDERS,
+        "about": "<#E::table::orders>",
+    }
+    event = change_event(None, event_type=EventType.THREAD_CREATED, entity_type="thread", entity=thread)
+    entry = entry_on_wire(InboxEntry("n", 1, "u", event, (MENTIONED,), read=False))
+    assert entry["title"] == "jane.smith mentioned you in a conversation about orders: Hi @ann"
+    assert (entry["changes"], entry["about"]) == (["Hi @ann"], ORDERS)
+    assert entry["reasons"][0]["sentence"] == "you were mentioned (alert Bell)"
+
+
+def test_an_entry_of_an_asset_is_about_nothing_else() -> None:
+    assert "about" not in entry_on_wire(InboxEntry("n", 1, "u", change_event(), (MENTIONED,), read=False))

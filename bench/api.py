@@ -27,8 +27,8 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.settings import Settings
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading
-from tocsin.store.entities import SqlCatalogue
 from tocsin.store.tables import change_event, entity
 
 CLIENT_COUNT, TABLES_PER_CLIENT = 16, 4

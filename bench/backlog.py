@@ -27,10 +27,10 @@ from tocsin.flow.once import World, told_of
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogSource
-from tocsin.store.directory import SqlDirectory
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import reading
-from tocsin.store.log import EventLog
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.tables import delivery, notification
 
 EVENT_COUNT, FOLLOW_COUNT, SAMPLE_COUNT = 100_000, 10_000, 200

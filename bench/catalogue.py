@@ -28,8 +28,8 @@ from tocsin.clock import SystemClock
 from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.listing import cursor_of
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.catalogue.listing import cursor_of
 
 SIZES = (10_000, 100_000, 1_000_000)
 ROWS_PER_REQUEST, MEASURED_REQUESTS = 1_000, 10

@@ -23,8 +23,8 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Written
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading
-from tocsin.store.entities import SqlCatalogue
 from tocsin.store.fsck.inspection import inspect
 from tocsin.store.tables import change_event, entity_version
 

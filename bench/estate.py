@@ -21,8 +21,8 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key, Transaction
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading, writing
-from tocsin.store.entities import SqlCatalogue
 from tocsin.store.tables import entity, follow, ownership
 
 PERSON_COUNT, TEAM_COUNT, SCHEMA_COUNT = 300, 20, 10

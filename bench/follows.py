@@ -28,10 +28,10 @@ from bench.traffic import Row, happenings, templates
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import Parts, build, tell
 from tocsin.spark.sources import to_arrow
-from tocsin.store.directory import SqlDirectory
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine
-from tocsin.store.notifications import Notifications
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.outbox.notifications import Notifications
 
 MANY_FOLLOWS, STRANGER_COUNT = 1_000_000, 100_000
 EVENT_COUNT, ROUND_COUNT, WARM_UP_COUNT = 100, 20, 5

@@ -24,9 +24,9 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.catalogue.listing import Listing
 from tocsin.store.engine import open_engine
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.listing import Listing
 from tocsin.store.schema import migrate
 
 CHECK_COUNT, TABLE_COUNT, PAGE_COUNT = 500_000, 20_000, 60

@@ -25,9 +25,9 @@ from tocsin.search.parse import parse
 from tocsin.settings import Settings
 from tocsin.store.documents import to_text
 from tocsin.store.engine import is_sqlite, reading, writing
-from tocsin.store.search_match import matching
-from tocsin.store.search_tables import search_words
-from tocsin.store.search_writes import Entry, SearchWrites
+from tocsin.store.search.matching import matching
+from tocsin.store.search.tables import search_words
+from tocsin.store.search.writes import Entry, SearchWrites
 from tocsin.store.tables import entity
 
 SIZES = (10_000, 200_000, 1_000_000)

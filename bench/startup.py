@@ -27,9 +27,9 @@ from tocsin.jobs.match_stream import QUERY_NAME
 from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.people import SYSTEM
 from tocsin.settings import Settings
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.log import EventLog
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.tables import delivery
 
 START_COUNT, CHANGE_COUNT = 3, 200

@@ -35,11 +35,11 @@ from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.log import EventLog
-from tocsin.store.notifications import Notifications
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import delivery
 
 DELIVERY_COUNT = 5_000

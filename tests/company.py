@@ -13,7 +13,7 @@ from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.people import SYSTEM, Actor
-from tocsin.store.entities import SqlCatalogue
+from tocsin.store.catalogue.entities import SqlCatalogue
 
 STARTED_MS = 1_760_000_000_000
 

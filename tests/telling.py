@@ -14,13 +14,13 @@ from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, told_of
 from tocsin.flow.resolve.visibility import Told, only_visible
 from tocsin.flow.schedule.due import Scheduled
-from tocsin.store.access import SqlSubjects
-from tocsin.store.directory import SqlDirectory
-from tocsin.store.log import EventLog
-from tocsin.store.notifications import Notifications
-from tocsin.store.reports import Reports
-from tocsin.store.subscriptions import Subscriptions
-from tocsin.store.told import SqlEvents
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.told import SqlEvents
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.notifications import Notifications
 
 PIPELINE = "match_stream"
 

@@ -19,14 +19,14 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, streaming
 from tocsin.jobs.search_stream import interpreting
 from tocsin.spark.session import open_session
-from tocsin.store.access import SqlSubjects
-from tocsin.store.directory import SqlDirectory
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.told import SqlEvents
 from tocsin.store.engine import open_engine
-from tocsin.store.log import EventLog
-from tocsin.store.notifications import Notifications
-from tocsin.store.reports import Reports
-from tocsin.store.subscriptions import Subscriptions
-from tocsin.store.told import SqlEvents
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.notifications import Notifications
 
 
 def where(_number: int) -> str:

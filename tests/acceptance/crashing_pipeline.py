@@ -23,9 +23,9 @@ from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
 from tocsin.model.telling import Telling
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
-from tocsin.store.log import EventLog
-from tocsin.store.notifications import Notifications
-from tocsin.store.reports import Reports
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.notifications import Notifications
 
 POINTS = ("before-match", "before-write", "before-commit", "after-write", "after-checkpoint")
 

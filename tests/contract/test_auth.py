@@ -14,7 +14,7 @@ from tocsin.clock import FixedClock
 from tocsin.errors import Unauthenticated
 from tocsin.server.auth import Tokens, issue_token
 from tocsin.server.founding import ADMINISTRATOR
-from tocsin.store.people import People
+from tocsin.store.access.people import People
 
 OPEN = ["/system/version", "/healthcheck"]
 

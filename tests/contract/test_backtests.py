@@ -14,7 +14,7 @@ from tests.serving import Json, Served
 from tocsin.clock import SystemClock
 from tocsin.model.backtest import JOB
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE
-from tocsin.store.backtests import MOST_OPEN, Backtests
+from tocsin.store.alerts.backtests import MOST_OPEN, Backtests
 from tocsin.store.scheduled import ScheduledJobs
 
 PATH = "/events/subscriptions/backtest"

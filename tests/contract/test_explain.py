@@ -15,8 +15,8 @@ from tests.telling import tell_all
 
 from tocsin.jobs import match_stream, streak_stream
 from tocsin.server.alerts.explaining import PIPELINE, STREAKS
-from tocsin.store.deliveries import Deliveries
-from tocsin.store.notifications import Notifications
+from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.store.outbox.notifications import Notifications
 
 __all__ = ["case"]  # a fixture
 

@@ -12,8 +12,8 @@ from sqlalchemy import Engine
 from tests.entries import entry_of
 from tests.serving import Json, table
 
-from tocsin.store.log import EventLog
-from tocsin.store.search_writes import SearchWrites
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.search.writes import SearchWrites
 
 
 def index_all(engine: Engine) -> None:

@@ -13,8 +13,8 @@ from tocsin.errors import Forbidden, Unauthenticated
 from tocsin.server.auth import hash_password
 from tocsin.server.doorkeeper import Doorkeeper
 from tocsin.settings import Settings
-from tocsin.store.attempts import LoginAttempts
-from tocsin.store.people import People
+from tocsin.store.access.attempts import LoginAttempts
+from tocsin.store.access.people import People
 
 
 def log_in(served: Served, name: str, password: str) -> httpx.Client:

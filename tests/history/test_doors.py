@@ -31,10 +31,10 @@ from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
-from tocsin.store.entities import SqlCatalogue
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.fsck.inspection import inspect
-from tocsin.store.log import EventLog
 
 pytestmark = pytest.mark.skipif(not _FOLDER.is_dir(), reason="no histories: set TOCSIN_TEST_HISTORIES to their folder")
 

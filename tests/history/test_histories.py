@@ -26,9 +26,9 @@ from tocsin.flow.capture.together import Together
 from tocsin.model.change import LoggedEvent
 from tocsin.model.people import SYSTEM
 from tocsin.store import tables
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.log import EventLog
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.schema import migrate
 
 _FOLDER = Path(os.environ.get("TOCSIN_TEST_HISTORIES", Path(__file__).resolve().parents[3] / "shared" / "data"))

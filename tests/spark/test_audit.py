@@ -20,14 +20,14 @@ from tocsin.model.change import LoggedEvent
 from tocsin.spark.lake import Place
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
-from tocsin.store.audit import AuditRows
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.lake import Lake
-from tocsin.store.log import EventLog
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.alerts.audit import AuditRows
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.telling_tables import telling
+from tocsin.store.alerts.tellings import Tellings
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.eventlog.lake import Lake
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.tables import delivery, notification
-from tocsin.store.telling_tables import telling
-from tocsin.store.tellings import Tellings
 
 pytestmark = pytest.mark.spark
 

@@ -32,13 +32,13 @@ from tocsin.model.people import SYSTEM
 from tocsin.spark.lake import Place
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
-from tocsin.store.backtests import Backtests
-from tocsin.store.directory import SqlDirectory
-from tocsin.store.lake import Lake
-from tocsin.store.log import EventLog
-from tocsin.store.reports import Reports
+from tocsin.store.alerts.backtests import Backtests
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.subscriptions import Subscriptions, alert_of
+from tocsin.store.eventlog.lake import Lake
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
 from tocsin.store.scheduled import ScheduledJobs
-from tocsin.store.subscriptions import Subscriptions, alert_of
 
 pytestmark = pytest.mark.spark
 

@@ -20,8 +20,8 @@ from tocsin.spark.lake import Place, folder_of, history, logged, part
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
-from tocsin.store.lake import Lake
-from tocsin.store.log import EventLog
+from tocsin.store.eventlog.lake import Lake
+from tocsin.store.eventlog.log import EventLog
 
 pytestmark = pytest.mark.spark
 

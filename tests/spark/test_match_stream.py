@@ -25,16 +25,16 @@ from tocsin.jobs.match_stream import QUERY_NAME, Parts, streaming, warm_up
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.server.founding import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
-from tocsin.store.access import SqlSubjects
-from tocsin.store.directory import SqlDirectory
-from tocsin.store.firings import Firings
-from tocsin.store.log import EventLog
-from tocsin.store.mutes import Mutes
-from tocsin.store.notifications import Notifications
-from tocsin.store.reports import Reports
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.firings import Firings
+from tocsin.store.alerts.mutes import Mutes
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.told import SqlEvents
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import delivery, notification
-from tocsin.store.told import SqlEvents
 
 pytestmark = pytest.mark.spark
 

@@ -17,7 +17,7 @@ from tocsin.search.indexes import SEARCHED
 from tocsin.spark import schema
 from tocsin.spark.search import entries, last_of, stored, told
 from tocsin.spark.sources import LogReader, OffsetRange
-from tocsin.store.log import EventLog
+from tocsin.store.eventlog.log import EventLog
 
 pytestmark = pytest.mark.spark
 

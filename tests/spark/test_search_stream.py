@@ -24,11 +24,11 @@ from tocsin.search.parse import parse
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.engine import reading, writing
-from tocsin.store.log import EventLog
-from tocsin.store.notifications import Notifications
-from tocsin.store.search import Search, SearchIndex
-from tocsin.store.search_tables import search_entry
-from tocsin.store.search_writes import Entry, SearchWrites
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.search.results import Search, SearchIndex
+from tocsin.store.search.tables import search_entry
+from tocsin.store.search.writes import Entry, SearchWrites
 from tocsin.store.tables import entity
 
 pytestmark = pytest.mark.spark

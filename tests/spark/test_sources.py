@@ -10,7 +10,7 @@ from tocsin.conditions.fields import STREAK_FIELDS, derive
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import _DERIVED, LOG_FORMAT, LogReader, LogSource, OffsetRange
-from tocsin.store.log import EventLog
+from tocsin.store.eventlog.log import EventLog
 
 
 def reader(engine: Engine, **options: str) -> LogReader:

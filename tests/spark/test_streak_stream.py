@@ -27,9 +27,9 @@ from tocsin.jobs.silences import SilenceParts, look
 from tocsin.jobs.streak_stream import QUERY_NAME, beside
 from tocsin.model.change import EventType
 from tocsin.spark.streaks import STATE_CONF, streaks
-from tocsin.store.log import EventLog
-from tocsin.store.reports import Reports
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
 
 pytestmark = pytest.mark.spark
 

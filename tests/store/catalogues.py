@@ -14,8 +14,8 @@ from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.log import EventLog
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.eventlog.log import EventLog
 
 JANE = Actor("00000000-0000-4000-8000-000000000001", "jane")
 SCHEMA = "pg.shop.public"

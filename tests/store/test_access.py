@@ -18,12 +18,12 @@ from tocsin.flow.capture.ports import Key
 from tocsin.flow.resolve.visibility import only_visible
 from tocsin.model.access import Operation
 from tocsin.model.people import SYSTEM, Actor
-from tocsin.store.access import SqlSubjects
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.access.visibility import visible
+from tocsin.store.alerts.told import SqlEvents
+from tocsin.store.catalogue.listing import Listing
 from tocsin.store.engine import is_sqlite, reading
-from tocsin.store.listing import Listing
 from tocsin.store.tables import entity
-from tocsin.store.told import SqlEvents
-from tocsin.store.visibility import visible
 
 _LABEL = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
 

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 
 from tocsin.errors import Conflict
 from tocsin.model.backtest import Backtest, BacktestState
-from tocsin.store.backtests import MOST_OPEN, MOST_TRIES, Backtests
+from tocsin.store.alerts.backtests import MOST_OPEN, MOST_TRIES, Backtests
 from tocsin.store.scheduled import ScheduledJobs
 
 LOST_AFTER_MS = 60_000

@@ -13,8 +13,8 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.model.change import ChangeEvent
 from tocsin.model.people import Actor
+from tocsin.store.catalogue.listing import Listing
 from tocsin.store.fsck.inspection import inspect
-from tocsin.store.listing import Listing
 
 JOHN = Actor("00000000-0000-4000-8000-000000000002", "john")
 _MINUTE = 60_000

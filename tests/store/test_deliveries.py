@@ -14,10 +14,10 @@ from tests.unit.flow.send.events import NOW_MS
 
 from tocsin.model.delivery import Delivered, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import SubscriptionState
-from tocsin.store.deliveries import Deliveries
 from tocsin.store.engine import open_engine, reading, writing
-from tocsin.store.routes import Routes
-from tocsin.store.status import Standings
+from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.store.outbox.routes import Routes
+from tocsin.store.outbox.status import Standings
 from tocsin.store.tables import attempt, delivery, entity, notification
 
 LEASE_S = 90.0

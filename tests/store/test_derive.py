@@ -6,9 +6,9 @@ from sqlalchemy import Engine, select, update
 from tests.store.catalogues import company
 from tests.store.paths import furnish
 
-from tocsin.store.derive import derive_changes
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
+from tocsin.store.eventlog.derive import derive_changes
 from tocsin.store.tables import change_event
 
 _OURS = ("changeCategory", "changeOperation", "changeTarget", "changes")

@@ -8,7 +8,7 @@ from tests.company import SmallCompany
 
 from tocsin.flow.resolve.directory import Member, Principal, Reach
 from tocsin.model.notification import ReasonKind
-from tocsin.store.directory import SqlDirectory
+from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.tables import membership
 
 

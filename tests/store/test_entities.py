@@ -12,7 +12,7 @@ from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, comp
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.model.people import Person
-from tocsin.store.listing import Listing
+from tocsin.store.catalogue.listing import Listing
 
 
 @pytest.fixture

@@ -19,13 +19,13 @@ from tocsin.flow.once import World, told_of
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.server.founding import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
-from tocsin.store.directory import SqlDirectory
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import writing
-from tocsin.store.feed import Feed
-from tocsin.store.feed_filters import FeedQuery
-from tocsin.store.feed_tables import thread, thread_part, thread_post
-from tocsin.store.log import EventLog
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.feed.filters import FeedQuery
+from tocsin.store.feed.tables import thread, thread_part, thread_post
+from tocsin.store.feed.threads import Feed
 
 ORDERS = "<#E::table::pg.store.public.orders>"
 EMAIL = "<#E::table::pg.store.public.orders::columns::email::description>"

@@ -12,8 +12,8 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.relations import RELATIONS
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.listing import Listing
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.catalogue.listing import Listing
 
 _COLUMNS = [{"name": "id", "dataType": "BIGINT"}, {"name": "mail", "dataType": "TEXT"}]
 _MADE: tuple[tuple[str, Document], ...] = (

@@ -7,10 +7,10 @@ from sqlalchemy import Engine, select, text
 from tests.company import SmallCompany
 from tests.telling import tell_all
 
-from tocsin.store.firing_tables import firing
-from tocsin.store.firings import Firings, Tally
-from tocsin.store.inbox import Inbox
+from tocsin.store.alerts.firing_tables import firing
+from tocsin.store.alerts.firings import Firings, Tally
 from tocsin.store.migrations.versions import v0013_firings
+from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.tables import pipeline_progress
 
 FAR_MS = 2**60

@@ -14,8 +14,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
 from tocsin.server.founding import first_start
 from tocsin.settings import Settings
-from tocsin.store.access import SqlSubjects
-from tocsin.store.entities import SqlCatalogue
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.catalogue.entities import SqlCatalogue
 
 
 def test_two_first_starts_at_once_leave_one_password(store_engine: Engine) -> None:

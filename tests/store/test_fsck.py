@@ -15,10 +15,10 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.replay import replay
 from tocsin.store import tables
-from tocsin.store.entities import SqlCatalogue
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.fsck.finding import Damage
 from tocsin.store.fsck.inspection import Inspection, inspect, repair
-from tocsin.store.reference_tables import entity_reference
 
 _SAMPLE = Path(__file__).resolve().parents[3] / "shared" / "data" / "bqetl_sample" / "states.jsonl"
 _NOBODY = "00000000-0000-4000-8000-00000000dead"

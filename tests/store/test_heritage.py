@@ -9,7 +9,7 @@ from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 from tocsin.flow.capture.heritage import types_above
 from tocsin.flow.capture.ports import Key
 from tocsin.model.notification import ReasonKind
-from tocsin.store.directory import SqlDirectory
+from tocsin.store.alerts.directory import SqlDirectory
 
 ENTRY = ("table", ORDERS)
 

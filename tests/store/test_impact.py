@@ -9,7 +9,7 @@ from tests.store.catalogues import JANE, SCHEMA, Company, company
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.resolve.impact import Walk
 from tocsin.model.entity import Document
-from tocsin.store.impact import Impact
+from tocsin.store.lineage.impact import Impact
 
 DASHBOARD = {"type": "dashboard", "fullyQualifiedName": "bi.revenue"}
 PIPELINE = {"type": "pipeline", "fullyQualifiedName": "airflow.nightly"}

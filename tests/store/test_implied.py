@@ -9,7 +9,7 @@ from tests.store.catalogues import JANE, Company, company
 from tocsin.flow.capture.bulk import BulkWrites
 from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
-from tocsin.store.lineage import Lineage
+from tocsin.store.lineage.reach import Lineage
 
 
 @pytest.fixture

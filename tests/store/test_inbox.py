@@ -12,10 +12,10 @@ from tocsin.clock import FixedClock
 from tocsin.errors import NotFound
 from tocsin.flow.capture.operations import Writes
 from tocsin.model.people import SYSTEM
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import writing
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.inbox import Arrival, Inbox, Place
-from tocsin.store.log import EventLog
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.inbox import Arrival, Inbox, Place
 from tocsin.store.tables import notification
 
 NOW_MS = 1_700_000_000_000

@@ -13,8 +13,8 @@ from tocsin.flow.capture.beside.incidents import correct_step, take_step
 from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
+from tocsin.store.beside.incidents import IncidentFilter, IncidentLog
 from tocsin.store.cursors import Window
-from tocsin.store.incidents import IncidentFilter, IncidentLog
 
 _CASE = f"{ORDERS}.id.not_null"
 

@@ -16,9 +16,10 @@ from tocsin.flow.capture.heard import edges_in
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
-from tocsin.store import edges, tables
-from tocsin.store.lineage import Lineage
-from tocsin.store.lineage_tables import lineage_carrier
+from tocsin.store import tables
+from tocsin.store.lineage import edges
+from tocsin.store.lineage.reach import Lineage
+from tocsin.store.lineage.tables import lineage_carrier
 
 STAMPS = ("createdAt", "createdBy", "updatedAt", "updatedBy")
 REVENUE = {"type": "dashboard", "fullyQualifiedName": "bi.revenue"}

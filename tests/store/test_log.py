@@ -16,9 +16,10 @@ from uuid_utils import uuid7
 from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.flow.eventlog.selection import EventSelection, types_from
 from tocsin.model.change import ChangeEvent, EventType
-from tocsin.store import log, tables
+from tocsin.store import tables
 from tocsin.store.engine import writing
-from tocsin.store.log import EventLog
+from tocsin.store.eventlog import log
+from tocsin.store.eventlog.log import EventLog
 
 
 class _RollBackError(Exception):

@@ -8,10 +8,10 @@ from tests.company import SmallCompany
 
 from tocsin.flow.once import World, told_of
 from tocsin.model.mute import Mute, MuteKind
-from tocsin.store.directory import SqlDirectory
-from tocsin.store.log import EventLog
-from tocsin.store.mutes import Mutes
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.mutes import Mutes
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog
 
 
 @pytest.fixture

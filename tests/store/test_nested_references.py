@@ -9,9 +9,9 @@ from tests.store.catalogues import JANE, ORDERS, Company, company
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.store import tables
+from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.fsck.finding import Damage
 from tocsin.store.fsck.inspection import inspect
-from tocsin.store.reference_tables import entity_reference
 
 _CASE = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}
 _TERM = {"description": "x", "glossary": "Words"}

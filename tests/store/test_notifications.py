@@ -6,10 +6,10 @@ from sqlalchemy import Engine, func, select
 from tests.company import SmallCompany
 
 from tocsin.model.telling import Telling
-from tocsin.store.log import EventLog
-from tocsin.store.notifications import Notifications
+from tocsin.store.alerts.telling_tables import telling
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import delivery, notification, outbox
-from tocsin.store.telling_tables import telling
 
 
 def row(number: int, *, leaves: bool) -> dict[str, object]:

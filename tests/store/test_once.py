@@ -15,10 +15,10 @@ from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.delivery import Delivered, DeliveryStatus, Outcome, OutcomeReason, Retry
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import Destination
-from tocsin.store.directory import SqlDirectory
-from tocsin.store.log import EventLog
-from tocsin.store.notifications import Notifications
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import parting
 
 

@@ -11,8 +11,8 @@ from tocsin.clock import FixedClock
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
 from tocsin.model.people import SYSTEM
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.people import People, ensure_administrator
+from tocsin.store.access.people import People, ensure_administrator
+from tocsin.store.catalogue.entities import SqlCatalogue
 
 
 @pytest.fixture

@@ -15,9 +15,9 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.replay import Progress, replay
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.lineage import Lineage
-from tocsin.store.log import EventLog
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.lineage.reach import Lineage
 
 Line = dict[str, Any]  # Any: JSON
 

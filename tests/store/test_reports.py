@@ -11,7 +11,7 @@ from tocsin.flow.capture.beside.reports import add_run, add_runs, remove_run
 from tocsin.flow.capture.beside.results import patch_result, remove_result
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.model.entity import Document
-from tocsin.store.beside import Beside
+from tocsin.store.beside.reads import Beside
 from tocsin.store.cursors import Window
 
 _CASE = f"{ORDERS}.id.not_null"

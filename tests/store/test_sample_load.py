@@ -13,10 +13,10 @@ from tocsin.model.change import EventType
 from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.load import is_loaded, load
 from tocsin.settings import Settings
+from tocsin.store.access.people import People
+from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine, reading
-from tocsin.store.log import EventLog
-from tocsin.store.people import People
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog
 
 NOW_MS = 1_790_000_000_000
 TOLD_TABLES = ("entity", "entity_version", "entity_tag", "ownership", "follow", "membership", "lineage_edge")

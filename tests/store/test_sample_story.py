@@ -23,12 +23,12 @@ from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.load import load
 from tocsin.server.founding import first_start
 from tocsin.settings import Settings
-from tocsin.store.directory import SqlDirectory
+from tocsin.store.access.people import People
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.log import EventLog
-from tocsin.store.people import People
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog
 
 NOW_MS = 1_890_000_000_000
 NEW_COLUMN: Document = {"op": "add", "path": "/columns/-", "value": {"name": "gift_note", "dataType": "TEXT"}}

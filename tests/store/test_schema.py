@@ -17,8 +17,8 @@ from tests.postgres import Cluster
 
 import tocsin.store
 from tocsin.store import migrations
+from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.engine import open_engine
-from tocsin.store.reference_tables import entity_reference
 from tocsin.store.schema import migrate, revision_of
 from tocsin.store.tables import METADATA, entity
 

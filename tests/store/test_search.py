@@ -15,8 +15,8 @@ from tocsin.search.filters import filter_of
 from tocsin.search.nodes import both
 from tocsin.search.parse import Query, parse
 from tocsin.search.words import words_of
-from tocsin.store.search import Hit, Search, SearchIndex
-from tocsin.store.search_writes import SearchWrites
+from tocsin.store.search.results import Hit, Search, SearchIndex
+from tocsin.store.search.writes import SearchWrites
 
 
 def some(entity_type: str, fqn: str, number: int, **fields: Any) -> tuple[str, Document]:

@@ -8,11 +8,11 @@ from tests.postgres import Cluster
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.beside.ports import Line, Reported
-from tocsin.store.beside import Beside
+from tocsin.store.beside.reads import Beside
+from tocsin.store.beside.series import SqlAttachments, SqlSeries
 from tocsin.store.cursors import Window
 from tocsin.store.engine import open_engine, writing
 from tocsin.store.schema import migrate
-from tocsin.store.series import SqlAttachments, SqlSeries
 
 _LINE = Line("t", "columnProfile", "email")
 

@@ -9,8 +9,8 @@ from tests.company import SmallCompany
 from tocsin.errors import NotFound
 from tocsin.flow.capture.beside.silences import Silence, Silences
 from tocsin.flow.match.streak import Report, report_of
-from tocsin.store.log import EventLog
-from tocsin.store.reports import Reports
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
 
 
 def test_a_silence_is_an_event_on_the_entity_that_has_an_id_made_of_its_causes(store_engine: Engine) -> None:

@@ -6,10 +6,10 @@ from sqlalchemy import Engine, delete, select
 from tests.company import SmallCompany
 
 from tocsin.flow.match.streak import Report, with_facts
-from tocsin.store.log import EventLog
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
+from tocsin.store.eventlog.streak_tables import status_report
 from tocsin.store.migrations.versions import v0011_reports
-from tocsin.store.reports import Reports
-from tocsin.store.streak_tables import status_report
 
 
 def test_reports_stand_in_the_order_of_the_log_and_know_what_they_speak_of(store_engine: Engine) -> None:

@@ -10,9 +10,9 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.masking import MASK
-from tocsin.store.subscriptions import ENTITY_TYPE, Subscriptions
+from tocsin.store.alerts.masking import MASK
+from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
+from tocsin.store.catalogue.entities import SqlCatalogue
 
 DESTINATION = "11111111-1111-1111-1111-111111111111"
 

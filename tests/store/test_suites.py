@@ -13,7 +13,7 @@ from tocsin.flow.capture.beside.suites import add_cases, remove_case
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.capture.standards import establish, standards
 from tocsin.model.change import EventType
-from tocsin.store.suites import SuiteReader
+from tocsin.store.beside.suites import SuiteReader
 
 
 @pytest.fixture

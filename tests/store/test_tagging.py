@@ -10,7 +10,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.store.listing import Listing
+from tocsin.store.catalogue.listing import Listing
 
 REVENUE = {"tagFQN": "Business.Revenue", "source": "Glossary"}
 

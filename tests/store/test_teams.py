@@ -13,8 +13,8 @@ from tocsin.flow.capture.ports import Key, Written
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.relations import RELATIONS
-from tocsin.store.access import SqlSubjects
-from tocsin.store.entities import SqlCatalogue
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.catalogue.entities import SqlCatalogue
 
 TYPES = ("Organization", "BusinessUnit", "Division", "Department", "Group")
 MAY = {

@@ -14,8 +14,8 @@ from tocsin.flow.capture.beside.samples import put_sample
 from tocsin.flow.capture.beside.usage import day_number, day_text, report_usage
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.capture.write import Record
-from tocsin.store.series_tables import attachment, entity_usage, series
-from tocsin.store.usage import Usage
+from tocsin.store.beside.tables import attachment, entity_usage, series
+from tocsin.store.beside.usage import Usage
 
 _TODAY = day_number("2024-01-15")  # what the company's clock says
 

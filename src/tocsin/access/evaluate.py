@@ -1,4 +1,4 @@
-"""Does a condition hold for one document? Plain Python; ``store/visibility.py`` asks the same in SQL."""
+"""Does a condition hold for one document? Plain Python; ``store/access/visibility.py`` asks the same in SQL."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Facts:
 
     @cached_property
     def tags(self) -> frozenset[str]:
-        """The FQNs of its labels and of those of its members, as ``store/projections.py`` keeps them."""
+        """The FQNs of its labels and of those of its members, as ``store/catalogue/projections.py`` keeps them."""
         return frozenset(str(label["tagFQN"]) for label in labels_of(self._document))
 
     @cached_property

@@ -2,7 +2,7 @@
 
 ``Asks`` is a question as it was written. Once it is known who asks, ``access/bind.py`` answers those about the person
 and turns the others into the leaves below, which are about the document alone: ``access/evaluate.py`` asks them of
-one document, ``store/visibility.py`` of all at once, in SQL.
+one document, ``store/access/visibility.py`` of all at once, in SQL.
 """
 
 from __future__ import annotations

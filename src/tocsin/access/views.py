@@ -1,7 +1,7 @@
 """What may each of these people do, as policies stand now? Views, kept until something about access changes.
 
 A store counts such changes (``Subjects.revision``); one look at that count says whether what is kept still holds.
-Next: ``flow/resolve/visibility.py``; ``store/access.py`` answers ``Subjects``.
+Next: ``flow/resolve/visibility.py``; ``store/access/views.py`` answers ``Subjects``.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from tocsin.model.people import SYSTEM
 if TYPE_CHECKING:  # the store's library is an extra
     from sqlalchemy import Engine
 
-    from tocsin.store.people import People
+    from tocsin.store.access.people import People
 
 app = typer.Typer(help="Make people and bots, reset passwords, migrate the store.", no_args_is_help=True)
 
@@ -85,7 +85,7 @@ def migrate(*, as_json: AsJson = False) -> None:
 def derive(*, as_json: AsJson = False) -> None:
     """Work out what the changes of old events mean, for conditions to ask; safe to repeat, and while servers run."""
     with opened_store(settings_of()) as engine:
-        from tocsin.store.derive import derive_changes
+        from tocsin.store.eventlog.derive import derive_changes
 
         count = derive_changes(engine)
     show_facts({"events": count}, as_json=as_json)
@@ -110,14 +110,14 @@ def reseal(*, as_json: AsJson = False) -> None:
 
 
 def _people(engine: Engine) -> People:
-    from tocsin.store.people import People
+    from tocsin.store.access.people import People
 
     return People(engine)
 
 
 def _create(engine: Engine, request: dict[str, object]) -> str:
     from tocsin.flow.capture.operations import Writes
-    from tocsin.store.entities import SqlCatalogue
+    from tocsin.store.catalogue.entities import SqlCatalogue
 
     written = Writes(SqlCatalogue(engine), SystemClock()).create("user", request, actor=SYSTEM)
     return str(written.document["id"])

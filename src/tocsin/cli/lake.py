@@ -42,8 +42,8 @@ def status(*, as_json: AsJson = False) -> None:
     """Show what the lake holds, and how far it is behind the log."""
     settings = settings_of()
     with opened_store(settings) as engine:
-        from tocsin.store.lake import Lake
-        from tocsin.store.log import EventLog
+        from tocsin.store.eventlog.lake import Lake
+        from tocsin.store.eventlog.log import EventLog
 
         segments, end = Lake(engine).segments(), EventLog(engine).readable_end()
     through = segments[-1].through if segments else 0

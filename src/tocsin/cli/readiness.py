@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import httpx
 
 if TYPE_CHECKING:  # the store's library is an extra
-    from tocsin.store.log import EventLog
+    from tocsin.store.eventlog.log import EventLog
 
 Question = Callable[[], Awaitable[bool]]
 

@@ -31,7 +31,7 @@ def replay(
         from tocsin.flow.capture.operations import Writes
         from tocsin.flow.capture.replay import replay as steps_of
         from tocsin.flow.capture.together import Together
-        from tocsin.store.entities import SqlCatalogue
+        from tocsin.store.catalogue.entities import SqlCatalogue
     with opened_store(settings_of()) as engine, progress_bar(f"Replaying {file.name}") as report:
         line_count = event_count = 0
         with Together(SqlCatalogue(engine)) as catalogue:

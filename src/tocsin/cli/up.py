@@ -76,7 +76,7 @@ def _load_sample(engine: Engine, settings: Settings, mailbox: Mailbox | None) ->
 
 
 def _pipeline_question(engine: Engine) -> Question:
-    from tocsin.store.log import EventLog
+    from tocsin.store.eventlog.log import EventLog
 
     return pipeline_has_caught_up(EventLog(engine), SystemClock().now_ms())
 

@@ -1,6 +1,6 @@
 """Which alerts are noise, and what would a tighter rule save? Worked out from what an alert really told.
 
-Every suggestion is evaluated against the recorded events; none is guessed. ``store/firings.py`` counts.
+Every suggestion is evaluated against the recorded events; none is guessed. ``store/alerts/firings.py`` counts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What is stored of who was told? Notifications as they stand, with their deliveries and every attempt.
 
-``store/records.py`` reads them. Next: ``explain/people.py``.
+``store/outbox/records.py`` reads them. Next: ``explain/people.py``.
 """
 
 from __future__ import annotations

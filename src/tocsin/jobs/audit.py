@@ -24,11 +24,11 @@ from tocsin.settings import Settings
 from tocsin.spark.audit import findings, judged, lay_out
 from tocsin.spark.lake import between
 from tocsin.spark.match import index_of, matches
-from tocsin.store.audit import AuditRows
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.log import EventLog
-from tocsin.store.subscriptions import Subscriptions
-from tocsin.store.tellings import Tellings
+from tocsin.store.alerts.audit import AuditRows
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.tellings import Tellings
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.eventlog.log import EventLog
 
 TOLD_BY = "match_stream"
 """The query whose matches are judged (``jobs/match_stream.QUERY_NAME``)."""

@@ -35,12 +35,12 @@ from tocsin.spark.frames import batch_of, each_once
 from tocsin.spark.lake import part, reported
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.spark.resolve import recipients
-from tocsin.store.access import SqlSubjects
-from tocsin.store.directory import SqlDirectory
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.people import People
-from tocsin.store.subscriptions import alert_of
-from tocsin.store.told import SqlEvents
+from tocsin.store.access.people import People
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.subscriptions import alert_of
+from tocsin.store.alerts.told import SqlEvents
+from tocsin.store.catalogue.entities import SqlCatalogue
 
 EVENTS_PER_STEP = 200_000
 MATCHES_AT_ONCE = 20_000

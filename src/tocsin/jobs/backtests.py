@@ -23,7 +23,7 @@ from tocsin.jobs.schedule import FAILURES
 from tocsin.model.backtest import JOB, Backtest
 from tocsin.model.entity import Document
 from tocsin.spark.session import work_beside
-from tocsin.store.backtests import Backtests
+from tocsin.store.alerts.backtests import Backtests
 from tocsin.store.scheduled import ScheduledJobs
 
 KEPT_MS = 30 * 86_400_000

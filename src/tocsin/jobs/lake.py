@@ -28,8 +28,8 @@ from tocsin.settings import Settings
 from tocsin.spark.lake import VIEW, Place, change_events, dated, folder_of, history, logged, write_segment
 from tocsin.spark.session import open_session, register_source
 from tocsin.spark.sources import LogSource
-from tocsin.store.lake import Lake
-from tocsin.store.log import EventLog
+from tocsin.store.eventlog.lake import Lake
+from tocsin.store.eventlog.log import EventLog
 
 LEFTOVERS_AFTER_MS = 3_600_000
 """A folder that is no part of the lake goes after an hour: until then somebody may still write or read it."""

@@ -30,14 +30,14 @@ from tocsin.spark.schedule import notifications
 from tocsin.spark.session import open_session
 from tocsin.spark.sinks import NotificationStore, Sink
 from tocsin.spark.sources import LOG_FORMAT
-from tocsin.store.access import SqlSubjects
-from tocsin.store.directory import SqlDirectory
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.told import SqlEvents
 from tocsin.store.engine import open_engine
-from tocsin.store.log import EventLog
-from tocsin.store.notifications import Notifications
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.schema import migrate
-from tocsin.store.subscriptions import Subscriptions
-from tocsin.store.told import SqlEvents
 
 QUERY_NAME = "match_stream"
 """Names the query and its checkpoint; a query whose state changes gets a new one."""

@@ -1,6 +1,6 @@
 """How far has a streaming query come? It says so in the store whenever Spark has committed a micro-batch.
 
-Next: ``store/notifications.py``, which keeps it.
+Next: ``store/outbox/notifications.py``, which keeps it.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ from tocsin.settings import Settings
 from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
 from tocsin.spark.search import entries, stored
 from tocsin.spark.session import open_session, register_source
-from tocsin.store.log import EventLog
-from tocsin.store.search_writes import SearchWrites
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.search.writes import SearchWrites
 
 ENTITIES_PER_TASK = 5_000
 TASKS_AT_ONCE = 4

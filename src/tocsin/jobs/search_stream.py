@@ -25,9 +25,9 @@ from tocsin.settings import Settings
 from tocsin.spark.search import entries, last_of, told
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.store.engine import open_engine
-from tocsin.store.log import EventLog
-from tocsin.store.notifications import Notifications
-from tocsin.store.search_writes import Entry, SearchWrites
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.search.writes import Entry, SearchWrites
 
 QUERY_NAME = "search_stream"
 """Names the query, its checkpoint and its row of progress."""

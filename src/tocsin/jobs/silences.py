@@ -22,10 +22,10 @@ from tocsin.jobs.search_stream import interpreting
 from tocsin.jobs.streak_stream import QUERY_NAME
 from tocsin.settings import Settings
 from tocsin.spark.streaks import STATE_CONF, streaks
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.log import EventLog
-from tocsin.store.reports import Reports
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
 
 _LOG = structlog.get_logger(__name__)
 

@@ -27,10 +27,10 @@ from tocsin.settings import Settings
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import STATE_CONF, kept_streaks
-from tocsin.store.access import SqlSubjects
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine
-from tocsin.store.log import EventLog
-from tocsin.store.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog
 
 QUERY_NAME = "streak_stream"
 """Names the query, its checkpoint and its row of progress; a query whose state changes gets a new one."""

@@ -1,6 +1,7 @@
 """What is an edge of lineage? Data flows from one asset to another; what is known of how stands in its details.
 
-Source: schemas/type/entityLineage.json. ``flow/capture/lineage.py`` writes edges, ``store/edges.py`` keeps them.
+Source: schemas/type/entityLineage.json. ``flow/capture/lineage.py`` writes edges, ``store/lineage/edges.py`` keeps
+them.
 """
 
 from __future__ import annotations

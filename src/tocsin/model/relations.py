@@ -1,6 +1,6 @@
 """Which keys of an entity say what others say of it? They are worked out when read, and never stored.
 
-A dashboard names its charts; which dashboards a chart is on is a relation. Next: ``store/relations.py``.
+A dashboard names its charts; which dashboards a chart is on is a relation. Next: ``store/catalogue/relations.py``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tocsin.model.entity import Document
-from tocsin.store.masking import MASK
+from tocsin.store.alerts.masking import MASK
 
 WATCHED_TABLE = "postgres_prod.ecommerce.public.orders"
 """The table everything of which goes to the local webhook; the story of the README changes it."""

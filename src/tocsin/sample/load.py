@@ -25,10 +25,10 @@ from tocsin.sample.ids import Ids
 from tocsin.sample.steps import Create, Step
 from tocsin.sample.teller import Teller
 from tocsin.settings import Settings
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.masking import MASK
-from tocsin.store.people import People
-from tocsin.store.subscriptions import ENTITY_TYPE, Subscriptions
+from tocsin.store.access.people import People
+from tocsin.store.alerts.masking import MASK
+from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
+from tocsin.store.catalogue.entities import SqlCatalogue
 
 if TYPE_CHECKING:  # only named here; opening stores is the store's business
     from sqlalchemy import Engine

@@ -1,7 +1,7 @@
 """What does a ``query_filter`` ask for? The part of Elasticsearch's query language that clients send, as a tree.
 
 Known are bool (must, should, must_not, filter), term, terms, match, match_phrase, match_all, exists, wildcard, prefix,
-range of ``updatedAt``, and query_string; anything else is refused by its name. Next: ``store/search_match.py``.
+range of ``updatedAt``, and query_string; anything else is refused by its name. Next: ``store/search/matching.py``.
 """
 
 from __future__ import annotations

@@ -75,8 +75,8 @@ from tocsin.server.routes import (
 )
 from tocsin.server.routing import COLLECTION, IndexedRouter, lay_out
 from tocsin.settings import Settings
+from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.engine import open_engine
-from tocsin.store.revision import PeopleRevision
 from tocsin.store.vault import use_vault
 
 _STOP_WITHIN_S = 5

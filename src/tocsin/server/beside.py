@@ -1,6 +1,6 @@
 """What is kept beside entities and shown when ``fields=`` asks for it? One function per field, for a page at once.
 
-Next: ``store/series.py``, ``store/suites.py``.
+Next: ``store/beside/series.py``, ``store/beside/suites.py``.
 """
 
 from __future__ import annotations

@@ -25,27 +25,27 @@ from tocsin.server.refusals import RefusalLog
 from tocsin.server.streams import Streams
 from tocsin.server.telling import Telling, telling_of
 from tocsin.settings import Settings
-from tocsin.store.access import SqlSubjects
-from tocsin.store.activity import Activity
-from tocsin.store.attempts import LoginAttempts
-from tocsin.store.backtests import Backtests
-from tocsin.store.beside import Beside
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.feed import Feed
-from tocsin.store.grouped import Grouped
-from tocsin.store.history import History
-from tocsin.store.impact import Impact
-from tocsin.store.inbox import Inbox
-from tocsin.store.incidents import IncidentLog
-from tocsin.store.lineage import Lineage
-from tocsin.store.log import EventLog
-from tocsin.store.people import People
-from tocsin.store.revision import PeopleRevision
-from tocsin.store.search import SearchIndex
-from tocsin.store.status import Standings
-from tocsin.store.subscriptions import Subscriptions
-from tocsin.store.suites import SuiteReader
-from tocsin.store.usage import Usage
+from tocsin.store.access.attempts import LoginAttempts
+from tocsin.store.access.people import People
+from tocsin.store.access.revision import PeopleRevision
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.alerts.backtests import Backtests
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.beside.incidents import IncidentLog
+from tocsin.store.beside.reads import Beside
+from tocsin.store.beside.suites import SuiteReader
+from tocsin.store.beside.usage import Usage
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.catalogue.grouped import Grouped
+from tocsin.store.catalogue.history import History
+from tocsin.store.eventlog.activity import Activity
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.feed.threads import Feed
+from tocsin.store.lineage.impact import Impact
+from tocsin.store.lineage.reach import Lineage
+from tocsin.store.outbox.inbox import Inbox
+from tocsin.store.outbox.status import Standings
+from tocsin.store.search.results import SearchIndex
 
 
 @dataclass(frozen=True)

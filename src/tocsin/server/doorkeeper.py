@@ -1,7 +1,7 @@
 """May they try to log in again? After too many failures an account, or an address, must wait.
 
 Upstream answers the same way: not with 429, which its client takes for a limit of the whole API.
-Next: ``store/attempts.py``.
+Next: ``store/access/attempts.py``.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from tocsin.clock import Clock
 from tocsin.errors import Forbidden, Unauthenticated
 from tocsin.model.people import Person
 from tocsin.server.auth import log_in
-from tocsin.store.attempts import LoginAttempts
-from tocsin.store.people import People
+from tocsin.store.access.attempts import LoginAttempts
+from tocsin.store.access.people import People
 
 PER_ADDRESS = 10
 """An address may fail this many times more often than an account: many people can share one."""

@@ -18,8 +18,8 @@ from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.server.auth import hash_password, new_password
 from tocsin.settings import Settings
-from tocsin.store.entities import SqlCatalogue
-from tocsin.store.people import People, ensure_administrator
+from tocsin.store.access.people import People, ensure_administrator
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.schema import migrate
 from tocsin.store.vault import reseal, use_vault
 

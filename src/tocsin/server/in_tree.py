@@ -1,6 +1,6 @@
 """What do teams and people have from their place in the tree of teams? Parents that are shown, and domains.
 
-Next: ``store/teams.py``.
+Next: ``store/catalogue/teams.py``.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Person
 from tocsin.settings import Settings
-from tocsin.store.people import People
+from tocsin.store.access.people import People
 
 COOKIE = "tocsin_login"
 WITHIN_S = 600

@@ -19,7 +19,7 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.permits import refusal
 from tocsin.server.request import Caller
-from tocsin.store.visibility import Scopes
+from tocsin.store.access.visibility import Scopes
 
 _OF_SYSTEM = frozenset({"role", "policy"})
 

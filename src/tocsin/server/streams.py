@@ -15,7 +15,7 @@ import anyio.to_thread
 import structlog
 
 from tocsin.clock import Clock
-from tocsin.store.inbox import Arrival, InboxEntry
+from tocsin.store.outbox.inbox import Arrival, InboxEntry
 
 _POLL_S = 0.15
 _PAGE = 500
@@ -29,7 +29,7 @@ _log = structlog.get_logger()
 
 
 class Arrivals(Protocol):
-    """What the loop asks of the inbox (``store/inbox.py``)."""
+    """What the loop asks of the inbox (``store/outbox/inbox.py``)."""
 
     def newest_offset(self) -> int:
         """Return the highest log offset anybody has been told of."""

@@ -11,13 +11,13 @@ from sqlalchemy import Engine
 
 from tocsin.flow.match.streak import report_of, with_facts
 from tocsin.model.change import LoggedEvent
-from tocsin.store.directory import SqlDirectory
-from tocsin.store.firings import Firings
-from tocsin.store.mutes import Mutes
-from tocsin.store.people import People, unsubscribe_key
-from tocsin.store.records import Records
-from tocsin.store.reports import Reports
-from tocsin.store.told import SqlEvents
+from tocsin.store.access.people import People, unsubscribe_key
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.firings import Firings
+from tocsin.store.alerts.mutes import Mutes
+from tocsin.store.alerts.told import SqlEvents
+from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.records import Records
 
 
 @dataclass(frozen=True)

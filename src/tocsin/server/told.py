@@ -13,7 +13,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
 from tocsin.model.thread import THREAD
-from tocsin.store.entities import SqlCatalogue
+from tocsin.store.catalogue.entities import SqlCatalogue
 
 
 def may_be_shown(viewer: Actor, event: ChangeEvent, policies: Policies, catalogue: SqlCatalogue) -> bool:

@@ -1,8 +1,8 @@
 """How is the history read and kept on Spark? Parquet by date for what the lake holds, the log for the rest.
 
 A segment of the lake is a folder ``segment=<id>`` with a folder ``date=YYYY-MM-DD`` for each day something happened
-(UTC). Which segments count is the store's to say (``store/lake.py``); what else lies there is no part of the lake.
-Next: ``jobs/lake.py``.
+(UTC). Which segments count is the store's to say (``store/eventlog/lake.py``); what else lies there is no part of the
+lake. Next: ``jobs/lake.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """How are the statements run that every write needs? Put into SQL once, and then by the driver itself.
 
 SQLAlchemy takes several times as long over a small statement as the database does. What is asked for seldom goes
-through it all the same: it is only worth saying here what thousands of writes say. Next: ``store/changes.py``.
+through it all the same: it is only worth saying here what thousands of writes say. Next:
+``store/catalogue/changes.py``.
 """
 
 from __future__ import annotations

@@ -12,10 +12,34 @@ from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, Engine, text
 
-from tocsin.store import lineage_tables  # noqa: F401  # its tables join the others
+from tocsin.store import tables
+from tocsin.store.access import tables as access_tables
+from tocsin.store.alerts import backtest_tables, firing_tables, mute_tables, telling_tables
+from tocsin.store.beside import tables as beside_tables
+from tocsin.store.catalogue import reference_tables
 from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.eventlog import lake_tables, streak_tables
+from tocsin.store.feed import tables as feed_tables
+from tocsin.store.lineage import tables as lineage_tables
+from tocsin.store.search import tables as search_tables
 
 HEAD = "head"
+TABLES = (
+    tables,
+    access_tables,
+    backtest_tables,
+    beside_tables,
+    feed_tables,
+    firing_tables,
+    lake_tables,
+    lineage_tables,
+    mute_tables,
+    reference_tables,
+    search_tables,
+    streak_tables,
+    telling_tables,
+)
+"""Where tables are described: all that a store has, once this module is there."""
 
 _LOCK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin schema'))")
 

@@ -2,7 +2,8 @@
 
 The key is a setting, or a file in the data directory that is made when the first secret comes. Several keys may be
 given: the first seals, all open, so that keys can be changed (``tocsin admin reseal``). An engine carries its vault, as
-it carries its turns. Next: ``store/series.py``, which seals; ``flow/capture/secrets.py``, which says what is secret.
+it carries its turns. Next: ``store/beside/series.py``, which seals; ``flow/capture/secrets.py``, which says what is
+secret.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from tocsin.errors import InvalidSetting, Unavailable, WrongKey
 from tocsin.flow.capture.secrets import KIND
 from tocsin.model.entity import Document
 from tocsin.settings import Settings
+from tocsin.store.beside.tables import attachment
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import writing
-from tocsin.store.series_tables import attachment
 
 if TYPE_CHECKING:  # the library comes with the server; the pipeline, which opens nothing, does without
     from cryptography.fernet import MultiFernet

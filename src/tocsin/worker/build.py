@@ -23,10 +23,10 @@ from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.letter import Sender
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
-from tocsin.store.deliveries import Deliveries
+from tocsin.store.access.people import People, unsubscribe_key
 from tocsin.store.engine import open_engine
-from tocsin.store.people import People, unsubscribe_key
-from tocsin.store.routes import Routes
+from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.store.outbox.routes import Routes
 from tocsin.store.schema import migrate
 
 

@@ -22,10 +22,10 @@ from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.egress import egress_of
 from tocsin.model.delivery import Outcome
 from tocsin.model.subscription import Channel
-from tocsin.store.deliveries import Deliveries
 from tocsin.store.engine import reading, writing
-from tocsin.store.routes import Routes
-from tocsin.store.status import Standings
+from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.store.outbox.routes import Routes
+from tocsin.store.outbox.status import Standings
 from tocsin.store.tables import attempt, delivery
 from tocsin.worker.build import Limits, Parts
 from tocsin.worker.deliver import Worker

@@ -7,7 +7,7 @@ from tests.unit.flow.send.events import change_event
 from tocsin.model.change import EventType
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.server.routes.inbox import entry_on_wire
-from tocsin.store.inbox import InboxEntry
+from tocsin.store.outbox.inbox import InboxEntry
 
 MENTIONED = Reason(kind=ReasonKind.MENTION, subscription_id="s", subscription_name="Bell", destination_id="d")
 ORDERS = {"id": "o-1", "type": "table", "name": "orders"}

@@ -10,7 +10,7 @@ import pytest
 from tocsin.clock import FixedClock
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.server.streams import BACKLOG, Streams
-from tocsin.store.inbox import Arrival, InboxEntry
+from tocsin.store.outbox.inbox import Arrival, InboxEntry
 
 
 class FakeInbox:

@@ -1,7 +1,8 @@
 """How are thousands of entities put at once? In chunks, each one transaction; a row that is refused fails alone.
 
 Every row goes the way of a single PUT (``flow/capture/requested.py``), so it leaves the same version and the same
-event. When a chunk meets somebody else's write, its rows are written one after the other. Next: ``store/batch.py``.
+event. When a chunk meets somebody else's write, its rows are written one after the other. Next:
+``store/catalogue/batch.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Who owns what nobody owns by name, and to which domain does it belong? The nearest ancestor's owners and domains.
 
 They are worked out when something is read and when an event is made, marked ``inherited``, and never stored.
-Source: OpenMetadata's ``EntityRepository.setInheritedFields``. Next: ``store/heritage.py``.
+Source: OpenMetadata's ``EntityRepository.setInheritedFields``. Next: ``store/catalogue/heritage.py``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A term's related terms, a test's definition and suite, custom properties that hold references, and their kinds. What
 stands in a history of use (``lifeCycle``) or names what need not be catalogued (``mlFeatures``) is no such reference.
-Next: ``store/projections.py``, by whose rows they are found.
+Next: ``store/catalogue/projections.py``, by whose rows they are found.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What does capture need from outside, and in which shapes? The catalogue, one transaction at a time.
 
-``store/catalogue.py`` implements these protocols. Next: ``flow/capture/operations.py``.
+``store/catalogue/write.py`` implements these protocols. Next: ``flow/capture/operations.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Which parts of a connection are secret? They stand beside the entity, and a mask stands in their place.
 
 So no version, event, log line or answer ever holds one. Whoever writes the mask back keeps the secret; bots, which
-need them to connect, read them in clear (``server/presented.py``). ``store/masking.py`` does the same for alerts.
+need them to connect, read them in clear (``server/presented.py``). ``store/alerts/masking.py`` does the same for
+alerts.
 """
 
 from __future__ import annotations

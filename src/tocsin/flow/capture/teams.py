@@ -1,7 +1,7 @@
 """Which team may stand under which? One tree below the Organization: checked here, shown and patched as one.
 
 That a team stands directly under the Organization is said by its naming no other parent; it is shown, never stored.
-Source: OpenMetadata's ``TeamRepository``. Next: ``store/teams.py``.
+Source: OpenMetadata's ``TeamRepository``. Next: ``store/catalogue/teams.py``.
 """
 
 from __future__ import annotations

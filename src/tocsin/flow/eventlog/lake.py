@@ -1,7 +1,7 @@
 """What does the lake hold, and what of it does somebody need? Segments: contiguous parts of the log, kept as Parquet.
 
 The lake is complete up to its end; what is above stands in the log alone, so that nothing is read twice.
-``store/lake.py`` remembers the segments, ``spark/lake.py`` reads and writes them.
+``store/eventlog/lake.py`` remembers the segments, ``spark/lake.py`` reads and writes them.
 """
 
 from __future__ import annotations

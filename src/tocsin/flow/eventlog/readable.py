@@ -10,7 +10,7 @@ still held, and then the end is below its offset; or the transaction had ended, 
 visible to every later statement (PostgreSQL makes a commit visible before it releases the locks). Nobody ever
 waits for these locks, and a transaction that does not write to the log holds nothing back.
 
-The texts are here for both who read the log: ``store/log.py`` and ``spark/sources.py``.
+The texts are here for both who read the log: ``store/eventlog/log.py`` and ``spark/sources.py``.
 """
 
 from __future__ import annotations

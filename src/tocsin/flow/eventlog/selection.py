@@ -1,4 +1,4 @@
-"""Which events of the log does somebody ask for? Next: ``store/log.py`` reads them, ``flow/match`` uses them."""
+"""Which events of the log does somebody ask for? ``store/eventlog/log.py`` reads them, ``flow/match`` matches."""
 
 from __future__ import annotations
 

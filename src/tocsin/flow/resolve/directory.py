@@ -1,7 +1,7 @@
 """Who stands in which relation to what? The questions that resolving asks of the outside, always by key.
 
 The cost of an answer follows the number of keys asked for, never the number of followers in the system.
-``store/directory.py`` answers them from the store.
+``store/alerts/directory.py`` answers them from the store.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Whom does a change reach? What a walk downstream found, narrowed to columns and counted.
 
-The walk is ``store/impact.py``, the answer ``server/routes/impact.py``. Notifications do not come through here: what
-``notifyDownstream`` tells is worked out by ``categories.py``.
+The walk is ``store/lineage/impact.py``, the answer ``server/routes/impact.py``. Notifications do not come through here:
+what ``notifyDownstream`` tells is worked out by ``categories.py``.
 """
 
 from __future__ import annotations

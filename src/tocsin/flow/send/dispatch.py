@@ -1,6 +1,6 @@
 """What does a channel need to make one attempt? The delivery, what it tells of, why, and where it goes.
 
-``store/deliveries.py`` reads these; ``flow/send/channels`` take them. Next: ``flow/send/render.py``.
+``store/outbox/deliveries.py`` reads these; ``flow/send/channels`` take them. Next: ``flow/send/render.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How does a destination fare? Its standing before, an attempt, its standing after.
 
 Source: seeds/001 ``definitions/status``, OpenMetadata 1.13 ``events/subscriptionStatus.json``.
-Next: ``store/status.py``.
+Next: ``store/outbox/status.py``.
 """
 
 from __future__ import annotations

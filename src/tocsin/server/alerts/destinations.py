@@ -29,7 +29,7 @@ _LONGEST_URL = 2048
 
 
 class Names(Protocol):
-    """Who exists (``store/people.py``)."""
+    """Who exists (``store/access/people.py``)."""
 
     def by_name(self, name: str) -> Person | None:
         """Return the person of that name, deleted ones included."""

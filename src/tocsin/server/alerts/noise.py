@@ -18,7 +18,7 @@ from tocsin.server.permissions import seen
 from tocsin.server.request import LATEST_MS, Caller
 from tocsin.server.telling import with_streaks
 from tocsin.server.told import may_be_shown
-from tocsin.store.firings import Tally
+from tocsin.store.alerts.firings import Tally
 
 FORMULA = "noise = notifications to people - opened in the app; what goes by mail counts as not opened"
 

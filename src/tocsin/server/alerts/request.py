@@ -25,7 +25,7 @@ from tocsin.server.alerts.destinations import Names, check_destination
 from tocsin.server.alerts.filters import rules_of
 from tocsin.server.alerts.offers import RESOURCES
 from tocsin.server.errors import describe_validation
-from tocsin.store.masking import split_secrets
+from tocsin.store.alerts.masking import split_secrets
 
 # The seed's defaults; upstream's create request says 10 and 10, its entity 100 and 60 as the seed does.
 DEFAULTS: Document = {

@@ -1,4 +1,4 @@
-"""What has happened to what I follow? A person's activity, newest first. Next: ``store/activity.py``."""
+"""What has happened to what I follow? A person's activity, newest first. Next: ``store/eventlog/activity.py``."""
 
 from __future__ import annotations
 

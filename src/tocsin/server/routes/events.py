@@ -1,4 +1,4 @@
-"""What has changed? The log of change events, read with filters or from an offset. Next: ``store/log.py``."""
+"""What has changed? The log of change events, read with filters or from an offset. Next: ``store/eventlog/log.py``."""
 
 from __future__ import annotations
 

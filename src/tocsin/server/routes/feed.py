@@ -25,8 +25,8 @@ from tocsin.server.paths import API
 from tocsin.server.permissions import require, scopes_of
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
 from tocsin.server.view import addressed
-from tocsin.store.feed import Sees, cursor_of, place_of
-from tocsin.store.feed_filters import FeedQuery, FilterType
+from tocsin.store.feed.filters import FeedQuery, FilterType
+from tocsin.store.feed.threads import Sees, cursor_of, place_of
 
 Link = Annotated[str, Query(alias="entityLink", max_length=4_000)]
 

@@ -1,6 +1,6 @@
 """Whom would it concern? Everything downstream of an asset or of an event, by type and level, with its owners.
 
-Next: ``flow/resolve/impact.py`` for how columns narrow it, ``store/impact.py`` for the walk.
+Next: ``flow/resolve/impact.py`` for how columns narrow it, ``store/lineage/impact.py`` for the walk.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tocsin.server.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.entities import found
 from tocsin.server.routes.lineage import row_of_type
 from tocsin.server.view import addressed
-from tocsin.store.impact import MOST_ASSETS
+from tocsin.store.lineage.impact import MOST_ASSETS
 
 Depth = Annotated[int, Query(ge=0, le=50)]
 Most = Annotated[int, Query(ge=1, le=MOST_ASSETS)]

@@ -23,7 +23,7 @@ from tocsin.server.build import Parts
 from tocsin.server.filtered import visible_page
 from tocsin.server.request import PartsHere, PathId, Sender, answer
 from tocsin.server.told import may_be_shown
-from tocsin.store.inbox import InboxEntry, Place
+from tocsin.store.outbox.inbox import InboxEntry, Place
 
 _RECONNECT_AFTER_MS = 2000
 

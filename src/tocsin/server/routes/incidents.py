@@ -17,7 +17,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.permissions import require, scope_on
 from tocsin.server.reported import WindowAsked, paged, permitted
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
-from tocsin.store.incidents import IncidentFilter
+from tocsin.store.beside.incidents import IncidentFilter
 
 router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
 

@@ -1,4 +1,4 @@
-"""What feeds what? Lineage edges, and the graph around one asset. Next: ``store/lineage.py``."""
+"""What feeds what? Lineage edges, and the graph around one asset. Next: ``store/lineage/reach.py``."""
 
 from __future__ import annotations
 

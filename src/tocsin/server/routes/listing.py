@@ -1,4 +1,4 @@
-"""Which entities of one type are there? A page of them, filtered. Next: ``store/listing.py``."""
+"""Which entities of one type are there? A page of them, filtered. Next: ``store/catalogue/listing.py``."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from tocsin.server.permissions import scope_of
 from tocsin.server.presented import presented
 from tocsin.server.request import Asked, Row, answer
 from tocsin.server.view import parse_fields
-from tocsin.store.filters import filters_of
-from tocsin.store.listing import Listing
+from tocsin.store.catalogue.filters import filters_of
+from tocsin.store.catalogue.listing import Listing
 
 router = APIRouter(tags=["entities"])
 """Included under every collection (``server/app.py``)."""

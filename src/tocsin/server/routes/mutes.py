@@ -1,6 +1,6 @@
 """What do I not want to hear of? A person's mutes: an alert or an asset, until a time or for good.
 
-Only oneself or an administrator may set them. Next: ``store/mutes.py``.
+Only oneself or an administrator may set them. Next: ``store/alerts/mutes.py``.
 """
 
 from __future__ import annotations

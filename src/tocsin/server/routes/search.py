@@ -1,7 +1,7 @@
 """What is there under these words? Search, suggestions and counts, in the shape OpenMetadata's client reads.
 
 A hit's ``_source`` is the entity as it stands now; the index only says which entities, in which order. Next:
-``store/search.py``, ``docs/search.md``.
+``store/search/results.py``, ``docs/search.md``.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from tocsin.search.words import words_of
 from tocsin.server.permissions import scope_on, sees
 from tocsin.server.request import Asked, Caller, DocumentBody, answer
 from tocsin.server.view import shown
-from tocsin.store.search import Hit, Search, Total, after_of
+from tocsin.store.search.results import Hit, Search, Total, after_of
 
 router = APIRouter(prefix="/search", tags=["search"])
 

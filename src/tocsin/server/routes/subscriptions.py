@@ -1,6 +1,6 @@
 """How are alerts written, tried and watched? They are read as all entities are, in ``routes/entities.py``.
 
-Secrets are split off before the event subscription becomes an entity (``store/masking.py``).
+Secrets are split off before the event subscription becomes an entity (``store/alerts/masking.py``).
 Next: ``server/alerts/request.py``.
 """
 

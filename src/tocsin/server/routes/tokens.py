@@ -1,6 +1,6 @@
 """Which tokens are there, and how does one stop working? Logging out, tokens of one's own, and those of bots.
 
-Source: schemas/auth/jwtAuth.json, personalAccessToken.json. Next: ``store/tokens.py``.
+Source: schemas/auth/jwtAuth.json, personalAccessToken.json. Next: ``store/access/tokens.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tocsin.model.people import Person
 from tocsin.server.build import Parts
 from tocsin.server.permissions import require
 from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer
-from tocsin.store.tokens import IssuedToken, TokenKind
+from tocsin.store.access.tokens import IssuedToken, TokenKind
 
 UNLIMITED = "Unlimited"
 _DAY_S = 86_400

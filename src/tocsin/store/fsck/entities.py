@@ -16,7 +16,7 @@ from tocsin.flow.capture.ports import Stored
 from tocsin.model import fqn
 from tocsin.model.entity import version_from_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.store import projections
+from tocsin.store.catalogue import projections
 from tocsin.store.documents import Row, entity_row
 from tocsin.store.fsck.finding import Advance, Damage, Finding
 from tocsin.store.tables import entity, entity_version

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, Engine, func, select, update
 from sqlalchemy import Table as SqlTable
 
-from tocsin.store import projections
+from tocsin.store.catalogue import projections
 from tocsin.store.documents import entity_row
 from tocsin.store.engine import is_sqlite, writing
 from tocsin.store.fsck import dangling, entities, events, rebuilding

@@ -2,7 +2,7 @@
 
 Each step is kept and is an event of the test case, as its field ``incidentStatus``. A failure opens an incident
 unless one is open; after it is resolved the next failure opens another one.
-Source: OpenMetadata's ``TestCaseResolutionStatusRepository``. Next: ``store/incidents.py``.
+Source: OpenMetadata's ``TestCaseResolutionStatusRepository``. Next: ``store/beside/incidents.py``.
 """
 
 from __future__ import annotations

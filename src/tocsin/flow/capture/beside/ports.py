@@ -1,6 +1,6 @@
 """What is kept beside an entity and not in its document? Series of reports, attachments, incidents.
 
-They raise no version. ``store/series.py`` implements these protocols, inside the transaction of the write.
+They raise no version. ``store/beside/series.py`` implements these protocols, inside the transaction of the write.
 Next: ``flow/capture/beside/reports.py``.
 """
 

@@ -1,7 +1,7 @@
 """How often is something used? A count per day, which adds up for a table's schema and database.
 
 An event of what was used, as its field ``usageSummary``, without a version; what it adds up to is told of nobody.
-Source: OpenMetadata's ``UsageRepository``. Next: ``store/usage.py``.
+Source: OpenMetadata's ``UsageRepository``. Next: ``store/beside/usage.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Which writes are there on threads? All of them, each one transaction: thread, posts, change event and outbox row.
 
 They go through the same door as the writes on entities (``flow/capture/operations.py``): a task that is resolved
-writes its asset in the same transaction. Next: ``store/feed_rows.py``.
+writes its asset in the same transaction. Next: ``store/feed/rows.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What do writes on threads need of the store? Rows of threads, posts and of who stands in which relation to them.
 
-``store/feed_rows.py`` implements it, inside the transaction of ``flow/capture/ports.py``.
+``store/feed/rows.py`` implements it, inside the transaction of ``flow/capture/ports.py``.
 Next: ``flow/capture/feed/operations.py``.
 """
 

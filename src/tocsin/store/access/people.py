@@ -1,0 +1,132 @@
+"""Who may log in, and who is behind an id? Credentials, persons and the server's own keys.
+
+People are entities of type ``user``, read here from their row in ``person``; what must never be part of a version or
+an event (a password's hash, the key that signs tokens) stands in tables of its own. Next: ``server/auth.py``.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Insert, Row, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from tocsin.flow.send.unsubscribe import KEY_NAME
+from tocsin.model import fqn
+from tocsin.model.people import Person
+from tocsin.store.access.revision import PeopleRevision
+from tocsin.store.access.tokens import IssuedTokens
+from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.tables import credential, entity, person, server_secret
+
+
+class People:
+    """The persons and bots of one store, and what proves who they are; ``tokens`` are those that work."""
+
+    def __init__(self, engine: Engine, revision: PeopleRevision | None = None) -> None:
+        self._engine = engine
+        self.tokens = IssuedTokens(engine, revision or PeopleRevision())
+
+    def by_id(self, user_id: str) -> Person | None:
+        """Return the person with that id, deleted ones included."""
+        return self._one(person.c.user_id == user_id)
+
+    def by_name(self, name: str) -> Person | None:
+        """Return the person of that name, deleted ones included."""
+        return self._one(person.c.name == name)
+
+    def by_email(self, address: str) -> Person | None:
+        """Return the person with that address, whatever its case, deleted ones included."""
+        return self._one(person.c.email == address.strip().lower())
+
+    def team_exists(self, name: str) -> bool:
+        """Say whether a team of that name exists and is not deleted."""
+        query = select(entity.c.id).where(
+            entity.c.entity_type == "team", entity.c.fqn.in_({name, fqn.quote(name)}), entity.c.deleted.is_(False)
+        )
+        with reading(self._engine) as connection:
+            return connection.execute(query).first() is not None
+
+    def password_hash(self, user_id: str) -> str | None:
+        """Return the stored hash of that person's password."""
+        query = select(credential.c.password_hash).where(credential.c.user_id == user_id)
+        with reading(self._engine) as connection:
+            return connection.execute(query).scalar_one_or_none()
+
+    def set_password(self, user_id: str, password_hash: str) -> None:
+        """Store the hash of a new password; the old one stops working."""
+        with writing(self._engine) as connection:
+            connection.execute(credential.delete().where(credential.c.user_id == user_id))
+            connection.execute(credential.insert().values(user_id=user_id, password_hash=password_hash))
+
+    def set_first_password(self, user_id: str, password_hash: str) -> bool:
+        """Store the hash unless there is one already, and say whether this call stored it."""
+        with writing(self._engine) as connection:
+            row = {"user_id": user_id, "password_hash": password_hash}
+            insert = _insert_once(connection, credential, row).returning(credential.c.user_id)
+            return connection.execute(insert).first() is not None
+
+    def secret(self, name: str, make: Callable[[], str]) -> str:
+        """Return the server's secret of that name, made by ``make`` when there is none yet."""
+        query = select(server_secret.c.value).where(server_secret.c.name == name)
+        with reading(self._engine) as connection:
+            known = connection.execute(query).scalar_one_or_none()
+        if known is not None:
+            return str(known)
+        with writing(self._engine) as connection:
+            connection.execute(_insert_once(connection, server_secret, {"name": name, "value": make()}))
+            return str(connection.execute(query).scalar_one())
+
+    def _one(self, condition: ColumnElement[bool]) -> Person | None:
+        # Should two share an address, it is the one who is still there.
+        query = select(person).where(condition).order_by(person.c.deleted, person.c.name).limit(1)
+        with reading(self._engine) as connection:
+            row = connection.execute(query).first()
+        return None if row is None else person_of(row)
+
+
+def unsubscribe_key(people: People) -> bytes:
+    """Return the key that signs the links in mails: whoever sends them and whoever takes the click share it."""
+    return people.secret(KEY_NAME, lambda: secrets.token_hex(32)).encode()
+
+
+def ensure_administrator(
+    people: People,
+    create_user: Callable[[], str],
+    *,
+    password: str,
+    hash_password: Callable[[str], str],
+) -> str | None:
+    """Give the administrator ``password`` unless one is set; return it only if it is now the one that works.
+
+    ``create_user`` makes the user ``admin`` where there is none yet and returns its id. Whoever stores the first
+    hash wins, so of two processes that start at once only one returns a password, and a crash in between is
+    repaired by the next start.
+    """
+    known = people.by_name("admin")
+    user_id = known.id if known is not None else create_user()
+    if people.password_hash(user_id) is not None:
+        return None
+    return password if people.set_first_password(user_id, hash_password(password)) else None
+
+
+def person_of(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value
+    """Return the person that a row of the table ``person`` stands for."""
+    return Person(
+        id=row.user_id,
+        name=row.name,
+        display_name=row.display_name,
+        email=row.email,
+        is_admin=row.is_admin,
+        is_bot=row.is_bot,
+        deleted=row.deleted,
+    )
+
+
+def _insert_once(connection: Connection, table: Any, row: dict[str, str]) -> Insert:  # Any: a SQLAlchemy table
+    """Return an insert that does nothing where the primary key is taken."""
+    if is_sqlite(connection):
+        return sqlite.insert(table).values(**row).on_conflict_do_nothing()
+    return postgresql.insert(table).values(**row).on_conflict_do_nothing()

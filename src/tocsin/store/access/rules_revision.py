@@ -1,0 +1,51 @@
+"""Has anything changed that rules depend on? One counter, raised in the transaction of the change.
+
+Whoever keeps what it worked out (``access/views.py``) looks at the counter instead of at everything.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, select, update
+
+from tocsin.flow.capture.ports import Stored
+from tocsin.model.entity import Document
+from tocsin.store.access.tables import access_revision
+
+_REVISION = access_revision.c.revision
+_READ = select(_REVISION)
+_RAISE = update(access_revision).values(revision=_REVISION + 1)
+_DECIDING = {
+    "policy": ("rules", "enabled", "disabled", "deleted", "name"),
+    "role": ("policies", "deleted", "name"),
+    "team": ("parents", "users", "policies", "defaultRoles", "domains", "deleted", "name"),
+    "user": ("roles", "teams", "domains", "isAdmin", "isBot", "deleted", "name"),
+}
+"""Per type, the keys that rules depend on."""
+
+
+def read(connection: Connection) -> int:
+    """Return the counter."""
+    return int(connection.execute(_READ).scalar_one())
+
+
+def note(connection: Connection, old: Stored | None, new: Stored | None) -> None:
+    """Raise the counter if what ``old`` became changes what anybody may do."""
+    subject = new or old
+    keys = _DECIDING.get(subject.entity_type) if subject else None
+    if keys is None:
+        return
+    is_new_person = old is None and new is not None and new.entity_type == "user" and not new.document.get("teams")
+    if not is_new_person and _said(old, keys) != _said(new, keys):
+        connection.execute(_RAISE)
+
+
+def _said(entity: Stored | None, keys: tuple[str, ...]) -> list[object]:
+    document: Document = entity.document if entity else {}
+    return [_ids(document.get(key)) for key in keys] if entity else []
+
+
+def _ids(value: object) -> object:
+    """Return what a key says, a list of references by their ids, whatever their order."""
+    if isinstance(value, list) and all(isinstance(one, dict) and "id" in one for one in value):
+        return sorted(str(one["id"]) for one in value)
+    return None if value == [] else value

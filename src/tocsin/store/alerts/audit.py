@@ -1,0 +1,63 @@
+"""What does the audit compare? Tellings, notifications, deliveries of a part of the log, and since when alerts stand.
+
+Next: ``spark/audit.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Engine, func, select
+
+from tocsin.model.change import EventType
+from tocsin.store.alerts.subscriptions import ENTITY_TYPE
+from tocsin.store.alerts.telling_tables import telling
+from tocsin.store.engine import reading
+from tocsin.store.tables import change_event, delivery, notification
+
+Rows = Sequence[tuple[Any, ...]]  # Any: a column's value
+
+
+class AuditRows:
+    """What one store has to say to the audit."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def first_offset(self, since_ms: int) -> int | None:
+        """Return the offset of the first event that happened at that moment or later; None when there is none."""
+        event = change_event.c
+        with reading(self._engine) as connection:
+            return connection.execute(select(func.min(event.log_offset)).where(event.timestamp_ms >= since_ms)).scalar()
+
+    def alerts_changed_at(self) -> dict[str, int]:
+        """Return the offset at which each alert was last written, by its id."""
+        event = change_event.c
+        written = event.event_type != EventType.AUDIT_FINDING.value
+        query = select(event.entity_id, func.max(event.log_offset)).where(event.entity_type == ENTITY_TYPE, written)
+        with reading(self._engine) as connection:
+            return {row[0]: int(row[1]) for row in connection.execute(query.group_by(event.entity_id))}
+
+    def tellings(self, after: int, through: int) -> Rows:
+        """Return (offset, alert, count) of every match that was told between two offsets."""
+        row = telling.c
+        query = select(row.log_offset, row.subscription_id, row.told_count)
+        return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
+
+    def notifications(self, after: int, through: int) -> Rows:
+        """Return (id, offset, event, channel, recipient, reasons) of every notification between two offsets."""
+        row = notification.c
+        query = select(row.id, row.log_offset, row.event_id, row.channel, row.recipient, row.reasons)
+        return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
+
+    def deliveries(self, after: int, through: int) -> Rows:
+        """Return (id, notification, status, due, leased until) of every delivery of those notifications."""
+        row, note = delivery.c, notification.c
+        query = select(row.id, row.notification_id, row.status, row.due_at_ms, row.lease_until_ms)
+        of_these = query.join(notification, note.id == row.notification_id)
+        return self._rows(of_these.where(note.log_offset > after, note.log_offset <= through))
+
+    def _rows(self, query: Any) -> Rows:  # Any: SQLAlchemy's select
+        with reading(self._engine) as connection:
+            return [tuple(row) for row in connection.execute(query)]

@@ -1,0 +1,154 @@
+"""How noisy are alerts? What each told in a window and what of it was opened, counted when it happens.
+
+Counting afterwards would read every notification of a month. Next: ``explain/noise.py``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import orjson
+from sqlalchemy import ColumnElement, Connection, Engine, Select, func, select, tuple_, update
+from sqlalchemy import cast as sql_cast
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.dialects.postgresql import JSONB
+
+from tocsin.explain.noise import Firing
+from tocsin.model.subscription import Channel
+from tocsin.store.alerts.firing_tables import firing
+from tocsin.store.engine import is_sqlite, reading
+from tocsin.store.tables import change_event, notification
+
+_ROWS_PER_STATEMENT = 5_000
+_KEY = (firing.c.log_offset, firing.c.subscription_id)
+_COUNTS = ("told_count", "person_count", "app_count", "opened_count")
+_NONE_YET = dict.fromkeys(_COUNTS, 0)
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What one alert, or one asset of it, told: events, notifications, those to people, in the app, and opened."""
+
+    fired_count: int = 0
+    told_count: int = 0
+    person_count: int = 0
+    app_count: int = 0
+    opened_count: int = 0
+
+    @property
+    def noise(self) -> int:
+        """Return how much was told to people and not opened; mails cannot be seen to be opened."""
+        return self.person_count - self.opened_count
+
+
+class Firings:
+    """The firings of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def start_of(self, since_ms: int) -> int:
+        """Return the log offset at which a window begins: that of the first event since then."""
+        event = change_event.c
+        query = select(event.log_offset).where(event.timestamp_ms >= since_ms).order_by(event.timestamp_ms).limit(1)
+        with reading(self._engine) as connection:
+            found = connection.execute(query).scalar_one_or_none()
+            return int(found if found is not None else 2**62)
+
+    def tallies(self, start: int) -> dict[str, Tally]:
+        """Return what each alert told from that offset on."""
+        query = select(firing.c.subscription_id, *_sums()).where(firing.c.log_offset >= start)
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.group_by(firing.c.subscription_id))
+            return {row[0]: Tally(*map(int, row[1:])) for row in rows}
+
+    def tally(self, subscription_id: str, start: int) -> Tally:
+        """Return what one alert told from that offset on."""
+        with reading(self._engine) as connection:
+            row = connection.execute(select(*_sums()).where(*_of(subscription_id, start))).one()
+            return Tally(*(int(count or 0) for count in row))
+
+    def of(self, subscription_id: str, start: int, *, limit: int) -> list[Firing]:
+        """Return the newest firings of an alert from that offset on."""
+        counts = (firing.c[name] for name in _COUNTS)
+        query = select(firing.c.log_offset, *counts).where(*_of(subscription_id, start))
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.order_by(firing.c.log_offset.desc()).limit(limit))
+            return [Firing(*map(int, row)) for row in rows]
+
+    def by_asset(self, subscription_id: str, start: int, *, limit: int) -> list[tuple[str, str, str, Tally]]:
+        """Return, of the assets that an alert told of most, id, type, name and what it told of each."""
+        about = (change_event.c.entity_id, change_event.c.entity_type, func.max(change_event.c.entity_fqn))
+        query = select(*about, *_sums()).join(change_event, change_event.c.log_offset == firing.c.log_offset)
+        grouped = query.where(*_of(subscription_id, start)).group_by(*about[:2])
+        with reading(self._engine) as connection:
+            rows = connection.execute(grouped.order_by(func.sum(firing.c.told_count).desc(), about[0]).limit(limit))
+            return [(row[0], row[1], row[2] or row[0], Tally(*map(int, row[3:]))) for row in rows]
+
+    def people(self, subscription_ids: Collection[str], start: int) -> dict[str, int]:
+        """Return how many different people each of these alerts told from that offset on."""
+        query = select(firing.c.subscription_id, func.count(notification.c.recipient_id.distinct()))
+        query = query.join(notification, notification.c.log_offset == firing.c.log_offset)
+        named = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
+        is_reason = named(notification.c.reasons, firing.c.subscription_id) > 0
+        wanted = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start, is_reason)
+        with reading(self._engine) as connection:
+            return {row[0]: int(row[1]) for row in connection.execute(wanted.group_by(firing.c.subscription_id))}
+
+
+def note_firings(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Count these new notifications for their alerts, in the caller's transaction; told twice counts once."""
+    counts: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+    for row in rows:
+        for alert in _alerts_in(row["reasons"]):
+            counted = counts[row["log_offset"], alert]
+            counted["told_count"] += 1
+            counted["person_count"] += row["recipient_id"] is not None
+            counted["app_count"] += row["channel"] == Channel.ACTIVITY_FEED.value
+    new = [
+        {"log_offset": offset, "subscription_id": alert, **_NONE_YET, **counted}
+        for (offset, alert), counted in sorted(counts.items())
+    ]
+    insert: Any = sqlite.insert if is_sqlite(connection) else postgresql.insert  # Any: they share no type
+    for start in range(0, len(new), _ROWS_PER_STATEMENT):
+        connection.execute(insert(firing).on_conflict_do_nothing(), new[start : start + _ROWS_PER_STATEMENT])
+
+
+def note_opened(connection: Connection, unread: ColumnElement[bool]) -> None:
+    """Count these notifications, which are about to be marked as read, as opened, for all their alerts."""
+    keys = _keys_of(unread, is_sqlite=is_sqlite(connection))
+    held = select(*_KEY).where(tuple_(*_KEY).in_(keys)).order_by(*_KEY).with_for_update()  # in one order: no deadlock
+    found: Sequence[Any] = connection.execute(held).all()
+    for start in range(0, len(found), 400):
+        some = [tuple(row) for row in found[start : start + 400]]
+        one_more = update(firing).values(opened_count=firing.c.opened_count + 1)
+        connection.execute(one_more.where(tuple_(*_KEY).in_(some)))
+
+
+def _keys_of(unread: ColumnElement[bool], *, is_sqlite: bool) -> Select[Any]:
+    """Return a query for the (offset, alert) pairs that these notifications count for."""
+    if is_sqlite:
+        reason = func.json_each(notification.c.reasons).table_valued("value")
+        alert: Any = func.json_extract(reason.c.value, "$.subscriptionId")
+    else:
+        reason = func.jsonb_array_elements(sql_cast(notification.c.reasons, JSONB)).table_valued("value")
+        alert = func.jsonb_extract_path_text(sql_cast(reason.c.value, JSONB), "subscriptionId")
+    return select(notification.c.log_offset, alert).select_from(notification).join(reason, unread)
+
+
+def _of(subscription_id: str, start: int) -> tuple[ColumnElement[bool], ...]:
+    return firing.c.subscription_id == subscription_id, firing.c.log_offset >= start
+
+
+def _sums() -> tuple[Any, ...]:
+    return (func.count(), *(func.sum(firing.c[name]) for name in _COUNTS))
+
+
+@lru_cache(maxsize=4_096)
+def _alerts_in(reasons: str) -> frozenset[str]:
+    """Return the alerts that a notification's reasons name; the followers of one asset all have the same text."""
+    return frozenset(reason["subscriptionId"] for reason in orjson.loads(reasons))

@@ -1,0 +1,93 @@
+"""Who has muted what? Set and taken back by whoever it is for, read by key when people are told.
+
+Next: ``flow/resolve/candidates.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import asdict, replace
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from tocsin.model.entity import Document
+from tocsin.model.mute import Mute, MuteKind
+from tocsin.store.alerts.mute_tables import mute
+from tocsin.store.catalogue.projections import batched
+from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.feed.thread_directory import assets_of
+from tocsin.store.tables import entity
+
+_AT_ONCE = 500
+
+
+class Mutes:
+    """The mutes of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, who: str, now_ms: int) -> list[Mute]:
+        """Return what this person has muted and not ended yet, newest first."""
+        query = select(mute).where(mute.c.who == who, mute.c.until_ms > now_ms)
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.order_by(mute.c.since_ms.desc(), mute.c.about_id, mute.c.channel))
+            return [_mute(row) for row in rows]
+
+    def put(self, one: Mute) -> None:
+        """Mute; what was muted before keeps its start and takes the new end."""
+        row = asdict(one)
+        with writing(self._engine) as connection:
+            insert: Any = sqlite.insert if is_sqlite(connection) else postgresql.insert  # Any: they share no type
+            ended = {"until_ms": row["until_ms"], "unsubscribed": row["unsubscribed"]}
+            keys = ["who", "about_id", "channel"]
+            fresh = delete(mute).where(mute.c.who == one.who, mute.c.about_id == one.about_id)
+            connection.execute(fresh.where(mute.c.channel == one.channel, mute.c.until_ms <= one.since_ms))
+            connection.execute(insert(mute).values(row).on_conflict_do_update(index_elements=keys, set_=ended))
+
+    def remove(self, who: str, about_id: str) -> int:
+        """Hear of it again, over every channel; return how many mutes that ended."""
+        with writing(self._engine) as connection:
+            return connection.execute(delete(mute).where(mute.c.who == who, mute.c.about_id == about_id)).rowcount
+
+    def references(self, ids: Collection[str]) -> list[Document]:
+        """Return references to those of these alerts and assets that are there."""
+        names = (entity.c.id, entity.c.entity_type.label("type"), entity.c.name)
+        query = select(*names, entity.c.fqn.label("fullyQualifiedName"))
+        found: list[Document] = []
+        with reading(self._engine) as connection:
+            for some in batched(sorted(set(ids)), _AT_ONCE):
+                found += [dict(row._mapping) for row in connection.execute(query.where(entity.c.id.in_(some)))]
+        return found
+
+    def counts(self, alert_ids: Collection[str], now_ms: int) -> dict[str, tuple[int, int]]:
+        """Return per alert how many have muted it now, and how many of them by the link in a mail."""
+        people = func.count(mute.c.who.distinct())
+        by_link = func.count(mute.c.who.distinct()).filter(mute.c.unsubscribed)
+        query = select(mute.c.about_id, people, by_link).where(mute.c.until_ms > now_ms).group_by(mute.c.about_id)
+        found: dict[str, tuple[int, int]] = {}
+        with reading(self._engine) as connection:
+            for some in batched(sorted(alert_ids), _AT_ONCE):
+                for about_id, muted, unsubscribed in connection.execute(query.where(mute.c.about_id.in_(some))):
+                    found[about_id] = (muted - unsubscribed, unsubscribed)
+        return found
+
+
+def mutes_in(connection: Connection, who: Collection[str], about_ids: Collection[str]) -> Iterator[Mute]:
+    """Yield what these have muted of these alerts, assets, and threads about assets; asks by the fewer keys."""
+    threads: dict[str, list[str]] = {}
+    for thread_id, asset_id in assets_of(connection, about_ids).items():
+        threads.setdefault(asset_id, []).append(thread_id)
+    wanted = {*about_ids, *threads}
+    column, keys = (mute.c.who, who) if len(who) <= len(wanted) else (mute.c.about_id, wanted)
+    for some in batched(sorted(keys), _AT_ONCE):
+        for row in connection.execute(select(mute).where(column.in_(some))):
+            if row.who in who and row.about_id in wanted:
+                found = _mute(row)
+                yield from (replace(found, about_id=one) for one in (found.about_id, *threads.get(found.about_id, ())))
+
+
+def _mute(row: Row[Any]) -> Mute:  # Any: a column's value
+    return Mute(**{**row._mapping, "kind": MuteKind(row.kind)})

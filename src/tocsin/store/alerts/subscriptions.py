@@ -1,0 +1,126 @@
+"""Which event subscriptions are there, for those who match and those who send? Both read them here.
+
+A subscription is an entity of type ``eventsubscription``: the catalogue writes and versions it, here it is read as
+what it means. Its secrets stand apart, in ``destination_secret``. Next: ``flow/match/plan.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from typing import Any
+
+from sqlalchemy import ColumnElement, Engine, Row, func, select
+
+from tocsin.model.entity import Document
+from tocsin.model.subscription import EventSubscription
+from tocsin.store.alerts.masking import with_secrets
+from tocsin.store.alerts.mute_tables import mute
+from tocsin.store.engine import reading, writing
+from tocsin.store.tables import change_event, destination_secret, destination_status, entity, entity_version
+
+ENTITY_TYPE = "eventsubscription"
+
+_MOST_BY_ID = 500
+"""More subscriptions than these are read together with all others, faster than one by one."""
+
+_MEANT = frozenset(field.alias or name for name, field in EventSubscription.model_fields.items())
+_FIRST_WRITTEN = (
+    select(func.min(entity_version.c.updated_at_ms)).where(entity_version.c.entity_id == entity.c.id).scalar_subquery()
+)
+
+
+class Subscriptions:
+    """The event subscriptions of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def list_enabled(self, subscription_ids: Collection[str] | None = None) -> list[EventSubscription]:
+        """Return the enabled subscriptions, or those with these ids, secrets masked, ordered by name."""
+        if subscription_ids is None or len(subscription_ids) > _MOST_BY_ID:
+            found = self._read()
+        else:
+            found = self._read(entity.c.id.in_(sorted(subscription_ids)))
+        return [one for one in found if one.enabled and (subscription_ids is None or one.id in subscription_ids)]
+
+    def list_all(self) -> list[EventSubscription]:
+        """Return every subscription, switched on or not, secrets masked, ordered by name."""
+        return self._read()
+
+    def find(self, subscription_id: str) -> EventSubscription | None:
+        """Return the subscription with that id, secrets masked."""
+        return next(iter(self._read(entity.c.id == subscription_id)), None)
+
+    def with_secrets(self, subscription_id: str) -> EventSubscription | None:
+        """Return the subscription with that id as whoever sends needs it: secrets in clear."""
+        found = self.find(subscription_id)
+        if found is None:
+            return None
+        known = self.secrets_of(subscription_id)
+        document = found.to_wire()
+        for destination in document.get("destinations", ()):
+            config = destination.get("config", {})
+            destination["config"] = with_secrets(config, known.get(destination["id"], {}))
+        return EventSubscription.model_validate({**document, "createdAtMs": found.created_at_ms})
+
+    def revision(self) -> int:
+        """Return a number that differs whenever a subscription was written since.
+
+        It is the sum of the log offsets of what happened to subscriptions, not the highest: on PostgreSQL a lower
+        offset may commit after a higher one, and must count all the same.
+        """
+        query = select(func.coalesce(func.sum(change_event.c.log_offset), 0))
+        with reading(self._engine) as connection:
+            return int(connection.execute(query.where(change_event.c.entity_type == ENTITY_TYPE)).scalar_one())
+
+    def marks(self) -> dict[str, int]:
+        """Return for every subscription there ever was a number that differs whenever it was written since."""
+        own = change_event.c
+        query = select(own.entity_id, func.sum(own.log_offset)).where(own.entity_type == ENTITY_TYPE)
+        with reading(self._engine) as connection:
+            return {one: int(mark) for one, mark in connection.execute(query.group_by(own.entity_id))}
+
+    def secrets_of(self, subscription_id: str) -> dict[str, Document]:
+        """Return the secrets of a subscription by destination id."""
+        query = select(destination_secret.c.destination_id, destination_secret.c.document)
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.where(destination_secret.c.subscription_id == subscription_id))
+            return {row.destination_id: json.loads(row.document) for row in rows}
+
+    def keep_secrets(self, subscription_id: str, secrets: dict[str, Document]) -> None:
+        """Make ``secrets``, by destination id, all the secrets this subscription has."""
+        rows = [
+            {"subscription_id": subscription_id, "destination_id": destination_id, "document": json.dumps(document)}
+            for destination_id, document in secrets.items()
+            if document
+        ]
+        with writing(self._engine) as connection:
+            mine = destination_secret.c.subscription_id == subscription_id
+            connection.execute(destination_secret.delete().where(mine))
+            if rows:
+                connection.execute(destination_secret.insert(), rows)
+
+    def forget(self, subscription_id: str) -> None:
+        """Drop the secrets and the status of a subscription that has been deleted, and who had muted it."""
+        with writing(self._engine) as connection:
+            connection.execute(mute.delete().where(mute.c.about_id == subscription_id))
+            for table in (destination_secret, destination_status):
+                connection.execute(table.delete().where(table.c.subscription_id == subscription_id))
+
+    def _read(self, *conditions: ColumnElement[bool]) -> list[EventSubscription]:
+        query = select(entity.c.document, _FIRST_WRITTEN.label("created_at_ms")).where(
+            entity.c.entity_type == ENTITY_TYPE, entity.c.deleted.is_(False), *conditions
+        )
+        with reading(self._engine) as connection:
+            return [_subscription(row) for row in connection.execute(query.order_by(entity.c.fqn))]
+
+
+def alert_of(document: Document, *, created_at_ms: int) -> EventSubscription:
+    """Return what a subscription's document means; keys that only its readers know are left out."""
+    meant = {key: value for key, value in document.items() if key in _MEANT}
+    return EventSubscription.model_validate({**meant, "createdAtMs": created_at_ms})
+
+
+def _subscription(row: Row[*tuple[Any, ...]]) -> EventSubscription:  # Any: a column's value
+    return alert_of(json.loads(row.document), created_at_ms=row.created_at_ms or 0)

@@ -1,0 +1,17 @@
+"""Which table says that an event has been told? The same on both stores. Next: ``store/alerts/tellings.py``."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, Integer, String, Table
+
+from tocsin.store.tables import METADATA
+
+telling = Table(
+    "telling",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("subscription_id", String(36), primary_key=True),
+    Column("told_count", Integer, nullable=False),
+    Column("told_at_ms", BigInteger, nullable=False),
+)
+"""One row per (event, alert it matched): how many notifications that gave, nobody being 0. Written with them."""

@@ -1,0 +1,70 @@
+"""Which matches have been told already, and what did they come to? Written with the notifications, once per match.
+
+A micro-batch that comes again finds its matches here and tells nothing anew. Next: ``store/alerts/audit.py`` reads
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine, delete, func, insert, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from tocsin.model.telling import Pair, Telling
+from tocsin.store.alerts.telling_tables import telling
+from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.tables import pipeline_progress
+
+KEPT_FROM = "tellings"
+"""The row of ``pipeline_progress`` that says after which offset tellings are kept."""
+
+_ROWS_PER_STATEMENT = 5_000
+Row = Mapping[str, Any]  # Any: a column of spark/schedule.py
+
+
+def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[Telling]) -> Sequence[Row]:
+    """Return the notifications that some match gives which has not been told yet."""
+    if not tellings:
+        return rows
+    offsets = [one.log_offset for one in tellings]
+    query = select(telling.c.log_offset, telling.c.subscription_id)
+    known = connection.execute(query.where(telling.c.log_offset.between(min(offsets), max(offsets))))
+    done: set[Pair] = {(row.log_offset, row.subscription_id) for row in known}
+    if not done:
+        return rows
+    return [row for row in rows if any((row["log_offset"], one) not in done for one in row["subscription_ids"])]
+
+
+def keep(connection: Connection, tellings: Sequence[Telling]) -> None:
+    """Store what matches came to; what stands there already stays as it is."""
+    dialect = sqlite if is_sqlite(connection) else postgresql
+    rows = [vars(one) for one in tellings]
+    statement = dialect.insert(telling).on_conflict_do_nothing()
+    for start in range(0, len(rows), _ROWS_PER_STATEMENT):
+        connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT])
+
+
+class Tellings:
+    """The tellings of one store, for whoever looks after them."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def kept_after(self) -> int:
+        """Return the offset after which every match has its telling."""
+        query = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == KEPT_FROM)
+        with reading(self._engine) as connection:
+            return int(connection.execute(query).scalar_one_or_none() or 0)
+
+    def forget(self, *, through: int, now_ms: int) -> None:
+        """Drop the tellings up to an offset: nobody will ask for them any more."""
+        with writing(self._engine) as connection:
+            oldest = connection.execute(select(func.min(telling.c.log_offset))).scalar_one()
+            if oldest is None or oldest > through:
+                return
+            connection.execute(delete(pipeline_progress).where(pipeline_progress.c.query_name == KEPT_FROM))
+            kept = {"query_name": KEPT_FROM, "log_offset": through, "updated_at_ms": now_ms}
+            connection.execute(insert(pipeline_progress), kept)
+            connection.execute(delete(telling).where(telling.c.log_offset <= through))

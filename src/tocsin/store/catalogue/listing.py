@@ -1,0 +1,140 @@
+"""Which entities of one type come next? Filters, FQN order and cursors that survive in an address unescaped.
+
+A cursor is the FQN it stands after (or before), so a page costs the same wherever it stands.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from sqlalchemy import Connection, func, or_, select
+
+from tocsin.access.logic import ALWAYS, Condition
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.store import tables
+from tocsin.store.access.visibility import visible
+from tocsin.store.catalogue import projections
+from tocsin.store.catalogue.filters import Question, filters_of
+from tocsin.store.catalogue.totals import Totals
+from tocsin.store.catalogue.write import lies_under
+from tocsin.store.documents import from_text
+from tocsin.store.engine import is_sqlite
+
+_ENTITY = tables.entity.c
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What is asked of the catalogue; what is None is not asked.
+
+    Attributes
+    ----------
+    include : whether live entities, soft-deleted ones or both are wanted
+    under : FQN of an ancestor: a service, a database, a schema
+    tags : FQNs of tags, any of which the entity or one of its members carries
+    owner : id or name of a user or team that owns it
+    name_prefix : how its name begins
+    filters : further parameters and what they ask for, as ``store/catalogue/filters.py`` knows them
+    after, before : cursors of an earlier page
+    limit : entities on a page; 0 for the count alone
+    visible : which entities whoever asks may see
+    """
+
+    include: Literal["non-deleted", "deleted", "all"] = "non-deleted"
+    under: str | None = None
+    tags: tuple[str, ...] = ()
+    owner: str | None = None
+    name_prefix: str | None = None
+    filters: tuple[tuple[str, str], ...] = ()
+    after: str | None = None
+    before: str | None = None
+    limit: int = 10
+    visible: Condition = ALWAYS
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some entities in FQN order, how many there are in all, and the cursors of the pages around them."""
+
+    documents: list[Document]
+    total: int
+    after: str | None = None
+    before: str | None = None
+
+
+def page_of(connection: Connection, entity_type: str, listing: Listing, *, totals: Totals) -> Page:
+    """Return the page of entities of this type that ``listing`` asks for."""
+    conditions = [*_conditions(entity_type, listing, sqlite=is_sqlite(connection)), *_visible(connection, listing)]
+    counted = select(func.count()).select_from(tables.entity).where(*conditions)
+    question = (entity_type, replace(listing, after=None, before=None, limit=0))
+    total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
+    if listing.limit <= 0:
+        return Page([], total)
+    backwards = listing.before is not None
+    query = select(_ENTITY.fqn, _ENTITY.document).where(*conditions)
+    if listing.before is not None:
+        query = query.where(_ENTITY.fqn < fqn_of(listing.before))
+    elif listing.after is not None:
+        query = query.where(_ENTITY.fqn > fqn_of(listing.after))
+    order = _ENTITY.fqn.desc() if backwards else _ENTITY.fqn
+    rows = list(connection.execute(query.order_by(order).limit(listing.limit + 1)))
+    more, rows = len(rows) > listing.limit, rows[: listing.limit]
+    if backwards:
+        rows.reverse()
+    documents = [from_text(row.document) for row in rows]
+    projections.add_memberships(connection, entity_type, documents)
+    has_next = bool(rows) and (backwards or more)
+    has_previous = bool(rows) and (more if backwards else listing.after is not None)
+    return Page(
+        documents,
+        total,
+        after=cursor_of(rows[-1].fqn) if has_next else None,
+        before=cursor_of(rows[0].fqn) if has_previous else None,
+    )
+
+
+def cursor_of(fqn: str) -> str:
+    """Return the cursor that stands at ``fqn``: URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(fqn.encode()).decode().rstrip("=")
+
+
+def fqn_of(cursor: str) -> str:
+    """Return where a cursor stands; ``InvalidInput`` if it is none of ours."""
+    try:
+        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError) as refused:
+        raise InvalidInput(f"not a cursor: {cursor}") from refused
+
+
+def _conditions(entity_type: str, listing: Listing, *, sqlite: bool) -> list[Any]:  # Any: SQLAlchemy's conditions
+    found: list[Any] = [_ENTITY.entity_type == entity_type]
+    if listing.include != "all":
+        found.append(_ENTITY.deleted == (listing.include == "deleted"))
+    if listing.under:
+        found.append(lies_under(listing.under))
+    if listing.name_prefix:
+        found.append(_ENTITY.name.startswith(listing.name_prefix, autoescape=True))
+    if listing.tags:
+        tag = tables.entity_tag.c
+        found.append(_ENTITY.id.in_(select(tag.entity_id).where(tag.tag_fqn.in_(listing.tags))))
+    if listing.owner:
+        found.append(_ENTITY.id.in_(_owned_by(listing.owner)))
+    known, others = filters_of(entity_type), dict(listing.filters)
+    asked = ((name, Question(value, entity_type, sqlite, others)) for name, value in listing.filters if name in known)
+    return found + [known[name](question) for name, question in asked]
+
+
+def _visible(connection: Connection, listing: Listing) -> list[Any]:  # Any: as above
+    if listing.visible is ALWAYS:
+        return []
+    return [visible(listing.visible, is_sqlite=is_sqlite(connection))]
+
+
+def _owned_by(owner: str) -> Any:  # Any: SQLAlchemy's select of one column
+    who = tables.entity.alias()
+    ids = select(who.c.id).where(who.c.entity_type.in_(("user", "team")), or_(who.c.id == owner, who.c.name == owner))
+    return select(tables.ownership.c.entity_id).where(tables.ownership.c.owner_id.in_(ids))

@@ -1,0 +1,58 @@
+"""Who owns each of these assets? Its own owners, or else those of the nearest thing it lies in.
+
+Next: ``store/lineage/impact.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from sqlalchemy import Connection, select
+
+from tocsin.model.entity import Document
+from tocsin.store.catalogue.write import REFERENCE
+from tocsin.store.documents import reference_of
+from tocsin.store.lots import in_lots
+from tocsin.store.tables import entity, ownership
+
+_HIGHEST = 6
+"""How many levels up owners are looked for: more than any asset lies deep."""
+
+
+def owners_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Document]]:
+    """Return the owners of each asset by its id, those it inherits marked ``inherited``; nobody's are left out."""
+    found: dict[str, list[Document]] = {}
+    asked = {entity_id: {entity_id} for entity_id in entity_ids}  # where to look -> for which assets
+    for height in range(_HIGHEST):
+        here = _direct(connection, asked)
+        for place, owners in here.items():
+            marked = [owner | {"inherited": True} for owner in owners] if height else owners
+            found |= dict.fromkeys(asked[place], marked)
+        asked = _parents(connection, {place: ids for place, ids in asked.items() if place not in here})
+        if not asked:
+            break
+    return found
+
+
+def _direct(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Document]]:
+    query = (
+        select(ownership.c.entity_id, *REFERENCE)
+        .join(entity, entity.c.id == ownership.c.owner_id)
+        .where(~entity.c.deleted)
+        .order_by(entity.c.fqn)
+    )
+    found: dict[str, list[Document]] = defaultdict(list)
+    for some in in_lots(sorted(entity_ids)):
+        for owned_id, *owner in connection.execute(query.where(ownership.c.entity_id.in_(some))):
+            found[owned_id].append(reference_of(*owner))
+    return found
+
+
+def _parents(connection: Connection, asked: dict[str, set[str]]) -> dict[str, set[str]]:
+    query = select(entity.c.id, entity.c.parent_id).where(entity.c.parent_id.is_not(None))
+    above: dict[str, set[str]] = defaultdict(set)
+    for some in in_lots(sorted(asked)):
+        for place, parent_id in connection.execute(query.where(entity.c.id.in_(some))):
+            above[parent_id] |= asked[place]
+    return above

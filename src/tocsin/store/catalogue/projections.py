@@ -1,0 +1,225 @@
+"""Which rows say the same as a document, so that it can be found by them? People, tags, references, memberships.
+
+They are written in the document's own transaction, and only when they differ from the old document's.
+A team's members and a user's teams are kept here alone: two documents would have to agree on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+import orjson
+from sqlalchemy import Connection, Select, Table, delete, insert, or_, select, update
+
+from tocsin.flow.capture import nested
+from tocsin.flow.capture.members import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES
+from tocsin.flow.capture.ports import Stored
+from tocsin.model.entity import Document
+from tocsin.model.labels import labels_of
+from tocsin.store import tables
+from tocsin.store.beside import suites
+from tocsin.store.catalogue.reference_tables import entity_reference
+from tocsin.store.documents import Row
+
+Entry = tuple[str, str, str]
+Rows = frozenset[Entry]
+
+_AT_ONCE = 500
+"""Values in one query."""
+_REFERENCE_FIELDS = tuple(sorted(REFERENCE_LISTS.keys() - {"owners"}))
+"""The lists of references that have no table of their own."""
+
+
+def write(connection: Connection, changes: Iterable[tuple[Stored | None, Stored]]) -> None:
+    """Bring the rows of entities, each at most once, from what they said before to what they say now."""
+    pairs = list(changes)
+    for table, keys, rows_of in _TABLES:
+        gone: set[Entry] = set()
+        come: set[Entry] = set()
+        for old, new in pairs:
+            before, after = rows_of(old) if old else frozenset(), rows_of(new)
+            if before != after:
+                gone |= before - after
+                come |= after - before
+        _remove(connection, table, keys, gone)
+        _add(connection, table, keys, come)
+    for old, new in pairs:
+        if new.entity_type == "user":
+            _write_person(connection, old, new)
+        if new.entity_type == "testCase":
+            suites.enlist(connection, old, new)
+
+
+def erase(connection: Connection, entity_id: str) -> None:
+    """Remove every row that an entity, a user or a team has in any of these tables."""
+    tag, owner, member, follow = tables.entity_tag.c, tables.ownership.c, tables.membership.c, tables.follow.c
+    refers = entity_reference.c
+    connection.execute(delete(tables.person).where(tables.person.c.user_id == entity_id))
+    connection.execute(delete(tables.entity_tag).where(tag.entity_id == entity_id))
+    connection.execute(delete(tables.ownership).where(or_(owner.entity_id == entity_id, owner.owner_id == entity_id)))
+    connection.execute(
+        delete(entity_reference).where(or_(refers.entity_id == entity_id, refers.target_id == entity_id))
+    )
+    connection.execute(delete(tables.membership).where(or_(member.team_id == entity_id, member.member_id == entity_id)))
+    connection.execute(delete(tables.follow).where(or_(follow.entity_id == entity_id, follow.user_id == entity_id)))
+
+
+def said_by(entity: Stored) -> dict[Table, frozenset[tuple[object, ...]]]:
+    """Return, per table of ``COLUMNS``, the rows that an entity's document stands for."""
+    said = {table: frozenset(row[: len(keys)] for row in rows_of(entity)) for table, keys, rows_of in _BY_DOCUMENT}
+    people = frozenset({tuple(_person(entity).values())} if entity.entity_type == "user" else ())
+    return {**said, tables.person: people}
+
+
+def write_again(connection: Connection, entity: Stored) -> None:
+    """Replace the rows that an entity's document stands for by those it says."""
+    for table, rows in said_by(entity).items():
+        columns = COLUMNS[table]
+        connection.execute(delete(table).where(table.c[columns[0]] == entity.id))
+        if rows:
+            connection.execute(insert(table), [dict(zip(columns, row, strict=True)) for row in rows])
+
+
+def naming(entity_ids: Sequence[str], tags: Sequence[str]) -> Iterator[Select[tuple[str]]]:
+    """Yield queries for the ids of all entities that name one of these in a list, or carry one of these tags."""
+    owner, refers, member, tag = tables.ownership.c, entity_reference.c, tables.membership.c, tables.entity_tag.c
+    for some in batched(entity_ids, _AT_ONCE):
+        yield select(owner.entity_id).where(owner.owner_id.in_(some))
+        yield select(refers.entity_id).where(refers.target_id.in_(some))
+        yield select(member.team_id).where(member.member_id.in_(some))
+        yield select(member.member_id).where(member.team_id.in_(some))
+    for some in batched(tags, _AT_ONCE):
+        yield select(tag.entity_id).where(tag.tag_fqn.in_(some))
+
+
+def batched(members: Sequence[str], size: int) -> Iterator[Sequence[str]]:
+    """Yield the members in pieces of this size."""
+    for start in range(0, len(members), size):
+        yield members[start : start + size]
+
+
+def without_memberships(entity: Stored) -> Document:
+    """Return the document as it is stored."""
+    fields = MEMBERSHIPS.get(entity.entity_type, ())
+    return {key: value for key, value in entity.document.items() if key not in fields} if fields else entity.document
+
+
+def add_memberships(connection: Connection, entity_type: str, documents: list[Document]) -> None:
+    """Fill in the members of teams and the teams of users."""
+    if entity_type not in MEMBERSHIPS or not documents:
+        return
+    if entity_type == "testCase":
+        suites.add_suites(connection, documents)
+        return
+    by_id = {document["id"]: document for document in documents}
+    for field, own, other, member_type in _links(entity_type):
+        for document_id, reference in _linked(connection, own, other, (member_type, list(by_id))):
+            by_id[document_id].setdefault(field, []).append(reference)
+
+
+def _write_person(connection: Connection, old: Stored | None, new: Stored) -> None:
+    row = _person(new)
+    if old is None:
+        connection.execute(insert(tables.person), row)
+    elif _person(old) != row:
+        connection.execute(update(tables.person).where(tables.person.c.user_id == new.id).values(row))
+
+
+def _person(user: Stored) -> Row:
+    document = user.document
+    return {
+        "user_id": user.id,
+        "name": document["name"],
+        "display_name": document.get("displayName"),
+        "email": document.get("email"),
+        "is_admin": bool(document.get("isAdmin")),
+        "is_bot": bool(document.get("isBot")),
+        "deleted": user.deleted,
+    }
+
+
+def _links(entity_type: str) -> Iterator[tuple[str, str, str, str]]:
+    """Yield (field, column of this entity, column of the other one, type of the member)."""
+    if entity_type == "user":
+        yield "teams", "member_id", "team_id", "user"
+    else:
+        yield "users", "team_id", "member_id", "user"
+        yield "parents", "member_id", "team_id", "team"
+
+
+def _linked(
+    connection: Connection, own: str, other: str, wanted: tuple[str, list[str]]
+) -> Iterator[tuple[str, Document]]:
+    member_type, ids = wanted
+    membership, entity = tables.membership.c, tables.entity.c
+    query = (
+        select(membership[own], entity.id, entity.entity_type, entity.name, entity.fqn)
+        .join(tables.entity, entity.id == membership[other])
+        .where(membership[own].in_(ids), membership.member_type == member_type)
+        .order_by(entity.fqn)
+    )
+    for own_id, entity_id, entity_type, name, fqn in connection.execute(query):
+        yield own_id, {"id": entity_id, "type": entity_type, "name": name, "fullyQualifiedName": fqn}
+
+
+def _tags(entity: Stored) -> Rows:
+    if b'"tagFQN"' not in orjson.dumps(entity.document):  # most carry none: one look at the text, no walk
+        return frozenset()
+    return frozenset((entity.id, label["tagFQN"], "") for label in labels_of(entity.document))
+
+
+def _owners(entity: Stored) -> Rows:
+    owners = entity.document.get("owners") or ()
+    return frozenset((entity.id, owner["id"], owner["type"]) for owner in owners if "id" in owner)
+
+
+def _references(entity: Stored) -> Rows:
+    document, kept_elsewhere = entity.document, MEMBERSHIPS.get(entity.entity_type, ())
+    fields = (field for field in _REFERENCE_FIELDS if field not in kept_elsewhere)
+    named = ((field, target) for field in fields for target in document.get(field) or ())
+    also = ((field, document[field]) for field in REFERENCES if document.get(field))
+    plain = {
+        (entity.id, target["id"], field)
+        for field, target in (*named, *also)
+        if isinstance(target, dict) and "id" in target
+    }
+    return frozenset((*plain, *((entity.id, target, field) for field, target in nested.pointers(document))))
+
+
+def _members(entity: Stored) -> Rows:
+    document = entity.document
+    match entity.entity_type:
+        case "user":
+            return frozenset((team["id"], entity.id, "user") for team in document.get("teams") or ())
+        case "team":
+            users = ((entity.id, user["id"], "user") for user in document.get("users") or ())
+            parents = ((parent["id"], entity.id, "team") for parent in document.get("parents") or ())
+            return frozenset((*users, *parents))
+        case _:
+            return frozenset()
+
+
+def _remove(connection: Connection, table: Table, keys: tuple[str, ...], rows: AbstractSet[Entry]) -> None:
+    for row in sorted(rows):
+        values = zip(keys, row, strict=False)
+        connection.execute(delete(table).where(*(table.c[key] == value for key, value in values)))
+
+
+def _add(connection: Connection, table: Table, keys: tuple[str, ...], rows: AbstractSet[Entry]) -> None:
+    if rows:
+        connection.execute(insert(table), [dict(zip(keys, row, strict=False)) for row in sorted(rows)])
+
+
+_BY_DOCUMENT = (
+    (tables.entity_tag, ("entity_id", "tag_fqn"), _tags),
+    (tables.ownership, ("entity_id", "owner_id", "owner_type"), _owners),
+    (entity_reference, ("entity_id", "target_id", "field"), _references),
+)
+_TABLES = (*_BY_DOCUMENT, (tables.membership, ("team_id", "member_id", "member_type"), _members))
+"""Each table, its columns, and which of its rows an entity stands for."""
+COLUMNS: dict[Table, tuple[str, ...]] = {
+    **{table: keys for table, keys, _ in _BY_DOCUMENT},
+    tables.person: ("user_id", "name", "display_name", "email", "is_admin", "is_bot", "deleted"),
+}
+"""Every table that can be made anew from documents, and its columns; the first names the entity."""

@@ -1,0 +1,93 @@
+"""Who stands in a relation to these entities? For a page at once, by the rows that documents leave.
+
+Next: ``model/relations.py``, which says what there is.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, distinct, func, literal, or_, select, union_all
+
+from tocsin.model.entity import Document
+from tocsin.model.relations import Relation
+from tocsin.store import tables
+from tocsin.store.catalogue import teams
+from tocsin.store.catalogue.reference_tables import entity_reference
+from tocsin.store.catalogue.write import REFERENCE, lies_under
+from tocsin.store.documents import reference_of
+from tocsin.store.lots import in_lots
+
+_ENTITY = tables.entity.c
+_Select = Any  # Any: SQLAlchemy's select of whatever columns
+
+
+def related(
+    connection: Connection, relation: Relation, documents: Sequence[Document]
+) -> dict[str, list[Document] | int]:
+    """Return who stands in this relation to each entity, or how many; whoever has nobody is left out."""
+    if relation.in_teams:
+        return _in_teams(connection, relation, [document["id"] for document in documents])
+    if relation.deep:
+        return _deep(connection, relation, documents)
+    found: dict[str, list[Document] | int] = {}
+    for some in _lots(relation, [document["id"] for document in documents]):
+        pairs, key = _pairs(relation, some)
+        if relation.counted:
+            counted = pairs.with_only_columns(key, func.count()).group_by(key)
+            found |= {one: int(number) for one, number in connection.execute(counted)}
+            continue
+        listed: dict[str, list[Document]] = defaultdict(list)
+        wanted = pairs.with_only_columns(key, *REFERENCE).order_by(_ENTITY.fqn).limit(relation.at_most)
+        for one, *reference in connection.execute(wanted):
+            listed[one].append(reference_of(*reference))
+        found |= listed
+    return found
+
+
+def _lots(relation: Relation, ids: Sequence[str]) -> Iterable[Sequence[str]]:
+    """Return the ids in lots for one statement each; by one where each has its own limit."""
+    return in_lots(ids) if relation.at_most is None else [[one] for one in ids]
+
+
+def _in_teams(connection: Connection, relation: Relation, ids: Sequence[str]) -> dict[str, list[Document] | int]:
+    if relation.field == "defaultRoles":
+        return dict(teams.inherited_roles(connection, ids))
+    if relation.field == "teams":
+        return dict(teams.user_counts(connection, ids))
+    below = teams.children(connection, ids)
+    return {one: len(many) for one, many in below.items()} if relation.counted else dict(below)
+
+
+def _pairs(relation: Relation, ids: Sequence[str]) -> tuple[_Select, Any]:
+    """Return the query for everybody who stands in the relation, and the column that says to whom."""
+    everybody = select(_ENTITY.id).where(_ENTITY.deleted.is_(False))
+    if relation.types:
+        everybody = everybody.where(_ENTITY.entity_type.in_(relation.types))
+    if relation.field is None:
+        return everybody.where(_ENTITY.parent_id.in_(ids)), _ENTITY.parent_id
+    if relation.field == "owners":
+        owner = tables.ownership.c
+        return everybody.where(owner.entity_id == _ENTITY.id, owner.owner_id.in_(ids)), owner.owner_id
+    refers = entity_reference.c
+    naming = everybody.where(refers.entity_id == _ENTITY.id, refers.field == relation.field, refers.target_id.in_(ids))
+    return naming, refers.target_id
+
+
+def _deep(connection: Connection, relation: Relation, documents: Sequence[Document]) -> dict[str, list[Document] | int]:
+    counts = [_count(relation, document) for document in documents]
+    return {one: int(number) for one, number in connection.execute(union_all(*counts))} if counts else {}
+
+
+def _count(relation: Relation, document: Document) -> _Select:
+    fqn = document["fullyQualifiedName"]
+    if relation.field == "tags":
+        tag = tables.entity_tag.c
+        below = or_(tag.tag_fqn == fqn, (tag.tag_fqn > f"{fqn}.") & (tag.tag_fqn < f"{fqn}/"))
+        number = select(func.count(distinct(tag.entity_id))).where(below)
+    else:
+        live = _ENTITY.deleted.is_(False)
+        number = select(func.count()).where(_ENTITY.entity_type.in_(relation.types), live, lies_under(fqn))
+    return select(literal(document["id"]), number.scalar_subquery())

@@ -1,0 +1,189 @@
+"""Who stands where in the tree of teams, and what comes down it? Children, members, roles and domains.
+
+One statement for a whole page, which walks the memberships; nothing of it is stored. Next:
+``flow/capture/teams.py``, which says who may stand where.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, distinct, exists, func, literal, select
+
+from tocsin.access.subject import ORGANIZATION
+from tocsin.model.entity import Document
+from tocsin.store import tables
+from tocsin.store.catalogue.reference_tables import entity_reference
+from tocsin.store.documents import from_text, reference_of
+from tocsin.store.lots import in_lots
+
+_ENTITY = tables.entity.c
+_MEMBER = tables.membership.c
+_REFERENCE = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.name, _ENTITY.fqn, _ENTITY.deleted)
+_Select = Any  # Any: SQLAlchemy's select of whatever columns
+
+_DEEPEST = 50  # levels; only a history can have brought a circle
+
+Lists = dict[str, list[Document]]
+"""References by the id of whom they concern."""
+
+
+class SqlTeams:
+    """The tree of teams, on the connection of a transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def children(self, team_id: str) -> list[Document]:
+        """Return references to the teams directly under one, each with its ``teamType``."""
+        found = children(self._connection, [team_id]).get(team_id, [])
+        kinds: dict[str, str] = {}
+        for some in in_lots([one["id"] for one in found]):
+            query = select(_ENTITY.id, _ENTITY.document).where(_ENTITY.id.in_(some))
+            rows = self._connection.execute(query)
+            kinds |= {one: from_text(text).get("teamType") or "Group" for one, text in rows}
+        return [{**one, "teamType": kinds[one["id"]]} for one in found]
+
+    def domains(self, member_id: str) -> list[Document]:
+        """Return the domains that come down to a team or a person from the teams they are in."""
+        return domains(self._connection, [member_id]).get(member_id, [])
+
+
+def children(connection: Connection, team_ids: Sequence[str]) -> Lists:
+    """Return the live teams directly under each; under the Organization, those that are under no other."""
+    found: Lists = defaultdict(list)
+    root = root_of(connection)
+    for some in in_lots(list(team_ids)):
+        query = select(_MEMBER.team_id, *_REFERENCE).where(_MEMBER.team_id.in_(some), _is_live_child())
+        for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):
+            found[team_id].append(reference_of(*reference))
+    if root and root["id"] in team_ids:
+        rows = connection.execute(select(*_REFERENCE).where(under_the_root()).order_by(_ENTITY.fqn))
+        found[root["id"]] = [reference_of(*row) for row in rows]
+    return found
+
+
+def all_under(connection: Connection, team_id: str) -> list[str]:
+    """Return the ids of all teams under one, each once and after those it stands under."""
+    found: dict[str, None] = {}
+    level = [team_id]
+    for _ in range(_DEEPEST):
+        level = list({one["id"]: None for many in children(connection, level).values() for one in many})
+        for one in level:
+            found.pop(one, None)  # what stands under several comes after the last of them
+            found[one] = None
+        if not level:
+            break
+    return list(found)
+
+
+def under_the_root() -> Any:  # Any: SQLAlchemy's condition
+    """Return the condition that an entity is a live team which stands directly under the Organization."""
+    has_parent = exists().where(_MEMBER.member_id == _ENTITY.id, _MEMBER.member_type == "team")
+    return (_ENTITY.entity_type == "team") & ~_ENTITY.deleted & (_ENTITY.fqn != ORGANIZATION) & ~has_parent
+
+
+def root_of(connection: Connection) -> Document | None:
+    """Return a reference to the Organization; None before the first start."""
+    query = select(*_REFERENCE).where(_ENTITY.entity_type == "team", _ENTITY.fqn == ORGANIZATION, ~_ENTITY.deleted)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else reference_of(*row)
+
+
+def user_counts(connection: Connection, team_ids: Sequence[str]) -> dict[str, int]:
+    """Return how many people are in each team or under it, everybody once; everybody is in the Organization."""
+    found: dict[str, int] = {}
+    for some in in_lots(list(team_ids)):
+        below = _walk(some, from_column="team_id", to_column="member_id")
+        live = select(below.c.start, func.count(distinct(_MEMBER.member_id)))
+        live = live.where(_MEMBER.team_id == below.c.at, _MEMBER.member_type == "user", _MEMBER.member_id == _ENTITY.id)
+        rows = connection.execute(live.where(~_ENTITY.deleted).group_by(below.c.start))
+        found |= {team_id: int(number) for team_id, number in rows}
+    root = root_of(connection)
+    if root and root["id"] in team_ids:
+        person = tables.person.c
+        everybody = select(func.count()).where(~person.deleted, ~person.is_bot).select_from(tables.person)
+        found[root["id"]] = int(connection.execute(everybody).scalar_one())
+    return found
+
+
+def inherited_roles(connection: Connection, member_ids: Sequence[str]) -> Lists:
+    """Return the default roles of all that stands above each team or person, the Organization included."""
+    above = _above(connection, member_ids)
+    root = root_of(connection)
+    if root:
+        above = {one: teams | ({root["id"]} if root["id"] != one else set()) for one, teams in above.items()}
+    roles = _named(connection, {team for teams in above.values() for team in teams}, "defaultRoles")
+    return {one: _together(roles, teams) for one, teams in above.items()}
+
+
+def domains(connection: Connection, member_ids: Sequence[str]) -> Lists:
+    """Return the domains of the teams each team or person is in; of a team without any, those of its parents."""
+    up = _parents(connection, _above(connection, member_ids))
+    known = _named(connection, {team for teams in up.values() for team in teams}, "domains")
+    found: Lists = {}
+    for one in member_ids:
+        teams, waiting, seen = set[str](), list(up.get(one, ())), {one}
+        while waiting:
+            team = waiting.pop()
+            if team not in seen:
+                seen.add(team)
+                teams |= {team} if team in known else set()
+                waiting += [] if team in known else up.get(team, ())
+        if teams:
+            found[one] = _together(known, teams)
+    return found
+
+
+def _above(connection: Connection, member_ids: Sequence[str]) -> dict[str, set[str]]:
+    """Return the live teams above each team or person, at whatever height."""
+    found: dict[str, set[str]] = {one: set() for one in member_ids}
+    for some in in_lots(list(member_ids)):
+        up = _walk(some, from_column="member_id", to_column="team_id")
+        query = select(up.c.start, up.c.at).where(up.c.at == _ENTITY.id, ~_ENTITY.deleted, up.c.at != up.c.start)
+        for start, at in connection.execute(query):
+            found[start].add(at)
+    return found
+
+
+def _parents(connection: Connection, above: dict[str, set[str]]) -> dict[str, set[str]]:
+    live = {team for teams in above.values() for team in teams}
+    found: dict[str, set[str]] = defaultdict(set)
+    for some in in_lots(sorted(live | above.keys())):
+        query = select(_MEMBER.member_id, _MEMBER.team_id).where(_MEMBER.member_id.in_(some))
+        for member, team in connection.execute(query):
+            found[member] |= {team} & live
+    return found
+
+
+def _walk(starts: Sequence[str], *, from_column: str, to_column: str) -> Any:  # Any: SQLAlchemy's recursive query
+    """Return the query for everything that memberships lead to from each of these, themselves included."""
+    begin = select(_ENTITY.id.label("start"), _ENTITY.id.label("at")).where(_ENTITY.id.in_(starts))
+    walk = begin.cte("walk", recursive=True)
+    step = select(walk.c.start, _MEMBER[to_column]).where(_MEMBER[from_column] == walk.c.at)
+    if to_column == "member_id":
+        step = step.where(_MEMBER.member_type == "team")
+    return walk.union(step)
+
+
+def _named(connection: Connection, team_ids: Collection[str], field: str) -> Lists:
+    named = entity_reference.c
+    found: Lists = defaultdict(list)
+    for some in in_lots(sorted(team_ids)):
+        query = select(named.entity_id, *_REFERENCE).where(
+            named.entity_id.in_(some), named.field == literal(field), named.target_id == _ENTITY.id, ~_ENTITY.deleted
+        )
+        for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):
+            found[team_id].append(reference_of(*reference))
+    return found
+
+
+def _together(lists: Lists, keys: Collection[str]) -> list[Document]:
+    by_id = {one["id"]: one for key in keys for one in lists.get(key, ())}
+    return sorted(by_id.values(), key=lambda one: str(one["fullyQualifiedName"]))
+
+
+def _is_live_child() -> Any:  # Any: SQLAlchemy's condition
+    return (_MEMBER.member_id == _ENTITY.id) & (_MEMBER.member_type == "team") & ~_ENTITY.deleted

@@ -1,0 +1,102 @@
+"""Which segments does the lake hold? Remembered here, so that files count only once they are whole and recorded.
+
+A segment is staged, written, then kept, in one transaction that fits it to the lake's end: a crash before it leaves a
+folder nobody reads. Merged segments are retired in the same transaction that keeps what replaces them.
+Next: ``jobs/lake.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+from uuid import uuid4
+
+from sqlalchemy import Connection, Engine, Row, delete, func, insert, select, text, update
+
+from tocsin.flow.eventlog.lake import Segment
+from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.eventlog.lake_tables import lake_segment
+
+_ROW = lake_segment.c
+_STAGED, _KEPT, _RETIRED = "staged", "kept", "retired"
+_LOCK = text("SELECT pg_advisory_xact_lock(hashtext('tocsin lake'))")
+_SEGMENT = (_ROW.id, _ROW.after_offset, _ROW.through_offset, _ROW.event_count, _ROW.first_ms, _ROW.last_ms)
+
+
+class Lake:
+    """The segments of one store's lake."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def segments(self) -> tuple[Segment, ...]:
+        """Return the segments that make up the lake, in the order of the log; together they leave no gap."""
+        with reading(self._engine) as connection:
+            query = select(*_SEGMENT).where(_ROW.state == _KEPT).order_by(_ROW.after_offset)
+            return tuple(_segment(row) for row in connection.execute(query))
+
+    def end(self) -> int:
+        """Return the offset up to which the lake is complete; 0 when it is empty."""
+        with reading(self._engine) as connection:
+            return _end(connection)
+
+    def stage(self, after: int, through: int, *, now_ms: int) -> str:
+        """Announce a segment that is about to be written; return its id, which names its folder."""
+        row = {"id": str(uuid4()), "state": _STAGED, "after_offset": after, "through_offset": through}
+        with writing(self._engine) as connection:
+            connection.execute(insert(lake_segment), row | {"changed_at_ms": now_ms})
+        return str(row["id"])
+
+    def keep(self, written: Segment, *, replacing: Sequence[Segment] = (), now_ms: int) -> bool:
+        """Make a staged segment part of the lake, instead of those it replaces.
+
+        Returns False, and changes nothing, when it does not fit any more: somebody else was faster, or has swept it
+        away as a leftover.
+        """
+        ids = [one.id for one in replacing]
+        with writing(self._engine) as connection:
+            if not is_sqlite(connection):
+                connection.execute(_LOCK)
+            staged = select(_ROW.id).where(_ROW.id == written.id, _ROW.state == _STAGED)
+            fits = _are_kept(connection, ids) if ids else _end(connection) == written.after
+            if not fits or connection.execute(staged).scalar_one_or_none() is None:
+                return False
+            retired = update(lake_segment).where(_ROW.id.in_(ids)).values(state=_RETIRED, changed_at_ms=now_ms)
+            connection.execute(retired)
+            connection.execute(update(lake_segment).where(_ROW.id == written.id).values(_kept(written, now_ms)))
+        return True
+
+    def leftovers(self, *, before_ms: int) -> list[str]:
+        """Return the ids of segments that were staged or retired before that moment and are of no use any more."""
+        with reading(self._engine) as connection:
+            query = select(_ROW.id).where(_ROW.state != _KEPT, _ROW.changed_at_ms < before_ms)
+            return list(connection.execute(query.order_by(_ROW.id)).scalars())
+
+    def forget(self, ids: Collection[str]) -> None:
+        """Drop segments that are no part of the lake; their folders may go after that."""
+        with writing(self._engine) as connection:
+            connection.execute(delete(lake_segment).where(_ROW.id.in_(list(ids)), _ROW.state != _KEPT))
+
+
+def _end(connection: Connection) -> int:
+    query = select(func.max(_ROW.through_offset)).where(_ROW.state == _KEPT)
+    return int(connection.execute(query).scalar_one() or 0)
+
+
+def _are_kept(connection: Connection, ids: Collection[str]) -> bool:
+    query = select(func.count()).where(_ROW.id.in_(list(ids)), _ROW.state == _KEPT)
+    return int(connection.execute(query).scalar_one()) == len(ids)
+
+
+def _kept(written: Segment, now_ms: int) -> dict[str, object]:
+    return {
+        "state": _KEPT,
+        "event_count": written.event_count,
+        "first_ms": written.first_ms,
+        "last_ms": written.last_ms,
+        "changed_at_ms": now_ms,
+    }
+
+
+def _segment(row: Row[*tuple[Any, ...]]) -> Segment:  # Any: a column's value
+    return Segment(row.id, row.after_offset, row.through_offset, row.event_count, row.first_ms, row.last_ms)

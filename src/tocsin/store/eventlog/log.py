@@ -1,0 +1,179 @@
+"""In which order did changes happen, and how far may a reader go? The log, in offset order.
+
+SQLite has one writer at a time, so every row is final when it shows. On PostgreSQL a lower offset may commit
+after a higher one; ``flow/eventlog/readable.py`` says how a reader knows where to stop. Next: ``flow/match``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Select, and_, func, insert, literal, or_, select, text
+
+from tocsin.flow.capture.ports import CapturedEvent
+from tocsin.flow.eventlog.readable import POSTGRESQL_END, POSTGRESQL_TAKE
+from tocsin.flow.eventlog.selection import EventSelection
+from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.store import tables
+from tocsin.store.documents import Row, from_text, to_text
+from tocsin.store.engine import is_sqlite, reading
+from tocsin.store.eventlog.reports import add_reports
+from tocsin.store.lots import in_lots
+from tocsin.store.prepared import Prepared
+
+_EVENT = tables.change_event.c
+_LOGGED = (_EVENT.log_offset, _EVENT.document, _EVENT.derived)
+
+_TAKE = text(POSTGRESQL_TAKE)
+_END = text(POSTGRESQL_END)
+_LAST = select(func.max(_EVENT.log_offset))
+_COLUMNS = (
+    "id",
+    "event_type",
+    "entity_type",
+    "entity_id",
+    "entity_fqn",
+    "user_name",
+    "timestamp_ms",
+    "document",
+    "derived",
+)
+_INSERT_EVENT = Prepared(insert(tables.change_event), _COLUMNS)
+_INSERT_AT_OFFSET = Prepared(insert(tables.change_event), ("log_offset", *_COLUMNS))
+_INSERT_OUTBOX = Prepared(insert(tables.outbox), ("log_offset", "event_id", "entity_id"))
+
+
+def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]:
+    """Add events to the log and the outbox inside the write transaction; return their offsets, in order."""
+    if not events:
+        return []
+    rows = [_row(captured) for captured in events]
+    offsets = _append_sqlite(connection, rows) if is_sqlite(connection) else _append_postgresql(connection, rows)
+    waiting = zip(offsets, rows, strict=True)
+    _INSERT_OUTBOX.run_for(
+        connection,
+        [{"log_offset": offset, "event_id": row["id"], "entity_id": row["entity_id"]} for offset, row in waiting],
+    )
+    add_reports(connection, zip(offsets, events, strict=True))
+    return offsets
+
+
+class EventLog:
+    """Reads the log."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def readable_end(self) -> int:
+        """Return the highest offset a reader may pass: every event up to it is final. 0 when there is none."""
+        with reading(self._engine) as connection:
+            return readable_end(connection)
+
+    def read(self, after: int, limit: int) -> list[LoggedEvent]:
+        """Return the next events after offset ``after``, at most ``limit``, in offset order, none skipped."""
+        return self.list_events(EventSelection(), after=after, limit=limit)
+
+    def find(self, event_id: str) -> LoggedEvent | None:
+        """Return the event with that id."""
+        with reading(self._engine) as connection:
+            found = _logged(connection, select(*_LOGGED).where(_EVENT.id == event_id))
+        return found[0] if found else None
+
+    def at(self, offsets: Collection[int]) -> dict[int, LoggedEvent]:
+        """Return the events at these offsets, by offset."""
+        found: dict[int, LoggedEvent] = {}
+        with reading(self._engine) as connection:
+            for some in in_lots(sorted(offsets)):
+                query = select(*_LOGGED).where(_EVENT.log_offset.in_(some))
+                found |= {one.offset: one for one in _logged(connection, query)}
+        return found
+
+    def list_events(self, selection: EventSelection, *, limit: int, after: int = 0) -> list[LoggedEvent]:
+        """Return the selected events after offset ``after``, at most ``limit``, in offset order."""
+        with reading(self._engine) as connection:
+            end = readable_end(connection)
+            query = select(*_LOGGED).where(_EVENT.log_offset > after, _EVENT.log_offset <= end)
+            return _logged(connection, query.where(*_conditions(selection)).order_by(_EVENT.log_offset).limit(limit))
+
+    def progress(self, query_name: str) -> int:
+        """Return the offset up to which a streaming query has told every event."""
+        done = tables.pipeline_progress.c
+        with reading(self._engine) as connection:
+            query = select(done.log_offset).where(done.query_name == query_name)
+            return int(connection.execute(query).scalar_one_or_none() or 0)
+
+    def reported_at_ms(self, query_name: str) -> int | None:
+        """Return when a streaming query last reported how far it is (epoch milliseconds), or None if it never did."""
+        done = tables.pipeline_progress.c
+        with reading(self._engine) as connection:
+            query = select(done.updated_at_ms).where(done.query_name == query_name)
+            return connection.execute(query).scalar_one_or_none()
+
+    def lag(self, query_name: str) -> int:
+        """Return how many offsets a streaming query is behind the end of the log."""
+        return max(0, self.readable_end() - self.progress(query_name))
+
+
+def _row(captured: CapturedEvent) -> Row:
+    event = captured.event
+    return {
+        "id": event.id,
+        "event_type": event.event_type.value,
+        "entity_type": event.entity_type,
+        "entity_id": event.entity_id,
+        "entity_fqn": event.entity_fully_qualified_name,
+        "user_name": event.user_name,
+        "timestamp_ms": event.timestamp,
+        "document": event.model_dump_json(by_alias=True, exclude_none=True),
+        "derived": to_text(captured.derived),
+    }
+
+
+def _append_sqlite(connection: Connection, rows: list[Row]) -> list[int]:
+    if len(rows) == 1:
+        return [int(_INSERT_EVENT.run(connection, rows[0]).lastrowid)]
+    _INSERT_EVENT.run_for(connection, rows)
+    last = int(connection.execute(_LAST).scalar_one())  # nobody else writes meanwhile, so they stand in a row
+    return list(range(last - len(rows) + 1, last + 1))
+
+
+def _append_postgresql(connection: Connection, rows: list[Row]) -> list[int]:
+    offsets = sorted(row[0] for row in connection.execute(_TAKE, {"count": len(rows)}))
+    numbered = zip(offsets, rows, strict=True)
+    _INSERT_AT_OFFSET.run_for(connection, [row | {"log_offset": offset} for offset, row in numbered])
+    return offsets
+
+
+def readable_end(connection: Connection) -> int:
+    """Return the highest offset a reader may pass, as this connection sees the log."""
+    query = select(func.max(_EVENT.log_offset)) if is_sqlite(connection) else _END
+    return int(connection.execute(query).scalar_one() or 0)
+
+
+def _logged(connection: Connection, query: Select[Any]) -> list[LoggedEvent]:  # Any: as above
+    return [
+        LoggedEvent(offset, ChangeEvent.model_validate_json(document), from_text(derived))
+        for offset, document, derived in connection.execute(query)
+    ]
+
+
+def _conditions(selection: EventSelection) -> list[Any]:  # Any: SQLAlchemy's conditions
+    equal = {
+        _EVENT.entity_id: selection.entity_id,
+        _EVENT.entity_fqn: selection.entity_fqn,
+        _EVENT.user_name: selection.user_name,
+    }
+    found: list[Any] = [column == value for column, value in equal.items() if value is not None]
+    if selection.since_ms is not None:
+        found.append(_EVENT.timestamp_ms >= selection.since_ms)
+    if selection.until_ms is not None:
+        found.append(_EVENT.timestamp_ms <= selection.until_ms)
+    if selection.kinds is not None:
+        found.append(or_(literal(False), *(_is_kind(*kind) for kind in selection.kinds.items())))
+    return found
+
+
+def _is_kind(event_type: str, entity_types: frozenset[str] | None) -> Any:  # Any: SQLAlchemy's condition
+    is_type = _EVENT.event_type == event_type
+    return is_type if entity_types is None else and_(is_type, _EVENT.entity_type.in_(sorted(entity_types)))

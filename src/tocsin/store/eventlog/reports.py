@@ -1,0 +1,76 @@
+"""What have entities reported, event by event? The part of the log that streaks are made of.
+
+Next: ``flow/match/streak.py``, ``jobs/streak_stream.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from sqlalchemy import Connection, Engine, func, insert, select
+
+from tocsin.flow.capture.ports import CapturedEvent
+from tocsin.flow.match.streak import Report, report_in
+from tocsin.model.change import LoggedEvent
+from tocsin.store.documents import from_text
+from tocsin.store.engine import reading
+from tocsin.store.eventlog.streak_tables import status_report
+from tocsin.store.lots import in_lots
+from tocsin.store.tables import change_event, entity
+
+_INSERT = insert(status_report)
+
+
+def add_reports(connection: Connection, events: Iterable[tuple[int, CapturedEvent]]) -> None:
+    """Note which of these events, each at its offset, report a status; inside the transaction that appends them."""
+    rows = [
+        {"log_offset": offset, "entity_id": one.event.entity_id}
+        for offset, one in events
+        if report_in(one.derived, one.event.timestamp) is not None
+    ]
+    if rows:
+        connection.execute(_INSERT, rows)
+
+
+class Reports:
+    """Reads what was reported."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def before(self, logged: LoggedEvent) -> list[Report]:
+        """Return what the entity of ``logged`` reported before it, in the order of the log."""
+        one = status_report.c
+        query = (
+            select(change_event.c.derived, change_event.c.timestamp_ms)
+            .join(status_report, one.log_offset == change_event.c.log_offset)
+            .where(one.entity_id == logged.event.entity_id, one.log_offset < logged.offset)
+            .order_by(one.log_offset)
+        )
+        with reading(self._engine) as connection:
+            rows = connection.execute(query)
+            found = (report_in(from_text(derived), timestamp_ms) for derived, timestamp_ms in rows)
+            return [report for report in found if report is not None]
+
+    def newest(self) -> int:
+        """Return the offset of the last report; 0 when there is none."""
+        with reading(self._engine) as connection:
+            return int(connection.execute(select(func.max(status_report.c.log_offset))).scalar() or 0)
+
+    def live(self, entity_ids: Sequence[str]) -> dict[str, str]:
+        """Return the type of each of these entities that is not deleted."""
+        one, found = entity.c, dict[str, str]()
+        with reading(self._engine) as connection:
+            for some in in_lots(entity_ids):
+                query = select(one.id, one.entity_type).where(one.id.in_(some), one.deleted.is_(False))
+                found |= {row.id: row.entity_type for row in connection.execute(query)}
+        return found
+
+    def told(self, event_ids: Sequence[str]) -> set[str]:
+        """Return which of these events the log has."""
+        found = set[str]()
+        with reading(self._engine) as connection:
+            for some in in_lots(event_ids):
+                query = select(change_event.c.id).where(change_event.c.id.in_(some))
+                found |= set(connection.execute(query).scalars())
+        return found

@@ -1,0 +1,185 @@
+"""How do threads change in one write transaction? Rows of threads, their posts and who has a part in them.
+
+Implements ``flow/capture/feed/ports.ThreadRows``. Next: ``store/feed/threads.py`` for reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from tocsin.flow.capture.feed.ports import Part, PartTaken
+from tocsin.model.entity import Document
+from tocsin.model.entity_link import joined, steps_of
+from tocsin.model.thread import StoredThread, ThreadType
+from tocsin.store import documents
+from tocsin.store.documents import from_text, to_text
+from tocsin.store.feed.tables import task_number, thread, thread_part, thread_post
+from tocsin.store.tables import membership
+
+_THREAD, _POST, _PART = thread.c, thread_post.c, thread_part.c
+THREAD_COLUMNS = (
+    _THREAD.id,
+    _THREAD.about_type,
+    _THREAD.about_id,
+    _THREAD.steps,
+    _THREAD.created_by_id,
+    _THREAD.document,
+)
+"""What makes a ``StoredThread``."""
+_BELOW = (thread_part, thread_post, task_number)
+
+
+class SqlThreads:
+    """The rows of threads, on one connection inside a write transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+        self._run = connection.execute
+
+    def find(self, thread_id: str) -> StoredThread | None:
+        """Return a thread and hold it; None if there is none."""
+        query = select(*THREAD_COLUMNS).where(_THREAD.id == thread_id).with_for_update()
+        row = self._run(query).one_or_none()
+        return thread_of(row) if row else None
+
+    def id_of_task(self, number: int) -> str | None:
+        """Return the id of the thread that is the task of this number."""
+        return id_of_task(self._connection, number)
+
+    def insert(self, new: StoredThread) -> None:
+        """Add a thread."""
+        self._run(insert(thread), _row(new))
+
+    def update(self, changed: StoredThread) -> None:
+        """Replace a thread's document."""
+        self._run(update(thread).where(_THREAD.id == changed.id).values(_row(changed)))
+
+    def erase(self, thread_id: str) -> None:
+        """Remove a thread with its posts and whoever had a part in it."""
+        for table in _BELOW:
+            self._run(delete(table).where(table.c.thread_id == thread_id))
+        self._run(delete(thread).where(_THREAD.id == thread_id))
+
+    def next_task_number(self, thread_id: str) -> int:
+        """Return the number of a new task; no number is ever given twice."""
+        made = self._run(insert(task_number).returning(task_number.c.number), {"thread_id": thread_id})
+        return int(made.scalar_one())
+
+    def overlaps(self, about_id: str, start_ms: int, end_ms: int, except_id: str) -> bool:
+        """Say whether another announcement about the asset stands at any moment between the two."""
+        query = select(_THREAD.id).where(
+            _THREAD.about_id == about_id,
+            _THREAD.kind == ThreadType.ANNOUNCEMENT.value,
+            _THREAD.id != except_id,
+            _THREAD.start_ms < end_ms,
+            _THREAD.end_ms > start_ms,
+        )
+        return self._run(query.limit(1)).first() is not None
+
+    def post(self, thread_id: str, post_id: str) -> Document | None:
+        """Return a post of a thread."""
+        query = select(_POST.document).where(_POST.id == post_id, _POST.thread_id == thread_id)
+        text = self._run(query).scalar_one_or_none()
+        return None if text is None else from_text(text)
+
+    def latest_posts(self, thread_id: str, limit: int) -> list[Document]:
+        """Return the latest posts of a thread, oldest first."""
+        return latest_posts(self._connection, thread_id, limit)
+
+    def put_post(self, thread_id: str, post: Document) -> None:
+        """Add a post, or replace the one of its id."""
+        known = update(thread_post).where(_POST.id == post["id"]).values(document=to_text(post))
+        if self._run(known).rowcount == 0:
+            row = {"id": post["id"], "thread_id": thread_id, "posted_at_ms": post["postTs"], "document": to_text(post)}
+            self._run(insert(thread_post), row)
+
+    def erase_post(self, thread_id: str, post_id: str) -> None:
+        """Remove a post and whom it mentions."""
+        self._run(delete(thread_part).where(_PART.thread_id == thread_id, _PART.place == post_id))
+        self._run(delete(thread_post).where(_POST.id == post_id))
+
+    def set_parts(self, thread_id: str, part: Part, place: str, taken: Sequence[PartTaken]) -> None:
+        """Make these, and no others, those who have this part at this place; who had it already keeps their time."""
+        there = (_PART.thread_id == thread_id, _PART.part == part.value, _PART.place == place)
+        before = set(self._run(select(_PART.principal_id).where(*there)).scalars())
+        after = {one.principal_id: one for one in taken}
+        if gone := before - after.keys():
+            self._run(delete(thread_part).where(*there, _PART.principal_id.in_(sorted(gone))))
+        if new := sorted(after.keys() - before):
+            self._run(insert(thread_part), [_part_row(thread_id, after[one]) for one in new])
+
+    def teams_of(self, user_id: str) -> frozenset[str]:
+        """Return the ids of the teams a user is in, and of all above those."""
+        return teams_of(self._connection, user_id)
+
+
+def erase_about(connection: Connection, entity_id: str) -> None:
+    """Remove every thread about an entity that is erased, and every part that it, as a user or a team, had."""
+    threads = select(_THREAD.id).where(_THREAD.about_id == entity_id)
+    for table in _BELOW:
+        connection.execute(delete(table).where(table.c.thread_id.in_(threads)))
+    connection.execute(delete(thread).where(_THREAD.about_id == entity_id))
+    connection.execute(delete(thread_part).where(_PART.principal_id == entity_id))
+
+
+def latest_posts(connection: Connection, thread_id: str, limit: int) -> list[Document]:
+    """Return the latest posts of a thread, oldest first."""
+    query = select(_POST.document).where(_POST.thread_id == thread_id)
+    latest = query.order_by(_POST.posted_at_ms.desc(), _POST.id.desc()).limit(limit)
+    return [from_text(text) for text in reversed(connection.execute(latest).scalars().all())]
+
+
+def id_of_task(connection: Connection, number: int) -> str | None:
+    """Return the id of the thread that is the task of this number."""
+    query = select(task_number.c.thread_id).where(task_number.c.number == number)
+    return connection.execute(query).scalar_one_or_none()
+
+
+def teams_of(connection: Connection, user_id: str) -> frozenset[str]:
+    """Return the ids of the teams a user is in, and of all above those."""
+    found: set[str] = set()
+    frontier = {user_id}
+    while frontier:
+        query = select(membership.c.team_id).where(membership.c.member_id.in_(sorted(frontier)))
+        frontier = set(connection.execute(query).scalars()) - found
+        found |= frontier
+    return frozenset(found)
+
+
+def thread_of(row: Any) -> StoredThread:  # Any: SQLAlchemy's row
+    """Return a thread from ``THREAD_COLUMNS``."""
+    return StoredThread(
+        row.id, row.about_type, row.about_id, steps_of(row.steps), row.created_by_id, from_text(row.document)
+    )
+
+
+def _row(one: StoredThread) -> documents.Row:
+    announcement = one.document.get("announcement") or {}
+    return {
+        "id": one.id,
+        "kind": one.kind,
+        "about_id": one.about_id,
+        "about_type": one.about_type,
+        "steps": joined(one.steps),
+        "created_by_id": one.created_by_id,
+        "task_status": one.task.get("status"),
+        "start_ms": announcement.get("startTime"),
+        "end_ms": announcement.get("endTime"),
+        "resolved": one.document["resolved"],
+        "updated_at_ms": one.document["updatedAt"],
+        "document": to_text(one.document),
+    }
+
+
+def _part_row(thread_id: str, one: PartTaken) -> documents.Row:
+    return {
+        "thread_id": thread_id,
+        "part": one.part.value,
+        "principal_id": one.principal_id,
+        "principal_type": one.principal_type,
+        "place": one.place,
+        "at_ms": one.at_ms,
+    }

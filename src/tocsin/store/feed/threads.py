@@ -1,0 +1,239 @@
+"""Which threads are there? Pages of them, one of them, their posts, and how many there are about an asset.
+
+A cursor is the moment and the id of the thread it stands after, so a page costs the same wherever it stands.
+Next: ``store/feed/filters.py`` for what may be asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Connection, Engine, func, select
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.model.entity import Document
+from tocsin.model.entity_link import EntityLink, steps_of
+from tocsin.model.thread import StoredThread, TaskStatus, ThreadType, thread_document
+from tocsin.store.access.visibility import Scopes
+from tocsin.store.catalogue.write import REFERENCE
+from tocsin.store.documents import from_text, reference_of
+from tocsin.store.engine import reading
+from tocsin.store.feed.filters import FeedQuery, FilterType, Place, conditions_of, counted, lies_at, lies_before
+from tocsin.store.feed.rows import THREAD_COLUMNS, id_of_task, latest_posts, thread_of
+from tocsin.store.feed.tables import thread, thread_post
+from tocsin.store.tables import entity
+
+Sees = Callable[[str, str], bool]
+"""Whether somebody may see the asset of this type and id."""
+
+_THREAD, _POST = thread.c, thread_post.c
+_AT_ONCE = 200
+_MOST_LOOKED_AT = 5_000
+"""Threads that one page looks at, at most, to find those that may be seen."""
+
+
+@dataclass(frozen=True)
+class ThreadPage:
+    """Some threads, the latest changed first; how many fit the question; the cursors of the pages around them."""
+
+    threads: list[Document]
+    total: int
+    after: Place | None = None
+    before: Place | None = None
+
+
+class Feed:
+    """Reads threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def get(self, thread_id: str, *, posts: int) -> Document:
+        """Return a thread with its latest posts; ``NotFound`` if there is none."""
+        with reading(self._engine) as connection:
+            row = connection.execute(select(*THREAD_COLUMNS).where(_THREAD.id == thread_id)).one_or_none()
+            if row is None:
+                raise NotFound(f"thread {thread_id} not found")
+            return _shown(connection, [thread_of(row)], posts)[0]
+
+    def id_of_task(self, number: int) -> str:
+        """Return the id of the thread that is the task of this number; ``NotFound`` if there is none."""
+        with reading(self._engine) as connection:
+            found = id_of_task(connection, number)
+        if found is None:
+            raise NotFound(f"task {number} not found")
+        return found
+
+    def posts(self, thread_id: str) -> list[Document]:
+        """Return all posts of a thread, oldest first."""
+        query = select(_POST.document).where(_POST.thread_id == thread_id).order_by(_POST.posted_at_ms, _POST.id)
+        with reading(self._engine) as connection:
+            return [from_text(text) for text in connection.execute(query).scalars()]
+
+    def page(self, query: FeedQuery, sees: Sees, *, limit: int, posts: int) -> ThreadPage:
+        """Return the threads that ``query`` asks for and ``sees`` allows, each with its latest posts."""
+        backwards = query.before is not None
+        with reading(self._engine) as connection:
+            conditions, total = conditions_of(connection, query), _how_many(connection, query)
+            found, unseen = _seen(connection, query, conditions, _Asked(sees, limit + 1))
+            onward = _place(found[limit - 1]) if len(found) > limit else unseen
+            found = found[:limit]
+            back = _place(found[0]) if found and (query.before or query.after) else None
+            if backwards:
+                found.reverse()
+            shown = _shown(connection, found, posts)
+        after, before = (back, onward) if backwards else (onward, back)
+        return ThreadPage(shown, total, after=after, before=before)
+
+    def counts(self, asset: Document, steps: tuple[str, ...], *, now_ms: int) -> list[Document]:
+        """Return upstream's thread counts: one for the asset, and for each part of it, that has threads."""
+        active = (_THREAD.start_ms <= now_ms) & (_THREAD.end_ms >= now_ms)
+        query = (
+            select(_THREAD.steps, _THREAD.kind, _THREAD.task_status, active.label("active"), func.count().label("n"))
+            .where(_THREAD.about_id == asset["id"], lies_at(steps))
+            .group_by(_THREAD.steps, _THREAD.kind, _THREAD.task_status, active)
+        )
+        counts: dict[str, _Count] = {}
+        with reading(self._engine) as connection:
+            for row in connection.execute(query.order_by(_THREAD.steps)):
+                counts.setdefault(row.steps, _Count()).add(row.kind, row.task_status, active=bool(row.active), n=row.n)
+        link = (asset["type"], asset["fullyQualifiedName"])
+        return [one.to_wire(str(EntityLink(*link, steps_of(at)))) for at, one in counts.items()]
+
+    def counts_of(self, user_id: str, link: str, scopes: Scopes) -> list[Document]:
+        """Return upstream's thread count of a person: what is said on what they own, their tasks, their mentions.
+
+        Counted is what whoever has these scopes may see.
+        """
+        mine = FeedQuery(user_id=user_id, scopes=scopes)
+        tasks = replace(mine, kind=ThreadType.TASK)
+        asked = {
+            "conversationCount": replace(mine, kind=ThreadType.CONVERSATION),
+            "openTaskCount": replace(tasks, task_status=TaskStatus.OPEN),
+            "closedTaskCount": replace(tasks, task_status=TaskStatus.CLOSED),
+            "totalTaskCount": tasks,
+            "mentionCount": replace(mine, filter_type=FilterType.MENTIONS),
+        }
+        with reading(self._engine) as connection:
+            return [{"entityLink": link} | {key: _how_many(connection, query) for key, query in asked.items()}]
+
+
+def _how_many(connection: Connection, query: FeedQuery) -> int:
+    conditions = counted(connection, query)
+    return int(connection.execute(select(func.count()).select_from(thread).where(*conditions)).scalar_one())
+
+
+class _Count:
+    """How many threads of each type there are at one link."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, str], int] = {}
+
+    def add(self, kind: str, status: str | None, *, active: bool, n: int) -> None:
+        key = (kind, status or str(active))
+        self._found[key] = self._found.get(key, 0) + n
+
+    def to_wire(self, link: str) -> Document:
+        open_tasks, closed = (self._found.get((ThreadType.TASK, status), 0) for status in TaskStatus)
+        active, past = (self._found.get((ThreadType.ANNOUNCEMENT, str(is_so)), 0) for is_so in (True, False))
+        conversations = sum(n for (kind, _), n in self._found.items() if kind == ThreadType.CONVERSATION)
+        return {
+            "entityLink": link,
+            "conversationCount": conversations,
+            "openTaskCount": open_tasks,
+            "closedTaskCount": closed,
+            "totalTaskCount": open_tasks + closed,
+            "mentionCount": 0,
+            "totalAnnouncementCount": active + past,
+            "activeAnnouncementCount": active,
+            "inactiveAnnouncementCount": past,
+        }
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """Who asks, and how many threads they want."""
+
+    sees: Sees
+    wanted: int
+
+
+def _seen(
+    connection: Connection, query: FeedQuery, conditions: Sequence[Any], asked: _Asked
+) -> tuple[list[StoredThread], Place | None]:
+    """Return the next threads that may be seen, in the direction of the page.
+
+    The place is where to look on when there are too many in a row that may not be seen; None when all were looked at.
+    """
+    backwards, at = query.before is not None, query.before or query.after
+    order = (_THREAD.updated_at_ms, _THREAD.id) if backwards else (_THREAD.updated_at_ms.desc(), _THREAD.id.desc())
+    known: dict[tuple[str, str], bool] = {}
+    found: list[StoredThread] = []
+    looked_at = 0
+    while len(found) < asked.wanted and looked_at < max(asked.wanted, _MOST_LOOKED_AT):
+        some = select(*THREAD_COLUMNS).where(*conditions, *lies_before(at, backwards=backwards)).order_by(*order)
+        at_once = max(asked.wanted, _AT_ONCE) if looked_at else asked.wanted
+        threads = [thread_of(row) for row in connection.execute(some.limit(at_once))]
+        looked_at += len(threads)
+        for one in threads:
+            asset = (one.about_type, one.about_id)
+            if asset not in known:
+                known[asset] = asked.sees(*asset)
+            if known[asset]:
+                found.append(one)
+        if len(threads) < at_once:
+            return found[: asked.wanted], None
+        at = _place(threads[-1])
+    return found[: asked.wanted], at
+
+
+def _shown(connection: Connection, threads: Sequence[StoredThread], posts: int) -> list[Document]:
+    """Return threads as they are shown, with what they refer to as it is called now."""
+    named = _references(connection, {one.about_id for one in threads} | set(_assignee_ids(threads)))
+    shown = []
+    for one in threads:
+        latest = latest_posts(connection, one.id, posts) if posts and one.document["postsCount"] else []
+        asset = named.get(one.about_id)
+        if asset is None:
+            raise NotFound(f"{one.about_type} {one.about_id} not found")
+        shown.append(_with_assignees(thread_document(one, asset, latest), named))
+    return shown
+
+
+def _with_assignees(document: Document, named: dict[str, Document]) -> Document:
+    if "task" not in document:
+        return document
+    assignees = [named.get(one["id"], one) for one in document["task"]["assignees"]]
+    return document | {"task": document["task"] | {"assignees": assignees}}
+
+
+def _assignee_ids(threads: Iterable[StoredThread]) -> Iterable[str]:
+    return (one["id"] for thread_ in threads for one in thread_.task.get("assignees") or ())
+
+
+def _references(connection: Connection, ids: set[str]) -> dict[str, Document]:
+    found: dict[str, Document] = {}
+    ordered = sorted(ids)
+    for start in range(0, len(ordered), _AT_ONCE):
+        query = select(*REFERENCE).where(entity.c.id.in_(ordered[start : start + _AT_ONCE]))
+        found |= {row.id: reference_of(*row) for row in connection.execute(query)}
+    return found
+
+
+def _place(one: StoredThread) -> Place:
+    return Place(one.document["updatedAt"], one.id)
+
+
+def place_of(cursor: str, field: str) -> Place:
+    """Return where a cursor stands; ``InvalidInput`` if it is none of ours."""
+    moment, _, thread_id = cursor.partition("_")
+    if not (moment.isascii() and moment.isdigit() and len(moment) < 16 and 0 < len(thread_id) <= 36):
+        raise InvalidInput("is not a cursor that this server gave", field=field)
+    return Place(int(moment), thread_id)
+
+
+def cursor_of(place: Place | None) -> str | None:
+    """Return the cursor that stands at a place: digits, letters, ``-`` and ``_`` alone."""
+    return None if place is None else f"{place.updated_at_ms}_{place.thread_id}"

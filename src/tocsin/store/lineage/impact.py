@@ -1,0 +1,127 @@
+"""What lies downstream of an asset, and whose is it? One query a level, and no more assets than asked for.
+
+A pipeline that moves the data of an edge is reached with it; for a pipeline, what it moves comes first. What was fed by
+something that is gone for good is known until that is told (``store/catalogue/partings.py``). Next:
+``flow/resolve/impact.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator
+
+from sqlalchemy import Connection, Engine, distinct, func, select
+
+from tocsin.flow.resolve.impact import Reached, Walk
+from tocsin.model.entity import Document
+from tocsin.model.lineage import Edge
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.catalogue.owners import owners_of
+from tocsin.store.catalogue.partings import DOWNSTREAM
+from tocsin.store.catalogue.write import REFERENCE
+from tocsin.store.documents import reference_of
+from tocsin.store.engine import reading
+from tocsin.store.lineage import edges
+from tocsin.store.lineage.tables import lineage_carrier
+from tocsin.store.lots import in_lots
+from tocsin.store.tables import entity, follow, parting
+
+MOST_ASSETS = 1000
+"""Assets that one walk can reach."""
+
+_EDGES_AN_ASSET = 10
+
+
+class Impact:
+    """Reads what a change of an asset reaches."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._directory = SqlDirectory(engine)
+
+    def walk(self, root: Document, depth: int, most: int = MOST_ASSETS) -> Walk:
+        """Return what lies downstream of the asset that ``root`` refers to, at most ``most`` assets, nearest first.
+
+        What is soft-deleted is not reached, and nothing through it.
+        """
+        steps = _Steps(root, most)
+        with reading(self._engine) as connection:
+            for number in range(1, depth + 1):
+                if not steps.front or steps.is_cut:
+                    break
+                first = _first(connection, root) if number == 1 else ()
+                limit = most * _EDGES_AN_ASSET
+                steps.take(number, [*first, *_leaving(connection, sorted(steps.front), limit)], limit)
+        return Walk(tuple(steps.found.values()), tuple(steps.edges), steps.is_cut)
+
+    def owners(self, entity_ids: Collection[str]) -> dict[str, list[Document]]:
+        """Return the owners of each asset, inherited ones marked."""
+        with reading(self._engine) as connection:
+            return owners_of(connection, entity_ids)
+
+    def people(self, owners: Iterable[Document]) -> set[str]:
+        """Return the ids of the people these owners are or consist of, without bots and who is deleted."""
+        known = list(owners)
+        teams = {owner["id"] for owner in known if owner["type"] == "team"}
+        users = {owner["id"] for owner in known if owner["type"] == "user"}
+        users |= {member.user_id for member in self._directory.members(teams)}
+        return {person.id for person in self._directory.people(users) if not (person.is_bot or person.deleted)}
+
+    def follower_count(self, entity_ids: Collection[str]) -> int:
+        """Return how many people follow one of these assets, of which there are at most ``MOST_ASSETS``."""
+        query = select(func.count(distinct(follow.c.user_id))).where(follow.c.entity_id.in_(entity_ids))
+        with reading(self._engine) as connection:
+            return int(connection.execute(query).scalar_one())
+
+
+class _Steps:
+    """A walk under way: what it found, and where it goes on."""
+
+    def __init__(self, root: Document, most: int) -> None:
+        self.found: dict[str, Reached] = {}
+        self.edges: list[Edge] = []
+        self.front: set[str] = {root["id"]}
+        self.is_cut = False
+        self._root_id, self._most = root["id"], most
+
+    def take(self, level: int, near: list[Edge], limit: int) -> None:
+        """Go one level on, along these edges; as many as ``limit`` are not all there are."""
+        self.front = set()
+        self.is_cut = len(near) >= limit
+        for edge in near:
+            if edge.to.get("deleted"):
+                continue
+            self.edges.append(edge)
+            pipeline = edge.details.get("pipeline")
+            self._reach(Reached(edge.to, level, edge.from_, pipeline))
+            if pipeline and not pipeline.get("deleted"):
+                self._reach(Reached(pipeline, level, edge.from_, None))
+
+    def _reach(self, reached: Reached) -> None:
+        asset_id = reached.asset["id"]
+        if asset_id in self.found or asset_id == self._root_id:
+            return
+        if len(self.found) == self._most:
+            self.is_cut = True
+            return
+        self.found[asset_id] = reached
+        self.front.add(asset_id)
+
+
+def _leaving(connection: Connection, ids: list[str], limit: int) -> Iterator[Edge]:
+    for some in in_lots(ids):
+        yield from edges.read(connection, edges.EDGES.where(edges.leaving(some)).limit(limit))
+
+
+def _first(connection: Connection, root: Document) -> Iterator[Edge]:
+    """Yield what only the beginning of a walk asks: what a pipeline moves, what something that is gone fed."""
+    moved = edges.EDGES.where(lineage_carrier.c.carrier_id == root["id"])
+    for edge in edges.read(connection, moved):
+        yield Edge(root, edge.to, edge.details)
+    fed = (
+        select(*REFERENCE)
+        .join(parting, parting.c.other_id == entity.c.id)
+        .where(parting.c.entity_id == root["id"], parting.c.relation == DOWNSTREAM)
+        .order_by(entity.c.fqn)
+    )
+    for row in connection.execute(fed):
+        yield Edge(root, reference_of(*row), {})

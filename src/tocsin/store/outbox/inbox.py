@@ -1,0 +1,171 @@
+"""What has somebody been told, and what of it have they not read? The rows behind the bell.
+
+Rows are written by the pipeline; a row whose due time lies ahead is not shown yet. The text comes from the change
+event the row points to. Next: ``server/routes/inbox.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Engine, Row, Select, and_, func, select
+
+from tocsin.errors import NotFound
+from tocsin.model.change import ChangeEvent
+from tocsin.model.notification import Reason
+from tocsin.model.subscription import Channel
+from tocsin.store.alerts.firings import note_opened
+from tocsin.store.engine import reading, writing
+from tocsin.store.tables import change_event, notification
+
+_IN_APP = notification.c.channel == Channel.ACTIVITY_FEED.value
+
+
+@dataclass(frozen=True)
+class InboxEntry:
+    """One line of the inbox: what happened, why this person is told, and whether they have read it."""
+
+    id: str
+    log_offset: int
+    recipient_id: str
+    event: ChangeEvent
+    reasons: tuple[Reason, ...]
+    read: bool
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a page of the inbox ended: unread entries come first, newest first; then those read."""
+
+    read: bool
+    log_offset: int
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """A row that the pipeline has added, as far as a listener must know it."""
+
+    log_offset: int
+    recipient_id: str
+    due_at_ms: int
+
+
+class Inbox:
+    """Everybody's inbox in one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def page(
+        self, user_id: str, now_ms: int, *, limit: int, after: Place | None = None, unread_only: bool = False
+    ) -> list[InboxEntry]:
+        """Return at most ``limit`` entries that follow ``after``: unread first, then newest."""
+        entries: list[InboxEntry] = []
+        if after is None or not after.read:
+            below = after.log_offset if after else None
+            entries = self._part(user_id, now_ms, limit, read=False, below=below)
+        if not unread_only and len(entries) < limit:
+            below = after.log_offset if after and after.read else None
+            entries += self._part(user_id, now_ms, limit - len(entries), read=True, below=below)
+        return entries
+
+    def counts(self, user_id: str, now_ms: int) -> tuple[int, int]:
+        """Return how many entries are unread, and how many there are."""
+        unread = func.count().filter(notification.c.read_at_ms.is_(None))
+        query = select(unread, func.count()).select_from(notification).where(_shown_to(user_id, now_ms))
+        with reading(self._engine) as connection:
+            row = connection.execute(query).one()
+        return int(row[0]), int(row[1])
+
+    def mark_read(self, user_id: str, notification_id: str, now_ms: int) -> None:
+        """Mark one entry as read; marking it twice changes nothing.
+
+        Raises
+        ------
+        NotFound : this person's inbox shows no such entry
+        """
+        mine = and_(_shown_to(user_id, now_ms), notification.c.id == notification_id)
+        with writing(self._engine) as connection:
+            if connection.execute(select(notification.c.id).where(mine)).first() is None:
+                raise NotFound(f"notification {notification_id} not found in this inbox")
+            unread = and_(mine, notification.c.read_at_ms.is_(None))
+            note_opened(connection, unread)
+            connection.execute(notification.update().where(unread).values(read_at_ms=now_ms))
+
+    def mark_all_read(self, user_id: str, now_ms: int) -> int:
+        """Mark everything shown as read and return how many entries that were."""
+        unread = and_(_shown_to(user_id, now_ms), notification.c.read_at_ms.is_(None))
+        with writing(self._engine) as connection:
+            note_opened(connection, unread)
+            return connection.execute(notification.update().where(unread).values(read_at_ms=now_ms)).rowcount
+
+    def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
+        """Return what this person was told after log offset ``offset``, oldest first."""
+        condition = and_(_shown_to(user_id, now_ms), notification.c.log_offset > offset)
+        return self._entries(_joined().where(condition).order_by(notification.c.log_offset).limit(limit))
+
+    def entries_at(self, places: Iterable[tuple[int, str]]) -> list[InboxEntry]:
+        """Return the entries at these (log offset, user id) places, in log order."""
+        wanted = set(places)
+        offsets = {offset for offset, _ in wanted}
+        users = {user_id for _, user_id in wanted}
+        condition = and_(_IN_APP, notification.c.log_offset.in_(offsets), notification.c.recipient_id.in_(users))
+        found = self._entries(_joined().where(condition).order_by(notification.c.log_offset))
+        return [entry for entry in found if (entry.log_offset, entry.recipient_id) in wanted]
+
+    def newest_offset(self) -> int:
+        """Return the highest log offset anybody has been told of."""
+        with reading(self._engine) as connection:
+            return int(connection.execute(select(func.max(notification.c.log_offset))).scalar() or 0)
+
+    def arrivals(self, after: int, *, limit: int) -> list[Arrival]:
+        """Return the rows beyond log offset ``after``, oldest first, whether due or not; whole offsets only."""
+        columns = (notification.c.log_offset, notification.c.recipient_id, notification.c.due_at_ms)
+        beyond = and_(_IN_APP, notification.c.log_offset > after)
+        query = select(*columns).where(beyond).order_by(notification.c.log_offset).limit(limit)
+        with reading(self._engine) as connection:
+            rows = connection.execute(query).all()
+            if len(rows) == limit:  # the last offset may have been cut in two: read it again, whole
+                last = rows[-1].log_offset
+                at_last = select(*columns).where(and_(_IN_APP, notification.c.log_offset == last))
+                rows = [row for row in rows if row.log_offset < last] + list(connection.execute(at_last))
+        return [Arrival(row.log_offset, row.recipient_id, row.due_at_ms) for row in rows]
+
+    def _part(self, user_id: str, now_ms: int, limit: int, *, read: bool, below: int | None) -> list[InboxEntry]:
+        marked = notification.c.read_at_ms.is_not(None) if read else notification.c.read_at_ms.is_(None)
+        query = _joined().where(_shown_to(user_id, now_ms), marked)
+        if below is not None:
+            query = query.where(notification.c.log_offset < below)
+        return self._entries(query.order_by(notification.c.log_offset.desc()).limit(limit))
+
+    def _entries(self, query: Select[tuple[object, ...]]) -> list[InboxEntry]:
+        with reading(self._engine) as connection:
+            return [_entry(row) for row in connection.execute(query)]
+
+
+def _joined() -> Select[tuple[object, ...]]:
+    return select(
+        notification.c.id,
+        notification.c.log_offset,
+        notification.c.recipient_id,
+        notification.c.reasons,
+        notification.c.read_at_ms,
+        change_event.c.document,
+    ).join(change_event, change_event.c.id == notification.c.event_id)
+
+
+def _shown_to(user_id: str, now_ms: int) -> ColumnElement[bool]:
+    return and_(notification.c.recipient_id == user_id, _IN_APP, notification.c.due_at_ms <= now_ms)
+
+
+def _entry(row: Row[tuple[object, ...]]) -> InboxEntry:
+    return InboxEntry(
+        id=row.id,
+        log_offset=row.log_offset,
+        recipient_id=row.recipient_id,
+        event=ChangeEvent.model_validate_json(row.document),
+        reasons=tuple(Reason.model_validate(reason) for reason in json.loads(row.reasons)),
+        read=row.read_at_ms is not None,
+    )

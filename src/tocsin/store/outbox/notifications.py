@@ -1,0 +1,96 @@
+"""How do notifications get into the store? Once each, whoever writes them how often.
+
+The pipeline writes a micro-batch's rows in one transaction: all of them or none. Next: ``store/outbox/deliveries.py``
+for what leaves the house, ``store/outbox/inbox.py`` for what people read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Table, delete, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from tocsin.model.delivery import DeliveryStatus
+from tocsin.model.telling import Telling
+from tocsin.store.alerts import tellings
+from tocsin.store.alerts.firings import note_firings
+from tocsin.store.catalogue import partings
+from tocsin.store.engine import is_sqlite, writing
+from tocsin.store.tables import delivery, notification, outbox, pipeline_progress
+
+_ROWS_PER_STATEMENT = 5_000
+NotificationRow = Mapping[str, Any]  # Any: a row of spark/schedule.notifications, by column name
+
+
+class Notifications:
+    """Writes what the pipeline has decided."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def add(self, rows: Sequence[NotificationRow], told: Sequence[Telling] = ()) -> None:
+        """Store notifications, their deliveries and what was ``told`` by them in one transaction.
+
+        What stands there already stays as it is, and what only matches give that have been told already is left out.
+        """
+        with writing(self._engine) as connection:
+            new = tellings.untold(connection, rows, told)
+            _insert_new(connection, notification, [_notification(row) for row in new])
+            _insert_new(connection, delivery, [_delivery(row) for row in new if row["delivery_id"]])
+            note_firings(connection, new)
+            tellings.keep(connection, told)
+
+    def advance(self, query_name: str, log_offset: int, *, now_ms: int) -> None:
+        """Note that every event up to ``log_offset`` is told, and let go of what was kept for telling them."""
+        row = {"query_name": query_name, "log_offset": log_offset, "updated_at_ms": now_ms}
+        done = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == query_name)
+        with writing(self._engine) as connection:
+            partings.let_go(connection, connection.execute(done).scalar_one_or_none() or 0, log_offset)
+            insert = _insert(connection, pipeline_progress).values(row)
+            connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
+            connection.execute(delete(outbox).where(outbox.c.log_offset <= log_offset))
+
+
+def _insert(connection: Connection, table: Table) -> Any:  # Any: the two dialects' inserts share no type
+    return sqlite.insert(table) if is_sqlite(connection) else postgresql.insert(table)
+
+
+def _insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> None:
+    statement = _insert(connection, table).on_conflict_do_nothing()
+    for start in range(0, len(rows), _ROWS_PER_STATEMENT):
+        connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT])
+
+
+def _notification(row: NotificationRow) -> dict[str, object]:
+    return {
+        "id": row["id"],
+        "event_id": row["event_id"],
+        "log_offset": row["log_offset"],
+        "channel": row["channel"],
+        "recipient": row["key"],
+        "recipient_id": row["recipient_id"],
+        "reasons": row["reasons"],
+        "due_at_ms": row["due_at_ms"],
+        "created_at_ms": row["created_at_ms"],
+    }
+
+
+def _delivery(row: NotificationRow) -> dict[str, object]:
+    return {
+        "id": row["delivery_id"],
+        "notification_id": row["id"],
+        "event_id": row["event_id"],
+        "log_offset": row["log_offset"],
+        "subscription_id": row["subscription_id"],
+        "destination_id": row["destination_id"],
+        "channel": row["channel"],
+        "target": row["target"],
+        "status": DeliveryStatus.PENDING.value,
+        "attempt_count": 0,
+        "due_at_ms": row["due_at_ms"],
+        "lease_until_ms": 0,
+        "created_at_ms": row["created_at_ms"],
+        "updated_at_ms": row["created_at_ms"],
+    }

@@ -1,0 +1,90 @@
+"""What was stored of who was told of an event? Notifications with deliveries and attempts, by key.
+
+Next: ``explain/people.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+from typing import Any
+
+from sqlalchemy import Connection, Engine, Row, func, select
+
+from tocsin.explain.records import AttemptRecord, DeliveryRecord, Record
+from tocsin.model.notification import Notification, Reason
+from tocsin.store.catalogue.projections import batched
+from tocsin.store.engine import reading
+from tocsin.store.tables import attempt, delivery, notification
+
+_AT_ONCE = 500
+_MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")
+_SENT = tuple(field.name for field in fields(DeliveryRecord) if field.name != "attempts")
+_TRIED = tuple(field.name for field in fields(AttemptRecord))
+
+
+class Records:
+    """The notifications of one store, for whoever asks why."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def by_id(self, ids: Collection[str]) -> dict[str, Record]:
+        """Return those of these notifications that are stored."""
+        found: list[Row[Any]] = []
+        with reading(self._engine) as connection:
+            for some in batched(sorted(ids), _AT_ONCE):
+                found += connection.execute(select(notification).where(notification.c.id.in_(some)))
+            return _records(connection, found)
+
+    def of_event(self, log_offset: int, *, limit: int) -> dict[str, Record]:
+        """Return at most ``limit`` of the notifications of the event at that place, in the order of their ids."""
+        query = select(notification).where(notification.c.log_offset == log_offset)
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.order_by(notification.c.id).limit(limit)).all()
+            return _records(connection, rows)
+
+    def of_user(self, log_offset: int, user_id: str) -> dict[str, Record]:
+        """Return what is stored for one person of the event at that place."""
+        mine = (notification.c.recipient_id == user_id, notification.c.log_offset == log_offset)
+        with reading(self._engine) as connection:
+            return _records(connection, connection.execute(select(notification).where(*mine)).all())
+
+    def count(self, log_offset: int) -> int:
+        """Return how many notifications the event at that place gave."""
+        query = select(func.count()).where(notification.c.log_offset == log_offset)
+        with reading(self._engine) as connection:
+            return int(connection.execute(query).scalar_one())
+
+
+def _records(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, Record]:
+    deliveries = _deliveries(connection, [row.id for row in rows])
+    return {row.id: Record(_notification(row), row.read_at_ms, deliveries.get(row.id)) for row in rows}
+
+
+def _notification(row: Row[Any]) -> Notification:
+    reasons = tuple(Reason.model_validate(reason) for reason in json.loads(row.reasons))
+    return Notification(reasons=reasons, **{name: getattr(row, name) for name in _MADE})
+
+
+def _deliveries(connection: Connection, notification_ids: Sequence[str]) -> dict[str, DeliveryRecord]:
+    found: dict[str, Row[Any]] = {}
+    for some in batched(sorted(notification_ids), _AT_ONCE):
+        query = select(delivery).where(delivery.c.notification_id.in_(some))
+        found |= {row.notification_id: row for row in connection.execute(query)}
+    tried = _attempts(connection, [row.id for row in found.values()])
+    return {
+        of: DeliveryRecord(attempts=tuple(tried[row.id]), **{name: getattr(row, name) for name in _SENT})
+        for of, row in found.items()
+    }
+
+
+def _attempts(connection: Connection, delivery_ids: Sequence[str]) -> dict[str, list[AttemptRecord]]:
+    tried: dict[str, list[AttemptRecord]] = defaultdict(list)
+    for some in batched(sorted(delivery_ids), _AT_ONCE):
+        query = select(attempt).where(attempt.c.delivery_id.in_(some)).order_by(attempt.c.delivery_id, attempt.c.number)
+        for row in connection.execute(query):
+            tried[row.delivery_id].append(AttemptRecord(**{name: getattr(row, name) for name in _TRIED}))
+    return tried

@@ -1,0 +1,59 @@
+"""Where does each destination lead right now, and may anything be sent there? Subscriptions to routes.
+
+Asked shortly before sending, so that what was switched off, deleted or gone meanwhile gets nothing.
+Next: ``flow/send/channels``.
+"""
+
+from __future__ import annotations
+
+from sqlalchemy import Engine, select
+
+from tocsin.flow.send.dispatch import Route
+from tocsin.flow.track.standing import Standing, asked_to_stop
+from tocsin.model.subscription import Destination, EventSubscription
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.engine import reading
+from tocsin.store.outbox.status import Standings
+from tocsin.store.tables import entity
+
+
+class Routes:
+    """The destinations of one store, secrets in clear."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._subscriptions = Subscriptions(engine)
+        self._standings = Standings(engine)
+
+    def of(self, subscription_id: str) -> dict[str, Route]:
+        """Return the routes of a subscription by destination id; none when it is gone."""
+        subscription = self._subscriptions.with_secrets(subscription_id)
+        if subscription is None:
+            return {}
+        standings = self._standings.of(subscription_id)
+        changed_at_ms = self._changed_at_ms(subscription_id)
+        return {
+            destination.id: Route(
+                destination=destination,
+                retries=subscription.retries,
+                closed_because=_closed(subscription, destination, standings.get(destination.id), changed_at_ms),
+            )
+            for destination in subscription.destinations
+        }
+
+    def _changed_at_ms(self, subscription_id: str) -> int:
+        with reading(self._engine) as connection:
+            query = select(entity.c.updated_at_ms).where(entity.c.id == subscription_id)
+            return int(connection.execute(query).scalar() or 0)
+
+
+def _closed(
+    subscription: EventSubscription, destination: Destination, standing: Standing | None, changed_at_ms: int
+) -> str | None:
+    if not subscription.enabled:
+        return "the alert is switched off"
+    if not destination.enabled:
+        return "the destination is switched off"
+    if asked_to_stop(standing, configured_at_ms=changed_at_ms):
+        return "the receiver answered 410 Gone; change the alert to send again"
+    return None

@@ -1,0 +1,218 @@
+"""How does the store answer a tree of words, facts and comparisons? As one condition on ``search_entry``.
+
+What is only words and facts becomes one question to the store's own index of words: an expression of FTS5, or
+conditions on ``tsvector`` columns. Next: ``store/search/results.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Join, Select, and_, cast, exists, false, join, literal, not_, or_, select, true
+from sqlalchemy.dialects.postgresql import TSQUERY
+
+from tocsin.search.fields import NAMES
+from tocsin.search.nodes import ANY_ENTRY, EVERYTHING, Both, Compare, Either, Fact, Node, Without, Words, both
+from tocsin.store.engine import is_sqlite
+from tocsin.store.search.tables import search_entry, search_words
+
+Sql = Any  # Any: SQLAlchemy's conditions
+
+_ENTRY = search_entry.c
+_ESCAPE = "\\"
+_LABELS = {"name": "A", "display_name": "B", "path": "A", "members": "B", "description": "C", "member_texts": "D"}
+
+
+@dataclass(frozen=True)
+class Matching:
+    """What an entry must answer to: a condition on ``search_words``, one on ``search_entry``, or both.
+
+    Attributes
+    ----------
+    words : the condition on ``search_words``, which stands beside the entry; None where words have no part in it
+    rest : the condition on ``search_entry``
+    number : the column of ``search_words`` that says which entry's they are
+    """
+
+    words: Sql | None
+    rest: Sql
+    number: Sql
+
+    def narrowed(self, query: Select[Any]) -> Select[Any]:  # Any: whatever is selected of the entries
+        """Return a query of entries that keeps those that answer."""
+        if self.words is None:
+            return query.select_from(search_entry).where(self.rest)
+        return query.select_from(self.beside()).where(self.words, self.rest)
+
+    def narrowed_one_by_one(self, query: Select[Any]) -> Select[Any]:  # Any: as above
+        """Return the same, asking the index of words for each entry that is left: right where few are."""
+        query = query.select_from(search_entry).where(self.rest)
+        if self.words is None:
+            return query
+        words = select(literal(1)).select_from(search_words).where(self.words, self.number == _ENTRY.number)
+        return query.where(exists(words))
+
+    def beside(self) -> Join:
+        """Return the words of each entry beside it.
+
+        The sign keeps SQLite from going through all entries and asking FTS5 for each.
+        """
+        return join(search_words, search_entry, _ENTRY.number == self.number.op("+")(0))
+
+
+def matching(connection: Connection, node: Node) -> Matching:
+    """Return what ``node`` means on this store."""
+    words = _Fts5() if is_sqlite(connection) else _Tsvector()
+    parts = node.parts if isinstance(node, Both) else (node,)
+    of_words = both(part for part in parts if is_of_words(part))
+    others = [_sql(part, words) for part in parts if not is_of_words(part)]
+    condition = None if of_words == EVERYTHING else words.condition(of_words)
+    return Matching(condition, and_(true(), *others), words.number)
+
+
+def is_of_words(node: Node) -> bool:
+    """Say whether the index of words alone can answer."""
+    match node:
+        case Words() | Fact():
+            return True
+        case Compare():
+            return False
+        case Without(part=part):
+            return is_of_words(part)
+        case Both(parts=parts) | Either(parts=parts):
+            return all(is_of_words(part) for part in parts)
+
+
+def _sql(node: Node, words: _Fts5 | _Tsvector) -> Sql:
+    """Return the condition on an entry for what words alone cannot answer, or not as a whole."""
+    if node == EVERYTHING:
+        return true()
+    if is_of_words(node):
+        found = select(words.number).select_from(search_words).where(words.condition(node))
+        return _ENTRY.number.in_(found)
+    match node:
+        case Compare():
+            return _compared(node)
+        case Without(part=part):
+            return not_(_sql(part, words))
+        case Both(parts=parts):
+            return and_(true(), *(_sql(part, words) for part in _grouped(parts, Both)))
+        case Either(parts=parts):
+            return or_(false(), *(_sql(part, words) for part in _grouped(parts, Either)))
+    raise AssertionError(node)
+
+
+def _grouped(parts: Sequence[Node], kind: type[Both] | type[Either]) -> list[Node]:
+    """Return the parts with all that the index of words can answer as one."""
+    together = tuple(part for part in parts if is_of_words(part) and part != EVERYTHING)
+    others = [part for part in parts if part not in together]
+    return [kind(together), *others] if len(together) > 1 else [*together, *others]
+
+
+def _compared(node: Compare) -> Sql:
+    column = _ENTRY[node.column]
+    match node.comparator:
+        case "=":
+            return column == node.value
+        case "<":
+            return column < node.value
+        case "<=":
+            return column <= node.value
+        case ">":
+            return column > node.value
+        case ">=":
+            return column >= node.value
+        case "like":
+            return column.like(_like(str(node.value)), escape=_ESCAPE)
+
+
+def _like(pattern: str) -> str:
+    """Return a pattern with ``*`` and ``?`` as SQL writes it."""
+    written, is_protected = [], False
+    for sign in pattern:
+        if sign == _ESCAPE and not is_protected:
+            is_protected = True
+            continue
+        wild = {"*": "%", "?": "_"}.get(sign) if not is_protected else None
+        written.append(wild or (_ESCAPE + sign if sign in "%_\\" else sign))
+        is_protected = False
+    return "".join(written)
+
+
+class _Fts5:
+    """SQLite's FTS5: one expression for a whole tree."""
+
+    number = search_words.c.rowid
+
+    def condition(self, node: Node) -> Sql:
+        """Return the condition that these words match."""
+        return search_words.c.search_words.op("MATCH")(self._expression(node))
+
+    def _expression(self, node: Node) -> str:
+        match node:
+            case Words(columns=columns, words=words, is_prefix=is_prefix):
+                return f'{{{" ".join(columns)}}} : "{" ".join(words)}"{" *" if is_prefix else ""}'
+            case Fact(token=token):
+                return f'keys : "{token}"'
+            case Either(parts=parts):
+                return f"({' OR '.join(map(self._expression, parts))})"
+            case Without(part=part):
+                return self._all_but([ANY], [part])
+            case Both(parts=parts):
+                wanted = [part for part in parts if not isinstance(part, Without)]
+                unwanted = [part.part for part in parts if isinstance(part, Without)]
+                return self._all_but(wanted or [ANY], unwanted)
+        raise AssertionError(node)
+
+    def _all_but(self, wanted: Sequence[Node], unwanted: Sequence[Node]) -> str:
+        found = f"({' AND '.join(map(self._expression, wanted))})"
+        if ANY in unwanted or EVERYTHING in unwanted:
+            return f"({found} NOT {self._expression(ANY)})"
+        return f"({found} NOT ({' OR '.join(map(self._expression, unwanted))}))" if unwanted else found
+
+
+class _Tsvector:
+    """PostgreSQL's text search: a condition for every word, on the column that holds it."""
+
+    number = search_words.c.number
+
+    def condition(self, node: Node) -> Sql:
+        """Return the condition that these words match."""
+        match node:
+            case Words():
+                return or_(*self._columns(node))
+            case Fact(token=token):
+                return _asks(search_words.c["keys"], f"'{token}'")
+            case Either(parts=parts):
+                return or_(false(), *map(self.condition, parts))
+            case Without(part=part):
+                return not_(self.condition(part))
+            case Both(parts=parts):
+                return and_(true(), *map(self.condition, parts))
+        raise AssertionError(node)
+
+    def _columns(self, node: Words) -> list[Sql]:
+        """Return a condition for each ``tsvector`` that holds one of the columns; all of its labels need no label."""
+        found = []
+        for column, holds in (("names", NAMES), ("words", tuple(set(_LABELS) - set(NAMES)))):
+            asked = set(holds) & set(node.columns)
+            labels = "" if asked == set(holds) else "".join(sorted(_LABELS[name] for name in asked))
+            if asked:
+                found.append(_asks(search_words.c[column], _tsquery(node, labels)))
+        return found
+
+
+ANY = Fact(ANY_ENTRY)
+
+
+def _asks(column: Sql, query: str) -> Sql:
+    return column.op("@@")(cast(literal(query), TSQUERY))
+
+
+def _tsquery(node: Words, labels: str) -> str:
+    *earlier, last = (word.replace("'", "''").replace("\\", "\\\\") for word in node.words)
+    mark = ("*" if node.is_prefix else "") + labels
+    ends = f"'{last}':{mark}" if mark else f"'{last}'"
+    return " <-> ".join([*(f"'{word}':{labels}" if labels else f"'{word}'" for word in earlier), ends])

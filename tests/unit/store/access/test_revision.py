@@ -1,0 +1,29 @@
+"""Do the processes of a server see at once that one of them has changed something about people?"""
+
+from __future__ import annotations
+
+import os
+
+from tocsin.store.access.revision import PeopleRevision
+
+
+def test_each_change_moves_the_count() -> None:
+    revision = PeopleRevision()
+    seen = [revision.now()]
+    for _ in range(3):
+        revision.note()
+        seen.append(revision.now())
+    assert seen == sorted(set(seen))
+
+
+def test_what_another_process_notes_is_seen_here() -> None:
+    revision = PeopleRevision(2)
+    revision.note()
+    before = revision.now()
+    pid = os.fork()
+    if pid == 0:
+        revision.count_as(1)
+        revision.note()
+        os._exit(0)
+    os.waitpid(pid, 0)
+    assert revision.now() == before + 1

@@ -14,6 +14,7 @@ from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, told_of
 from tocsin.flow.resolve.visibility import Told, only_visible
 from tocsin.flow.schedule.due import Scheduled
+from tocsin.model.telling import Pair, tellings_of
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -31,12 +32,14 @@ def tell_all(engine: Engine) -> int:
     alerts = Subscriptions(engine).list_enabled()
     world = World(log.find, alerts, SqlDirectory(engine), {}, clock)
     rows: list[Told] = []
+    pairs: list[Pair] = []
     for plain in log.read(log.progress(PIPELINE), 10_000):
         logged = with_facts(plain, Reports(engine).before(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]
+        pairs += [(logged.offset, one.id) for one in matched]
         rows += [_row(one) for one in told_of(logged, matched, world)]
     rows = only_visible(rows, Views(SqlSubjects(engine)).now(), SqlEvents(engine))
-    notifications.add(rows)
+    notifications.add(rows, tellings_of(pairs, rows, now_ms=clock.now_ms()))
     notifications.advance(PIPELINE, log.readable_end(), now_ms=clock.now_ms())
     return len(rows)
 
@@ -57,4 +60,5 @@ def _row(one: Scheduled) -> dict[str, object]:
         "delivery_id": one.delivery_id,
         "subscription_id": one.reason.subscription_id,
         "destination_id": one.reason.destination_id,
+        "subscription_ids": sorted({reason.subscription_id for reason in told.reasons}),
     }

@@ -43,6 +43,7 @@ def test_the_noisiest_come_first_with_what_was_opened(
     assert [one["name"] for one in answer["data"]] == ["ActivityFeedAlert", "Noisy"]
     row = answer["data"][1]
     assert (row["fired"], row["told"], row["toldInApp"], row["opened"], row["noise"]) == (9, 9, 9, 1, 8)
+    assert row["toldNobody"] == 0
     assert (row["people"], row["muted"], row["unsubscribed"]) == (1, 1, 0)
     assert answer["paging"]["total"] == 2
     assert administrator.get("/events/subscriptions/noise?limit=1").json()["paging"]["total"] == 2

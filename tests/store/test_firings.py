@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from sqlalchemy import Engine, select, text
 from tests.company import SmallCompany
 from tests.telling import tell_all
 
+from tocsin.model.telling import tellings_of
 from tocsin.store.alerts.firing_tables import firing
 from tocsin.store.alerts.firings import Firings, Tally
-from tocsin.store.migrations.versions import v0013_firings
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.migrations.versions import v0013_firings, v0014_silent_firings
 from tocsin.store.outbox.inbox import Inbox
+from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import pipeline_progress
 
 FAR_MS = 2**60
@@ -71,7 +76,46 @@ def test_what_is_read_counts_for_every_alert_that_told_of_it(company: SmallCompa
     ]
 
 
+def test_what_matches_and_tells_nobody_is_counted_as_fired(company: SmallCompany) -> None:
+    admins = [{"category": "Admins", "type": "ActivityFeed"}]
+    company.clock.advance(1)
+    quiet = company.alert("quiet", admins, "fieldChanged == 'description'")
+    company.describe("orders", "again", by="ben")
+    tell_all(company.engine)
+    firings = Firings(company.engine)
+    assert firings.tallies(0)[quiet] == Tally(fired_count=1, silent_count=1)
+    assert firings.of(quiet, 0, limit=5) == []
+    assert firings.by_asset(quiet, 0, limit=5) == []
+    assert firings.people([quiet], 0) == {}
+
+
+def test_what_another_query_has_told_already_is_not_counted_again(company: SmallCompany) -> None:
+    """Two queries may tell the same person of the same event; the reasons of the first one stand."""
+    notifications, alerts = Notifications(company.engine), (company.ids["bell"], company.ids["both"])
+    for alert in alerts:
+        rows = [bell_row(company, alert, who) for who in (("ana",) if alert == alerts[0] else ("ana", "cem"))]
+        notifications.add(rows, tellings_of([(1, alert)], rows, now_ms=1))
+        notifications.add(rows, tellings_of([(1, alert)], rows, now_ms=1))
+    found = Firings(company.engine).tallies(0)
+    assert [found[one].told_count for one in alerts] == [1, 1]
+    assert [found[one].fired_count for one in alerts] == [1, 1]
+    assert Inbox(company.engine).mark_all_read(company.ids["ana"], FAR_MS) == 1
+    assert [one.noise for one in Firings(company.engine).tallies(0).values()].count(0) == 1
+
+
+def bell_row(company: SmallCompany, alert_id: str, who: str) -> dict[str, object]:
+    """Return a notification as a query writes it, of the first event of the log."""
+    (logged,) = EventLog(company.engine).read(0, 1)
+    person = company.ids[who]
+    reasons = json.dumps([{"kind": "owner", "subscriptionId": alert_id}])
+    named = {"id": f"note of {who}", "event_id": logged.event.id, "log_offset": logged.offset, "reasons": reasons}
+    told = {"channel": "ActivityFeed", "key": person, "recipient_id": person, "subscription_ids": [alert_id]}
+    return {**named, **told, "due_at_ms": 1, "created_at_ms": 1, "delivery_id": None}
+
+
 def test_what_was_told_before_is_counted_afterwards(company: SmallCompany) -> None:
+    company.alert("quiet", [{"category": "Admins", "type": "ActivityFeed"}])
+    company.describe("orders", "again", by="ben")
     tell_all(company.engine)
     Inbox(company.engine).mark_all_read(company.ids["ana"], FAR_MS)
     with company.engine.begin() as connection:
@@ -79,4 +123,8 @@ def test_what_was_told_before_is_counted_afterwards(company: SmallCompany) -> No
         connection.execute(firing.delete())
         reasons, alert = v0013_firings._REASONS[company.engine.dialect.name]
         connection.execute(text(v0013_firings._FILL.format(reasons=reasons, alert=alert)))
+        told = [row for row in kept if row.told_count]
+        assert connection.execute(select(firing).order_by(*firing.primary_key)).all() == told
+        connection.execute(text(v0014_silent_firings._FILL))
         assert connection.execute(select(firing).order_by(*firing.primary_key)).all() == kept
+        assert len(told) < len(kept)

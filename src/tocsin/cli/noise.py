@@ -39,11 +39,11 @@ def noise(name: AlertName = None, *, since: Window = "30d", limit: Most = 10, as
 def _ranking(answer: Document) -> Iterator[Text]:
     rows = answer["data"]
     if not rows:
-        yield Text("No alert told anybody.")
+        yield Text("No alert matched anything.")
         return
     yield from _bars([(row["name"], row) for row in rows])
     hidden = answer["paging"]["total"] - len(rows)
-    more = f"; {hidden} more alerts told something" if hidden > 0 else ""
+    more = f"; {hidden} more alerts matched something" if hidden > 0 else ""
     yield Text(f"█ opened  ░ not opened{more}. {answer['formula']}", style="dim")
 
 
@@ -79,6 +79,7 @@ def _bars(rows: Sequence[tuple[str, Document]]) -> Iterator[Text]:
 
 def _numbers(row: Document) -> str:
     people = f" to {row['people']} people" if row.get("people") is not None else ""
-    parts = [f"{row['fired']} events", f"{row['told']} told{people}", f"{row['opened']} opened"]
+    silent = f" ({row['toldNobody']} told nobody)" if row.get("toldNobody") else ""
+    parts = [f"{row['fired']} events{silent}", f"{row['told']} told{people}", f"{row['opened']} opened"]
     parts += [f"{row[key]} {key}" for key in ("muted", "unsubscribed") if row.get(key)]
     return ", ".join(parts)

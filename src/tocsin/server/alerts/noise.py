@@ -48,7 +48,7 @@ def since_ms(text: str, now_ms: int) -> int:
 
 
 def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller: Caller) -> Document:
-    """Return the noisiest of these alerts, the worst first; those that told nobody are not listed."""
+    """Return the noisiest of these alerts, the worst first; those that matched nothing are not listed."""
     telling, now_ms = caller.parts.telling, caller.parts.clock.now_ms()
     start = telling.firings.start_of(since)
     tallies = telling.firings.tallies(start)
@@ -140,6 +140,7 @@ def _row(alert: EventSubscription, tally: Tally, people: int | None, mutes: tupl
 def _counts(tally: Tally) -> Document:
     return {
         "fired": tally.fired_count,
+        "toldNobody": tally.silent_count,
         "told": tally.told_count,
         "toldToPeople": tally.person_count,
         "toldInApp": tally.app_count,

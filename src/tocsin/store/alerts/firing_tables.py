@@ -1,4 +1,4 @@
-"""How often has each alert told somebody, and how much of it was read? Rows of ``store/alerts/firings.py``."""
+"""How often has each alert matched, whom did that tell, how much of it is read? Rows of ``store/alerts/firings.py``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ firing = Table(
     # Holds all that is asked, so that a window of all alerts is one walk through the index alone.
     Index("ix_firing", "subscription_id", "log_offset", "told_count", "person_count", "app_count", "opened_count"),
 )
-"""One row per (event, alert) that told somebody: notifications, those to people, those in the app, those opened.
+"""One row per (event, alert it matched): notifications, those to people, those in the app, those opened; maybe none.
 
 Written with the notifications; ``opened_count`` grows as they are read.
 """

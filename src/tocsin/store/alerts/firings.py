@@ -1,24 +1,25 @@
-"""How noisy are alerts? What each told in a window and what of it was opened, counted when it happens.
+"""How noisy are alerts? What each matched and told in a window, and what was opened, counted when it happens.
 
 Counting afterwards would read every notification of a month. Next: ``explain/noise.py``.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import orjson
-from sqlalchemy import ColumnElement, Connection, Engine, Select, func, select, tuple_, update
+from sqlalchemy import ColumnElement, Connection, Engine, Select, case, func, select, tuple_, update
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tocsin.explain.noise import Firing
 from tocsin.model.subscription import Channel
+from tocsin.model.telling import Pair
 from tocsin.store.alerts.firing_tables import firing
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.tables import change_event, notification
@@ -27,13 +28,19 @@ _ROWS_PER_STATEMENT = 5_000
 _KEY = (firing.c.log_offset, firing.c.subscription_id)
 _COUNTS = ("told_count", "person_count", "app_count", "opened_count")
 _NONE_YET = dict.fromkeys(_COUNTS, 0)
+_HAS_TOLD = firing.c.told_count > 0
 
 
 @dataclass(frozen=True)
 class Tally:
-    """What one alert, or one asset of it, told: events, notifications, those to people, in the app, and opened."""
+    """What one alert, or one asset of it, came to.
+
+    ``fired_count`` events matched, ``silent_count`` of them told nobody for it; notifications, those to people, in the
+    app, and of these the opened ones.
+    """
 
     fired_count: int = 0
+    silent_count: int = 0
     told_count: int = 0
     person_count: int = 0
     app_count: int = 0
@@ -60,33 +67,33 @@ class Firings:
             return int(found if found is not None else 2**62)
 
     def tallies(self, start: int) -> dict[str, Tally]:
-        """Return what each alert told from that offset on."""
+        """Return what each alert that matched something came to from that offset on."""
         query = select(firing.c.subscription_id, *_sums()).where(firing.c.log_offset >= start)
         with reading(self._engine) as connection:
             rows = connection.execute(query.group_by(firing.c.subscription_id))
             return {row[0]: Tally(*map(int, row[1:])) for row in rows}
 
     def tally(self, subscription_id: str, start: int) -> Tally:
-        """Return what one alert told from that offset on."""
+        """Return what one alert came to from that offset on."""
         with reading(self._engine) as connection:
             row = connection.execute(select(*_sums()).where(*_of(subscription_id, start))).one()
             return Tally(*(int(count or 0) for count in row))
 
     def of(self, subscription_id: str, start: int, *, limit: int) -> list[Firing]:
-        """Return the newest firings of an alert from that offset on."""
+        """Return the newest firings of an alert from that offset on that told somebody."""
         counts = (firing.c[name] for name in _COUNTS)
-        query = select(firing.c.log_offset, *counts).where(*_of(subscription_id, start))
+        query = select(firing.c.log_offset, *counts).where(*_of(subscription_id, start), _HAS_TOLD)
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(firing.c.log_offset.desc()).limit(limit))
             return [Firing(*map(int, row)) for row in rows]
 
     def by_asset(self, subscription_id: str, start: int, *, limit: int) -> list[tuple[str, str, str, Tally]]:
-        """Return, of the assets that an alert told of most, id, type, name and what it told of each."""
+        """Return, of the assets that an alert told of most, id, type, name and what it came to for each."""
         about = (change_event.c.entity_id, change_event.c.entity_type, func.max(change_event.c.entity_fqn))
         query = select(*about, *_sums()).join(change_event, change_event.c.log_offset == firing.c.log_offset)
-        grouped = query.where(*_of(subscription_id, start)).group_by(*about[:2])
+        grouped, told = query.where(*_of(subscription_id, start)).group_by(*about[:2]), func.sum(firing.c.told_count)
         with reading(self._engine) as connection:
-            rows = connection.execute(grouped.order_by(func.sum(firing.c.told_count).desc(), about[0]).limit(limit))
+            rows = connection.execute(grouped.having(told > 0).order_by(told.desc(), about[0]).limit(limit))
             return [(row[0], row[1], row[2] or row[0], Tally(*map(int, row[3:]))) for row in rows]
 
     def people(self, subscription_ids: Collection[str], start: int) -> dict[str, int]:
@@ -95,17 +102,21 @@ class Firings:
         query = query.join(notification, notification.c.log_offset == firing.c.log_offset)
         named = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
         is_reason = named(notification.c.reasons, firing.c.subscription_id) > 0
-        wanted = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start, is_reason)
+        wanted = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start)
+        each = wanted.where(_HAS_TOLD, is_reason).group_by(firing.c.subscription_id)
         with reading(self._engine) as connection:
-            return {row[0]: int(row[1]) for row in connection.execute(wanted.group_by(firing.c.subscription_id))}
+            return {row[0]: int(row[1]) for row in connection.execute(each)}
 
 
-def note_firings(connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Count these new notifications for their alerts, in the caller's transaction; told twice counts once."""
-    counts: dict[tuple[int, str], Counter[str]] = defaultdict(Counter)
+def note_firings(connection: Connection, pairs: Iterable[Pair], rows: Iterable[Mapping[str, Any]]) -> None:
+    """Count what matched, and the notifications it gave, in the caller's transaction; a match counts once.
+
+    ``rows`` are those that are new: of what another query has told before, the alerts of that query are the reasons.
+    """
+    counts: dict[Pair, Counter[str]] = {pair: Counter() for pair in pairs}
     for row in rows:
         for alert in _alerts_in(row["reasons"]):
-            counted = counts[row["log_offset"], alert]
+            counted = counts.setdefault((row["log_offset"], alert), Counter())
             counted["told_count"] += 1
             counted["person_count"] += row["recipient_id"] is not None
             counted["app_count"] += row["channel"] == Channel.ACTIVITY_FEED.value
@@ -145,7 +156,8 @@ def _of(subscription_id: str, start: int) -> tuple[ColumnElement[bool], ...]:
 
 
 def _sums() -> tuple[Any, ...]:
-    return (func.count(), *(func.sum(firing.c[name]) for name in _COUNTS))
+    silent = func.sum(case((_HAS_TOLD, 0), else_=1))
+    return (func.count(), silent, *(func.sum(firing.c[name]) for name in _COUNTS))
 
 
 @lru_cache(maxsize=4_096)

@@ -37,9 +37,10 @@ class Notifications:
         """
         with writing(self._engine) as connection:
             new = tellings.untold(connection, rows, told)
-            _insert_new(connection, notification, [_notification(row) for row in new])
+            stored = _insert_new(connection, notification, [_notification(row) for row in new])
             _insert_new(connection, delivery, [_delivery(row) for row in new if row["delivery_id"]])
-            note_firings(connection, new)
+            pairs = [one.pair for one in told]
+            note_firings(connection, pairs, [row for row in new if row["id"] in stored])
             tellings.keep(connection, told)
 
     def advance(self, query_name: str, log_offset: int, *, now_ms: int) -> None:
@@ -57,10 +58,13 @@ def _insert(connection: Connection, table: Table) -> Any:  # Any: the two dialec
     return sqlite.insert(table) if is_sqlite(connection) else postgresql.insert(table)
 
 
-def _insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> None:
-    statement = _insert(connection, table).on_conflict_do_nothing()
+def _insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> set[str]:
+    """Store the rows that are not there yet; return their ids."""
+    statement = _insert(connection, table).on_conflict_do_nothing().returning(table.c.id)
+    stored: set[str] = set()
     for start in range(0, len(rows), _ROWS_PER_STATEMENT):
-        connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT])
+        stored.update(connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT]).scalars())
+    return stored
 
 
 def _notification(row: NotificationRow) -> dict[str, object]:

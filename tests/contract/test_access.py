@@ -79,6 +79,8 @@ def test_what_one_may_not_see_is_nowhere(
             assert alice.get(path).status_code == 403
         assert alice.get(f"/tables/{hidden['id']}/versions").status_code == 403
         assert alice.put(f"/tables/{hidden['id']}/followers/{user_id}").status_code == 403
+        written = alice.get("/tables/history", params={"startTs": 0, "endTs": hidden["updatedAt"] + 10**6}).json()
+        assert {one["name"] for one in written["data"]} == {"orders"}
         page = alice.get("/tables?limit=1").json()
         assert ([one["name"] for one in page["data"]], page["paging"]) == (["orders"], {"total": 1})
         seen = alice.get("/events?entityType=table&limit=100").json()["data"]

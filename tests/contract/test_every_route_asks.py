@@ -47,6 +47,7 @@ OWN = {
 
 _TABLE = {"name": "t", "databaseSchema": "warehouse.shop.public", "columns": [{"name": "a", "dataType": "INT"}]}
 _QUERIES = {
+    "/{collection:collection}/history": "?startTs=0&endTs=9000000000000",
     "/permissions/policies": "?ids={id}",
     "/feed/count": "?entityLink=<%23E::table::{fullyQualifiedName}>",
     "/search/fieldQuery": "?fieldName=name&fieldValue={name}&index=table_search_index",

@@ -192,6 +192,28 @@ def test_garbage_is_400_and_says_where(client: httpx.Client, made: dict[str, Jso
 
 
 @EVERY
+def test_a_window_of_time_holds_every_version_once(client: httpx.Client, made: dict[str, Json], name: str) -> None:
+    path, start = f"{path_of(name)}/history", made[name]["updatedAt"]
+    new = create(client, name, "lasting").json()
+    later = patched(client, f"{path_of(name)}/{new['id']}", "Changed.").json()
+    span = {"startTs": start, "endTs": later["updatedAt"]}
+    found, after = [], {}
+    while True:
+        page = client.get(path, params={**span, **after, "limit": 3}).json()
+        found += [(one["id"], one["version"]) for one in page["data"]]
+        if "after" not in page["paging"]:
+            break
+        after = {"after": page["paging"]["after"]}
+    assert len(set(found)) == len(found) == page["paging"]["total"]
+    assert {(new["id"], new["version"]), (new["id"], later["version"]), (made[name]["id"], 0.1)} <= set(found)
+    client.delete(f"{path_of(name)}/{new['id']}", params={"hardDelete": "true"})
+    assert client.get(path, params={**span, "limit": 500}).json()["paging"]["total"] == len(found) - 2
+    for wrong in ({}, {"startTs": 1}, {"startTs": "x", "endTs": 2}, {**span, "limit": 501}, {**span, "after": "!!"}):
+        refused(client.get(path, params=wrong), 400)
+    refused(client.get(path, params={**span, "after": "YQ", "before": "YQ"}), 400)
+
+
+@EVERY
 def test_every_key_is_a_field_and_a_star_asks_for_all(client: httpx.Client, made: dict[str, Json], name: str) -> None:
     row, path = ENTITY_TYPES[name], f"{path_of(name)}/{made[name]['id']}"
     everything = client.get(path, params={"fields": "*"}).json()

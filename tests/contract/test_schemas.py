@@ -113,6 +113,10 @@ def test_a_change_and_its_versions_are_what_the_schema_says(
     versions = [json.loads(text) for text in client.get(f"{path}/versions").json()["versions"]]
     assert [problem for one in versions for problem in problems(schema, one)] == []
     assert problems(schema, client.get(f"{path}/versions/0.1").json()) == []
+    window = {"startTs": 0, "endTs": changed.json()["updatedAt"], "limit": 500}
+    listed = client.get(f"/{ENTITY_TYPES[name].collection}/history", params=window).json()["data"]
+    assert all(one in listed for one in versions)
+    assert [problem for one in listed for problem in problems(schema, one)] == []
 
 
 @pytest.mark.parametrize("name", requests.ORDER)

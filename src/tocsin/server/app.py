@@ -235,7 +235,7 @@ def _routes() -> APIRouter:
         feed,
     ):
         lay_out(routes, resource.router, API, asked)
-    of_every_collection = (bulk, sheets, listing, assets, entities, history, votes)
+    of_every_collection = (bulk, sheets, listing, history, assets, entities, votes)
     for router in (*(resource.router for resource in of_every_collection), samples.of_asset, followers.of_asset):
         lay_out(routes, router, f"{API}/{COLLECTION}", asked)
     for resource in (types, events):  # after what every collection has: their paths could mean that, too

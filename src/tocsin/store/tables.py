@@ -63,6 +63,7 @@ entity_version = Table(
     Column("version_tenths", Integer, primary_key=True),
     Column("updated_at_ms", BigInteger, nullable=False),
     Column("document", Text, nullable=False),
+    Index(None, "updated_at_ms", "entity_id", "version_tenths"),  # what was written in a window of time
 )
 """One row per version an entity ever had, the present one included; kept after a hard delete."""
 

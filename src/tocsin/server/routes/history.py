@@ -1,15 +1,16 @@
-"""How are an entity's versions compared, and how is one brought back? Routes that every collection has.
+"""How are versions compared, and how is one brought back? What changed since? Routes that every collection has.
 
-Next: ``flow/capture/rollback.py``; the versions themselves are read in ``server/routes/entities.py``.
+Next: ``flow/capture/rollback.py``; the versions of one entity are read in ``server/routes/entities.py``.
 """
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from decimal import Decimal
 from typing import Annotated
 
-from fastapi import APIRouter, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Response
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture import etag
@@ -20,20 +21,43 @@ from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
-from tocsin.server.permissions import require
-from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, Row, answer
+from tocsin.server.permissions import require, scope_of
+from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, Row, Timestamp, answer
 from tocsin.server.routes.entities import found
 from tocsin.server.view import shown
+from tocsin.store.catalogue.versions import VersionsAsked
 
 IfMatch = Annotated[str | None, Header(max_length=1000)]
 From = Annotated[str | None, Query(alias="from", max_length=20)]
 To = Annotated[str | None, Query(max_length=20)]
+StartTs = Annotated[Timestamp, Query(alias="startTs")]
+EndTs = Annotated[Timestamp, Query(alias="endTs")]
+Limit = Annotated[int, Query(ge=1, le=500)]
+Cursor = Annotated[str | None, Query(max_length=8000)]
 
 _VERSION = re.compile(r"\d{1,6}(\.\d)?")
 _BODY = frozenset({"version", "dryRun"})
 
 router = APIRouter(tags=["history"])
 """Included under every collection (``server/app.py``)."""
+
+
+async def window_of(
+    start: StartTs, end: EndTs, *, limit: Limit = 10, after: Cursor = None, before: Cursor = None
+) -> VersionsAsked:
+    """Return which versions are asked for."""
+    if after and before:
+        raise InvalidInput("give after or before, not both", field="after")
+    return VersionsAsked(start, end, limit, after or None, before or None)
+
+
+@router.get("/history")
+def list_in_window(row: Row, caller: Asked, window: Annotated[VersionsAsked, Depends(window_of)]) -> Response:
+    """Return all versions that the collection's entities got from ``startTs`` to ``endTs`` (epoch ms), newest first."""
+    page = caller.parts.history.written(row.name, replace(window, visible=scope_of(caller, row)))
+    data = [shown(row, document, caller.root) for document in page.documents]
+    cursors = {"after": page.after, "before": page.before}
+    return answer({"data": data, "paging": {"total": page.total} | {key: at for key, at in cursors.items() if at}})
 
 
 @router.post("/{entity_id}/rollback")

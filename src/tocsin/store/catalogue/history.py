@@ -12,6 +12,8 @@ from tocsin.flow.capture.ports import Key
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.store import tables
+from tocsin.store.catalogue.totals import Totals
+from tocsin.store.catalogue.versions import VersionPage, VersionsAsked, versions_in
 from tocsin.store.catalogue.write import by_value, lookups
 from tocsin.store.documents import from_text, tenths_of
 from tocsin.store.engine import reading
@@ -25,6 +27,12 @@ class History:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._totals = Totals()
+
+    def written(self, entity_type: str, asked: VersionsAsked) -> VersionPage:
+        """Return a page of the versions that entities of a type got in a window of time, newest first."""
+        with reading(self._engine) as connection:
+            return versions_in(connection, entity_type, asked, totals=self._totals)
 
     def as_of(self, entity_type: str, key: Key, at_ms: int) -> Document:
         """Return the version of an entity that was valid at a moment.

@@ -1,0 +1,84 @@
+"""Are the versions of a window of time found, a page at a time in either direction, also of few among many?"""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine
+from tests.store.catalogues import JANE, SCHEMA, Company, company
+
+from tocsin.access.logic import Tagged
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.ports import Key
+from tocsin.store.catalogue import versions
+from tocsin.store.catalogue.history import History
+from tocsin.store.catalogue.versions import VersionsAsked
+
+START_MS, END_MS = 0, 2**62
+
+
+@pytest.fixture(params=["few", "many"])
+def shop(request: pytest.FixtureRequest, store_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Company:
+    """Three tables of several versions; the type counts as one of few entities, or of many."""
+    if request.param == "many":
+        monkeypatch.setattr(versions, "_FEW", 0)
+    made = company(store_engine)
+    for name in ("a", "b"):
+        made.clock.advance(1_000)
+        made.writes.create("table", {"name": name, "databaseSchema": SCHEMA, "columns": []}, actor=JANE)
+        made.patch(("add", "/description", name))
+        made.patch(("add", "/description", name), fqn=f"{SCHEMA}.{name}")
+    return made
+
+
+def _names(documents: list[dict[str, object]]) -> list[tuple[object, object]]:
+    return [(one["name"], one["version"]) for one in documents]
+
+
+def test_versions_come_newest_first_and_once(shop: Company, store_engine: Engine) -> None:
+    page = History(store_engine).written("table", VersionsAsked(START_MS, END_MS, 100))
+    times = [one["updatedAt"] for one in page.documents]
+    assert times == sorted(times, reverse=True)
+    assert sorted(_names(page.documents)) == [("a", 0.1), ("a", 0.2), ("b", 0.1), ("b", 0.2)] + [
+        ("orders", version) for version in (0.1, 0.2, 0.3)
+    ]
+    assert (page.total, page.after, page.before) == (7, None, None)
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_pages_go_on_where_the_last_one_ended_and_back(shop: Company, store_engine: Engine, limit: int) -> None:
+    reader = History(store_engine)
+    whole = _names(reader.written("table", VersionsAsked(START_MS, END_MS, 100)).documents)
+    page = reader.written("table", VersionsAsked(START_MS, END_MS, limit))
+    pages = [_names(page.documents)]
+    while page.after:
+        page = reader.written("table", VersionsAsked(START_MS, END_MS, limit, after=page.after))
+        pages.append(_names(page.documents))
+    assert [one for names in pages for one in names] == whole
+    back = [pages[-1]]
+    while page.before:
+        page = reader.written("table", VersionsAsked(START_MS, END_MS, limit, before=page.before))
+        back.append(_names(page.documents))
+    assert [one for names in reversed(back) for one in names] == whole
+
+
+def test_only_what_was_written_in_the_window_is_found(shop: Company, store_engine: Engine) -> None:
+    reader, now_ms = History(store_engine), shop.clock.now_ms()
+    last = reader.written("table", VersionsAsked(now_ms, now_ms))
+    assert sorted(_names(last.documents)) == [("b", 0.1), ("b", 0.2), ("orders", 0.3)]
+    assert reader.written("table", VersionsAsked(now_ms + 1, END_MS)).total == 0
+    assert reader.written("table", VersionsAsked(now_ms, now_ms - 1)).documents == []
+
+
+def test_what_is_gone_for_good_and_what_may_not_be_seen_is_left_out(shop: Company, store_engine: Engine) -> None:
+    shop.writes.delete("table", Key.by_name(f"{SCHEMA}.a"), actor=JANE)
+    shop.writes.delete("table", Key.by_name(f"{SCHEMA}.b"), actor=JANE, hard=True)
+    reader = History(store_engine)
+    assert reader.written("table", VersionsAsked(START_MS, END_MS)).total == 6
+    seen = reader.written("table", VersionsAsked(START_MS, END_MS, visible=Tagged("PII.None")))
+    assert (seen.documents, seen.total) == ([], 0)
+
+
+@pytest.mark.parametrize("cursor", ["x", "%%", "MXw", "MXx4fHg", "MXxhfC0x"])
+def test_what_is_no_cursor_is_refused(store_engine: Engine, cursor: str) -> None:
+    with pytest.raises(InvalidInput):
+        History(store_engine).written("table", VersionsAsked(START_MS, END_MS, after=cursor))

@@ -20,6 +20,7 @@ from tocsin.model.entity import Document
 
 _EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MOST_VALUES = 4
+_MOST_CHANGES = 10
 
 EventId = Annotated[str | None, typer.Argument(metavar="[EVENT]", help="Id of a change event.")]
 OfAsset = Annotated[str | None, typer.Option("--asset", help="The last event of this asset, instead of an id.")]
@@ -68,6 +69,8 @@ def _tree(answer: Document) -> Tree:
     event = answer["event"]
     head = Text.assemble((event["title"], "cyan"), f"  {_moment(event['timestamp'])}", f"  by {event['userName']}")
     tree = Tree(head)
+    for text in _meant(event):
+        tree.add(Text(text, style="cyan"))
     for alert in answer["alerts"]:
         _grow_alert(tree, alert)
     _grow_told(tree, answer["told"])
@@ -75,6 +78,14 @@ def _tree(answer: Document) -> Tree:
         tree.add(Text(f"! {one['says']}", style="yellow"))
     tree.add(Text(f"relations and alerts are those of now, {_moment(answer['asOf'])}", style="dim"))
     return tree
+
+
+def _meant(event: Document) -> Iterator[str]:
+    """Yield in words what the changes of the event mean."""
+    texts = [one["text"] for one in event["semanticChanges"]]
+    yield from texts[:_MOST_CHANGES]
+    if len(texts) > _MOST_CHANGES:
+        yield f"and {len(texts) - _MOST_CHANGES} more changes"
 
 
 def _grow_alert(tree: Tree, alert: Document) -> None:

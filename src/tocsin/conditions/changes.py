@@ -50,6 +50,9 @@ class Change(NamedTuple):
 PARTS = Change._fields
 """The parts of a change, in the order in which facts and ``matchAnyChange`` name them."""
 
+TAG, TIER, TERM = "tag", "tier", "glossaryTerm"
+"""The categories of labels; that one is a tier or a term, no key tells."""
+
 CATEGORIES: dict[str, tuple[str, ...]] = {
     "schema": (
         *("columns", "children", "fields", "schemaFields", "messageSchema", "requestSchema", "responseSchema"),
@@ -69,7 +72,7 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
     ),
     "description": ("description",),
     "name": ("name", "displayName", "fullyQualifiedName"),
-    "tag": ("tags",),
+    TAG: ("tags",),
     "certification": ("certification",),
     "owner": ("owners", "owner"),
     "reviewer": ("reviewers", "experts"),
@@ -92,8 +95,8 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
 }
 """Which fields each category is about: keys of documents, the first one below the target."""
 
-TIER, TERM, TALK, OTHER = "tier", "glossaryTerm", "conversation", "other"
-"""Categories that no key tells: a tag that is a tier, a label that is a term, what is said in threads, and the rest."""
+TALK, OTHER = "conversation", "other"
+"""Categories that no key tells: what is said in threads, and the rest."""
 
 KNOWN_CATEGORIES = (*CATEGORIES, TIER, TERM, TALK, OTHER)
 
@@ -268,13 +271,14 @@ def _labels(rest: Sequence[str], value: object) -> list[tuple[str, str | None]]:
     if len(rest) > 1 and not documents.members(value):
         value = {"tagFQN": unquoted(".".join(rest[1:]))}
     labels = [one for one in documents.members(value) if isinstance(one.get("tagFQN"), str) and one["tagFQN"]]
-    return [(_kind(label), label["tagFQN"]) for label in labels] or [("tag", None)]
+    return [(kind_of(label), label["tagFQN"]) for label in labels] or [(TAG, None)]
 
 
-def _kind(label: Document) -> str:
+def kind_of(label: Document) -> str:
+    """Return the category of a label: a tier, a glossary's term, or a tag."""
     if label["tagFQN"].startswith(documents.TIER_PREFIX):
         return TIER
-    return TERM if label.get("source") == "Glossary" else "tag"
+    return TERM if label.get("source") == "Glossary" else TAG
 
 
 def _values(category: str, key: str, rest: Sequence[str], value: object) -> Iterator[str]:

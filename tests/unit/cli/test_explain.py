@@ -38,10 +38,12 @@ DELIVERY = {
         {"number": 1, "startedAt": 1_700_000_000_000, "outcome": "retry", "reason": "timeout", "statusCode": 503}
     ],
 }
+TAGGED = {"category": "tag", "operation": "add", "target": "columns.email", "value": "PII.Sensitive"}
+HAPPENED = {"id": EVENT, "title": "orders: created", "timestamp": 1_700_000_000_000, "userName": "bob"}
 ANSWER: dict[str, Any] = {
     "answer": "Yes: ann was told.",
     "asOf": 1_700_000_000_000,
-    "event": {"id": EVENT, "title": "orders: created", "timestamp": 1_700_000_000_000, "userName": "bob"},
+    "event": {**HAPPENED, "semanticChanges": [{**TAGGED, "text": "tag PII.Sensitive added to column email"}]},
     "alerts": [
         {
             "name": "A",
@@ -96,6 +98,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
     assert run("explain", EVENT, "--user", "ann", "--alert", "A").out.splitlines() == [
         "Yes: ann was told.",
         "orders: created  2023-11-14 22:13:20  by bob",
+        "├── tag PII.Sensitive added to column email",
         "├── ✓ alert A matched",
         "│   ├── ✓ the alert is switched on",
         "│   ├── ✓ rule 1 (include)",
@@ -117,6 +120,13 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "└── relations and alerts are those of now, 2023-11-14 22:13:20",
     ]
     assert small_server.asked[-1].query == {"subscription": "A", "user": "ann"}
+
+
+def test_of_many_changes_the_first_are_named(run: Run, small_server: SmallServer) -> None:
+    many = [{**TAGGED, "text": f"column c{number} added"} for number in range(12)]
+    answer = {**ANSWER, "event": {**HAPPENED, "semanticChanges": many}}
+    small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
+    assert run("explain", EVENT).out.splitlines()[11:13] == ["├── column c9 added", "├── and 2 more changes"]
 
 
 def test_the_last_event_of_an_asset_is_found(run: Run, small_server: SmallServer) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.unit.flow.send.events import change_event
+from tests.unit.flow.send.events import added, change_event
 
 from tocsin.model.change import EventType
 from tocsin.model.notification import Reason, ReasonKind
@@ -29,3 +29,11 @@ def test_an_entry_of_a_thread_speaks_to_its_reader_and_leads_to_the_asset() -> N
 
 def test_an_entry_of_an_asset_is_about_nothing_else() -> None:
     assert "about" not in entry_on_wire(InboxEntry("n", 1, "u", change_event(), (MENTIONED,), read=False))
+
+
+def test_an_entry_says_what_each_change_means() -> None:
+    event = change_event(added("columns.email.tags", [{"tagFQN": "PII.Sensitive"}]))
+    entry = entry_on_wire(InboxEntry("n", 1, "u", event, (MENTIONED,), read=False))
+    (meant,) = entry["semanticChanges"]
+    assert meant["text"] == "tag PII.Sensitive added to column email"
+    assert entry["title"] == f"orders: {meant['text']}"

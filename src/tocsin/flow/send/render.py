@@ -1,7 +1,8 @@
 """What bytes does a webhook carry? One event in the format that its destination asks for.
 
-The default is the seed's change event; ``openmetadata`` is upstream 1.13's ``type/changeEvent.json``;
-``cloudEvents`` is CloudEvents 1.0 in structured mode. Next: ``flow/send/signature.py``.
+The default is the seed's change event; ``tocsin`` adds what each change means; ``openmetadata`` is upstream
+1.13's ``type/changeEvent.json``; ``cloudEvents`` is CloudEvents 1.0 in structured mode.
+Next: ``flow/send/signature.py``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from uuid import UUID
 import orjson
 
 from tocsin.clock import to_datetime
+from tocsin.flow.send.wording import semantic_changes
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -73,6 +75,11 @@ def as_seed(event: ChangeEvent, _source: str = "") -> Document:
     return {key: wire[key] for key in _SEED_KEYS if key in wire}
 
 
+def as_tocsin(event: ChangeEvent, _source: str = "") -> Document:
+    """Return the event as seeds/002 has it and beside it, as ``semanticChanges``, what each change means."""
+    return {**as_seed(event), "semanticChanges": semantic_changes(event)}
+
+
 def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
     """Return the event as upstream 1.13 has it: ``entity`` as JSON text, ``domains`` as ids, no ``userId``.
 
@@ -105,6 +112,7 @@ def as_cloud_event(event: ChangeEvent, source: str) -> Document:
 
 _FORMATS: dict[str, tuple[Callable[[ChangeEvent, str], Document], str]] = {
     "": (as_seed, "application/json"),
+    "tocsin": (as_tocsin, "application/json"),
     "openmetadata": (as_upstream, "application/json"),
     "cloudEvents": (as_cloud_event, "application/cloudevents+json"),
 }

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from tocsin.conditions.changes import ASSET, Change, Operation, changes_of
+from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, Change, Operation, changes_of, kind_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.phrases import CONTROL, ChangeLine, clean_line, cut
 from tocsin.flow.send.talk import subject_of, thread_headline, thread_lines
@@ -46,6 +46,7 @@ _WHOLE = {
 _DONE = {Operation.ADD: "added", Operation.REMOVE: "removed", Operation.MODIFY: "changed"}
 _TOWARDS = {"added": "to", "removed": "from"}
 _FATES = {"created": "created", "softDeleted": "deleted", "deleted": "deleted for good", "restored": "restored"}
+_LABELS = frozenset({TAG, TIER, TERM})
 Value = Any  # Any: a JSON value of whatever field changed
 
 
@@ -72,17 +73,22 @@ def headline(event: ChangeEvent, reasons: Sequence[Reason] = ()) -> str:
 
 
 def change_lines(event: ChangeEvent) -> list[ChangeLine]:
-    """Return one line for each change of the event, in the order added, updated, deleted."""
+    """Return one line for each change of the event, in the order added, updated, deleted.
+
+    Behind them stand the labels that columns brought or took with them.
+    """
     if event.entity_type == THREAD and (said := thread_lines(event)):
         return said
     described = event.change_description
     if described is None:
         return []
-    return [
+    lines = [
         *(line for change in described.fields_added for line in _lines(change, "added")),
         *(line for change in described.fields_updated for line in _lines(change, "changed")),
         *(line for change in described.fields_deleted for line in _lines(change, "removed")),
     ]
+    known = {line.text for line in lines}
+    return lines + [ChangeLine(text) for text in dict.fromkeys(_labels(event)) if text not in known]
 
 
 def semantic_changes(event: ChangeEvent) -> list[Document]:
@@ -113,6 +119,13 @@ def said_of(change: Change) -> str:
     return f"{what} {verb} {_TOWARDS[verb]} {where}" if verb in _TOWARDS else f"{what} of {where} {verb}"
 
 
+def _labels(event: ChangeEvent) -> Iterator[str]:
+    """Yield in words the labels that came to members or left them."""
+    for one in changes_of(event):
+        if one.category in _LABELS and one.target != ASSET and one.value and one.operation is not Operation.MODIFY:
+            yield said_of(one)
+
+
 def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
     """Yield the lines of one field change; members added to or removed from a list get one line each."""
     path = _path(change.name)
@@ -124,11 +137,17 @@ def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
     if verb != "changed" and path[-1] in _MEMBERS and all(isinstance(member, dict | str) for member in members):
         where = f" {_TOWARDS[verb]} {_subject(path[:-1])}" if len(path) > 1 else ""
         for member in members:
-            yield ChangeLine(f"{_MEMBERS[path[-1]]} {_identity(member)} {verb}{where}")
+            yield ChangeLine(f"{_noun(path[-1], member)} {_identity(member)} {verb}{where}")
         return
     if verb == "changed" and _is_same_set(_parsed(change.old_value), value):
         verb = "reordered"
     yield ChangeLine(f"{_subject(path)} {verb}", _shown(change.old_value), _shown(change.new_value))
+
+
+def _noun(key: str, member: Value) -> str:
+    """Return what a member of the list ``key`` is called."""
+    is_label = key == "tags" and isinstance(member, dict) and isinstance(member.get("tagFQN"), str)
+    return _spaced(kind_of(member)) if is_label else _MEMBERS[key]
 
 
 def _status_line(change: FieldChange, noun: str, key: str) -> ChangeLine:

@@ -15,7 +15,7 @@ from tocsin.explain.matching import RuleTrace
 from tocsin.explain.people import Reached, Way
 from tocsin.explain.records import DeliveryRecord, Record
 from tocsin.flow.send.phrases import cut
-from tocsin.flow.send.wording import change_lines, headline
+from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.change import LoggedEvent
 from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.entity import Document
@@ -61,6 +61,7 @@ def _event(logged: LoggedEvent) -> Document:
         "offset": logged.offset,
         "title": headline(event),
         "changes": [line.text for line in change_lines(event)],
+        "semanticChanges": semantic_changes(event),
         "eventType": event.event_type.value,
         "entityType": event.entity_type,
         "entityId": event.entity_id,

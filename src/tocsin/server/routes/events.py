@@ -12,8 +12,7 @@ from pydantic.alias_generators import to_camel
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.eventlog.selection import EventSelection, types_from
-from tocsin.flow.send.render import as_cloud_event, as_seed, as_upstream
-from tocsin.flow.send.wording import semantic_changes
+from tocsin.flow.send.render import as_cloud_event, as_tocsin, as_upstream
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.server.filtered import visible_page
@@ -32,14 +31,9 @@ UPSTREAM_FILTERS: dict[str, tuple[EventType, ...]] = {
 """Upstream's filters and the event types each asks for; its value names the entity types, or ``*``."""
 
 
-def _as_ours(event: ChangeEvent, root: str) -> Document:
-    """Return the seed's shape, and beside it what each change means."""
-    return {**as_seed(event, root), "semanticChanges": semantic_changes(event)}
-
-
 _FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
     "openmetadata": as_upstream,
-    "tocsin": _as_ours,
+    "tocsin": as_tocsin,
     "cloudEvents": as_cloud_event,
 }
 _EVENT_TYPES = frozenset(EventType)

@@ -15,7 +15,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
-from tocsin.flow.send.wording import change_lines, headline
+from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
 from tocsin.model.thread import THREAD
@@ -111,6 +111,7 @@ def entry_on_wire(entry: InboxEntry) -> Document:
         "entityFullyQualifiedName": event.entity_fully_qualified_name,
         "title": headline(event, entry.reasons),
         "changes": [line.text for line in change_lines(event)],
+        "semanticChanges": semantic_changes(event),
         "reasons": [{**reason.to_wire(), "sentence": reason.sentence()} for reason in entry.reasons],
         "userName": event.user_name,
         "timestamp": event.timestamp,

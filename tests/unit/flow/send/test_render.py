@@ -7,7 +7,7 @@ import pytest
 from jsonschema import Draft7Validator
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
-from tests.unit.flow.send.events import change_event
+from tests.unit.flow.send.events import added, change_event
 
 from tocsin.flow.send.render import render_body
 from tocsin.model.change import EventType
@@ -36,6 +36,22 @@ def upstream() -> Draft7Validator:
 
     schema = exactly((SCHEMAS / "type" / "changeEvent.json").read_text())
     return Draft7Validator(schema, registry=Registry(retrieve=retrieve))
+
+
+def test_our_own_form_says_what_each_change_means() -> None:
+    described = added("columns.email.tags", [{"tagFQN": "PII.Sensitive"}])
+    given = rendered("tocsin", described=described)
+    meant = given.pop("semanticChanges")
+    assert given == rendered(described=described)
+    assert meant == [
+        {
+            "category": "tag",
+            "operation": "add",
+            "target": "columns.email",
+            "value": "PII.Sensitive",
+            "text": "tag PII.Sensitive added to column email",
+        }
+    ]
 
 
 def test_the_default_is_the_event_of_the_seed_with_its_id() -> None:

@@ -14,6 +14,11 @@ from tocsin.model.change import ChangeDescription, EventType, FieldChange
         (added("columns", {"name": "phone"}), "orders: column phone added"),
         (added("tags", [{"tagFQN": "PII.Sensitive"}]), "orders: tag PII.Sensitive added"),
         (added("columns.email.tags", [{"tagFQN": "PII.Sensitive"}]), "orders: tag PII.Sensitive added to column email"),
+        (added("tags", [{"tagFQN": "Tier.Tier1"}]), "orders: tier Tier.Tier1 added"),
+        (
+            deleted("columns.email.tags", [{"tagFQN": "Terms.Mail", "source": "Glossary"}]),
+            "orders: glossary term Terms.Mail removed from column email",
+        ),
         (added("owners", [{"id": "1", "type": "user", "name": "dana"}]), "orders: owner dana added"),
         (updated("columns.email.description", "a", "b"), "orders: description of column email changed"),
         (updated("columns.at.children.city.dataType", "INT", "TEXT"), "orders: data type of column at.city changed"),
@@ -72,6 +77,12 @@ def test_lines_come_in_the_order_added_updated_deleted() -> None:
     )
     texts = [line.text for line in change_lines(change_event(described))]
     assert texts == ["tag A.b added", "description changed", "owner dana removed"]
+
+
+def test_labels_that_a_column_brings_are_named() -> None:
+    event = change_event(added("columns", [{"name": "email", "tags": [{"tagFQN": "PII.Sensitive"}]}]))
+    texts = [line.text for line in change_lines(event)]
+    assert texts == ["column email added", "tag PII.Sensitive added to column email"]
 
 
 def test_control_and_direction_characters_never_reach_a_line() -> None:

@@ -73,3 +73,75 @@ def test_who_is_deleted_softly_is_marked_in_every_list(served: Served, administr
     assert administrator.get(f"/teams/{team['id']}?fields=users").json()["users"][0]["deleted"] is True
     (listed,) = administrator.get("/glossaries?fields=owners").json()["data"]
     assert listed["owners"][0]["deleted"] is True
+
+
+def test_the_people_of_a_group_are_set_as_a_whole_and_taken_out_one_by_one(
+    served: Served, administrator: httpx.Client
+) -> None:
+    ids = []
+    for name in ("ann", "bob", "cid"):
+        user_id, client = served.person(name)
+        client.close()
+        ids.append(user_id)
+    team = made(administrator, "/teams", name="crew", teamType="Group", users=ids[:1])
+    path = f"/teams/{team['id']}/users"
+    event = administrator.put(path, json=[{"id": one, "type": "user"} for one in ids[1:]])
+    assert event.status_code == 200, event.text
+    change = event.json()["changeDescription"]
+    assert (event.json()["eventType"], event.json()["entityId"]) == ("entityUpdated", team["id"])
+    assert [names(field["newValue"]) for field in change["fieldsAdded"]] == [["bob", "cid"]]
+    assert [names(field["oldValue"]) for field in change["fieldsDeleted"]] == [["ann"]]
+    assert names(administrator.get(f"/teams/{team['id']}?fields=users").json()["users"]) == ["bob", "cid"]
+    same = administrator.put(path, json=[{"id": one, "type": "user"} for one in ids[1:]])
+    assert same.json()["eventType"] == "entityNoChange"
+    gone = administrator.delete(f"{path}/{ids[1]}")
+    assert [names(field["oldValue"]) for field in gone.json()["changeDescription"]["fieldsDeleted"]] == [["bob"]]
+    assert administrator.delete(f"{path}/{ids[1]}").json()["eventType"] == "entityNoChange"
+    assert names(administrator.get(f"/teams/{team['id']}?fields=users").json()["users"]) == ["cid"]
+
+
+def test_people_of_a_team_are_not_set_wrongly(served: Served, administrator: httpx.Client) -> None:
+    user_id, alice = served.person("alice")
+    group = made(administrator, "/teams", name="crew", teamType="Group")["id"]
+    unit = made(administrator, "/teams", name="north", teamType="Division")["id"]
+    nobody = "00000000-0000-4000-8000-000000000000"
+    for path, body, status in (
+        (group, None, 400),
+        (group, {"id": user_id}, 400),
+        (group, [7], 400),
+        (group, [{"id": group, "type": "team"}], 400),
+        (group, [{"id": nobody, "type": "user"}], 404),
+        (nobody, [], 404),
+        (unit, [{"id": user_id, "type": "user"}], 400),
+    ):
+        answer = administrator.put(f"/teams/{path}/users", json=body)
+        assert (answer.status_code, answer.json()["code"]) == (status, status), answer.text
+    assert administrator.delete(f"/teams/{group}/users/{nobody}").status_code == 404
+    assert administrator.delete(f"/teams/{unit}/users/{user_id}").status_code == 400
+    with alice:
+        mine = [{"id": user_id, "type": "user"}]
+        assert alice.put(f"/teams/{group}/users", json=mine).status_code == 403
+    assert administrator.put(f"/teams/{group}/users", json=mine).status_code == 200
+    assert administrator.delete(f"/users/{user_id}").status_code == 200
+    assert administrator.delete(f"/teams/{group}/users/{user_id}").json()["eventType"] == "entityUpdated"
+
+
+def test_all_teams_are_one_tree(administrator: httpx.Client) -> None:
+    north = made(administrator, "/teams", name="north", teamType="Division", isJoinable=False)
+    south = made(administrator, "/teams", name="south", teamType="Division", isJoinable=False)
+    both = made(administrator, "/teams", name="both", teamType="Department", parents=[north["id"], south["id"]])
+    made(administrator, "/teams", name="crew", teamType="Group", parents=[both["id"]], isJoinable=False)
+    made(administrator, "/teams", name="alone", teamType="Group", displayName="Alone", description="x")
+
+    def told(teams: Json) -> Json:
+        return {one["name"]: told(one["children"]) for one in teams}
+
+    tree = administrator.get("/teams/hierarchy").json()["data"]
+    assert told(tree) == {"alone": {}, "north": {"both": {"crew": {}}}, "south": {"both": {"crew": {}}}}
+    assert tree[0].keys() == {
+        *("id", "teamType", "name", "description", "fullyQualifiedName", "displayName", "href"),
+        *("isJoinable", "children"),
+    }
+    joinable = administrator.get("/teams/hierarchy?isJoinable=true").json()["data"]
+    assert told(joinable) == {"alone": {}, "north": {"both": {}}, "south": {"both": {}}}
+    assert administrator.get("/teams/hierarchy?limit=5").status_code == 400

@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company
 
+from tocsin.flow.capture import crew
 from tocsin.flow.capture.bulk import BulkWrites
 from tocsin.flow.capture.ports import Key
 from tocsin.model.change import ChangeEvent
@@ -99,6 +100,22 @@ def _test(shop: Company) -> Any:
     link = f"<#E::table::{ORDERS}>"
     return shop.writes.create(
         "testCase", {"name": "not_null", "entityLink": link, "testDefinition": "notNull"}, actor=JANE
+    )
+
+
+def _set_users(*names: str) -> Step:
+    def step(shop: Company) -> Any:
+        given = [_reference(shop, name, "user") for name in names]
+        return shop.writes.on_live(
+            "team", Key.by_name("sales"), lambda record, team: crew.set_users(record, team, given), actor=JANE
+        )
+
+    return step
+
+
+def _take_out(name: str) -> Step:
+    return lambda shop: shop.writes.on_live(
+        "team", Key.by_name("sales"), lambda record, team: crew.take_out(record, team, shop.ids[name]), actor=JANE
     )
 
 
@@ -313,6 +330,20 @@ ROWS = (
         ("entityCreated team sales >0.1",),
         before=_rename("team", "sales", "selling"),
     ),
+    Row(
+        "people of a team, set as a whole: one stays, one comes, one goes",
+        _set_users("john.doe", "robot"),
+        ("entityUpdated team sales [users] 0.2>0.3",),
+        before=_set_users("jane", "robot"),
+    ),
+    Row("people of a team, set to who is in it", _set_users("jane"), (), before=_set_users("jane")),
+    Row(
+        "somebody taken out of a team",
+        _take_out("jane"),
+        ("entityUpdated team sales [users] 0.2>0.3",),
+        before=_set_users("jane", "robot"),
+    ),
+    Row("somebody taken out of a team they are not in", _take_out("jane"), ()),
     Row("soft delete of a user", _delete("user", "jane"), ("entitySoftDeleted user jane [deleted] 0.1>0.2",)),
     Row(
         "hard delete of a user",

@@ -9,6 +9,7 @@ from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, insert
 from tests.entries import entry_of
 from tests.serving import Json, Served, table, warehouse
+from tests.telling import tell_all
 
 from tocsin.model.notification import Reason, ReasonKind, notification_id
 from tocsin.server.founding import ADMINISTRATOR
@@ -152,6 +153,49 @@ def test_an_asset_is_muted_from_the_bell_and_heard_again(
     muted.get_by_role("button", name="Hear again").click()
     expect(muted).to_have_count(0)
     expect(page.get_by_role("heading", name="Muted")).to_be_hidden()
+
+
+def described_for(served: Served, engine: Engine, user_id: str, asset: Json, text: str) -> None:
+    """Describe an asset that the user owns, and tell of it for an alert with a rule."""
+    rule = {"name": "described", "effect": "include", "condition": "fieldChanged == 'description' && !isBot()"}
+    owners = {"category": "Owners", "type": "ActivityFeed"}
+    alert = {"name": "Described", "alertType": "Notification", "destinations": [owners]}
+    with served.administrator() as client:
+        filtering = {"resources": ["table"], "rules": [rule]}
+        assert client.post("/events/subscriptions", json={**alert, "filteringRules": filtering}).status_code == 201
+        for operation in (
+            {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]},
+            {"op": "add", "path": "/description", "value": text},
+        ):
+            patched = client.patch(
+                f"/tables/{asset['id']}",
+                json=[operation],
+                headers={"Content-Type": "application/json-patch+json"},
+            )
+            assert patched.status_code == 200
+    tell_all(engine)
+
+
+def test_why_somebody_got_this_is_told_rule_by_rule(
+    served: Served, page: Page, orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id = alice(served, page)
+    described_for(served, sqlite_engine, user_id, orders, NASTY)
+    page.get_by_role("button", name="Notifications").click()
+    entry = page.locator("#notifications > li").filter(has_text="description").first
+    entry.get_by_text("Why did I get this?").click()
+    expect(entry.locator(".answer")).to_contain_text("Yes: alice was told in the app")
+    alert = entry.locator(".tree > li").filter(has_text="alert Described matched")
+    expect(alert.get_by_label("holds", exact=True).first).to_have_text("✓")
+    expect(alert).to_contain_text("what the alert is about (table) includes a table")
+    rule = alert.locator("li").filter(has_text="rule described (include)")
+    expect(rule).to_contain_text("fieldChanged == 'description'")
+    expect(rule).to_contain_text("fieldChanged is description")
+    expect(alert.locator("li").filter(has_text="alice over ActivityFeed")).to_contain_text(
+        "you own it (alert Described)"
+    )
+    expect(entry).to_contain_text("Alerts and relations are those of now")
+    expect(page).to_have_title("Tocsin")
 
 
 def test_what_people_write_stays_text(served: Served, page: Page, orders: Json, sqlite_engine: Engine) -> None:

@@ -4,6 +4,7 @@
 import { call, forgetToken, logIn, token } from "./api.js";
 import { hearLess, showMutes } from "./mutes.js";
 import { openStream } from "./stream.js";
+import { whyThis } from "./why.js";
 
 const TYPES = [
   ["tables", "table"],
@@ -261,7 +262,7 @@ function line(one) {
   const entry = make("li", { "data-id": one.id, class: one.read ? "" : "unread" }, title);
   if (one.changes.length > 1) entry.append(make("ul", { class: "plain" }, ...one.changes.map((text) => make("li", { text }))));
   entry.append(make("div", { class: "soft", text: `${one.userName || "somebody"} · ${when(one.timestamp)}` }));
-  entry.append(make("div", { class: "soft why", text: why }), hearLess(make, me, one, muted));
+  entry.append(make("div", { class: "soft why", text: why }), whyThis(make, me, one), hearLess(make, me, one, muted));
   title.addEventListener("click", () => markRead(entry));
   return entry;
 }

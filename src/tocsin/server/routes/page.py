@@ -17,6 +17,7 @@ FILES = {
     "api.js": "text/javascript",
     "mutes.js": "text/javascript",
     "stream.js": "text/javascript",
+    "why.js": "text/javascript",
     "page.css": "text/css",
     "bell.svg": "image/svg+xml",
 }

@@ -25,11 +25,15 @@ class Asked:
 
 @dataclass
 class SmallServer:
-    """What it was asked, and what it answers: (method, path) to one answer, or several to be given in turn."""
+    """What it was asked, and what it answers: (method, path) to one answer, or several to be given in turn.
+
+    ``headers`` come with every answer.
+    """
 
     url: str = ""
     answers: dict[tuple[str, str], Any] = field(default_factory=dict)
     asked: list[Asked] = field(default_factory=list)
+    headers: dict[str, str] = field(default_factory=dict)
 
     def answer(self, method: str, path: str, *bodies: Any, status: int = 200) -> None:
         self.answers[(method, path)] = (status, list(bodies))
@@ -52,6 +56,8 @@ def listening(small: SmallServer) -> Iterator[None]:
             payload = b"" if answer is None else json.dumps(answer).encode()
             self.send_response(status)
             self.send_header("Content-Length", str(len(payload)))
+            for name, value in small.headers.items():
+                self.send_header(name, value)
             self.end_headers()
             self.wfile.write(payload)
 

@@ -18,6 +18,8 @@ app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=Tru
 
 app.command()(backtest)
 
+_REMARKS = "remarks"
+
 
 @app.command()
 def apply(
@@ -27,12 +29,19 @@ def apply(
 ) -> None:
     """Create the alerts of a file, or bring those of the same names to what it says.
 
-    A JSON file holds one alert or a list; a TOML file one alert, or several as [[alerts]].
+    A JSON file holds one alert or a list; a TOML file one alert, or several as [[alerts]]. Says which conditions are
+    always or never true, or are evaluated for every event.
     """
     documents = parse_alerts(text_of(file), file)
     with Client() as client:
         rows = [_apply(client, document) for document in documents]
-    show_rows(rows, as_json=as_json)
+    if as_json:
+        show_json(rows)
+        return
+    show_rows([{key: value for key, value in row.items() if key != _REMARKS} for row in rows], as_json=False)
+    for row in rows:
+        for one in row[_REMARKS]:
+            typer.echo(f"warning: {row['name']}: {one['field']}: {one['message']}")
 
 
 @app.command("list")
@@ -57,10 +66,11 @@ def status(name: Annotated[str, typer.Argument(help="Name of the alert.")], *, a
 def _apply(client: Client, document: Document) -> Document:
     name = document["name"]
     before = _version(client, name)
-    alert = client.create_or_update("eventsubscription", document)
-    after = alert.document.get("version")
+    applied = client.apply_subscription(document)
+    after = applied.alert.document.get("version")
     outcomes = {None: "created", after: "unchanged"}
-    return {"name": name, "outcome": outcomes.get(before, "updated"), "id": alert.id}
+    outcome = outcomes.get(before, "updated")
+    return {"name": name, "outcome": outcome, "id": applied.alert.id, _REMARKS: list(applied.remarks)}
 
 
 def _version(client: Client, name: str) -> float | None:

@@ -53,6 +53,14 @@ class Entity:
 
 
 @dataclass(frozen=True)
+class Applied:
+    """An alert that was saved; each of ``remarks`` says, in ``message``, what its maker may not mean, and where."""
+
+    alert: Entity
+    remarks: tuple[Document, ...] = ()
+
+
+@dataclass(frozen=True)
 class Change:
     """One change event; ``title`` is the server's one-line account of it, if it gave one."""
 

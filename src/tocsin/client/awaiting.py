@@ -80,6 +80,7 @@ class AsyncClient:
     unmute = _awaited(calls.unmute)
 
     create_subscription = _awaited(calls.create_subscription)
+    apply_subscription = _awaited(calls.apply_subscription)
     get_subscription = _awaited(calls.get_subscription)
     list_subscriptions = _iterated(calls.list_subscriptions)
     patch_subscription = _awaited(calls.patch_subscription)

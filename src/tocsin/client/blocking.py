@@ -90,6 +90,7 @@ class Client:
     unmute = _sent(calls.unmute)
 
     create_subscription = _sent(calls.create_subscription)
+    apply_subscription = _sent(calls.apply_subscription)
     get_subscription = _sent(calls.get_subscription)
     list_subscriptions = _iterated(calls.list_subscriptions)
     patch_subscription = _sent(calls.patch_subscription)

@@ -22,7 +22,8 @@ class Call(Generic[T]):
     """One request.
 
     ``path`` stands below ``/api/v1`` with its parts already quoted; ``read`` turns the answer's JSON (None when
-    there is no body) into what the caller gets.
+    there is no body) into what the caller gets. Where the answer's headers say something as well, ``read_headers``
+    takes it up: names in lower case.
     """
 
     method: str
@@ -31,6 +32,7 @@ class Call(Generic[T]):
     query: Mapping[str, str] = field(default_factory=dict)
     body: object = None
     headers: Mapping[str, str] = field(default_factory=dict)
+    read_headers: Callable[[T, Mapping[str, str]], T] | None = None
 
 
 @dataclass(frozen=True)

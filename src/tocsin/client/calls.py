@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, TypeVar
 from urllib.parse import quote
 
-from tocsin.client.answers import Change, Entity, LogSlice, Notice
+from tocsin.client.answers import Applied, Change, Entity, LogSlice, Notice
 from tocsin.client.call import JSON_PATCH, Call, Filter, Page, Pages, query_of
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
@@ -215,6 +216,13 @@ def create_subscription(document: Document) -> Call[Entity]:
     return create(_SUBSCRIPTION, document)
 
 
+def apply_subscription(document: Document) -> Call[Applied]:
+    """Create an alert or bring the one of that name to this state, and return what is worth knowing about it."""
+    read = _entity(_SUBSCRIPTION)
+    path = _collection(_SUBSCRIPTION)
+    return Call("PUT", path, lambda row: Applied(read(row)), body=document, read_headers=_remarked)
+
+
 def get_subscription(name: str) -> Call[Entity]:
     """Return the event subscription with that name."""
     return get_by_name(_SUBSCRIPTION, name)
@@ -347,6 +355,10 @@ def _pages(path: str, filters: dict[str, Filter], view: Callable[[Document], T])
 
 def _entity(entity_type: str) -> Callable[[Document], Entity]:
     return lambda answer: Entity(entity_type, answer)
+
+
+def _remarked(applied: Applied, headers: Mapping[str, str]) -> Applied:
+    return replace(applied, remarks=tuple(json.loads(headers.get("x-tocsin-remarks", "[]"))))
 
 
 def _followed(answer: dict[str, list[Document]]) -> tuple[Entity, ...]:

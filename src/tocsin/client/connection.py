@@ -60,6 +60,7 @@ def answer_of(call: Call[T], response: httpx.Response) -> T:
     if response.status_code >= 300:
         raise failure(response)
     try:
-        return call.read(response.json() if response.content else None)
+        answer = call.read(response.json() if response.content else None)
+        return call.read_headers(answer, response.headers) if call.read_headers else answer
     except (ValueError, KeyError, TypeError) as error:
         raise InternalError(f"{response.url} gave an answer that cannot be understood: {error!r}") from error

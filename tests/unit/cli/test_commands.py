@@ -156,6 +156,17 @@ def test_alerts_come_from_standard_input_too(
     assert small_server.asked[-1].body == ALERT
 
 
+def test_what_is_worth_knowing_about_an_alert_is_printed(run: Run, small_server: SmallServer, tmp_path: Path) -> None:
+    never = {"kind": "neverTrue", "message": "This condition is true of no event", "field": "filteringRules.rules[0]"}
+    small_server.answer("PUT", f"{API}/events/subscriptions", {"id": "1", "version": 0.1})
+    small_server.headers["X-Tocsin-Remarks"] = json.dumps([never])
+    file = tmp_path / "alert.json"
+    file.write_text(json.dumps(ALERT))
+    said = run("alerts", "apply", str(file)).out.splitlines()
+    assert said[-1] == f"warning: {ALERT['name']}: filteringRules.rules[0]: This condition is true of no event"
+    assert json.loads(run("alerts", "apply", str(file), "--json").out)[0]["remarks"] == [never]
+
+
 def test_a_file_that_is_not_there_ends_with_three(run: Run) -> None:
     assert run("alerts", "apply", "nowhere.json").code == 3
 

@@ -27,7 +27,7 @@ class Settings(BaseSettings):
     )
     secrets_key: SecretStr | None = Field(
         default=None,
-        description="Key that seals the secrets of connections; several apart by spaces, newest first. "
+        description="Key that seals the secrets of connections and alerts; several apart by spaces, newest first. "
         "Unset: `secrets.key` in `data_dir`.",
     )
     sqlite_synchronous: Literal["FULL", "NORMAL"] = Field(

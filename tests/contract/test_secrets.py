@@ -73,6 +73,59 @@ def test_nothing_that_is_kept_or_told_holds_a_secret(
     assert holding == set(), "what is attached is sealed"
 
 
+ALERT = {
+    "name": "hook",
+    "alertType": "Notification",
+    "resources": ["table"],
+    "destinations": [
+        {
+            "category": "External",
+            "type": "Webhook",
+            "config": {
+                "endpoint": "https://example.org/hook",
+                "secretKey": SECRET,
+                "headers": {"Authorization": SECRET},
+                "queryParams": {"token": SECRET},
+                "authType": {"type": "bearer", "secretKey": SECRET},
+            },
+        }
+    ],
+}
+
+
+def test_nothing_that_is_kept_or_told_holds_a_secret_of_an_alert(
+    administrator: httpx.Client, bot: httpx.Client, sqlite_engine: Engine
+) -> None:
+    made = administrator.post("/events/subscriptions", json=ALERT)
+    assert made.status_code == 201, made.text
+    path = f"/events/subscriptions/{made.json()['id']}"
+    patch = [{"op": "add", "path": "/destinations/0/config/headers/X-Api-Key", "value": SECRET}]
+    changed = administrator.patch(path, content=json.dumps(patch), headers=PATCH)
+    assert changed.json()["destinations"][0]["config"]["headers"] == {"Authorization": MASK, "X-Api-Key": MASK}
+    for address in (path, f"{path}/versions", f"{path}/versions/0.1", f"{path}/diff", "/events?limit=100"):
+        for client in (administrator, bot):
+            assert SECRET not in client.get(address).text
+    with sqlite_engine.connect() as connection:
+        for (name,) in connection.exec_driver_sql("SELECT name FROM sqlite_master WHERE type = 'table'").all():
+            assert not [row for row in connection.exec_driver_sql(f'SELECT * FROM "{name}"') if SECRET in str(row)]
+
+
+def test_with_a_wrong_key_an_alert_is_changed_all_the_same_but_not_what_its_masks_stand_for(
+    founded: Founded, sqlite_url: str
+) -> None:
+    right, wrong = new_key(), new_key()
+    path = "/events/subscriptions/name/hook"
+    switched = [{"op": "add", "path": "/retries", "value": 7}]
+    with _served(sqlite_url, founded, right) as (administrator, _):
+        assert administrator.post("/events/subscriptions", json=ALERT).status_code == 201
+    with _served(sqlite_url, founded, wrong) as (administrator, _):
+        assert administrator.get(path).json()["destinations"][0]["config"]["secretKey"] == MASK
+        told = administrator.patch(path, content=json.dumps(switched), headers=PATCH)
+        assert (told.status_code, "secrets_key" in told.json()["message"]) == (503, True)
+        assert administrator.put("/events/subscriptions", json=ALERT).status_code == 200, "sent anew, sealed anew"
+        assert administrator.patch(path, content=json.dumps(switched), headers=PATCH).status_code == 200
+
+
 def test_the_mask_keeps_the_secret_and_a_new_one_replaces_it(
     administrator: httpx.Client, bot: httpx.Client, service: Json
 ) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 from argon2 import PasswordHasher
+from pydantic import SecretStr
 from sqlalchemy import Engine, text
+from tests.serving import KEY
 
 from tocsin.model.change import EventType
 from tocsin.sample.company import DEMO_PERSON
@@ -17,6 +19,7 @@ from tocsin.store.access.people import People
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine, reading
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.vault import use_vault
 
 NOW_MS = 1_790_000_000_000
 TOLD_TABLES = ("entity", "entity_version", "entity_tag", "ownership", "follow", "membership", "lineage_edge")
@@ -29,6 +32,7 @@ def sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     path = tmp_path_factory.mktemp("sample") / "sample.db"
     path.write_bytes(sqlite_template.read_bytes())
     engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
+    use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
     load(engine, Settings(), now_ms=NOW_MS)
     yield engine
     engine.dispose()

@@ -6,7 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import Engine
+from tests.serving import KEY
 
 from tocsin.clock import FixedClock
 from tocsin.flow.capture.operations import Writes
@@ -40,7 +42,7 @@ def engine(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     path = tmp_path_factory.mktemp("story") / "tocsin.db"
     path.write_bytes(sqlite_template.read_bytes())
     engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
-    first_start(engine, Settings())
+    first_start(engine, Settings(secrets_key=SecretStr(KEY)))
     load(engine, Settings(), now_ms=NOW_MS)
     Writes(SqlCatalogue(engine), FixedClock(NOW_MS + 60_000)).patch(
         "table", Key.by_name(WATCHED_TABLE), [NEW_COLUMN], actor=SYSTEM

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import Engine
+from pydantic import SecretStr
+from sqlalchemy import Engine, select, update
 
 from tocsin.clock import FixedClock
+from tocsin.errors import WrongKey
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.settings import Settings
 from tocsin.store.alerts.masking import MASK
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
 from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.engine import open_engine
+from tocsin.store.outbox.routes import Routes
+from tocsin.store.tables import destination_secret
+from tocsin.store.vault import new_key, reseal, use_vault
 
 DESTINATION = "11111111-1111-1111-1111-111111111111"
 
@@ -77,6 +84,46 @@ def test_keeping_secrets_replaces_all_of_them(subscriptions: Subscriptions) -> N
     assert subscriptions.secrets_of("s") == {"two": {"secretKey": "3"}}
     subscriptions.forget("s")
     assert subscriptions.secrets_of("s") == {}
+
+
+def test_secrets_lie_sealed_and_what_lay_there_in_clear_is_sealed(
+    subscriptions: Subscriptions, store_engine: Engine
+) -> None:
+    subscriptions.keep_secrets("s", {"one": {"secretKey": "xyzzy"}, "two": {"headers": {"Authorization": "xyzzy"}}})
+    assert "xyzzy" not in _kept(store_engine)
+    with store_engine.begin() as connection:
+        connection.execute(
+            update(destination_secret)
+            .where(destination_secret.c.destination_id == "one")
+            .values(document='{"secretKey": "xyzzy"}')
+        )
+    assert (reseal(store_engine, only_plain=True), reseal(store_engine, only_plain=True)) == (1, 0)
+    assert "xyzzy" not in _kept(store_engine)
+    assert reseal(store_engine) == 2
+    known = {"one": {"secretKey": "xyzzy"}, "two": {"headers": {"Authorization": "xyzzy"}}}
+    assert subscriptions.secrets_of("s") == known
+
+
+def test_with_a_wrong_key_a_destination_waits(
+    subscriptions: Subscriptions, writes: Writes, store_engine: Engine, store_url: str
+) -> None:
+    alert_id, plain_id = create(writes, "a"), create(writes, "b")
+    subscriptions.keep_secrets(alert_id, {DESTINATION: {"secretKey": "k"}})
+    other = open_engine(store_url)
+    use_vault(other, Settings(secrets_key=SecretStr(new_key())))
+    with pytest.raises(WrongKey):
+        Subscriptions(other).secrets_of(alert_id)
+    routes = Routes(other).of(alert_id)
+    assert "secrets_key" in (routes[DESTINATION].waits_because or "")
+    assert (routes[DESTINATION].retries, routes[DESTINATION].closed_because) == (3, None)
+    assert Routes(other).of(plain_id)[DESTINATION].waits_because is None
+    assert Routes(store_engine).of(alert_id)[DESTINATION].waits_because is None
+    other.dispose()
+
+
+def _kept(engine: Engine) -> str:
+    with engine.connect() as connection:
+        return " ".join(connection.execute(select(destination_secret.c.document)).scalars())
 
 
 def test_the_revision_differs_after_every_write(subscriptions: Subscriptions, writes: Writes) -> None:

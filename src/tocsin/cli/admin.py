@@ -101,7 +101,7 @@ def secrets_key() -> None:
 
 @app.command()
 def reseal(*, as_json: AsJson = False) -> None:
-    """Seal the secrets of all connections with the first key of `secrets_key`; the others are not needed any more."""
+    """Seal the secrets of all connections and alerts with the first key of `secrets_key`; no other is needed then."""
     with opened_store(settings_of()) as engine:
         from tocsin.store.vault import reseal as seal_anew
 

@@ -1,9 +1,9 @@
-"""How do the secrets of connections lie in the store? Sealed with a key that is kept elsewhere.
+"""How do the secrets of connections and alerts lie in the store? Sealed with a key that is kept elsewhere.
 
 The key is a setting, or a file in the data directory that is made when the first secret comes. Several keys may be
 given: the first seals, all open, so that keys can be changed (``tocsin admin reseal``). An engine carries its vault, as
-it carries its turns. Next: ``store/beside/series.py``, which seals; ``flow/capture/secrets.py``, which says what is
-secret.
+it carries its turns. Next: ``store/beside/series.py`` and ``store/alerts/subscriptions.py``, which seal;
+``flow/capture/secrets.py`` and ``store/alerts/masking.py``, which say what is secret.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Engine, select, update
+from sqlalchemy import ColumnElement, Connection, Engine, Table, select, true, update
 
 from tocsin.errors import InvalidSetting, Unavailable, WrongKey
 from tocsin.flow.capture.secrets import KIND
@@ -23,6 +23,7 @@ from tocsin.settings import Settings
 from tocsin.store.beside.tables import attachment
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import writing
+from tocsin.store.tables import destination_secret
 
 if TYPE_CHECKING:  # the library comes with the server; the pipeline, which opens nothing, does without
     from cryptography.fernet import MultiFernet
@@ -31,6 +32,9 @@ _SEALED = "sealed"
 _OPTION = "tocsin_vault"
 KEY_FILE = "secrets.key"
 """The file in the data directory that holds the key when no setting does."""
+
+_KEPT_IN = ((attachment, attachment.c.kind == KIND), (destination_secret, true()))
+"""The tables with secrets in their column ``document``, and which of their rows hold any."""
 
 
 class Vault:
@@ -94,16 +98,18 @@ def vault_of(connection: Connection) -> Vault:
 
 def reseal(engine: Engine, *, only_plain: bool = False) -> int:
     """Seal every secret anew with the first key, or those alone that lie there in clear; return how many were."""
-    mine = attachment.c.kind == KIND
-    wanted = mine & ~attachment.c.document.like(f'{{"{_SEALED}":%') if only_plain else mine
     with writing(engine) as connection:
-        rows = connection.execute(select(attachment.c.entity_id, attachment.c.document).where(wanted)).all()
-        for entity_id, text in rows:
-            vault = vault_of(connection)
-            anew = to_text(vault.sealed(vault.opened(from_text(text))))
-            connection.execute(
-                update(attachment).where(mine, attachment.c.entity_id == entity_id).values(document=anew)
-            )
+        return sum(_reseal(connection, table, holds, only_plain=only_plain) for table, holds in _KEPT_IN)
+
+
+def _reseal(connection: Connection, table: Table, holds: ColumnElement[bool], *, only_plain: bool) -> int:
+    wanted = holds & ~table.c.document.like(f'{{"{_SEALED}":%') if only_plain else holds
+    rows = connection.execute(select(*table.primary_key, table.c.document).where(wanted)).all()
+    for *key, text in rows:
+        vault = vault_of(connection)
+        anew = to_text(vault.sealed(vault.opened(from_text(text))))
+        this = (column == value for column, value in zip(table.primary_key, key, strict=True))
+        connection.execute(update(table).where(*this).values(document=anew))
     return len(rows)
 
 

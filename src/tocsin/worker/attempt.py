@@ -77,6 +77,8 @@ async def _outcome(parts: Parts, dispatch: Dispatch, route: Route | None, *, now
         return of_reason(OutcomeReason.DISABLED, detail="the alert or its destination is gone")
     if route.closed_because is not None:
         return of_reason(OutcomeReason.DISABLED, detail=route.closed_because)
+    if route.waits_because is not None:
+        return of_reason(OutcomeReason.INTERNAL_ERROR, detail=route.waits_because)
     if dispatch.recipient_gone:
         return of_reason(OutcomeReason.RECIPIENT_GONE)
     channel = parts.channels.get(dispatch.delivery.channel)

@@ -28,6 +28,7 @@ from tocsin.store.engine import open_engine
 from tocsin.store.outbox.deliveries import Deliveries
 from tocsin.store.outbox.routes import Routes
 from tocsin.store.schema import migrate
+from tocsin.store.vault import use_vault
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ async def build(settings: Settings) -> AsyncIterator[Parts]:
     if settings.database_url is None:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    use_vault(engine, settings)
     try:
         migrate(engine)
         async with WebhookChannel(egress_of(settings.egress_allow), source=settings.base_url()) as webhook:

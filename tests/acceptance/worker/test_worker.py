@@ -15,6 +15,7 @@ from dataclasses import replace
 
 import pytest
 from aiohttp import web
+from pydantic import SecretStr
 from sqlalchemy import Engine, select, update
 from tests.store.rows import SUBSCRIPTION, add_alert, add_deliveries, states
 
@@ -22,11 +23,14 @@ from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.egress import egress_of
 from tocsin.model.delivery import Outcome
 from tocsin.model.subscription import Channel
-from tocsin.store.engine import reading, writing
+from tocsin.settings import Settings
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.engine import open_engine, reading, writing
 from tocsin.store.outbox.deliveries import Deliveries
 from tocsin.store.outbox.routes import Routes
 from tocsin.store.outbox.status import Standings
 from tocsin.store.tables import attempt, delivery
+from tocsin.store.vault import new_key, use_vault
 from tocsin.worker.build import Limits, Parts
 from tocsin.worker.deliver import Worker
 
@@ -176,6 +180,25 @@ async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, r
         await until(lambda: states(sqlite_engine)[one] == ("retryLimitReached", 3))
     assert receiver.ids("/status/503") == [one] * 3
     assert Standings(sqlite_engine).of(SUBSCRIPTION)["d"].status == "retryLimitReached"
+
+
+async def test_with_a_wrong_key_nothing_is_sent_and_what_is_due_waits(
+    store_engine: Engine, store_url: str, receiver: Receiver
+) -> None:
+    add_alert(store_engine, [to(receiver, "/hook")])
+    Subscriptions(store_engine).keep_secrets(SUBSCRIPTION, {"d": {"secretKey": "k"}})
+    (one,) = add_deliveries(store_engine, 1)
+    elsewhere = open_engine(store_url)
+    use_vault(elsewhere, Settings(secrets_key=SecretStr(new_key())))
+    async with working(elsewhere):
+        await until(lambda: states(store_engine)[one] == ("awaitingRetry", 1))
+    elsewhere.dispose()
+    assert receiver.arrived == []
+    with writing(store_engine) as connection:
+        assert "secrets_key" in connection.execute(select(attempt.c.detail)).scalar_one()
+        connection.execute(update(delivery).values(due_at_ms=0))
+    async with working(store_engine):
+        await until(lambda: states(store_engine)[one] == ("delivered", 2))
 
 
 async def test_gone_ends_what_else_waits_for_the_destination(sqlite_engine: Engine, receiver: Receiver) -> None:

@@ -35,7 +35,7 @@ def sample_alerts(home_url: str | None = HOOK) -> list[Document]:
 @pytest.mark.parametrize("request_", sample_alerts(), ids=lambda request: str(request["name"]))
 def test_the_server_takes_the_alert_as_it_is(request_: Document) -> None:
     sent = _with_key(request_)
-    taken = checked_alert(sent, before=None, secrets={}, names=Staff(), new_id=lambda: "unused")
+    taken = checked_alert(sent, before=None, secrets=dict, names=Staff(), new_id=lambda: "unused")
     assert {key: taken.document[key] for key in request_} == request_
 
 

@@ -29,12 +29,13 @@ class Route:
     """A destination as it is set up now.
 
     ``retries`` counts the attempts after the first. ``closed_because`` says why nothing may be sent
-    there; ``None`` while it is open.
+    there; ``None`` while it is open. ``waits_because`` says why nothing can be sent for now.
     """
 
     destination: Destination = field(repr=False)
     retries: int = 3
     closed_because: str | None = None
+    waits_because: str | None = None
 
 
 class Channel(Protocol):

@@ -8,7 +8,7 @@ Next: ``server/routes/subscriptions.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import uuid4
 
@@ -25,7 +25,7 @@ from tocsin.server.alerts.destinations import Names, check_destination
 from tocsin.server.alerts.filters import rules_of
 from tocsin.server.alerts.offers import RESOURCES
 from tocsin.server.errors import describe_validation
-from tocsin.store.alerts.masking import split_secrets
+from tocsin.store.alerts.masking import holds_mask, split_secrets
 
 # The seed's defaults; upstream's create request says 10 and 10, its entity 100 and 60 as the seed does.
 DEFAULTS: Document = {
@@ -63,17 +63,18 @@ def checked_alert(
     request: Document,
     *,
     before: Document | None,
-    secrets: dict[str, Document],
+    secrets: Callable[[], Mapping[str, Document]],
     names: Names,
     new_id: Callable[[], str],
 ) -> Alert:
     """Return what ``request`` means.
 
-    ``before`` is the document as it stands (None: there is none yet) and ``secrets`` what is stored for it by
-    destination id: a destination keeps its id, and a mask its secret.
+    ``before`` is the document as it stands (None: there is none yet) and ``secrets`` gives what is stored for it by
+    destination id: a destination keeps its id, and a mask its secret. Only a mask asks for it.
 
     Raises
     ------
+    WrongKey : a mask stands for a secret that was sealed with a key which is not here
     InvalidInput : something cannot work; the message says where and what would
     """
     document = _settable(_compiled(request, before or {}), (before or {}).get("provider", "user"))
@@ -195,13 +196,14 @@ def _goal(destination: Document) -> tuple[object, ...]:
     return (destination.get("category"), destination.get("type"), config.get("endpoint"), config.get("receivers"))
 
 
-def _mask(destination: Document, secrets: dict[str, Document], index: int) -> Document:
+def _mask(destination: Document, secrets: Callable[[], Mapping[str, Document]], index: int) -> Document:
     """Put masks into the destination's configuration and return the secrets they stand for."""
     config = destination.get("config")
     if not isinstance(config, dict):
         return {}
+    known = secrets().get(str(destination["id"]), {}) if holds_mask(config) else {}
     try:
-        destination["config"], kept = split_secrets(config, secrets.get(str(destination["id"]), {}))
+        destination["config"], kept = split_secrets(config, known)
     except InvalidInput as error:
         raise InvalidInput(error.message, field=f"destinations[{index}].config.{error.field}") from error
     return kept

@@ -92,9 +92,12 @@ def _alert(request: Document, caller: Caller) -> Document:
     else:
         require(caller, Operation.CREATE, ROW)
     meant = {"name": _UNNAMED, "alertType": "Notification", **put_over(known, request)}
-    secrets = caller.parts.subscriptions.secrets_of(known["id"]) if known else {}
     alert = checked_alert(
-        meant, before=known or None, secrets=secrets, names=caller.parts.people, new_id=new_entity_id
+        meant,
+        before=known or None,
+        secrets=lambda: caller.parts.subscriptions.secrets_of(known["id"]) if known else {},
+        names=caller.parts.people,
+        new_id=new_entity_id,
     ).document
     check_resources(alert, caller)
     identity = {"id": known.get("id") or new_entity_id(), "fullyQualifiedName": alert["name"]}

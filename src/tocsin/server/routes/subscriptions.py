@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from contextlib import suppress
 
 from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
-from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed
+from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, WrongKey
 from tocsin.flow.capture import etag, json_patch
 from tocsin.flow.capture.operations import Writes, new_entity_id
 from tocsin.flow.capture.ports import Key, Written
@@ -150,8 +151,13 @@ def _named(name: str, caller: Caller) -> Document | None:
 
 
 def _checked(request: Document, before: Document | None, caller: Caller) -> Alert:
-    secrets = caller.parts.subscriptions.secrets_of(before["id"]) if before else {}
-    alert = checked_alert(request, before=before, secrets=secrets, names=caller.parts.people, new_id=new_entity_id)
+    alert = checked_alert(
+        request,
+        before=before,
+        secrets=lambda: caller.parts.subscriptions.secrets_of(before["id"]) if before else {},
+        names=caller.parts.people,
+        new_id=new_entity_id,
+    )
     check_resources(alert.document, caller)
     return alert
 
@@ -194,7 +200,9 @@ def _change(
 def _replace(before: Document, alert: Alert, caller: Caller) -> Written:
     """Write what differs. New secrets come before the alert that needs them, old ones go after it."""
     subscriptions, subscription_id = caller.parts.subscriptions, before["id"]
-    known = subscriptions.secrets_of(subscription_id)
+    known: dict[str, Document] = {}
+    with suppress(WrongKey):  # all that the alert needs was sent anew, or it would have been refused
+        known = subscriptions.secrets_of(subscription_id)
     subscriptions.keep_secrets(subscription_id, {**alert.secrets, **known})
     gone = [key for key in before if key in _REMOVABLE and key not in alert.document]
     operations: list[Document] = [{"op": "remove", "path": f"/{key}"} for key in gone]

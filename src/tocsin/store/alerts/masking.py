@@ -46,6 +46,18 @@ def split_secrets(config: Document, known: Document) -> tuple[Document, Document
     return _mapped(config, mask), kept
 
 
+def holds_mask(config: Document) -> bool:
+    """Say whether a mask stands where a secret belongs: what is stored there has to be known."""
+    found: list[str] = []
+
+    def note(_place: Place, value: str) -> str:
+        found.append(value)
+        return value
+
+    _mapped(config, note)
+    return MASK in found
+
+
 def with_secrets(config: Document, known: Document) -> Document:
     """Return ``config`` with the stored secrets in place of their masks; for whoever sends."""
     return _mapped(config, lambda place, value: _at(known, place) or value)

@@ -1,7 +1,7 @@
 """Which event subscriptions are there, for those who match and those who send? Both read them here.
 
 A subscription is an entity of type ``eventsubscription``: the catalogue writes and versions it, here it is read as
-what it means. Its secrets stand apart, in ``destination_secret``. Next: ``flow/match/plan.py``.
+what it means. Its secrets stand apart and sealed, in ``destination_secret``. Next: ``flow/match/plan.py``.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.masking import with_secrets
 from tocsin.store.alerts.mute_tables import mute
+from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
 from tocsin.store.tables import change_event, destination_secret, destination_status, entity, entity_version
+from tocsin.store.vault import vault_of
 
 ENTITY_TYPE = "eventsubscription"
 
@@ -82,20 +84,29 @@ class Subscriptions:
             return {one: int(mark) for one, mark in connection.execute(query.group_by(own.entity_id))}
 
     def secrets_of(self, subscription_id: str) -> dict[str, Document]:
-        """Return the secrets of a subscription by destination id."""
+        """Return the secrets of a subscription by destination id.
+
+        Raises
+        ------
+        WrongKey : they were sealed with a key that is not here
+        """
         query = select(destination_secret.c.destination_id, destination_secret.c.document)
         with reading(self._engine) as connection:
-            rows = connection.execute(query.where(destination_secret.c.subscription_id == subscription_id))
-            return {row.destination_id: json.loads(row.document) for row in rows}
+            rows = connection.execute(query.where(destination_secret.c.subscription_id == subscription_id)).all()
+            return {destination: vault_of(connection).opened(from_text(text)) for destination, text in rows}
 
     def keep_secrets(self, subscription_id: str, secrets: dict[str, Document]) -> None:
-        """Make ``secrets``, by destination id, all the secrets this subscription has."""
-        rows = [
-            {"subscription_id": subscription_id, "destination_id": destination_id, "document": json.dumps(document)}
-            for destination_id, document in secrets.items()
-            if document
-        ]
+        """Make ``secrets``, by destination id, all the secrets this subscription has; they are sealed."""
         with writing(self._engine) as connection:
+            rows = [
+                {
+                    "subscription_id": subscription_id,
+                    "destination_id": destination_id,
+                    "document": to_text(vault_of(connection).sealed(document)),
+                }
+                for destination_id, document in secrets.items()
+                if document
+            ]
             mine = destination_secret.c.subscription_id == subscription_id
             connection.execute(destination_secret.delete().where(mine))
             if rows:

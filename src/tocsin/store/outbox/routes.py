@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine, select
 
+from tocsin.errors import WrongKey
 from tocsin.flow.send.dispatch import Route
 from tocsin.flow.track.standing import Standing, asked_to_stop
 from tocsin.model.subscription import Destination, EventSubscription
@@ -26,8 +27,11 @@ class Routes:
         self._standings = Standings(engine)
 
     def of(self, subscription_id: str) -> dict[str, Route]:
-        """Return the routes of a subscription by destination id; none when it is gone."""
-        subscription = self._subscriptions.with_secrets(subscription_id)
+        """Return the routes of a subscription by destination id; none when it is gone.
+
+        Where its secrets cannot be opened, all its destinations wait.
+        """
+        subscription, waits_because = self._found(subscription_id)
         if subscription is None:
             return {}
         standings = self._standings.of(subscription_id)
@@ -37,9 +41,16 @@ class Routes:
                 destination=destination,
                 retries=subscription.retries,
                 closed_because=_closed(subscription, destination, standings.get(destination.id), changed_at_ms),
+                waits_because=waits_because,
             )
             for destination in subscription.destinations
         }
+
+    def _found(self, subscription_id: str) -> tuple[EventSubscription | None, str | None]:
+        try:
+            return self._subscriptions.with_secrets(subscription_id), None
+        except WrongKey as unreadable:
+            return self._subscriptions.find(subscription_id), unreadable.message
 
     def _changed_at_ms(self, subscription_id: str) -> int:
         with reading(self._engine) as connection:

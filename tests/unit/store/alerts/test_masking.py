@@ -6,7 +6,7 @@ import pytest
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.store.alerts.masking import MASK, split_secrets, with_secrets
+from tocsin.store.alerts.masking import MASK, holds_mask, split_secrets, with_secrets
 
 CONFIG: Document = {
     "endpoint": "https://example.org/hook",
@@ -56,6 +56,12 @@ def test_a_mask_over_nothing_is_refused(config: Document, place: str) -> None:
     with pytest.raises(InvalidInput) as caught:
         split_secrets(config, {})
     assert caught.value.field == place
+
+
+def test_only_where_a_mask_stands_has_the_secret_to_be_known() -> None:
+    assert not holds_mask(CONFIG)
+    assert holds_mask({**CONFIG, "headers": {"Authorization": MASK}})
+    assert not holds_mask({**CONFIG, "endpoint": MASK})
 
 
 def test_a_place_where_a_token_is_fetched_is_no_secret() -> None:

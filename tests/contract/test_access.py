@@ -156,6 +156,43 @@ def test_one_alerts_only_on_what_one_may_view(served: Served, administrator: htt
         assert alice.post("/events/subscriptions", json=alert).status_code == 201
 
 
+def test_a_domain_that_comes_from_above_opens_and_closes_what_lies_below(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    for name in ("Sales", "Web"):
+        made(administrator, "/domains", name=name, domainType="Aggregate", description="x")
+    other = table(administrator, "other", domains=["Web"])
+    domain = administrator.get("/domains/name/Sales").json()
+    reference = [{"id": domain["id"], "type": "domain"}]
+    service = administrator.get("/services/databaseServices/name/warehouse").json()
+    path = f"/services/databaseServices/{service['id']}"
+    assert patched(administrator, path, {"op": "add", "path": "/domains", "value": reference}).status_code == 200
+    index_all(sqlite_engine)
+    user_id, alice = served.person("alice", domains=["Sales"])
+    rules = {"effect": "deny", "condition": "!hasDomain()", "resources": ["table"]}
+    restrict(administrator, user_id, rules, {"effect": "allow", "resources": ["table"]})
+    with alice:
+        assert alice.get(f"/tables/{orders['id']}").status_code == 200
+        assert alice.get(f"/tables/{other['id']}").status_code == 403
+        assert [one["name"] for one in alice.get("/tables").json()["data"]] == ["orders"]
+        hits = alice.get("/search/query?q=*&index=table_search_index").json()["hits"]["hits"]
+        assert [hit["_source"]["name"] for hit in hits] == ["orders"]
+        described = {"op": "add", "path": "/description", "value": "x"}
+        assert patched(alice, f"/tables/{orders['id']}", described).status_code == 200
+        assert patched(alice, f"/tables/{other['id']}", described).status_code == 403
+        new = {"name": "new", "databaseSchema": "warehouse.shop.public", "columns": []}
+        assert alice.put("/tables/bulk", json=[new]).json()["numberOfRowsPassed"] == 1
+        allowed = alice.get(f"/permissions/table/{orders['id']}").json()["permissions"]
+        assert {"deny"} != {one["access"] for one in allowed}
+        away = administrator.get("/domains/name/Web").json()
+        moved = {"op": "add", "path": "/domains", "value": [{"id": away["id"], "type": "domain"}]}
+        assert patched(administrator, path, moved).status_code == 200
+        assert alice.get(f"/tables/{orders['id']}").status_code == 403
+        assert patched(alice, f"/tables/{orders['id']}", described).status_code == 403
+        assert alice.post("/tables", json=new | {"name": "more"}).status_code == 403
+        assert alice.get("/tables").json()["paging"]["total"] == 0
+
+
 def test_a_refused_access_is_an_event_on_the_policy_and_a_loop_of_them_is_one(
     served: Served, administrator: httpx.Client, tables: list[Json]
 ) -> None:

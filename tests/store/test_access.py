@@ -18,6 +18,7 @@ from tocsin.flow.capture.ports import Key
 from tocsin.flow.resolve.visibility import only_visible
 from tocsin.model.access import Operation
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.server.permissions import as_asked
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.access.visibility import visible
 from tocsin.store.alerts.told import SqlEvents
@@ -143,6 +144,44 @@ def test_rows_and_documents_answer_alike(small: Small, condition: str) -> None:
     documents = small.company.catalogue.list_entities("table", _everything()).documents
     by_document = sorted(one["name"] for one in documents if view.may(Operation.TRIGGER, "table", one))
     assert sorted(_rows(small, "table", scope)) == by_document
+
+
+@pytest.mark.parametrize("condition", ["hasDomain()", "noDomain()", "!hasDomain()", "!noDomain() || isOwner()"])
+def test_a_domain_counts_that_comes_from_above(small: Small, condition: str) -> None:
+    writes, catalogue = small.company.writes, small.company.catalogue
+    writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
+    sales, _ = (small.make("domain", name, domainType="Aggregate", description="x") for name in ("Sales", "Web"))
+    _patch(small, ("user", "anna"), "/domains", [{"type": "domain", "id": sales}])
+    _patch(small, ("databaseService", "pg"), "/domains", [{"type": "domain", "id": sales}])
+    writes.create("databaseSchema", {"name": "web", "database": "pg.shop", "domains": ["Web"]}, actor=SYSTEM)
+    writes.create("databaseService", {"name": "other", "serviceType": "Postgres"}, actor=SYSTEM)
+    small.table("sold")
+    small.table("own", domains=["Web"])
+    small.table("shown", databaseSchema="pg.shop.web")
+    for table, column in (("sold", ""), ("own", "::columns::email"), ("shown", "")):
+        fqn = f"pg.shop.{'web' if table == 'shown' else 'public'}.{table}"
+        link = f"<#E::table::{fqn}{column}>"
+        writes.create("testCase", {"name": table, "entityLink": link, "testDefinition": "notNull"}, actor=SYSTEM)
+    small.policy("Asked", rule("allow", "Trigger", when=condition))
+    small.make("role", "Asking", policies=["Asked"])
+    _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Asking"]}])
+    view, seen = small.view("anna"), dict[str, list[str]]()
+    for kind in ("databaseService", "database", "databaseSchema", "table", "testSuite", "testCase"):
+        documents = catalogue.list_entities(kind, _everything()).documents
+        asked = [as_asked(view, Operation.TRIGGER, kind, one, catalogue) for one in documents]
+        seen[kind] = sorted(one["name"] for one in asked if view.may(Operation.TRIGGER, kind, one))
+        assert sorted(_rows(small, kind, view.scope(kind, Operation.TRIGGER))) == seen[kind]
+    if condition == "hasDomain()":
+        assert seen["table"] == ["orders", "sold"]
+        assert (seen["database"], seen["databaseSchema"], seen["testCase"]) == (["shop"], ["public"], ["sold"])
+        assert seen["testSuite"] == ["pg.shop.public.sold.testSuite"]
+    if condition == "noDomain()":
+        assert (seen["databaseService"], seen["table"], seen["testCase"]) == (["other"], [], [])
+
+
+def _patch(small: Small, of: tuple[str, str], path: str, value: Any) -> None:
+    patch = [{"op": "add", "path": path, "value": value}]
+    small.company.writes.patch(of[0], Key.by_name(of[1]), patch, actor=SYSTEM)
 
 
 def test_a_view_of_the_user_rows_agrees_with_their_documents(small: Small) -> None:

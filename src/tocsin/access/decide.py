@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tocsin.access.bind import bound, guard
 from tocsin.access.evaluate import Facts, holds
-from tocsin.access.logic import ALWAYS, NEVER, Condition, both, either, negated
+from tocsin.access.logic import ALWAYS, NEVER, Condition, asks_domain, both, either, negated
 from tocsin.access.rules import Effect, Rule
 from tocsin.access.subject import Grant, Subject
 from tocsin.model.access import Operation
@@ -38,11 +38,15 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Reach:
-    """All that is said of one operation on one type: what denies it, what allows it, and ``scope``, both together."""
+    """All that is said of one operation on one type: what denies it, what allows it, and ``scope``, both together.
+
+    ``by_domain``: it depends on a document's domains, inherited ones included.
+    """
 
     denials: tuple[Ruling, ...]
     allowances: tuple[Ruling, ...]
     scope: Condition
+    by_domain: bool = False
 
 
 class View:
@@ -64,7 +68,10 @@ class View:
         return self.reach(resource, operation).scope
 
     def may(self, operation: Operation, resource: str, document: Document) -> bool:
-        """Say whether they may do ``operation`` on this document."""
+        """Say whether they may do ``operation`` on this document, which holds the domains it inherits.
+
+        A document as stored lacks those; ``reach`` says whether it matters.
+        """
         scope = self.reach(resource, operation).scope
         if scope is ALWAYS or scope is NEVER:
             return scope is ALWAYS
@@ -89,7 +96,8 @@ class View:
         allowances = tuple(one for one in rulings if one.rule.effect is Effect.ALLOW)
         denied = either(*(one.condition for one in denials))
         allowed = either(*(one.condition for one in allowances))
-        return Reach(denials, allowances, _settled(both(negated(denied), allowed)))
+        scope = _settled(both(negated(denied), allowed))
+        return Reach(denials, allowances, scope, by_domain=asks_domain(scope))
 
     def _rulings(self, resource: str, operation: Operation) -> Iterator[Ruling]:
         given = ((grant, rule) for grant in self.subject.grants for rule in grant.policy.rules)

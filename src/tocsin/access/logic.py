@@ -152,3 +152,16 @@ def negated(operand: Condition) -> Condition:
             return inner
         case _:
             return Not(operand)
+
+
+def asks_domain(condition: Condition) -> bool:
+    """Say whether a condition asks in which domains a document lies."""
+    match condition:
+        case InDomain() | HasDomain():
+            return True
+        case Not(operand=operand):
+            return asks_domain(operand)
+        case And(operands=operands) | Or(operands=operands):
+            return any(asks_domain(one) for one in operands)
+        case _:
+            return False

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
+from tocsin.access.decide import View
 from tocsin.access.logic import ALWAYS, NEVER, Condition
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Forbidden
+from tocsin.flow.capture.heritage import with_domains
 from tocsin.flow.resolve.visibility import may_view
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -20,6 +22,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.permits import refusal
 from tocsin.server.request import Caller
 from tocsin.store.access.visibility import Scopes
+from tocsin.store.catalogue.entities import SqlCatalogue
 
 _OF_SYSTEM = frozenset({"role", "policy"})
 
@@ -44,6 +47,7 @@ def require_on(caller: Caller, operation: Operation, resource: str, document: Do
     if document is None:
         is_allowed = caller.view.scope(resource, operation) is not NEVER
     else:
+        document = as_asked(caller.view, operation, resource, document, caller.parts.catalogue)
         is_allowed = caller.view.may(operation, resource, document)
     if not is_allowed:
         raise refusal(caller.actor, operation, resource, document or {}, (caller.view, caller.parts.refusals))
@@ -51,7 +55,17 @@ def require_on(caller: Caller, operation: Operation, resource: str, document: Do
 
 def sees(caller: Caller, resource: str, document: Document | None) -> bool:
     """Say whether the caller may see this document of a type; what no document is known of follows the type."""
-    return may_view(caller.actor, resource, document or {}, caller.policies)
+    found = document or {}
+    if not caller.actor.is_admin and (caller.actor.is_bot or not caller.policies.is_open(resource)):
+        found = as_asked(caller.view, Operation.VIEW_BASIC, resource, found, caller.parts.catalogue)
+    return may_view(caller.actor, resource, found, caller.policies)
+
+
+def as_asked(view: View, operation: Operation, resource: str, document: Document, catalogue: SqlCatalogue) -> Document:
+    """Return a document with the domains it inherits, if ``operation`` on it depends on them."""
+    if not view.reach(resource, operation).by_domain:
+        return document
+    return with_domains(resource, document, lambda entry: catalogue.heritage([entry]).get(entry, {}))
 
 
 def scope_of(caller: Caller, row: EntityType) -> Condition:

@@ -8,11 +8,13 @@ from __future__ import annotations
 from tocsin.errors import NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.resolve.visibility import Policies, may_view
+from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
 from tocsin.model.thread import THREAD
+from tocsin.server.permissions import as_asked
 from tocsin.store.catalogue.entities import SqlCatalogue
 
 
@@ -23,7 +25,10 @@ def may_be_shown(viewer: Actor, event: ChangeEvent, policies: Policies, catalogu
     asset = (event.entity or {}).get("entityRef") or {}
     entity_type, entity_id = str(asset.get("type", "")), str(asset.get("id", ""))
     is_closed = viewer.is_bot or not policies.is_open(entity_type)
-    document = _document(catalogue, entity_type, entity_id) if is_closed and not viewer.is_admin else {}
+    document: Document = {}
+    if is_closed and not viewer.is_admin:
+        view, stored = policies.of(viewer.id), _document(catalogue, entity_type, entity_id)
+        document = as_asked(view, Operation.VIEW_BASIC, entity_type, stored, catalogue)
     return may_view(viewer, entity_type, document, policies)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from tocsin.clock import Clock
 from tocsin.errors import TocsinError
 from tocsin.flow.capture.operations import new_entity_id, new_event_id
-from tocsin.flow.capture.permit import Permits, everything
+from tocsin.flow.capture.permit import Permits, everything, in_place
 from tocsin.flow.capture.ports import Batch, Batches, Collision, Written
 from tocsin.flow.capture.references import is_uuid
 from tocsin.flow.capture.requested import create, kind_of, put
@@ -106,7 +106,8 @@ class BulkWrites:
     def _one(self, row: _Row, batch: Batch, kind: EntityType, request: Document, actor: Actor) -> Outcome:
         try:
             with batch.row():
-                record = Record(batch, actor, self._clock.now_ms(), self._ids, self._permits(actor))
+                permit = in_place(self._permits(actor), batch)
+                record = Record(batch, actor, self._clock.now_ms(), self._ids, permit)
                 written = row(record, kind.name, request)
                 batch.append(record.events)
         except Collision:

@@ -6,7 +6,7 @@ Source: OpenMetadata's ``EntityRepository.setInheritedFields``. Next: ``store/ca
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import cache
 
 from tocsin.model import fqn as names
@@ -66,6 +66,15 @@ def with_inherited(kind: EntityType, document: Document, heritage: Heritage) -> 
         if key in kind.keys and not document.get(key)
     }
     return document | added if added else document
+
+
+def with_domains(entity_type: str, document: Document, find: Callable[[Entry], Heritage]) -> Document:
+    """Return a document with the domains it inherits, as policies ask for them; ``find`` says what it inherits."""
+    kind, fqn = ENTITY_TYPES.get(entity_type), document.get("fullyQualifiedName")
+    if kind is None or not isinstance(fqn, str) or document.get("domains") or "domains" not in kind.keys:
+        return document
+    domains = find((entity_type, fqn)).get("domains") if types_above(entity_type) else None
+    return document | {"domains": domains} if domains else document
 
 
 def own(references: Collection[Document]) -> list[Document]:

@@ -15,7 +15,7 @@ from tocsin.errors import InvalidInput, NotFound, PreconditionFailed
 from tocsin.flow.capture import etag, json_patch, lineage, naming, removal, teams
 from tocsin.flow.capture.beside import reports, results
 from tocsin.flow.capture.consolidation import begun_at
-from tocsin.flow.capture.permit import Permits, check_delete, check_restore, everything
+from tocsin.flow.capture.permit import Permits, check_delete, check_restore, everything, in_place
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold, Key, Stored, Written
 from tocsin.flow.capture.prepare import complete, patched, whole_state
 from tocsin.flow.capture.properties import with_property
@@ -313,7 +313,7 @@ class Writes:
     def _attempt(self, work: Work, actor: Actor, at_ms: int | None) -> Written:
         with self._catalogue.transaction() as transaction:
             now_ms = self._clock.now_ms() if at_ms is None else at_ms
-            record = Record(transaction, actor, now_ms, self._ids, self._permits(actor))
+            record = Record(transaction, actor, now_ms, self._ids, in_place(self._permits(actor), transaction))
             written = work(record)
             transaction.append(record.events)
         return written

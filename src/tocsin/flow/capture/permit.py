@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Protocol
 
 from tocsin.access.operations import changed, given_with
+from tocsin.flow.capture.heritage import Entry, Heritage, with_domains
 from tocsin.flow.capture.members import SERVER_KEPT
 from tocsin.flow.capture.ports import Key, Stored, Transaction
 from tocsin.model.access import Operation
@@ -31,6 +32,10 @@ class Permit(Protocol):
         """Say whether the operation is allowed on every document of the type, or on none."""
         ...
 
+    def asks_domain(self, entity_type: str, operations: Collection[Operation]) -> bool:
+        """Say whether one of these operations depends on the domains of the document, inherited ones included."""
+        ...
+
 
 Permits = Callable[[Actor], Permit]
 
@@ -45,6 +50,10 @@ class _Everything:
         """Say yes."""
         return True
 
+    def asks_domain(self, entity_type: str, operations: Collection[Operation]) -> bool:
+        """Say no."""
+        return False
+
 
 EVERYTHING: Permit = _Everything()
 
@@ -52,6 +61,24 @@ EVERYTHING: Permit = _Everything()
 def everything(_actor: Actor) -> Permit:
     """Return a permit for everything, whoever asks: for whoever has asked already, and for Tocsin itself."""
     return EVERYTHING
+
+
+class _InPlace:
+    """A permit that is asked about what is stored: it sees with it the domains that this inherits."""
+
+    def __init__(self, permit: Permit, transaction: Transaction) -> None:
+        self._permit, self._transaction = permit, transaction
+        self.is_certain, self.asks_domain = permit.is_certain, permit.asks_domain
+
+    def check(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
+        if self._permit.asks_domain(entity_type, operations):
+            document = with_domains(entity_type, document, _above(self._transaction))
+        self._permit.check(entity_type, operations, document)
+
+
+def in_place(permit: Permit, transaction: Transaction) -> Permit:
+    """Return the permit as it is to be asked inside a transaction."""
+    return permit if permit is EVERYTHING else _InPlace(permit, transaction)
 
 
 def check_create(permit: Permit, kind: EntityType, document: Document, transaction: Transaction) -> None:
@@ -97,5 +124,9 @@ def _placed(kind: EntityType, document: Document, transaction: Transaction) -> D
     if not isinstance(reference, dict) or "id" not in reference:
         return taken
     parent = transaction.find(str(reference["type"]), Key.by_id(str(reference["id"])))
-    above = parent.document if parent else {}
+    above = with_domains(parent.entity_type, parent.document, _above(transaction)) if parent else {}
     return {**{key: above[key] for key in _TAKEN_OVER if key in above}, **taken}
+
+
+def _above(transaction: Transaction) -> Callable[[Entry], Heritage]:
+    return lambda entry: transaction.heritage(*entry)

@@ -28,7 +28,7 @@ from tocsin.access.logic import (
     OwnedWithin,
     Tagged,
 )
-from tocsin.store.catalogue.reference_tables import entity_reference
+from tocsin.store.catalogue.domains import lies_in
 from tocsin.store.tables import entity, entity_tag, membership, ownership
 
 Sql = ColumnElement[bool]
@@ -69,12 +69,9 @@ def _leaf(condition: Condition, of: Any, is_sqlite: bool) -> Sql:
         case Tagged(tag=tag):
             return exists().where(entity_tag.c.entity_id == of.id, entity_tag.c.tag_fqn == tag)
         case HasDomain():
-            return exists().where(entity_reference.c.entity_id == of.id, entity_reference.c.field == "domains")
+            return lies_in(of, None, is_sqlite=is_sqlite)
         case InDomain(domains=domains):
-            refers = entity_reference.c
-            return exists().where(
-                refers.entity_id == of.id, refers.field == "domains", refers.target_id.in_(sorted(domains))
-            )
+            return lies_in(of, sorted(domains), is_sqlite=is_sqlite)
         case Certified(certifications=certifications):
             return func.coalesce(_certification(of, is_sqlite).in_(sorted(certifications)), false())
         case _:

@@ -166,7 +166,7 @@ def _bare_bulk(engine: Engine) -> float:
 def _create(connection: sqlite3.Connection, models: dict[str, dict[str, Any]]) -> None:  # Any: column values
     rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _COLUMNS}
     for at in range(ROWS_PER_REQUEST):
-        own = {"id": str(uuid4()), "entity_type": _FLOOR, "fqn": f"floor.{uuid4()}"}
+        own = {"id": str(uuid7()), "entity_type": _FLOOR, "fqn": f"floor.{uuid4()}"}
         event_id, entity_id = str(uuid7()), own["id"]
         given = {
             "entity": own,

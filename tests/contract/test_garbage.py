@@ -162,6 +162,12 @@ def test_a_malformed_body_is_400(administrator: httpx.Client, body: bytes) -> No
         assert (answer.status_code, answer.json()["code"]) == (400, 400), (path, answer.text)
 
 
+def test_a_body_of_as_many_levels_as_there_may_be_is_read(administrator: httpx.Client) -> None:
+    body = b'{"a":' * DEEPEST_JSON + b"1" + b"}" * DEEPEST_JSON
+    answer = administrator.post("/tables", content=body)
+    assert "has no field a" in answer.json()["message"]
+
+
 def test_a_full_name_that_no_index_holds_is_400(administrator: httpx.Client) -> None:
     parent = administrator.post("/services/databaseServices", json={"name": "😀" * 256, "serviceType": "Mysql"}).json()
     below = administrator.post("/databases", json={"name": "😀" * 256, "service": parent["name"]}).json()

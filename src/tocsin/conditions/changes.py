@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from itertools import combinations
+from itertools import chain, combinations
 from typing import NamedTuple
 
 from tocsin.conditions import documents
@@ -148,17 +148,12 @@ def changes_of(event: ChangeEvent) -> list[Change]:
 
 def derived_changes(event: ChangeEvent) -> Document:
     """Return the derived fields that speak of changes; a target counts with everything above it."""
-    categories, operations, targets, written = (dict[str, None]() for _ in range(4))
-    for one in changes_of(event):
-        categories[one.category] = None
-        operations[one.operation.value] = None
-        targets.update(dict.fromkeys(prefixes(one.target)))
-        written.update(dict.fromkeys(_written(one)))
+    told = [_told_of(one) for one in changes_of(event)]
     return {
-        "changeCategory": list(categories),
-        "changeOperation": list(operations),
-        "changeTarget": list(targets),
-        CHANGES: list(written),
+        "changeCategory": list(dict.fromkeys(one.category for one in told)),
+        "changeOperation": list(dict.fromkeys(one.operation for one in told)),
+        "changeTarget": list(dict.fromkeys(chain.from_iterable(one.targets for one in told))),
+        CHANGES: list(dict.fromkeys(chain.from_iterable(one.written for one in told))),
     }
 
 
@@ -194,12 +189,21 @@ def plain(part: str) -> str:
     return part.replace(SEPARATOR, " ")
 
 
+class _Told(NamedTuple):
+    """One change in the words of the derived fields; targets and texts are its own and those of all above it."""
+
+    category: str
+    operation: str
+    targets: tuple[str, ...]
+    written: tuple[str, ...]
+
+
 @lru_cache(maxsize=10_000)
-def _written(change: Change) -> tuple[str, ...]:
-    """Return a change as texts: one for its target and one for each above it."""
-    value = plain(change.value or "")
+def _told_of(change: Change) -> _Told:
+    targets, value = prefixes(change.target), plain(change.value or "")
     done = f"{change.category}{SEPARATOR}{change.operation}"
-    return tuple(f"{done}{SEPARATOR}{plain(target)}{SEPARATOR}{value}" for target in prefixes(change.target))
+    written = (f"{done}{SEPARATOR}{plain(target)}{SEPARATOR}{value}" for target in targets)
+    return _Told(change.category, change.operation.value, targets, tuple(written))
 
 
 def _whole(event: ChangeEvent) -> Iterator[Change]:
@@ -215,22 +219,52 @@ def _whole(event: ChangeEvent) -> Iterator[Change]:
         yield Change(_REPORTED[event.event_type], Operation.ADD, ASSET, event.event_type.value)
 
 
-def _meant(operation: Operation, change: FieldChange) -> Iterator[Change]:
-    """Yield what one field change means."""
+def _meant(operation: Operation, change: FieldChange) -> Iterable[Change]:
+    """Return what one field change means."""
+    plainly = _meant_plainly(operation, change.name)
+    return _meant_by_value(operation, change) if plainly is None else plainly
+
+
+@lru_cache(maxsize=10_000)
+def _meant_plainly(operation: Operation, name: str) -> tuple[Change] | None:
+    """Return what a change of this path means whatever the value is; None when the value has a say."""
+    above, rest = _cut(name)
+    target, key = _target(above), unquoted(rest[0]) if rest else ""
+    category = _category(target, key)
+    if (
+        key in _LABELS
+        or key in _STATUSES
+        or category in _NAMED
+        or category in _NAMED_IN_FULL
+        or (operation is not Operation.MODIFY and (key in _MEMBER_LISTS or key in _AROUND_LISTS))
+    ):
+        return None
+    value = next(_values(category, key, rest, None), None)
+    return (Change(category, operation, target, value),)
+
+
+def _meant_by_value(operation: Operation, change: FieldChange) -> Iterator[Change]:
     above, rest = _cut(change.name)
-    target = ".".join(above) if len(above) > 1 else ASSET
-    key, value = unquoted(rest[0]) if rest else "", _told(operation, change)
+    target, key, value = _target(above), unquoted(rest[0]) if rest else "", _told(operation, change)
     if operation is not Operation.MODIFY and len(rest) == 1 and key in _MEMBER_LISTS:
         yield from _members(operation, ".".join(above), key, value)
     elif key in _LABELS:
         yield from (Change(kind, operation, target, fqn) for kind, fqn in _labels(rest, value))
     else:
-        category = _CATEGORY_OF.get(key) or (OTHER if target == ASSET else "schema")
+        category = _category(target, key)
         values = list(_values(category, key, rest, value))
         yield from (Change(category, operation, target, named) for named in values or (None,))
         if operation is not Operation.MODIFY and key in _AROUND_LISTS and isinstance(value, dict):
             for inner in sorted(_MEMBER_LISTS & value.keys()):
                 yield from _members(operation, key, inner, value[inner])
+
+
+def _target(above: tuple[str, ...]) -> str:
+    return ".".join(above) if len(above) > 1 else ASSET
+
+
+def _category(target: str, key: str) -> str:
+    return _CATEGORY_OF.get(key) or (OTHER if target == ASSET else "schema")
 
 
 @lru_cache(maxsize=10_000)
@@ -301,6 +335,8 @@ def _told(operation: Operation, change: FieldChange) -> object:
 def _tiers_moved(changes: list[Change]) -> list[Change]:
     """Return ``changes`` with a tier that went and one that came, of the same target, as one that was modified."""
     of_tier = [one for one in changes if one.category == TIER]
+    if len(of_tier) < 2:
+        return changes
     both = {a.target for a in of_tier for b in of_tier if a.target == b.target and a.operation != b.operation}
     moved = []
     for one in changes:

@@ -16,6 +16,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 
 TIER_PREFIX = "Tier."
 _NESTED = ("columns", "children", "tasks", "schemaFields")
+_LABELLED = frozenset(("tags", *_NESTED))  # what a member without any of these carries: no label
 _TABLE_PARTS = 4
 _LINK = re.compile(r"<#E::table::(?P<fqn>.+?)(?:::(?:columns|description|tags)\b.*)?>\Z")
 
@@ -35,7 +36,7 @@ def tags(document: Document) -> Iterator[str]:
     for key in _NESTED:
         if key in document:
             for member in members(document[key]):
-                yield from tags(member)
+                yield from tags(member) if not _LABELLED.isdisjoint(member) else ()
 
 
 def tag_names(value: object) -> Iterator[str]:
@@ -45,11 +46,9 @@ def tag_names(value: object) -> Iterator[str]:
 
 def references(document: Document, *keys: str, full: bool) -> list[str]:
     """Return the names that the references under ``keys`` point to; FQNs where there are any when ``full``."""
-    if not any(document.get(key) for key in keys):
-        return []
-    order = ("fullyQualifiedName", "name") if full else ("name", "fullyQualifiedName")
-    found = (member for key in keys for member in members(document.get(key)))
-    return list(texts(next((m[k] for k in order if m.get(k)), None) for m in found))
+    found = [member for key in keys if document.get(key) for member in members(document[key])]
+    first, second = ("fullyQualifiedName", "name") if full else ("name", "fullyQualifiedName")
+    return [name for one in found if (name := one.get(first) or one.get(second)) and isinstance(name, str)]
 
 
 def service(entity_type: str, fqn: str | None, document: Document) -> str | None:

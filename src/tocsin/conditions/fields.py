@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from tocsin.conditions import documents, threads
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, derived_changes, reduced
@@ -213,12 +214,14 @@ def _closure(entity_type: str, change: ChangeDescription) -> list[str]:
     for moved in (*change.fields_added, *change.fields_deleted):
         if moved.name in lists:
             paths += [f"{moved.name}.{quoted(name)}" for name in _member_names(moved)]
-    return list(dict.fromkeys(prefix for path in paths for prefix in prefixes(path)))
+    return list(dict.fromkeys(chain.from_iterable(map(prefixes, paths))))
 
 
-def _member_names(moved: FieldChange) -> Iterator[str]:
-    for value in (moved.old_value, moved.new_value):
-        yield from documents.texts(member.get("name") for member in documents.members(documents.decoded(value)))
+def _member_names(moved: FieldChange) -> list[str]:
+    found = [documents.decoded(value) for value in (moved.old_value, moved.new_value) if value]
+    return [
+        name for value in found for one in documents.members(value) if isinstance(name := one.get("name"), str) and name
+    ]
 
 
 def _reported(event: ChangeEvent, change: ChangeDescription) -> tuple[str | None, str | None, int | None]:

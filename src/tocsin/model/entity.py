@@ -7,6 +7,7 @@ An entity is a JSON document whose keys are OpenMetadata's; what differs between
 from __future__ import annotations
 
 from decimal import Decimal
+from functools import lru_cache
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -51,6 +52,7 @@ def version_to_tenths(version: Decimal) -> int:
     return int(version.scaleb(1))
 
 
+@lru_cache(maxsize=1_000)
 def version_to_wire(version: Decimal) -> float:
     """Return ``version`` as the JSON number upstream writes: one decimal place, no drift."""
     return float(round(version, 1))

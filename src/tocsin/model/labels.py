@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import orjson
+
 from tocsin.model.entity import Document
 
 Value = Any  # Any: a JSON value at any depth of a document
@@ -23,6 +25,11 @@ CERTIFICATION = "certification"
 _NOT_LABELS = frozenset({"extension", "changeDescription", "incrementalChangeDescription"})
 """Keys under which people and the server keep what they like."""
 _NESTING = (dict, list)
+
+
+def carries_labels(document: Document) -> bool:
+    """Say whether a document may carry labels; most carry none: one look at the text, no walk."""
+    return b'"tagFQN"' in orjson.dumps(document)
 
 
 def labels_of(value: Value) -> Iterator[Document]:

@@ -59,7 +59,7 @@ def check(entity_type: str, key: str, value: object) -> None:
     InvalidInput : it is of the wrong kind, lacks something, or is none of the words there are; ``field`` says where
     """
     try:
-        _validator(_key(entity_type, key)).validate_python(value)
+        _validator_of(entity_type, key).validate_python(value)
     except ValidationError as refused:
         first = refused.errors(include_url=False)[0]
         where = ".".join((key, *(str(step) for step in first["loc"] if not str(step).startswith("function-"))))
@@ -81,13 +81,13 @@ def _contents() -> Document:
 
 
 @cache
-def _key(entity_type: str, key: str) -> bytes:
-    """Return the shape of a key as text, which is the same for the same shape of whatever type."""
-    return orjson.dumps(_contents()["types"][entity_type][key])
+def _validator_of(entity_type: str, key: str) -> SchemaValidator:
+    return _validator(orjson.dumps(_contents()["types"][entity_type][key]))
 
 
 @cache
 def _validator(shape: bytes) -> SchemaValidator:
+    """Return what checks a shape, given as text: the same for the same shape of whatever key."""
     used: dict[str, CoreSchema] = {}
     checks = _schema(orjson.loads(shape), used)
     return SchemaValidator(core_schema.definitions_schema(checks, list(used.values())), _CONFIG)

@@ -11,6 +11,7 @@ import contextlib
 from dataclasses import dataclass
 from functools import cached_property
 from http import HTTPStatus
+from itertools import chain
 from typing import Annotated, Any
 from urllib.parse import unquote
 from uuid import UUID
@@ -97,9 +98,11 @@ async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent
         body = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise InvalidInput(f"The body is not JSON: {error}") from error
-    # Without more brackets than levels and without the one spelling of NUL, there is nothing to look for.
-    if text.count(b"{") + text.count(b"[") > DEEPEST_JSON or b"\\u0000" in text:
-        _check_json(body)
+    # Without the one spelling of NUL and without more brackets than levels, there is nothing to look for.
+    if b"\\u0000" in text:
+        _check_texts(body)
+    if text.count(b"{") + text.count(b"[") > DEEPEST_JSON:
+        _check_depth(body)
     return body
 
 
@@ -146,24 +149,27 @@ async def body_of(request: Request) -> bytes:
     return bytes(read)
 
 
-def _check_json(body: object) -> None:
-    level: list[object] = [body]
+def _check_depth(body: object) -> None:
+    level: list[Any] = [body]  # Any: objects and arrays
     for _ in range(DEEPEST_JSON):
-        level = [part for whole in level for part in _inside(whole)]
+        parts = chain.from_iterable(whole.values() if type(whole) is dict else whole for whole in level)
+        level = [part for part in parts if type(part) is dict or type(part) is list]
         if not level:
             return
     raise InvalidInput(f"The body is nested deeper than {DEEPEST_JSON} levels.")
 
 
-def _inside(whole: object) -> list[object]:
-    """Return what ``whole`` contains; texts are looked at for NUL, which PostgreSQL cannot hold."""
-    if isinstance(whole, dict):
-        return [*whole.keys(), *whole.values()]
-    if isinstance(whole, list):
-        return whole
-    if isinstance(whole, str) and "\0" in whole:
-        raise InvalidInput("The body holds a NUL character (\\u0000); remove it.")
-    return []
+def _check_texts(body: object) -> None:
+    """Refuse NUL, which PostgreSQL cannot hold."""
+    waiting: list[object] = [body]
+    while waiting:
+        whole = waiting.pop()
+        if isinstance(whole, dict):
+            waiting += (*whole.keys(), *whole.values())
+        elif isinstance(whole, list):
+            waiting += whole
+        elif isinstance(whole, str) and "\0" in whole:
+            raise InvalidInput("The body holds a NUL character (\\u0000); remove it.")
 
 
 def address_of(request: Request) -> str:

@@ -7,6 +7,7 @@ holds them all. Source: seeds/002 "Change Comparison". Next: ``flow/capture/vers
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -63,6 +64,8 @@ def diff(entity_type: str, old: Document, new: Document) -> ChangeDescription:
 
 def compare(entity_type: str, old: Document, new: Document) -> Difference:
     """Return how ``new`` differs from ``old``, as ``diff`` does, and where new members stand."""
+    if not old:
+        return Difference(ChangeDescription(fields_added=tuple(_all_added(entity_type, new))))
     found = _Found()
     kept, nested = _kept(entity_type), _nested(entity_type)
     for key in _keys(old, new):
@@ -79,6 +82,25 @@ def compare(entity_type: str, old: Document, new: Document) -> Difference:
         fields_added=tuple(found.added), fields_updated=tuple(found.updated), fields_deleted=tuple(found.deleted)
     )
     return Difference(change, found.order)
+
+
+def _all_added(entity_type: str, new: Document) -> Iterator[FieldChange]:
+    """Yield what a document adds to nothing: there is nobody to compare its members with."""
+    kept = _kept(entity_type)
+    for key, value in new.items():
+        if key in kept or is_empty(value):
+            continue
+        if key == "extension" and isinstance(value, dict):
+            inner = ((name, held) for name, held in value.items() if not is_empty(held))
+            yield from (FieldChange(name=fqn.join((key, name)), new_value=held) for name, held in inner)
+        elif key in MEMBER_LISTS and isinstance(value, list):
+            yield FieldChange(name=fqn.quote(key), new_value=_by_identity(MEMBER_LISTS[key], value))
+        else:
+            yield FieldChange(name=fqn.quote(key), new_value=value)
+
+
+def _by_identity(rule: MemberList, members: list[Document]) -> list[Document]:
+    return list({rule.identity(member): member for member in members}.values())
 
 
 @cache

@@ -33,8 +33,8 @@ Work = Callable[[Record], Written]
 
 
 def new_entity_id() -> str:
-    """Return a fresh id for an entity."""
-    return str(uuid_utils.uuid4())
+    """Return a fresh id for an entity: a UUIDv7, so that new rows stand together in every index."""
+    return str(uuid_utils.uuid7())
 
 
 def new_event_id() -> str:

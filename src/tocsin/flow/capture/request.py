@@ -6,6 +6,7 @@ Checked here, for every write: keys, the shape of lists, tags with their default
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Any
 
 import orjson
@@ -26,6 +27,8 @@ TAG_DEFAULTS = {"source": "Classification", "labelType": "Manual", "state": "Con
 _ADDRESS = re.compile(r"[^@\s]+@[^@\s]+")
 _TEXTS = frozenset({"name", "email", "entityLink"})
 _ALIASES = {"owner": "owners", "domain": "domains"}
+_NOT_PLAIN = frozenset((*WORKED_OUT, "tags", "children"))
+"""Keys of a member that is not simply taken as it comes."""
 _NESTED = sorted({path for row in ENTITY_TYPES.values() for path in row.member_paths() if len(path) > 1})
 
 
@@ -43,13 +46,13 @@ def clean(kind: EntityType, request: Document) -> Document:
         if alias in document:
             single = document.pop(alias)
             document.setdefault(key, [single])
-    unknown = sorted(document.keys() - kind.keys)
-    if unknown:
-        raise InvalidInput(f"{with_article(kind.name)} has no field {unknown[0]}", field=unknown[0])
+    if not kind.keys.issuperset(document):
+        unknown = min(document.keys() - kind.keys)
+        raise InvalidInput(f"{with_article(kind.name)} has no field {unknown}", field=unknown)
     _check_kinds(document)
-    return shaped(
-        {key: value for key, value in document.items() if key not in kind.beside | RELATIONS.get(kind.name, {}).keys()}
-    )
+    for key in _kept_elsewhere(kind.name):
+        document.pop(key, None)
+    return shaped(document)
 
 
 def check_required(kind: EntityType, document: Document) -> None:
@@ -64,11 +67,10 @@ def check_required(kind: EntityType, document: Document) -> None:
 
 def shaped(document: Document) -> Document:
     """Return the document with its lists checked, its tags complete and without empty member lists."""
-    for key, rule in MEMBER_LISTS.items():
-        if key in document and key != "children":
-            document[key] = _members(key, rule, document[key])
-    for outer, inner in _NESTED:
-        whole = document.get(outer)
+    for key in [key for key in MEMBER_LISTS if key in document and key != "children"]:
+        document[key] = _members(key, MEMBER_LISTS[key], document[key])
+    for outer, inner in [path for path in _NESTED if path[0] in document]:
+        whole = document[outer]
         if isinstance(whole, dict) and inner in whole:
             document[outer] = whole | {inner: _members(inner, MEMBER_LISTS[inner], whole[inner])}
     certificate = document.get(CERTIFICATION)
@@ -85,9 +87,15 @@ def without_server_keys(document: Document) -> Document:
     return {key: value for key, value in document.items() if key not in SERVER_KEPT}
 
 
+@cache
+def _kept_elsewhere(entity_type: str) -> frozenset[str]:
+    """Return the keys that a document shows but does not hold."""
+    return ENTITY_TYPES[entity_type].beside.union(RELATIONS.get(entity_type, ()))
+
+
 def _check_kinds(document: Document) -> None:
-    for key in _TEXTS & document.keys():
-        if not isinstance(document[key], str):
+    for key in _TEXTS:
+        if key in document and not isinstance(document[key], str):
             raise InvalidInput(f"{key} must be a text", field=key)
     if (email := document.get("email")) and not _ADDRESS.fullmatch(email.strip()):
         raise InvalidInput(f"{email!r} is no e-mail address; it must look like name@example.com", field="email")
@@ -135,12 +143,13 @@ def _member(field: str, member: Document) -> Document:
         return _tag(member)
     if not isinstance(member.get("name"), str):
         raise InvalidInput(f"each of {field} needs a name", field=field)
-    for key in WORKED_OUT:
-        member.pop(key, None)
-    for key in ("tags", "children"):
-        if key in member:
-            nested = _members(key, MEMBER_LISTS[key], member.pop(key) or [])
-            member.update({key: nested} if nested else {})
+    if not _NOT_PLAIN.isdisjoint(member):
+        for key in WORKED_OUT:
+            member.pop(key, None)
+        for key in ("tags", "children"):
+            if key in member:
+                nested = _members(key, MEMBER_LISTS[key], member.pop(key) or [])
+                member.update({key: nested} if nested else {})
     return member
 
 

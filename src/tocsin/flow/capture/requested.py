@@ -128,7 +128,7 @@ def _created(record: Record, entity_type: str, draft: Draft) -> Written:
     place = len(record.events)
     connect(record, entity_type, written.document, {})
     made_after = tuple(captured.event for captured in record.events[place:])
-    return replace(written, cascaded=(*made_before, *made_after))
+    return replace(written, cascaded=(*made_before, *made_after)) if made_before or made_after else written
 
 
 def joined(record: Record, entity_type: str, request: Document, written: Written) -> Written:
@@ -136,7 +136,9 @@ def joined(record: Record, entity_type: str, request: Document, written: Written
 
     Teams that stood under a team and are named no more stand under it no longer.
     """
-    key, field = GIVEN.get(entity_type, ("", ""))
+    if entity_type not in GIVEN:
+        return written
+    key, field = GIVEN[entity_type]
     named_there = request.get(key) or []
     if not isinstance(named_there, list):
         raise InvalidInput(f"{key} must be a list", field=key)

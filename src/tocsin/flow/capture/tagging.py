@@ -14,7 +14,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
-from tocsin.model.labels import CERTIFICATION, SOURCES, label_lists, labels_of, relabelled
+from tocsin.model.labels import CERTIFICATION, SOURCES, carries_labels, label_lists, labels_of, relabelled
 
 Name = tuple[str, str]
 """What a label says: its source and its tag."""
@@ -36,7 +36,7 @@ def tagged(transaction: Transaction, document: Document, old: Document) -> Docum
     NotFound : a label that was not there before names a tag or a term that there is not.
     InvalidInput : it names a disabled one, or two of which only one may be given.
     """
-    if next(labels_of(document), None) is None:
+    if not carries_labels(document):
         return document
     kept: Document = relabelled(document, _plain)
     known = {name_of(label) for label in labels_of(old)}

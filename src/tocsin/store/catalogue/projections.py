@@ -9,14 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 
-import orjson
 from sqlalchemy import Connection, Select, Table, delete, insert, or_, select, update
 
 from tocsin.flow.capture import nested
 from tocsin.flow.capture.members import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES
 from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document
-from tocsin.model.labels import labels_of
+from tocsin.model.labels import carries_labels, labels_of
 from tocsin.store import tables
 from tocsin.store.beside import suites
 from tocsin.store.catalogue.reference_tables import entity_reference
@@ -27,7 +26,7 @@ Rows = frozenset[Entry]
 
 _AT_ONCE = 500
 """Values in one query."""
-_REFERENCE_FIELDS = tuple(sorted(REFERENCE_LISTS.keys() - {"owners"}))
+_REFERENCE_FIELDS = frozenset(REFERENCE_LISTS.keys() - {"owners"})
 """The lists of references that have no table of their own."""
 
 
@@ -164,7 +163,7 @@ def _linked(
 
 
 def _tags(entity: Stored) -> Rows:
-    if b'"tagFQN"' not in orjson.dumps(entity.document):  # most carry none: one look at the text, no walk
+    if not carries_labels(entity.document):
         return frozenset()
     return frozenset((entity.id, label["tagFQN"], "") for label in labels_of(entity.document))
 
@@ -176,8 +175,8 @@ def _owners(entity: Stored) -> Rows:
 
 def _references(entity: Stored) -> Rows:
     document, kept_elsewhere = entity.document, MEMBERSHIPS.get(entity.entity_type, ())
-    fields = (field for field in _REFERENCE_FIELDS if field not in kept_elsewhere)
-    named = ((field, target) for field in fields for target in document.get(field) or ())
+    fields = (field for field in _REFERENCE_FIELDS & document.keys() if field not in kept_elsewhere)
+    named = ((field, target) for field in fields for target in document[field] or ())
     also = ((field, document[field]) for field in REFERENCES if document.get(field))
     plain = {
         (entity.id, target["id"], field)

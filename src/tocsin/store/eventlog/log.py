@@ -125,7 +125,7 @@ def _row(captured: CapturedEvent) -> Row:
         "entity_fqn": event.entity_fully_qualified_name,
         "user_name": event.user_name,
         "timestamp_ms": event.timestamp,
-        "document": event.model_dump_json(by_alias=True, exclude_none=True),
+        "document": event.to_json(),
         "derived": to_text(captured.derived),
     }
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.flow.capture.diff import diff, is_same
+from tocsin.flow.capture.diff import compare, diff, is_same
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 
@@ -224,6 +224,32 @@ def test_the_kind_of_a_service_is_its_own_field() -> None:
 def test_creation_adds_each_field_as_the_document_gives_it() -> None:
     new = {"name": "customers", "columns": [_column("customer_id", "BIGINT"), _column("email", "VARCHAR")], "tags": []}
     assert [one.name for one in diff("table", {}, new).fields_added] == ["name", "columns"]
+
+
+_MEMBERS = st.lists(
+    st.fixed_dictionaries({"name": st.sampled_from("abc"), "id": st.sampled_from("123")}, optional={"tags": _JSON}),
+    max_size=3,
+)
+_DOCUMENTS = st.fixed_dictionaries(
+    {},
+    optional={
+        "name": _JSON,
+        "columns": _MEMBERS | _JSON,
+        "owners": _MEMBERS,
+        "database": _MEMBERS,
+        "extension": st.dictionaries(st.sampled_from(["x", "a.b", "columns"]), _JSON | _MEMBERS, max_size=3),
+        "messageSchema": st.none()
+        | st.fixed_dictionaries({}, optional={"schemaFields": _MEMBERS, "schemaType": _JSON}),
+        "version": _JSON,
+    },
+)
+
+
+@given(_DOCUMENTS, st.sampled_from(["table", "topic"]))
+def test_a_creation_adds_what_a_comparison_with_nothing_finds(new: Document, entity_type: str) -> None:
+    if not all(isinstance(one, dict) for one in new.get("columns") or () if isinstance(new.get("columns"), list)):
+        new["columns"] = []
+    assert compare(entity_type, {}, new) == compare(entity_type, {"id": "what the server keeps"}, new)
 
 
 def test_a_difference_undone_is_told_both_times() -> None:

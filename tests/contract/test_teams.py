@@ -145,3 +145,34 @@ def test_all_teams_are_one_tree(administrator: httpx.Client) -> None:
     joinable = administrator.get("/teams/hierarchy?isJoinable=true").json()["data"]
     assert told(joinable) == {"alone": {}, "north": {"both": {}}, "south": {"both": {}}}
     assert administrator.get("/teams/hierarchy?limit=5").status_code == 400
+
+
+def test_whoever_is_in_no_team_is_shown_in_the_organization(served: Served, administrator: httpx.Client) -> None:
+    user_id, alice = served.person("alice")
+    team = made(administrator, "/teams", name="crew", teamType="Group")
+    path = f"/users/{user_id}"
+
+    def teams() -> list[str]:
+        return names(administrator.get(path, params={"fields": "teams"}).json()["teams"])
+
+    assert teams() == ["Organization"]
+    assert "teams" not in administrator.get(path).json()
+    with alice:
+        assert names(alice.get("/users/loggedInUser?fields=teams").json()["teams"]) == ["Organization"]
+    listed = administrator.get("/users?fields=teams&limit=100").json()["data"]
+    assert all(one["teams"] for one in listed)
+    moved = [{"op": "replace", "path": "/teams/0", "value": {"id": team["id"], "type": "team"}}]
+    assert administrator.patch(path, content=json.dumps(moved), headers=PATCH).status_code == 200
+    assert teams() == ["crew"]
+    root = administrator.get("/teams/name/Organization").json()
+    also = [{"op": "add", "path": "/teams/1", "value": {"id": root["id"], "type": "team"}}]
+    version = administrator.get(path).json()["version"]
+    assert administrator.patch(path, content=json.dumps(also), headers=PATCH).json()["version"] == version
+    assert teams() == ["crew"]
+    gone = [{"op": "remove", "path": "/teams/0"}]
+    left = administrator.patch(path, content=json.dumps(gone), headers=PATCH)
+    assert (left.status_code, names(left.json()["teams"]), teams()) == (200, ["Organization"], ["Organization"])
+    back = [{"op": "add", "path": "/displayName", "value": "Alice"}]
+    assert "teams" not in administrator.patch(path, content=json.dumps(back), headers=PATCH).json()["changeDescription"]
+    new = made(administrator, "/users", name="bob", email="bob@example.org", teams=[root["id"]])
+    assert names(new["teams"]) == ["Organization"]

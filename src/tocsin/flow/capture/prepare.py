@@ -15,7 +15,7 @@ from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.request import check_required, clean, shaped, without_server_keys
 from tocsin.flow.capture.spelling import spelled_out
 from tocsin.flow.capture.tagging import tagged
-from tocsin.flow.capture.teams import placed
+from tocsin.flow.capture.teams import joined, placed
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, value_at
@@ -74,6 +74,7 @@ def complete(kind: EntityType, resolver: Resolver, document: Document, old: Docu
     whole = ruled(resolver.transaction, whole)
     if resolver.strict:
         whole = placed(resolver.transaction, whole, old) if kind.name == "team" else whole
+        whole = joined(whole, old) if kind.name == "user" else whole
         whole = spelled_out(kind.name, resolver, whole, old)
         whole = tagged(resolver.transaction, whole, old)
         check_extension(resolver.transaction, kind.name, whole, old)

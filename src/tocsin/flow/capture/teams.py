@@ -1,7 +1,8 @@
 """Which team may stand under which? One tree below the Organization: checked here, shown and patched as one.
 
-That a team stands directly under the Organization is said by its naming no other parent; it is shown, never stored.
-Source: OpenMetadata's ``TeamRepository``. Next: ``store/catalogue/teams.py``.
+That a team stands directly under the Organization is said by its naming no other parent, and that a person is in it by
+their being in no team; it is shown, never stored. Source: OpenMetadata's ``TeamRepository`` and ``UserRepository``.
+Next: ``store/catalogue/teams.py``.
 """
 
 from __future__ import annotations
@@ -53,6 +54,13 @@ def placed(transaction: Transaction, team: Document, old: Document) -> Document:
     return placed_team
 
 
+def joined(user: Document, old: Document) -> Document:
+    """Return somebody with the teams they store."""
+    teams = [one for one in user.get("teams") or () if one.get("name") != ORGANIZATION]
+    others = {key: value for key, value in user.items() if key != "teams"}
+    return others | {"teams": teams} if teams or (old.get("teams") and "teams" in user) else others
+
+
 def as_patched(transaction: Transaction, document: Document, subject: Stored, given: Sequence[Operation]) -> Document:
     """Return a team or a person as its readers see it, for operations to be applied to: with what is worked out."""
     if subject.entity_type not in ("team", "user"):
@@ -60,12 +68,12 @@ def as_patched(transaction: Transaction, document: Document, subject: Stored, gi
     shown = dict(document)
     if not document.get("domains") and (domains := transaction.teams.domains(subject.id)):
         shown["domains"] = [{**domain, "inherited": True} for domain in domains]
-    if subject.entity_type == "team":
-        if not document.get("parents") and document["name"] != ORGANIZATION:
-            root = transaction.reference("team", Key.by_name(ORGANIZATION))
-            shown |= {"parents": [root]} if root else {}
-        if any(_speaks_of("children", one) for one in given):
-            shown["children"] = transaction.teams.children(subject.id)
+    above = "parents" if subject.entity_type == "team" else "teams"
+    if not document.get(above) and not (above == "parents" and document["name"] == ORGANIZATION):
+        root = transaction.reference("team", Key.by_name(ORGANIZATION))
+        shown |= {above: [root]} if root else {}
+    if subject.entity_type == "team" and any(_speaks_of("children", one) for one in given):
+        shown["children"] = transaction.teams.children(subject.id)
     return shown
 
 

@@ -13,8 +13,9 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.server.auth import hash_password
+from tocsin.server.presented import presented
 from tocsin.server.request import Asked, DocumentBody, Fields, PartsHere, TokenId, answer
-from tocsin.server.view import parse_fields, shown
+from tocsin.server.view import parse_fields
 
 SHORTEST_PASSWORD = 8
 """Characters that a password has at least."""
@@ -40,7 +41,8 @@ def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
     """Return who the token belongs to."""
     row = ENTITY_TYPES["user"]
     document = caller.parts.catalogue.get(row.name, Key.by_id(caller.actor.id))
-    return answer(shown(row, document, caller.root, fields=parse_fields(row, fields)))
+    (view,) = presented(row, [document], caller, fields=parse_fields(row, fields))
+    return answer(view)
 
 
 @router.put("/users/changePassword")

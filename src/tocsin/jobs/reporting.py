@@ -6,6 +6,7 @@ Next: ``store/outbox/notifications.py``, which keeps it.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +28,12 @@ from tocsin.clock import Clock
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 
+_READS = frozenset({"Processing new data", "Waiting for data to arrive", "Waiting for next trigger"})
+"""What Spark says of a query whose source has answered."""
+
+_CAME_LATE = "Python worker failed to connect back"
+_STARTS_AGAIN = 5
+_LOOK_EVERY_S = 0.02
 _LOG = structlog.get_logger(__name__)
 
 
@@ -58,12 +65,29 @@ def following_the_log(
     """Run the query that ``start`` starts in the background, reported, and yield it; it is stopped at the end."""
     register_source(session, LogSource)
     with reporting(session, reported):
-        query = start()
+        query = begun(start)
         try:
             yield query
         finally:
             with unless_spark_has_ended():
                 query.stop()
+
+
+def begun(start: Callable[[], StreamingQuery]) -> StreamingQuery:
+    """Return the query that ``start`` starts as soon as it reads, or has failed.
+
+    Spark gives the Python that reads for a query ten seconds to come up, and no setting of Spark's changes that. On a
+    machine that is busy otherwise it may take longer; then the query is started again, a few times.
+    """
+    query = start()
+    for _ in range(_STARTS_AGAIN):
+        while query.isActive and query.status["message"] not in _READS:
+            time.sleep(_LOOK_EVERY_S)
+        if query.isActive or _CAME_LATE not in str(query.exception()):
+            break
+        _LOG.warning("query_started_again", query=query.name, reason=_CAME_LATE)
+        query = start()
+    return query
 
 
 @contextmanager

@@ -37,7 +37,8 @@ QUERY_NAME = "streak_stream"
 
 _EVERY = "250 milliseconds"
 _LOOK_EVERY_S = 0.5
-_AGAIN_AFTER_S = 10.0
+_AGAIN_AFTER_S = 1.0
+_MOST_AFTER_S = 30.0
 _ENDS_WITHIN_S = 10.0
 
 _LOG = structlog.get_logger(__name__)
@@ -63,8 +64,11 @@ def streaming(parts: Parts) -> AbstractContextManager[StreamingQuery]:
 
 
 @contextmanager
-def beside(parts: Parts) -> Iterator[None]:
-    """Run the query in a thread of its own until the block ends; a failure is logged and tried again."""
+def beside(parts: Parts, *, ends_within_s: float = _ENDS_WITHIN_S) -> Iterator[None]:
+    """Run the query in a thread of its own until the block ends; a failure is logged and tried again.
+
+    A query that has not ended within ``ends_within_s`` is left to itself: its process is about to end.
+    """
     stopping = threading.Event()
     thread = threading.Thread(target=_keep_telling, args=(parts, stopping), name=QUERY_NAME, daemon=True)
     thread.start()
@@ -72,22 +76,27 @@ def beside(parts: Parts) -> Iterator[None]:
         yield
     finally:
         stopping.set()
-        thread.join(_ENDS_WITHIN_S)
+        thread.join(ends_within_s)
 
 
 def _keep_telling(parts: Parts, stopping: threading.Event) -> None:
+    again_after_s = _AGAIN_AFTER_S
     while not stopping.is_set():
         try:
-            _tell_until(parts, stopping)
+            has_told = _tell_until(parts, stopping)
         except FAILURES as error:
+            has_told = False
             _LOG.error("streaks_failed", reason=str(error).splitlines()[0])
-        stopping.wait(_AGAIN_AFTER_S)
+        again_after_s = _AGAIN_AFTER_S if has_told else min(2 * again_after_s, _MOST_AFTER_S)
+        stopping.wait(again_after_s)
 
 
-def _tell_until(parts: Parts, stopping: threading.Event) -> None:
+def _tell_until(parts: Parts, stopping: threading.Event) -> bool:
+    """Run the query until ``stopping`` is set or it fails; return whether it got as far as a micro-batch."""
     with streaming(parts) as query:
         while query.isActive and not stopping.wait(_LOOK_EVERY_S):
             pass
+        return query.lastProgress is not None
 
 
 def _start(parts: Parts) -> StreamingQuery:

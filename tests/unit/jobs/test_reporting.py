@@ -1,0 +1,65 @@
+"""A query whose Python was late is started again; one that failed otherwise, or reads, is not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tocsin.jobs.reporting import begun
+
+LATE = "[STREAM_FAILED] Query [id = x] terminated with exception: Python worker failed to connect back."
+READS = "Waiting for data to arrive"
+
+
+@dataclass
+class Query:
+    """A query that says one thing after the other of itself, and may have failed at the end."""
+
+    says: list[str]
+    failure: str | None = None
+    name: str = "some_stream"
+    looks: Iterator[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.looks = iter(self.says)
+        self.isActive = True
+
+    @property
+    def status(self) -> dict[str, Any]:
+        message = next(self.looks, None)
+        if message is None:
+            self.isActive = False
+        return {"message": message}
+
+    def exception(self) -> str | None:
+        return self.failure
+
+
+def started(*queries: Query) -> tuple[Query, int]:
+    """Return the query that came of it, and how many were started."""
+    rest = list(queries)
+    given = begun(lambda: cast(StreamingQuery, rest.pop(0)))
+    return cast(Query, given), len(queries) - len(rest)
+
+
+def test_a_query_that_reads_is_given_at_once() -> None:
+    reads = Query(["Initializing sources", READS])
+    assert started(reads, Query([READS])) == (reads, 1)
+
+
+def test_a_query_whose_python_was_late_is_started_again() -> None:
+    reads = Query([READS])
+    assert started(Query(["Initializing sources"], LATE), Query([], LATE), reads) == (reads, 3)
+
+
+def test_one_that_is_always_late_is_given_in_the_end() -> None:
+    assert started(*(Query([], LATE) for _ in range(9)))[1] == 6
+
+
+@pytest.mark.parametrize("failure", ["[STREAM_FAILED] no such table", None])
+def test_one_that_failed_otherwise_is_not_started_again(failure: str | None) -> None:
+    assert started(Query([], failure), Query([READS]))[1] == 1

@@ -12,7 +12,9 @@ from tocsin.conditions.check import checked
 from tocsin.conditions.fields import CLOSURES, FIELDS
 from tocsin.conditions.nodes import Has, Or
 from tocsin.flow.match import local
+from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan
+from tocsin.spark.anchors import number_of
 from tocsin.spark.conditions import COLUMNS
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.spark.schema import EVENTS
@@ -113,7 +115,8 @@ def test_many_alerts_on_what_every_event_states_are_told_apart_by_more(spark: Sp
 
 def test_a_condition_hangs_from_its_rarest_fact() -> None:
     index = index_of([plan("a", "eventType == 'entityUpdated' && owners == 'ann'", resources=("table",))])
-    assert index.rows.column("anchor").to_pylist() == ["owners=ann"]
+    assert index.rows.column("fields").to_pylist() == ["owners"]
+    assert index.rows.column("anchor").to_pylist() == [number_of(Anchor(("owners",), ("ann",)))]
 
 
 def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(spark: SparkSession) -> None:

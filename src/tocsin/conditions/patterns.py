@@ -33,12 +33,22 @@ class PatternError(ValueError):
 
 @dataclass(frozen=True)
 class _Piece:
-    """A read part of a pattern: its text, how much it varies, the literal it begins with, and whether that is all."""
+    """A read part of a pattern.
+
+    Attributes
+    ----------
+    text : the part as both engines read it
+    freedom : how much it varies
+    prefix : the literal that it begins with
+    is_literal : whether that is all
+    inside : a literal that whatever matches it holds: the longest known, one it begins with only for want of others
+    """
 
     text: str
     freedom: int = 0
     prefix: str = ""
     is_literal: bool = False
+    inside: str = ""
 
 
 def translated(pattern: str) -> str:
@@ -67,6 +77,14 @@ def literal_prefix(pattern: str) -> str:
     return _Reader(pattern).alternatives(depth=0).prefix
 
 
+def literal_inside(pattern: str) -> str:
+    """Return a literal that every text holds that matches ``pattern``, as ``translated`` wrote it; empty if unknown.
+
+    It is the longest one of those with two signs or more that do more than repeat ``literal_prefix``.
+    """
+    return _Reader(pattern).alternatives(depth=0).inside
+
+
 class _Reader:
     """Reads one pattern from left to right."""
 
@@ -91,24 +109,28 @@ class _Reader:
 
     def _sequence(self, depth: int) -> _Piece:
         text, prefix, freedom, is_literal = "", "", 0, True
+        run = inside = ""  # the literal that is being read, and the longest so far after the prefix
         while not self.at_end() and self._peek() not in "|)":
             piece = self._repeated(depth)
             prefix += piece.prefix if is_literal else ""
             text, freedom, is_literal = text + piece.text, freedom + piece.freedom, is_literal and piece.is_literal
-        return _Piece(text, freedom, prefix, is_literal)
+            run += piece.prefix
+            inside = max(inside, "" if run == prefix else run, piece.inside, key=len)
+            run = run if piece.is_literal else ""
+        return _Piece(text, freedom, prefix, is_literal, inside if len(inside) > 1 else max(prefix, inside, key=len))
 
     def _repeated(self, depth: int) -> _Piece:
         atom = self._atom(depth)
         quantifier, least, most = self._quantifier()
         if not quantifier:
             return atom
-        prefix = atom.prefix if least else ""
+        prefix, inside = (atom.prefix, atom.inside) if least else ("", "")
         if least == most:
-            return _Piece(atom.text + quantifier, atom.freedom * least, prefix)
+            return _Piece(atom.text + quantifier, atom.freedom * least, prefix, inside=inside)
         if atom.freedom and most != 1:
             raise PatternError("a repeat of something that itself varies could run without end")
         own = _OPEN if most is None or most - least > _NEAR else 1
-        return _Piece(atom.text + quantifier, atom.freedom + own, prefix)
+        return _Piece(atom.text + quantifier, atom.freedom + own, prefix, inside=inside)
 
     def _quantifier(self) -> tuple[str, int, int | None]:
         """Read a quantifier: its text, the least and the most repeats (None: no bound)."""
@@ -152,7 +174,7 @@ class _Reader:
             return _Piece(".")
         if sign in _SPECIAL:
             raise PatternError(f"a {sign!r} that cannot stand there; write \\{sign} for the sign itself")
-        return _Piece(sign, prefix=sign, is_literal=True)
+        return _literal(sign, sign)
 
     def _group(self, depth: int) -> _Piece:
         if self._take("?") and not self._take(":"):
@@ -160,14 +182,14 @@ class _Reader:
         inner = self.alternatives(depth=depth + 1)
         if not self._take(")"):
             raise PatternError("a '(' is never closed")
-        return _Piece(f"(?:{inner.text})", inner.freedom, inner.prefix, inner.is_literal)
+        return _Piece(f"(?:{inner.text})", inner.freedom, inner.prefix, inner.is_literal, inner.inside)
 
     def _escape(self) -> _Piece:
         sign = self._peek()
         if sign and sign in _CLASS_ESCAPES:
             self._next += 1
             return _Piece("\\" + sign)
-        return _Piece(self._escaped_sign(), prefix=sign, is_literal=True)
+        return _literal(sign, self._escaped_sign())
 
     def _escaped_sign(self) -> str:
         sign = self._peek()
@@ -216,6 +238,10 @@ class _Reader:
             return False
         self._next += 1
         return True
+
+
+def _literal(sign: str, text: str) -> _Piece:
+    return _Piece(text, prefix=sign, is_literal=True, inside=sign)
 
 
 def _plain(sign: str) -> str:

@@ -92,6 +92,7 @@ Asks = Callable[[Expression], Expression]
 _TYPES = {Kind.TEXT: "string", Kind.NUMBER: "double", Kind.BOOLEAN: "boolean"}
 _CHANGES = "array<struct<name:string,oldValue:variant,newValue:variant>>"
 _NO_TEXTS = "cast(array() AS array<string>)"
+_WHOLE_BEGINS, _WHOLE_ENDS = r"(?s)\A(?:", r")\z"
 _NO_CHANGES = f"cast(array() AS {_CHANGES})"
 
 
@@ -160,7 +161,12 @@ def text_of(field: str) -> Expression:
 
 def whole_pattern(pattern: str) -> str:
     """Return ``pattern`` as Java takes it to match a whole value, dot meaning anything."""
-    return rf"(?s)\A(?:{pattern})\z"
+    return f"{_WHOLE_BEGINS}{pattern}{_WHOLE_ENDS}"
+
+
+def inner_pattern(whole: str) -> str:
+    """Return what ``whole_pattern`` was made of."""
+    return whole.removeprefix(_WHOLE_BEGINS).removesuffix(_WHOLE_ENDS)
 
 
 def any_of(expressions: Iterable[Expression]) -> Expression:
@@ -357,10 +363,18 @@ def _is_kind(member: Expression, kind: Kind) -> Expression:
 def _closure(name: str) -> Expression:
     """Return a name and everything above it, or every ending of it (``conditions/paths.py``)."""
     whole = COLUMNS[CLOSURES[name]]
+    is_odd = f"contains({whole}, '\"') OR contains({whole}, '..') OR startswith({whole}, '.') OR endswith({whole}, '.')"
+    count = f"length({whole}) - length(replace({whole}, '.', '')) + 1"
+    cut = f"transform(sequence(1, {count}), n -> substring_index({whole}, '.', {'n' if name == FQN_PATH else '-n'}))"
+    closed = f"if({is_odd}, {_closure_of_parts(name, whole)}, {cut})"
+    return f"CASE WHEN {whole} != '' THEN {closed} ELSE {_NO_TEXTS} END"
+
+
+def _closure_of_parts(name: str, whole: Expression) -> Expression:
+    """Return the same for a name that not every dot cuts in two; several times as dear."""
     parts = f"regexp_extract_all({whole}, {literal(PART_PATTERN)}, 0)"
     cut = f"slice({parts}, 1, i + 1)" if name == FQN_PATH else f"slice({parts}, i + 1, size({parts}))"
-    closed = f"array_distinct(concat(transform({parts}, (p, i) -> array_join({cut}, '.')), array({whole})))"
-    return f"CASE WHEN {whole} != '' THEN {closed} ELSE {_NO_TEXTS} END"
+    return f"array_distinct(concat(transform({parts}, (p, i) -> array_join({cut}, '.')), array({whole})))"
 
 
 def _changes(places: tuple[int, ...]) -> Expression:

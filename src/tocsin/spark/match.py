@@ -18,31 +18,27 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
 
-from tocsin.conditions.fields import kind_of
-from tocsin.conditions.nodes import Kind
 from tocsin.conditions.normal_form import Conjunction
 from tocsin.flow.match.indexing import Anchor, Way, ways
 from tocsin.flow.match.plan import Plan
-from tocsin.spark.conditions import DOCUMENT, Expression, literal, text_of, texts_of
+from tocsin.spark.anchors import number_of, stated
+from tocsin.spark.conditions import DOCUMENT, Expression
 from tocsin.spark.shapes import TEST, Shapes
 
 _BESIDE = "&"
 """Stands between the fields of an anchor of several facts."""
-
-_TOGETHER = "\x1f"
-"""Stands between the values of an anchor of several facts: nobody's name has it."""
 
 _CLAUSE = pa.struct([pa.field("wanted", pa.bool_(), nullable=False), pa.field("tests", pa.list_(TEST))])
 """Some of ``tests`` must pass (``wanted``), or none of them may."""
 
 _ROWS = pa.schema(
     [
-        pa.field("anchor", pa.string(), nullable=False),
+        pa.field("anchor", pa.int64(), nullable=False),
         pa.field("fields", pa.string(), nullable=False),
         pa.field("subscription_id", pa.string(), nullable=False),
         pa.field("asked", pa.int64(), nullable=False),
         pa.field("created_at_ms", pa.int64(), nullable=False),
-        pa.field("earlier", pa.list_(pa.string()), nullable=False),
+        pa.field("earlier", pa.list_(pa.int64()), nullable=False),
         pa.field("guard_shape", pa.int32(), nullable=False),
         pa.field("guard", pa.string()),
         pa.field("is_guarded", pa.bool_(), nullable=False),
@@ -59,7 +55,6 @@ _CANDIDATE = """
 """
 """Whether a key leads to a subscription that may match and that no earlier anchor of it has found already."""
 
-_NONE = "cast(array() AS array<string>)"
 _REST = "exists(ways, way -> forall(way, clause -> exists(clause.tests, t -> {test}) = clause.wanted))"
 _WITH_DOCUMENT = "exists(array(try_parse_json(event)), {name} -> {rest})"
 _HOLDS = "if(size(ways) = 0 OR spark_partition_id() < 0, true, {rest})"
@@ -92,13 +87,9 @@ class Index:
 
     @cached_property
     def keys(self) -> Expression:
-        """Return the expression for the anchors that an event states: an array of distinct texts."""
-        known = [
-            _keys(tuple(one.split(_BESIDE)) if one else ())
-            for one in sorted(pc.unique(self.rows["fields"]).to_pylist())
-        ]
-        stated = f"concat({', '.join(known)})" if known else _NONE
-        return f"array_except({stated}, array(cast(NULL AS string)))"
+        """Return the expression for the numbers of the anchors that an event states, each once."""
+        known = sorted(pc.unique(self.rows["fields"]).to_pylist())
+        return stated([tuple(one.split(_BESIDE)) if one else () for one in known])
 
     @cached_property
     def candidate(self) -> Expression:
@@ -154,20 +145,6 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     return candidates.where(index.holds).select(*kept, "subscription_id", "asked")
 
 
-def _keys(fields: tuple[str, ...]) -> Expression:
-    """Return the anchors about these fields that an event states, as an array of texts; null for what is missing."""
-    values = [f"v{at}" if kind_of(one) is Kind.TEXTS else text_of(one) for at, one in enumerate(fields)]
-    separated = [part for value in values for part in (literal(_TOGETHER), value)][1:]
-    text = f"concat({', '.join([literal(_BESIDE.join(fields) + '='), *separated])})"
-    sets = [(at, one) for at, one in enumerate(fields) if kind_of(one) is Kind.TEXTS]
-    if not sets:
-        return f"array({text})"
-    for depth, (at, one) in enumerate(reversed(sets)):
-        inner = f"transform({texts_of(one)}, v{at} -> {text})"
-        text = f"flatten({inner})" if depth else inner
-    return text
-
-
 def _table(plans: Iterable[Plan], shapes: Shapes) -> pa.Table:
     return pa.Table.from_pylist(
         [row for plan in plans for case in plan.cases() for row in _rows(case, shapes)], schema=_ROWS
@@ -182,12 +159,12 @@ def _rows(plan: Plan, shapes: Shapes) -> Iterable[_Clause]:
         left = [_asked(way, anchor) for way in found if not set(way.anchors).isdisjoint(anchors[at:])]
         clauses = [_clauses(one, shapes) for one in left]
         yield {
-            "anchor": _text(anchor),
+            "anchor": number_of(anchor),
             "fields": _BESIDE.join(anchor.fields),
             "subscription_id": plan.subscription_id,
             "asked": plan.asked,
             "created_at_ms": plan.created_at_ms,
-            "earlier": [_text(one) for one in anchors[:at]],
+            "earlier": [number_of(one) for one in anchors[:at]],
             **_guarded([] if [] in clauses else clauses, shapes),
         }
 
@@ -206,7 +183,7 @@ def _guarded(ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
     left = [[one for one in way if one != guard] for way in ways] if shapes.decides(test["shape"]) else ways
     return {
         "guard_shape": test["shape"],
-        "guard": test["texts"][0],
+        "guard": shapes.guard_text(test["shape"], test["texts"][0]),
         "is_guarded": guard["wanted"],
         **_left([] if [] in left else left, shapes),
     }
@@ -214,7 +191,7 @@ def _guarded(ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
 
 def _may_guard(clause: _Clause, shapes: Shapes) -> bool:
     (test, *others), wanted = clause["tests"], clause["wanted"]
-    if others or len(test["texts"]) != 1 or not shapes.may_guard(test["shape"], test["texts"][0]):
+    if others or len(test["texts"]) != 1 or shapes.guard_text(test["shape"], test["texts"][0]) is None:
         return False
     return wanted or shapes.decides(test["shape"])
 
@@ -228,10 +205,6 @@ def _share(clause: _Clause, shapes: Shapes) -> float:
 def _left(ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
     numbers = {test["shape"] for way in ways for clause in way for test in clause["tests"]}
     return {"ways": ways, "reads_document": shapes.read_document(numbers)}
-
-
-def _text(anchor: Anchor) -> str:
-    return f"{_BESIDE.join(anchor.fields)}={_TOGETHER.join(anchor.values)}"
 
 
 def _asked(way: Way, anchor: Anchor) -> Conjunction:

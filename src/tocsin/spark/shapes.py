@@ -29,6 +29,7 @@ from tocsin.conditions.nodes import (
     TextTest,
 )
 from tocsin.conditions.normal_form import Fact, Group
+from tocsin.conditions.patterns import literal_inside
 from tocsin.flow.match.rarity import SHARE_OF_A_TEST, share_of
 from tocsin.spark.conditions import (
     COLUMNS,
@@ -36,6 +37,7 @@ from tocsin.spark.conditions import (
     Expression,
     Slot,
     expression,
+    inner_pattern,
     text_of,
     texts_of,
     whole_pattern,
@@ -89,8 +91,9 @@ class Shape:
                 return f"coalesce(array_contains({COLUMNS[field]}, {_GUARD}), false)"
             case Has(field=field) if field in COLUMNS:
                 return f"coalesce({text_of(field)} = {_GUARD}, false)"
-            case TextTest(value=FieldValue(name=name)) if kind_of(name) is not Kind.TEXTS:
-                return expression(replace(self.node, texts=(_GUARD,)))
+            case TextTest(value=FieldValue(name=name), test=test) if kind_of(name) is not Kind.TEXTS:
+                quick = Test.INCLUDES if test is Test.MATCHES else test
+                return expression(replace(self.node, test=quick, texts=(_GUARD,)))
             case _ if self._reads_text():
                 return f"contains(event, {_GUARD})"
             case _:
@@ -98,13 +101,23 @@ class Shape:
 
     def decides(self) -> bool:
         """Say whether what ``guard`` asks is all that the test asks."""
-        return not self._reads_text()
+        return not (self._is_pattern() or self._reads_text())
+
+    def guard_text(self, text: str) -> str | None:
+        """Return what ``guard`` is for a test with ``text``; None when nothing can be asked of every event."""
+        asked = literal_inside(inner_pattern(text)) if self._is_pattern() else text
+        if self._reads_text():
+            return asked if _AS_JSON.fullmatch(asked) else None
+        return asked or (None if self._is_pattern() else asked)
+
+    def _is_pattern(self) -> bool:
+        return isinstance(self.node, TextTest) and self.node.test is Test.MATCHES
 
     def _reads_text(self) -> bool:
         """Say whether the constant must stand in the document's JSON, letter by letter, for the test to pass."""
         match self.node:
-            case TextTest(value=PathValue(), test=test):
-                return test is not Test.MATCHES
+            case TextTest(value=PathValue()):
+                return True
             case Compare(operator=Operator.EQ, left=PathValue()) | Contains(value=PathValue()):
                 return self.slot == "texts"
             case _:
@@ -138,9 +151,9 @@ class Shapes:
             for number in sorted(constants)
         ]
 
-    def may_guard(self, number: int, text: str) -> bool:
-        """Say whether the test of this shape with ``text`` can be a guard."""
-        return self._guards[number] is not None and (self.decides(number) or bool(_AS_JSON.fullmatch(text)))
+    def guard_text(self, number: int, text: str) -> str | None:
+        """Return the text that guards the test of this shape with ``text``; None when it cannot be guarded."""
+        return None if self._guards[number] is None else self._shapes[number].guard_text(text)
 
     def decides(self, number: int) -> bool:
         """Say whether a guard of this shape asks all that its test asks."""

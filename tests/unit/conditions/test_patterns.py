@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from tocsin.conditions.patterns import MAX_PATTERN, PatternError, translated
+from tocsin.conditions.patterns import MAX_PATTERN, PatternError, literal_inside, translated
 
 RUNAWAY = (
     *("(a+)+", "(a*)*b", "(a|a)*", "(a|ab)*", "([a-z]+\\.)*", "((a?){9})+", "(x+x+)+y"),
@@ -69,3 +69,26 @@ def test_what_the_engines_do_not_share_is_refused(pattern: str) -> None:
 
 def test_the_longest_pattern_is_taken() -> None:
     assert translated("x" * MAX_PATTERN) == "x" * MAX_PATTERN
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        ("abc", "abc"),
+        (".*\\.t1\\d+_03", ".t1"),
+        (".*_03", "_03"),
+        ("a?bcd*e", "bc"),
+        ("(?:orders)+x", "orders"),
+        ("(ab){2}c", "ab"),
+        ("(?:abc|abd)e", "e"),
+        ("abc|abd", ""),
+        ("(long)?no", "no"),
+        (r"lake\.shop\.s[0-2]\.t\d+_0", ".t"),
+        ("prefix.*x", "prefix"),
+        ("x(?:y.*z)?", "x"),
+        ("[a-z]+", ""),
+        ("", ""),
+    ],
+)
+def test_what_every_match_holds_is_known(pattern: str, expected: str) -> None:
+    assert literal_inside(translated(pattern)) == expected

@@ -6,10 +6,12 @@ from collections.abc import Collection
 
 import pytest
 
+from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.jobs import alerts
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.model.subscription import EventSubscription
+from tocsin.spark.anchors import number_of
 
 COUNT = 10_000
 
@@ -69,7 +71,8 @@ def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pyt
     assert planned[COUNT:] == ["04711"]
     assert shelf.read == [set(shelf.known), {"04711"}]
     assert second.index.rows.num_rows == COUNT
-    assert _anchors(second.index.rows.to_pylist(), "04711") == ["entityType&tags=table\x1fPII"]
+    wanted = number_of(Anchor(("entityType", "tags"), ("table", "PII")))
+    assert _anchors(second.index.rows.to_pylist(), "04711") == [wanted]
 
 
 def test_alerts_come_and_go() -> None:

@@ -1,0 +1,71 @@
+"""Do an event and an alert meet at the same number? Spark works it out for the one, Python for the other."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+
+import pytest
+from pyspark.sql import SparkSession
+from tests.parity.happenings import HAPPENINGS
+from tests.parity.logged import events_frame
+
+from tocsin.conditions.fields import canonical, values_of
+from tocsin.flow.match.indexing import EVERY, Anchor
+from tocsin.model.change import LoggedEvent
+from tocsin.spark.anchors import number_of, stated
+
+pytestmark = pytest.mark.spark
+
+LOG = list(HAPPENINGS.values())
+COMBINATIONS = [
+    (),
+    ("userName",),
+    ("isBot",),
+    ("testStatus", "entityType"),
+    ("fqnPath",),
+    ("testedNames",),
+    ("entityType", "fqnPath"),
+    ("domains", "entityType", "tags"),
+    ("fieldChanged", "owners"),
+    ("fieldsAdded",),
+    ("changes:category+operation",),
+]
+
+
+def numbers(log: list[LoggedEvent], spark: SparkSession) -> list[list[int]]:
+    rows = events_frame(spark, log).selectExpr(f"{stated(COMBINATIONS)} AS numbers").collect()
+    return [sorted(row.numbers) for row in rows]
+
+
+def expected(logged: LoggedEvent) -> list[int]:
+    found = set()
+    for fields in COMBINATIONS:
+        values = ([canonical(name, value) for value in values_of(name, logged)] for name in fields)
+        found |= {Anchor(fields, chosen) for chosen in product(*values)}
+    return sorted(map(number_of, found))
+
+
+def test_an_event_states_the_numbers_of_its_anchors_each_once(spark: SparkSession) -> None:
+    assert numbers(LOG, spark) == [expected(logged) for logged in LOG]
+    assert any(len(one) > len(COMBINATIONS) for one in map(expected, LOG))
+
+
+@pytest.mark.parametrize(
+    "name",
+    ['svc."a.b".c', 'svc.""', "a", "a..b", ".a", "a.", ".", "é.ö.ü", "a b.c", '"a.b"', 'a."b".c."d.e.f"', "x." * 40],
+)
+def test_a_name_is_cut_alike_however_odd(name: str, spark: SparkSession) -> None:
+    odd = replace(LOG[0], event=LOG[0].event.model_copy(update={"entity_fully_qualified_name": name}))
+    assert numbers([odd], spark) == [expected(odd)]
+
+
+def test_what_an_event_says_twice_is_stated_once(spark: SparkSession) -> None:
+    twice = replace(LOG[0], derived={**LOG[0].derived, "fieldsAdded": ["columns", "columns"]})
+    assert numbers([twice], spark) == [expected(twice)]
+
+
+def test_equal_values_of_other_fields_are_other_anchors() -> None:
+    anchors = [EVERY, Anchor(("owners",), ("ann",)), Anchor(("mentions",), ("ann",)), Anchor(("owners",), ("bob",))]
+    both = [Anchor(("owners", "tags"), ("ab", "c")), Anchor(("owners", "tags"), ("a", "bc"))]
+    assert len({number_of(one) for one in [*anchors, *both]}) == 6

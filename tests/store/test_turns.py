@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -13,11 +15,13 @@ from typing import Any
 
 import pytest
 from sqlalchemy import Connection, Engine, event, text
+from tests.founded import Founded
+from tests.serving import running_server
 from tests.waiting import until
 
 from tocsin.errors import TocsinError, Unavailable
 from tocsin.store import turns
-from tocsin.store.engine import reading, writing
+from tocsin.store.engine import PATIENT_S, open_engine, reading, writing
 
 ADD = text("INSERT INTO server_secret (name, value) VALUES (:name, 'x')")
 NAMES = text("SELECT name FROM server_secret WHERE name LIKE 'w%' ORDER BY name")
@@ -185,3 +189,67 @@ def test_an_error_is_told_after_the_commit_of_what_it_may_be_about(
 
     behind(sqlite_engine, refused, lambda: write(sqlite_engine, "w2", lambda: time.sleep(0.2)))
     assert "w0" in seen[0]
+
+
+STOPPED = """
+import os, signal, sys
+from tocsin.store.engine import open_engine, writing
+from sqlalchemy import text
+with writing(open_engine(sys.argv[1])) as connection:
+    connection.execute(text("INSERT INTO server_secret (name, value) VALUES ('w-stopped', 'x')"))
+    os.kill(os.getpid(), signal.SIGSTOP)
+"""
+
+
+@contextmanager
+def stopped_writer(url: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a process that is stopped in the middle of its turn; let it go on and end afterwards."""
+    process = subprocess.Popen([sys.executable, "-c", STOPPED, url])
+    try:
+        assert os.WIFSTOPPED(os.waitpid(process.pid, os.WUNTRACED)[1])
+        yield process
+    finally:
+        process.send_signal(signal.SIGCONT)
+        assert process.wait(30) == 0
+
+
+def test_nobody_waits_without_end_for_a_process_that_was_stopped(sqlite_url: str) -> None:
+    engine = open_engine(sqlite_url, patience_s=0.6)
+    with stopped_writer(sqlite_url) as process, ThreadPoolExecutor(4) as pool:
+        started_s = time.monotonic()
+        refusals = [call.exception() for call in [pool.submit(write, engine, f"w{at}") for at in range(4)]]
+        assert time.monotonic() - started_s < 10
+        assert [type(one) for one in refusals] == [Unavailable] * 4
+        told = [str(one) for one in refusals if f"kill -CONT {process.pid}" in str(one)]
+        assert told, "whoever waited for the other process says which one it was"
+        assert names(engine) == [], "reading goes on"
+        assert engine.get_execution_options()["tocsin_turns"].waiting == 0
+    write(engine, "w9")
+    assert names(engine) == ["w-stopped", "w9"]
+    engine.dispose()
+
+
+def test_whoever_is_patient_waits_until_it_goes_on(sqlite_url: str) -> None:
+    engine = open_engine(sqlite_url, patience_s=PATIENT_S)
+    with ThreadPoolExecutor(1) as pool:
+        with stopped_writer(sqlite_url):
+            call = pool.submit(write, engine, "w1")
+            time.sleep(0.3)
+            assert not call.done()
+        assert call.exception(30) is None
+    assert names(engine) == ["w-stopped", "w1"]
+    engine.dispose()
+
+
+def test_a_request_that_cannot_write_is_answered_503(founded: Founded, founded_url: str) -> None:
+    engine = open_engine(founded_url, patience_s=0.5)
+    with (
+        running_server(engine, password=founded.password, token=founded.token) as served,
+        served.administrator() as client,
+        stopped_writer(founded_url) as process,
+    ):
+        answer = client.post("/glossaries", json={"name": "Words", "description": "x"})
+        assert (answer.status_code, answer.json()["code"]) == (503, 503)
+        assert f"kill -CONT {process.pid}" in answer.json()["message"]
+        assert client.get("/glossaries").status_code == 200
+    engine.dispose()

@@ -18,7 +18,7 @@ from tocsin.jobs.reporting import unless_spark_has_ended
 from tocsin.jobs.schedule import Job, run_when_due
 from tocsin.settings import Settings
 from tocsin.spark.session import work_beside
-from tocsin.store.engine import open_engine
+from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.scheduled import ScheduledJobs
 
 SCHEDULED = "tocsin-scheduled"
@@ -33,7 +33,7 @@ _ENDS_WITHIN_S = 10.0
 @contextmanager
 def running(settings: Settings, session: SparkSession) -> Iterator[None]:
     """Do what there is to do until the block ends; what is under way then is broken off."""
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     stopping = threading.Event()
     kept = lake.build(settings, session, engine)
     noticing, checked = silences.build(settings, session, engine), audit.build(settings, kept, engine)

@@ -34,7 +34,7 @@ from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.told import SqlEvents
-from tocsin.store.engine import open_engine
+from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.schema import migrate
@@ -67,7 +67,7 @@ class Parts:
 
 def build(settings: Settings) -> Parts:
     """Wire the pipeline as ``settings`` say."""
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     migrate(engine)
     notes = Notifications(engine)
     session = open_session(

@@ -24,7 +24,7 @@ from tocsin.jobs.reporting import Progress, Reported, following_the_log
 from tocsin.settings import Settings
 from tocsin.spark.search import entries, last_of, told
 from tocsin.spark.sources import LOG_FORMAT
-from tocsin.store.engine import open_engine
+from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.search.writes import Entry, SearchWrites
@@ -64,7 +64,7 @@ class SearchParts:
 
 def build(settings: Settings, session: SparkSession) -> SearchParts:
     """Wire the query as ``settings`` say, beside what else ``session`` does; the store is migrated already."""
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     return SearchParts(
         session=interpreting(session),
         entries=SearchWrites(engine),

@@ -29,7 +29,7 @@ from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import STATE_CONF, kept_streaks
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.engine import open_engine
+from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.eventlog.log import EventLog
 
 QUERY_NAME = "streak_stream"
@@ -46,7 +46,7 @@ _LOG = structlog.get_logger(__name__)
 
 def build(settings: Settings, first: Parts) -> Parts:
     """Wire the query as ``settings`` say, beside the query that ``first`` is of; the store is migrated already."""
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     return replace(
         first,
         session=interpreting(first.session),

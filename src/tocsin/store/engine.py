@@ -14,10 +14,14 @@ from typing import Any
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.exc import OperationalError
 
+from tocsin.errors import Unavailable
 from tocsin.store.turns import Turns
 
 _TURNS = "tocsin_turns"
 _BUSY_S = 30
+PATIENT_S = float("inf")
+"""Patience without end: for who has nobody waiting for an answer, and would only begin again."""
+
 _ASK_AGAIN_S = 0.0002
 _POSTGRESQL = ("random_page_cost = 1.1", "cpu_tuple_cost = 0.05", "max_parallel_workers_per_gather = 0")
 """How PostgreSQL plans for us. Disks are no longer slow to seek: by default it would rather read and hash a whole table
@@ -26,10 +30,13 @@ than look up ten thousand rows by key, which made a search take three times as l
 _CHECKPOINT_PAGES = 8_000  # of 4 KiB: seldom enough that pages written again and again are copied once
 
 
-def open_engine(url: str, *, synchronous: str = "FULL", pool_size: int = 10) -> Engine:
-    """Return an engine for the store at ``url`` (a SQLAlchemy address); the caller disposes of it."""
+def open_engine(url: str, *, synchronous: str = "FULL", pool_size: int = 10, patience_s: float = _BUSY_S) -> Engine:
+    """Return an engine for the store at ``url`` (a SQLAlchemy address); the caller disposes of it.
+
+    On SQLite a writer waits for its turn no longer than ``patience_s``, and is then told why (``Unavailable``).
+    """
     if url.startswith("sqlite"):
-        return _sqlite(url, synchronous)
+        return _sqlite(url, synchronous, patience_s)
     return _postgresql(url, pool_size)
 
 
@@ -72,7 +79,7 @@ def _postgresql(url: str, pool_size: int) -> Engine:
     return engine
 
 
-def _sqlite(url: str, synchronous: str) -> Engine:
+def _sqlite(url: str, synchronous: str, patience_s: float) -> Engine:
     # Errors name the statement, never what was in it: entities and secrets stay out of the logs.
     engine = create_engine(
         url, connect_args={"timeout": float(_BUSY_S), "check_same_thread": False}, hide_parameters=True
@@ -98,7 +105,7 @@ def _sqlite(url: str, synchronous: str) -> Engine:
             raw: Any = connection.connection.dbapi_connection  # Any: as above
             raw.execute("BEGIN")  # not through SQLAlchemy, which takes longer over it than many a query does
 
-    turns = Turns(engine)
+    turns = Turns(engine, patience_s)
     engine.update_execution_options(**{_TURNS: turns})
     event.listen(engine, "engine_disposed", lambda _engine: turns.close())
     return engine
@@ -111,7 +118,14 @@ def _use_wal(raw: Any) -> None:  # Any: the driver's own connection
 
 def _begin_to_write(connection: Connection) -> None:
     """Begin as soon as no other process writes: other Tocsins wait elsewhere (``store/turnstile.py``)."""
-    _ask_until_free(lambda: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    try:
+        _ask_until_free(lambda: connection.exec_driver_sql("BEGIN IMMEDIATE"))
+    except OperationalError as error:
+        if not _is_busy(error):
+            raise
+        raise Unavailable(
+            f"Nothing was written: another program keeps the store's file locked since {_BUSY_S} s. End it, then try again."
+        ) from error
 
 
 def _ask_until_free(ask: Callable[[], object]) -> None:

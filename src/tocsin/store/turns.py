@@ -29,8 +29,8 @@ LONGEST_S = 0.02
 class Turns:
     """The turns of one process at writing one store; its threads share it."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, patience_s: float) -> None:
+        self._engine, self._patience_s = engine, patience_s
         self._turnstile = Turnstile(engine.url.database)
         self._turn = threading.Lock()
         self._counting = threading.Lock()
@@ -48,6 +48,10 @@ class Turns:
         """Wait for a turn and yield the connection; afterwards what was written is committed, or undone on an error.
 
         An error, too, is told only then: it may be about what another turn wrote, which nobody else sees before.
+
+        Raises
+        ------
+        Unavailable : the turn did not come for as long as there is patience, or what was written could not be kept
         """
         transaction = self._begin()
         try:
@@ -59,16 +63,22 @@ class Turns:
         transaction.check()
 
     def _begin(self) -> _Transaction:
+        until_s = time.monotonic() + self._patience_s
         with self._counting:
             self._waiting += 1
-        self._turn.acquire()
+        is_mine = self._turn.acquire(timeout=min(self._patience_s, threading.TIMEOUT_MAX))
         with self._counting:
             self._waiting -= 1
+        if not is_mine:
+            raise Unavailable(
+                f"Nothing was written: others had the store's write turn for {self._patience_s:.0f} s. Try again; what "
+                "takes so long stands in the log of this server, or is another process that keeps all from writing."
+            )
         try:
             if self._transaction is None:
                 if self._connection is None or self._connection.closed:
                     self._connection = self._opened()
-                self._turnstile.enter()
+                self._turnstile.enter(until_s)
                 self._transaction = _Transaction(self._connection)
         except BaseException:
             self._turnstile.leave()

@@ -2,16 +2,22 @@
 
 SQLite lets whoever asks at the right moment write, and a process that has just written asks first. So each first takes
 the place of the one who is next, waits there for the writer to end, and leaves it as the writer: whoever has written
-waits behind whoever already waits. Waiting is the kernel's, which also opens both locks when a process dies.
-Next: ``store/turns.py``.
+waits behind whoever already waits. The kernel opens both locks when a process dies; one that was only stopped keeps
+them, so nobody waits longer than they have patience for. Next: ``store/turns.py``.
 """
 
 from __future__ import annotations
 
 import fcntl
 import os
+import time
+
+from tocsin.errors import Unavailable
 
 _NEXT, _WRITER = "-next", "-writer"
+_ASK_AGAIN_S, _ASK_SELDOM_S = 0.00005, 0.01
+_OFTEN_FOR_S = 1.0
+_LONGEST_PID = 20
 
 
 class Turnstile:
@@ -21,16 +27,21 @@ class Turnstile:
         self._store = store if store and store != ":memory:" else None
         self._files: tuple[int, int] | None = None
 
-    def enter(self) -> None:
-        """Wait until it is this process's turn to write."""
+    def enter(self, until_s: float) -> None:
+        """Wait until it is this process's turn to write.
+
+        Raises
+        ------
+        Unavailable : it was not by ``until_s``, a moment of the monotonic clock; the message says who is in the way
+        """
         if self._store is None:
             return
         if self._files is None:
             self._files = (_opened(self._store + _NEXT), _opened(self._store + _WRITER))
         following, writer = self._files
-        fcntl.flock(following, fcntl.LOCK_EX)
+        _take(following, until_s)
         try:
-            fcntl.flock(writer, fcntl.LOCK_EX)
+            _take(writer, until_s)
         finally:
             fcntl.flock(following, fcntl.LOCK_UN)
 
@@ -44,6 +55,33 @@ class Turnstile:
         files, self._files = self._files or (), None
         for file in files:
             os.close(file)
+
+
+def _take(file: int, until_s: float) -> None:
+    """Lock a file as soon as nobody else has it, and write into it who has."""
+    started_s = time.monotonic()
+    while not _is_taken(file):
+        now_s = time.monotonic()
+        if now_s >= until_s:
+            raise Unavailable(_in_the_way(file))
+        time.sleep(_ASK_AGAIN_S if now_s - started_s < _OFTEN_FOR_S else _ASK_SELDOM_S)
+    os.pwrite(file, f"{os.getpid():<{_LONGEST_PID}}".encode(), 0)
+
+
+def _is_taken(file: int) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _in_the_way(file: int) -> str:
+    pid = os.pread(file, _LONGEST_PID, 0).decode(errors="replace").strip()
+    return (
+        f"Nothing was written: process {pid} keeps all others from writing. Try again; if it is "
+        f"stopped, let it go on (kill -CONT {pid}) or end it (kill -KILL {pid})."
+    )
 
 
 def _opened(path: str) -> int:

@@ -124,7 +124,7 @@ def _begin_to_write(connection: Connection) -> None:
         if not _is_busy(error):
             raise
         raise Unavailable(
-            f"Nothing was written: another program kept the store's file locked for {_BUSY_S} s. End it, then try again."
+            f"Nothing was written: another program kept the store's file locked for {_BUSY_S} s. End it and try again."
         ) from error
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 import http.client
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -21,7 +20,7 @@ import httpx
 from sqlalchemy import Engine
 
 import tocsin
-from tocsin.cli.ports import LOOPBACK
+from tocsin.cli.ports import LOOPBACK, any_free_port
 from tocsin.server.founding import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
@@ -80,7 +79,7 @@ class Served:
 
 def settings_in(folder: Path, **given: object) -> Settings:
     """Return settings for processes that work in ``folder`` on a free port."""
-    return Settings(data_dir=folder, port=free_port(), log_level="info", **given)  # type: ignore[arg-type]  # checked
+    return Settings(data_dir=folder, port=any_free_port(), log_level="info", **given)  # type: ignore[arg-type]  # checked
 
 
 @contextmanager
@@ -128,13 +127,6 @@ def serving(settings: Settings, password: str, command: tuple[str, ...] = ("serv
 def tocsin_command(*arguments: str) -> tuple[str, ...]:
     """Return the command that runs this Tocsin."""
     return (sys.executable, "-m", "tocsin", *arguments)
-
-
-def free_port() -> int:
-    """Return a port of the loopback on which nothing listens."""
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
 
 
 def answers(port: int) -> bool:

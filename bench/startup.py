@@ -19,8 +19,9 @@ from pathlib import Path
 from sqlalchemy import Engine, func, select
 
 from bench.measured import Measurement, Report, p50, scaled
-from bench.running import Running, Served, answers, family, free_port, opened, peak_mib, running, serving, settings_in
+from bench.running import Running, Served, answers, family, opened, peak_mib, running, serving, settings_in
 from bench.running import tocsin_command as ours
+from tocsin.cli.ports import any_free_port
 from tocsin.clock import SystemClock
 from tocsin.flow.capture.operations import Writes
 from tocsin.jobs.match_stream import QUERY_NAME
@@ -136,9 +137,9 @@ def _telling(engine: Engine, settings: Settings) -> Iterator[tuple[Running, floa
 
 def _loaded(engine: Engine, settings: Settings, password: str, count: int) -> dict[str, Start]:
     """Start everything, let some changes go all the way, and return what each process came to."""
-    hook_port = free_port()
+    hook_port = any_free_port()
     with ExitStack() as stack:
-        ports = ("--http-port", str(hook_port), "--smtp-port", str(free_port()))
+        ports = ("--http-port", str(hook_port), "--smtp-port", str(any_free_port()))
         stack.enter_context(running(ours("receive", *ports), settings, "receive"))
         served = stack.enter_context(serving(settings, password))
         pipeline, told_s = stack.enter_context(_telling(engine, settings))

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
-from tests.ports import free_port
+
+from tocsin.cli.ports import any_free_port
 
 MISSING = "PostgreSQL is not installed; on Debian: apt-get install postgresql"
 
@@ -56,7 +57,7 @@ def running_cluster(programs: Path, *, durable: bool = False) -> Iterator[Cluste
     prefix = _as_postgres(folder)
     run = [*prefix, str(programs / "initdb"), "-D", str(folder / "db"), "-U", "tocsin", "-A", "trust", "-E", "UTF8"]
     _call([*run, "--locale=C.UTF-8", "--no-sync"])
-    port = free_port()
+    port = any_free_port()
     quick = "" if durable else " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
     options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c max_connections=200{quick}"
     control = [*prefix, str(programs / "pg_ctl"), "-D", str(folder / "db"), "-w"]

@@ -61,7 +61,7 @@ def _event(client: Client, event: str | None, asset: str | None, entity_type: st
     entity = find_entity(client, str(asset), entity_type)
     last = deque(client.events(entity_id=entity.id, limit=1_000), maxlen=1)
     if not last:
-        raise NotFound(f"There is no event of {asset}.")
+        raise NotFound(f"change event of {asset!r} not found")
     return str(last[0].event["id"])
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import secrets
 import socket
 
 from tocsin.errors import Conflict
 
 LOOPBACK = "127.0.0.1"
+_BELOW_EPHEMERAL = range(10_000, 32_000)
+"""No outgoing connection is given one of these, as it may be of those that the system hands out for port 0."""
 
 
 def is_free(host: str, port: int) -> bool:
@@ -29,8 +32,14 @@ def check_free(host: str, port: int, *, option: str = "--port") -> None:
 
 def free_port(wanted: int) -> int:
     """Return ``wanted`` if it is free on loopback, else a port that is."""
-    if is_free(LOOPBACK, wanted):
-        return wanted
-    with socket.socket() as probe:
-        probe.bind((LOOPBACK, 0))
-        return int(probe.getsockname()[1])
+    return wanted if is_free(LOOPBACK, wanted) else any_free_port()
+
+
+def any_free_port() -> int:
+    """Return a port that is free on loopback and that nothing takes by accident before somebody listens there.
+
+    Two who ask at once get different ones, but for an unlucky chance.
+    """
+    while not is_free(LOOPBACK, port := secrets.choice(_BELOW_EPHEMERAL)):
+        pass
+    return port

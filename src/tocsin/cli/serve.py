@@ -22,7 +22,7 @@ def serve(
     It is made of several processes at one address; several servers may run over one store. It never starts Java.
     """
     settings = settings_of(host=host, port=port, processes=processes)
-    check_free(settings.host, settings.port)
     with needing("server"):
         from tocsin.server.app import main
+    check_free(settings.host, settings.port)
     main(settings)

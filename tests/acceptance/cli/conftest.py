@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.ports import free_port
+
+from tocsin.cli.ports import any_free_port
 
 SOURCES = Path(__file__).resolve().parents[3] / "src"
 WITHIN_S = 60
@@ -65,7 +66,7 @@ def command(*arguments: str) -> list[str]:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
-    port = free_port()
+    port = any_free_port()
     kept = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")}
     return Shell(
         tmp_path,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
 from tocsin.cli.parts import Mailbox, local_url, mailbox_of, parts_of
-from tocsin.cli.ports import check_free, free_port, is_free
+from tocsin.cli.ports import any_free_port, check_free, free_port, is_free
 from tocsin.cli.readiness import answers_at, has_started
-from tocsin.errors import Conflict
+from tocsin.cli.serve import serve
+from tocsin.errors import Conflict, MissingExtra
 from tocsin.settings import Settings
 
 SETTINGS = Settings(port=4711, data_dir=Path("kept"))
@@ -81,3 +83,19 @@ async def test_a_part_that_does_not_listen_yet_is_not_ready() -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))
         assert not await answers_at(f"http://127.0.0.1:{bound.getsockname()[1]}/")()
+
+
+def test_ports_that_are_asked_for_at_once_differ_and_none_is_of_those_for_connections_going_out() -> None:
+    found = {any_free_port() for _ in range(20)}
+    assert len(found) > 15
+    assert all(10_000 <= port < 32_000 and is_free("127.0.0.1", port) for port in found)
+
+
+def test_a_part_that_is_not_installed_is_told_before_a_port_that_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "uvicorn", None)
+    monkeypatch.delitem(sys.modules, "tocsin.server.app", raising=False)
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(MissingExtra, match="needs uvicorn"):
+            serve(port=taken.getsockname()[1])

@@ -127,7 +127,7 @@ def _is_meant(edge: Edge, end: Stored, source: LineageSource) -> bool:
 def _known(record: Record, ends: Ends) -> Edge:
     edge = record.transaction.edge(ends.from_.id, ends.to.id)
     if edge is None:
-        raise NotFound(f"no lineage edge from {ends.from_.fqn} to {ends.to.fqn}")
+        raise NotFound(f"lineage edge from {ends.from_.fqn} to {ends.to.fqn} not found")
     return edge
 
 

@@ -108,7 +108,7 @@ def _own(backtest_id: str, caller: Caller) -> Backtest:
     """Return a backtest of the caller's; administrators see everybody's."""
     asked = caller.parts.backtests.find(backtest_id)
     if asked is None or not (caller.actor.is_admin or asked.requested_by == caller.actor.id):
-        raise NotFound(f"There is no backtest {backtest_id} of yours.")
+        raise NotFound(f"backtest {backtest_id} not found")
     return asked
 
 

@@ -61,7 +61,7 @@ def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
     """Return all steps of one incident, newest first."""
     steps = caller.parts.incidents.of_state(str(state_id))
     if not steps:
-        raise NotFound(f"there is no incident {state_id}")
+        raise NotFound(f"incident {state_id} not found")
     permitted("testCase", Key.by_id(steps[0]["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all")
     return answer({"data": steps, "paging": {"total": len(steps)}})
 

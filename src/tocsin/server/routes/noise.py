@@ -40,7 +40,7 @@ def read_noise(subscription_id: PathId, caller: Asked, *, since: Since = "30d") 
     document = found(ROW, Key.by_id(str(subscription_id)), caller)
     alert = caller.parts.subscriptions.find(document["id"])
     if alert is None:
-        raise NotFound(f"There is no alert {subscription_id}.")
+        raise NotFound(f"alert {subscription_id} not found")
     if not tends(alert, caller):
         raise Forbidden("What others opened is open to administrators and to who may edit the alert.")
     return answer(detail(alert, begins, caller))

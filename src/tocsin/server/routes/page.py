@@ -44,7 +44,7 @@ def page() -> Response:
 def part(name: Annotated[str, fastapi.Path(max_length=50)]) -> Response:
     """Return one of the page's files."""
     if name not in FILES:
-        raise NotFound(f"The page has no file {name!r}.")
+        raise NotFound(f"file {name!r} not found")
     return _file(name, FILES[name])
 
 
@@ -53,7 +53,7 @@ def page_of(entity_type: str, fqn: str) -> Response:
     """Return the page for one asset, as mails link to it: ``/table/<fqn>``."""
     del fqn  # the page itself asks for it
     if entity_type not in ENTITY_TYPES:
-        raise NotFound("There is no such page.")
+        raise NotFound(f"type of entity {entity_type!r} not found")
     return page()
 
 

@@ -73,7 +73,7 @@ def check_password(password: str) -> str:
 def _other_person(name: object, by_administrator: bool, parts: PartsHere) -> Person:
     person = parts.people.by_name(name) if isinstance(name, str) and by_administrator else None
     if person is None or person.deleted:
-        raise NotFound("There is no such user whose password you may change.")
+        raise NotFound(f"user {name!r} not found")
     return person
 
 

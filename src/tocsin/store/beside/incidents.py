@@ -110,7 +110,7 @@ class IncidentLog:
         """Return one step; ``NotFound`` if there is none."""
         found = self._steps(_steps_with_cases().where(_ROW.id == step_id))
         if not found:
-            raise NotFound(f"there is no incident status {step_id}")
+            raise NotFound(f"incident status {step_id} not found")
         return found[0]
 
     def of_state(self, state_id: str) -> list[Document]:

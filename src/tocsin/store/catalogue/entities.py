@@ -147,7 +147,7 @@ class SqlCatalogue:
         with reading(self._engine) as connection:
             found = [from_text(text) for text in connection.execute(query).scalars()]
         if not found:
-            raise NotFound(f"no entity with id {entity_id}")
+            raise NotFound(f"entity {entity_id} not found")
         return found
 
     def version(self, entity_id: str, number: str) -> Document:

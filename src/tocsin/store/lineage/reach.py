@@ -58,7 +58,7 @@ class Lineage:
         with reading(self._engine) as connection:
             found = edges.read(connection, edges.EDGES.where(edges.between(from_id, to_id)))
         if not found:
-            raise NotFound(f"no lineage edge from {from_id} to {to_id}")
+            raise NotFound(f"lineage edge from {from_id} to {to_id} not found")
         return found[0]
 
 

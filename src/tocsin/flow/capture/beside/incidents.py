@@ -81,7 +81,7 @@ def correct_step(record: Record, case: Stored, step_id: str, operations: Sequenc
     """
     step = record.transaction.incidents.get(step_id)
     if step is None or step.test_case_id != case.id:
-        raise NotFound(f"there is no incident status {step_id}")
+        raise NotFound(f"incident status {step_id} not found")
     before = told_as(step.document, reference_to(case))
     after = checked(_STEP, json_patch.applied(before, operations))
     changed = sorted(key for key in {*before, *after} if not is_same(before.get(key), after.get(key)))

@@ -148,12 +148,13 @@ def changes_of(event: ChangeEvent) -> list[Change]:
 
 def derived_changes(event: ChangeEvent) -> Document:
     """Return the derived fields that speak of changes; a target counts with everything above it."""
-    told = [_told_of(one) for one in changes_of(event)]
+    told = zip(*map(_told_of, changes_of(event)), strict=True)
+    categories, operations, targets, written = tuple(told) or ((),) * 4
     return {
-        "changeCategory": list(dict.fromkeys(one.category for one in told)),
-        "changeOperation": list(dict.fromkeys(one.operation for one in told)),
-        "changeTarget": list(dict.fromkeys(chain.from_iterable(one.targets for one in told))),
-        CHANGES: list(dict.fromkeys(chain.from_iterable(one.written for one in told))),
+        "changeCategory": list(dict.fromkeys(categories)),
+        "changeOperation": list(dict.fromkeys(operations)),
+        "changeTarget": list(dict.fromkeys(chain.from_iterable(targets))),
+        CHANGES: list(dict.fromkeys(chain.from_iterable(written))),
     }
 
 

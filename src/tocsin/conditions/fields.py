@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import chain
 
 from tocsin.conditions import documents, threads
@@ -213,8 +214,13 @@ def _closure(entity_type: str, change: ChangeDescription) -> list[str]:
     paths = list(change.paths())
     for moved in (*change.fields_added, *change.fields_deleted):
         if moved.name in lists:
-            paths += [f"{moved.name}.{quoted(name)}" for name in _member_names(moved)]
+            paths += [_member_path(moved.name, name) for name in _member_names(moved)]
     return list(dict.fromkeys(chain.from_iterable(map(prefixes, paths))))
+
+
+@lru_cache(maxsize=10_000)
+def _member_path(above: str, name: str) -> str:
+    return f"{above}.{quoted(name)}"
 
 
 def _member_names(moved: FieldChange) -> list[str]:

@@ -49,7 +49,9 @@ def split(fqn: str) -> list[str]:
 def parent(fqn: str) -> str | None:
     """Return the FQN one name shorter, or None for a single name."""
     names = split(fqn)
-    return join(names[:-1]) if len(names) > 1 else None
+    if len(names) == 1:
+        return None
+    return join(names[:-1]) if '"' in fqn else fqn[: -len(names[-1]) - 1]
 
 
 def _split_quoted(fqn: str) -> list[str]:

@@ -142,7 +142,8 @@ class Batch(SqlTransaction):
 
     def heritage(self, entity_type: str, fqn: str) -> Heritage:
         """Return what an entity at this place inherits; the same for all that lie under the same parent."""
-        if self._kept_types().intersection(types_above(entity_type)):
+        above = types_above(entity_type)
+        if not (self._before.types.isdisjoint(above) and self._row.types.isdisjoint(above)):
             return super().heritage(entity_type, fqn)
         place = (entity_type, names.parent(fqn) or "")
         if place not in self._heritage:

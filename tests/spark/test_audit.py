@@ -11,6 +11,8 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine, delete, insert, select, update
 from tests.company import SmallCompany
 from tests.spark.test_match_stream import FOLLOWERS_BELL, HOOK, OWNERS_MAIL, caught_up, running, stored
+from tests.spark.test_streak_stream import caught_up as streaks_caught_up
+from tests.spark.test_streak_stream import following
 from tests.waiting import until
 
 from tocsin.flow.capture.audits import FindingLog
@@ -27,6 +29,7 @@ from tocsin.store.alerts.tellings import Tellings
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
 from tocsin.store.tables import delivery, notification
 
 pytestmark = pytest.mark.spark
@@ -52,7 +55,7 @@ def parts(spark: SparkSession, company: SmallCompany, tmp_path: Path) -> AuditPa
     place = Place(str(tmp_path / "lake"), engine.url.render_as_string(hide_password=False))
     history = LakeParts(session, log, Lake(engine), place, company.clock, events_per_segment=30)
     known = FindingLog(SqlCatalogue(engine), company.clock, lambda one: log.find(one) is not None)
-    made = AuditRows(engine), Subscriptions(engine), log, Tellings(engine)
+    made = AuditRows(engine), Subscriptions(engine), log, Reports(engine), Tellings(engine)
     return AuditParts(history, *made, known, window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS)
 
 
@@ -193,6 +196,34 @@ def test_each_thing_that_is_broken_is_named_and_told_once(
         assert parts.log.find(said["eventId"]) is not None
     assert audit(parts).told == 0
     assert len(findings_in(parts.log)) == len(BROKEN)
+
+
+def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log(
+    spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
+) -> None:
+    company.pipeline("etl", owners=[{"type": "user", "name": "ana"}])
+    company.clock.advance(1_000)
+    third = company.alert("third", [OWNERS_MAIL], "matchStatusInARow('Failed', {3,5})")
+    company.alert("every", [OWNERS_MAIL], "pipelineStatus == 'Failed'")
+    with running(spark, company.engine, tmp_path / "match"), following(spark, company.engine, tmp_path / "streaks"):
+        for _ in range(4):
+            company.run("etl", "Failed")
+        until(lambda: caught_up(company.engine) and streaks_caught_up(company.engine), within_s=120)
+    told = audit(parts)
+    assert told.findings == ()
+    with company.engine.connect() as connection:
+        of_third = select(telling.c.log_offset).where(telling.c.subscription_id == third)
+        (offset,) = connection.execute(of_third).scalars()
+
+    company.run("etl", "Failed")
+    with running(spark, company.engine, tmp_path / "match"):
+        until(lambda: caught_up(company.engine), within_s=120)
+    late = audit(parts)
+    assert (late.findings, late.through) == ((), parts.log.readable_end()), "who tells of reports has yet to come to it"
+    assert (late.judged > told.judged, late.unjudged) == (True, told.unjudged)
+
+    change(company.engine, update(telling).where(telling.c.subscription_id == third).values(log_offset=offset + 1))
+    assert {"notMatched", "notTold"} <= set(kinds(audit(parts)))
 
 
 def test_whoever_has_an_alert_on_findings_is_told_of_them(

@@ -38,7 +38,9 @@ def audit(
     else:
         typer.echo(f"Judged {audited.judged:,} matches of the events after {audited.after:,}, to {audited.through:,}.")
         if audited.unjudged:
-            typer.echo(f"Not judged: {audited.unjudged:,} matches of alerts that have changed since.")
+            typer.echo(
+                f"Not judged: {audited.unjudged:,} matches of alerts that have changed since, or are told of later."
+            )
         if rows:
             show_rows(rows, as_json=False)
         else:

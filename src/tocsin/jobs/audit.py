@@ -2,36 +2,44 @@
 
 Every event is matched again, against the alerts as they stand, and joined with what the pipeline wrote down: what each
 match came to, the notifications, their deliveries. Whatever does not agree is put on the alert as an event, once. An
-alert that was changed inside the window is judged from its last change on. Next: ``spark/audit.py``.
+alert that was changed inside the window is judged from its last change on. What depends on earlier reports is worked
+out from all the reports in the log, not taken from the pipeline's state. Next: ``spark/audit.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, pairwise
 
+import pyarrow as pa
 import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.audits import FindingLog
-from tocsin.flow.match.plan import Plan, plan_of
+from tocsin.flow.match.plan import Plan, at_reports, between_reports, plan_of
 from tocsin.jobs.lake import LakeParts
 from tocsin.model.finding import Finding, FindingKind
+from tocsin.model.subscription import EventSubscription
 from tocsin.settings import Settings
-from tocsin.spark.audit import findings, judged, lay_out
-from tocsin.spark.lake import between
-from tocsin.spark.match import index_of, matches
+from tocsin.spark.audit import MATCHED, findings, judged, lay_out
+from tocsin.spark.lake import between, reported
+from tocsin.spark.match import Index, index_of, matches
 from tocsin.store.alerts.audit import AuditRows
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.tellings import Tellings
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.reports import Reports
 
 TOLD_BY = "match_stream"
 """The query whose matches are judged (``jobs/match_stream.QUERY_NAME``)."""
+
+REPORTS_TOLD_BY = "streak_stream"
+"""The query that tells of reports what depends on those before them (``jobs/streak_stream.QUERY_NAME``)."""
 
 MOST_TOLD = 100
 """So many findings become events in one run; the next run tells of the rest."""
@@ -49,6 +57,7 @@ class AuditParts:
     rows: AuditRows
     alerts: Subscriptions
     log: EventLog
+    reports: Reports
     tellings: Tellings
     finding_log: FindingLog
     window_ms: int
@@ -60,8 +69,8 @@ class Audited:
     """What a run came to.
 
     ``after`` and ``through`` bound the part of the log that was looked at; ``judged`` and ``unjudged`` count the
-    matches in it that could be judged, and those of alerts that have changed since; ``told`` the findings that became
-    events now.
+    matches in it that could be judged, and those of alerts that have changed since or are not told in full yet;
+    ``told`` the findings that became events now.
     """
 
     after: int
@@ -80,6 +89,7 @@ def build(settings: Settings, history: LakeParts, engine: Engine) -> AuditParts:
         rows=AuditRows(engine),
         alerts=Subscriptions(engine),
         log=log,
+        reports=Reports(engine),
         tellings=Tellings(engine),
         finding_log=FindingLog(SqlCatalogue(engine), history.clock, lambda one: log.find(one) is not None),
         window_ms=round(settings.audit_window_hours * _HOUR_MS),
@@ -92,11 +102,11 @@ def audit(parts: AuditParts) -> Audited:
     now_ms = parts.history.clock.now_ms()
     through = parts.log.progress(TOLD_BY)  # first: whatever changes from here on was not part of it
     after = _after(parts, now_ms - parts.window_ms, through)
-    plans, alerts = _alerts(parts)
+    subject = _subject(parts, after, through)
     found: list[Finding] = []
     is_judged = is_unjudged = 0
     for span in pairwise([*range(after, through, _EVENTS_PER_STEP), through]):
-        found += _judge(parts, (plans, alerts), span, now_ms)
+        found += _judge(parts, subject, span, now_ms)
         (row,) = judged(parts.history.session).collect()
         is_judged, is_unjudged = is_judged + row.judged, is_unjudged + row.unjudged
     told = len(list(islice(filter(lambda finding: _tell(parts, finding), found), MOST_TOLD)))
@@ -113,40 +123,69 @@ def _after(parts: AuditParts, since_ms: int, through: int) -> int:
     return min(max(begins, parts.tellings.kept_after()), through)
 
 
-def _alerts(parts: AuditParts) -> tuple[list[Plan], list[tuple[str, int, int]]]:
-    """Return the plans that can be judged, and of every alert when it last changed and whether its plan is one."""
-    plans, rows = [], []
+@dataclass(frozen=True)
+class _Subject:
+    """What is judged: the alerts, ready to be matched.
+
+    ``alerts`` are rows of ``spark/audit.ALERTS``; ``at_reports`` holds the matches that depend on earlier reports,
+    None where no alert asks for any or nothing was reported.
+    """
+
+    index: Index
+    alerts: list[tuple[str, int, int, int]]
+    at_reports: pa.Table | None
+
+
+def _subject(parts: AuditParts, after: int, through: int) -> _Subject:
+    # First of all, and at the most up to the report that comes next: what is told from here on was not part of it.
+    coming = parts.reports.first_between(parts.log.progress(REPORTS_TOLD_BY), through)
+    done = through if coming is None else coming - 1
     subscriptions = parts.alerts.list_enabled()
     changed_at = parts.rows.alerts_changed_at()  # after they were read: what changed in between is judged from there
+    plans = list(_plans(subscriptions))
+    alerts = [
+        (
+            one.subscription_id,
+            changed_at.get(one.subscription_id, 0),
+            done if one.asks_of_streaks else through,
+            int(one.asks_of_streaks),
+        )
+        for one in plans
+    ]
+    return _Subject(index_of(between_reports(plans)), alerts, _matched_at_reports(parts, plans, (after, done)))
+
+
+def _plans(subscriptions: Iterable[EventSubscription]) -> Iterator[Plan]:
     for subscription in subscriptions:
-        try:
-            plan = plan_of(subscription)
-        except InvalidInput:
-            continue  # the pipeline leaves it out, too
-        is_judged = not plan.asks_of_streaks  # those are told by a query of their own
-        plans += [plan] if is_judged else []
-        rows.append((subscription.id, changed_at.get(subscription.id, 0), int(is_judged)))
-    return plans, rows
+        with suppress(InvalidInput):  # the pipeline leaves it out, too
+            yield plan_of(subscription)
 
 
-def _judge(
-    parts: AuditParts,
-    alerts: tuple[list[Plan], list[tuple[str, int, int]]],
-    span: tuple[int, int],
-    now_ms: int,
-) -> Iterator[Finding]:
+def _matched_at_reports(parts: AuditParts, plans: Sequence[Plan], span: tuple[int, int]) -> pa.Table | None:
+    """Return which reports between two offsets match which alerts (``spark/audit.MATCHED``); reads all before them."""
+    asking = at_reports(plans)
+    if not asking or parts.reports.first_between(*span) is None:
+        return None
+    reports = reported(parts.history.session, parts.history.place, span[1]).where(f"log_offset > {span[0]}")
+    return matches(reports, index_of(asking), columns=("event_id",)).toArrow()
+
+
+def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: int) -> Iterator[Finding]:
     session, history = parts.history.session, parts.history
     lay_out(
         session,
         {
-            "audit_alerts": alerts[1],
+            "audit_alerts": subject.alerts,
             "audit_tellings": parts.rows.tellings(*span),
             "audit_notes": parts.rows.notifications(*span),
             "audit_deliveries": parts.rows.deliveries(*span),
         },
     )
     events = between(session, history.place, history.extent(), *span)
-    matched = matches(events, index_of(alerts[0]), columns=("event_id",))
+    matched = matches(events, subject.index, columns=("event_id",)).select(*MATCHED.names)
+    if subject.at_reports is not None:
+        of_reports = session.createDataFrame(subject.at_reports).select(*MATCHED.names)
+        matched = matched.union(of_reports.where(f"log_offset > {span[0]} AND log_offset <= {span[1]}"))
     frame = findings(session, events.select("log_offset", "event_id"), matched, overdue_ms=now_ms - parts.allowance_ms)
     for row in sorted(frame.collect()):
         yield Finding(

@@ -22,7 +22,10 @@ def _struct(*columns: tuple[str, type[LongType] | type[StringType] | type[Intege
 
 
 MATCHED = _struct(("log_offset", LongType), ("event_id", StringType), ("subscription_id", StringType))
-ALERTS = _struct(("subscription_id", StringType), ("changed_at", LongType), ("is_judged", IntegerType))
+ALERTS = _struct(
+    *(("subscription_id", StringType), ("changed_at", LongType), ("done_through", LongType)),
+    ("asks_of_streaks", IntegerType),
+)
 TELLINGS = _struct(("log_offset", LongType), ("subscription_id", StringType), ("told_count", IntegerType))
 NOTES = _struct(
     *(("id", StringType), ("log_offset", LongType), ("event_id", StringType)),
@@ -42,6 +45,9 @@ VIEWS: Mapping[str, StructType] = {
 
 _OPEN = f"'{DeliveryStatus.PENDING}', '{DeliveryStatus.AWAITING_RETRY}'"
 _K = FindingKind
+_IN_TIME = "t.log_offset > a.changed_at AND t.log_offset <= a.done_through"
+"""Since an alert was last changed, and as far as whoever tells for it is done."""
+
 _FINDINGS = f"""
 WITH notes AS (
     SELECT n.*, from_json(reasons, 'array<struct<subscriptionId:string>>').subscriptionId AS alerts
@@ -56,17 +62,17 @@ whole AS (SELECT log_offset, count(DISTINCT channel, recipient) AS found FROM no
 -- What another query told first may stand under another alert's reasons: of such events only the sum can be judged.
 shared AS (
     SELECT DISTINCT t.log_offset FROM audit_tellings AS t JOIN audit_alerts AS a USING (subscription_id)
-    WHERE a.is_judged = 0
+    WHERE a.asks_of_streaks = 1
 ),
 judged AS (
     SELECT e.event_id, t.* FROM audit_tellings AS t
-    JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id AND a.is_judged = 1 AND t.log_offset > a.changed_at
+    JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id AND {_IN_TIME}
     JOIN audit_events AS e ON e.log_offset = t.log_offset
 ),
 matched AS (
     SELECT DISTINCT m.log_offset, m.event_id, m.subscription_id
     FROM audit_matched AS m JOIN audit_alerts AS a USING (subscription_id)
-    WHERE a.is_judged = 1 AND m.log_offset > a.changed_at
+    WHERE m.log_offset > a.changed_at AND m.log_offset <= a.done_through
 ),
 told AS (
     SELECT e.event_id, t.*, if(s.log_offset IS NULL, coalesce(h.found, 0), least(coalesce(w.found, 0), t.told_count))
@@ -107,12 +113,11 @@ SELECT '{_K.DELIVERED_TWICE}', event_id, log_offset, subscription_id, about, 1, 
 UNION ALL
 SELECT '{_K.DELIVERY_STUCK}', event_id, log_offset, subscription_id, about, 1, 0 FROM carried WHERE is_stuck
 """  # noqa: S608  our own constants; nothing of a user's gets into the text
-_JUDGED = """
+_JUDGED = f"""
 SELECT count(a.subscription_id) AS judged, count(*) - count(a.subscription_id) AS unjudged
 FROM audit_tellings AS t
-LEFT JOIN audit_alerts AS a
-    ON a.subscription_id = t.subscription_id AND a.is_judged = 1 AND t.log_offset > a.changed_at
-"""
+LEFT JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id AND {_IN_TIME}
+"""  # noqa: S608  as above
 
 
 def lay_out(session: SparkSession, rows: Mapping[str, Iterable[Sequence[Any]]]) -> None:  # Any: a column's value

@@ -57,6 +57,13 @@ class Reports:
         with reading(self._engine) as connection:
             return int(connection.execute(select(func.max(status_report.c.log_offset))).scalar() or 0)
 
+    def first_between(self, after: int, through: int) -> int | None:
+        """Return the offset of the first report above one offset, through another; None if there is none."""
+        one = status_report.c.log_offset
+        with reading(self._engine) as connection:
+            found = connection.execute(select(func.min(one)).where(one > after, one <= through)).scalar()
+            return None if found is None else int(found)
+
     def live(self, entity_ids: Sequence[str]) -> dict[str, str]:
         """Return the type of each of these entities that is not deleted."""
         one, found = entity.c, dict[str, str]()

@@ -28,6 +28,8 @@ _AT_ONCE = 500
 """Values in one query."""
 _REFERENCE_FIELDS = frozenset(REFERENCE_LISTS.keys() - {"owners"})
 """The lists of references that have no table of their own."""
+_POINTING = _REFERENCE_FIELDS.union(REFERENCES, nested.KEYS)
+"""Every key of a document that stands for rows of references."""
 
 
 def write(connection: Connection, changes: Iterable[tuple[Stored | None, Stored]]) -> None:
@@ -175,6 +177,8 @@ def _owners(entity: Stored) -> Rows:
 
 def _references(entity: Stored) -> Rows:
     document, kept_elsewhere = entity.document, MEMBERSHIPS.get(entity.entity_type, ())
+    if _POINTING.isdisjoint(document):
+        return frozenset()
     fields = (field for field in _REFERENCE_FIELDS & document.keys() if field not in kept_elsewhere)
     named = ((field, target) for field in fields for target in document[field] or ())
     also = ((field, document[field]) for field in REFERENCES if document.get(field))

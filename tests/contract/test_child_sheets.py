@@ -17,8 +17,8 @@ PLACES = {
 }
 
 
-def exported(client: httpx.Client, path: str) -> list[dict[str, str]]:
-    answer = client.get(f"/{path}/export")
+def exported(client: httpx.Client, path: str, **query: str) -> list[dict[str, str]]:
+    answer = client.get(f"/{path}/export", params=query)
     assert answer.status_code == 200, answer.text
     header, *rows = csv.reader(io.StringIO(answer.text, newline=""))
     return [dict(zip([name.removesuffix("*") for name in header], row, strict=True)) for row in rows]

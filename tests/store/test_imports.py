@@ -43,7 +43,7 @@ def shop(store_engine: Engine) -> Company:
 
 def do(shop: Company, text: str, entity_type: str = "table", *, dry_run: bool = False) -> Document:
     entity_id = shop.ids["orders" if entity_type == "table" else "Shop"]
-    return import_sheet(shop.writes, entity_type, entity_id, text, actor=JANE, dry_run=dry_run)
+    return import_sheet(shop.writes, (entity_type, entity_id), text, actor=JANE, dry_run=dry_run)
 
 
 def details(result: Document) -> list[str]:
@@ -192,4 +192,36 @@ def test_whatever_stands_in_a_term_survives_a_sheet(shop: Company, text: str, sy
 
 def test_there_is_nothing_to_import_into_where_nothing_is(shop: Company) -> None:
     with pytest.raises(NotFound):
-        import_sheet(shop.writes, "table", shop.ids["Shop"], COLUMN, actor=JANE, dry_run=True)
+        import_sheet(shop.writes, ("table", shop.ids["Shop"]), COLUMN, actor=JANE, dry_run=True)
+
+
+TREE = """name*,description,entityType*,fullyQualifiedName,column.dataType,storedProcedure.code
+fresh,F,database,,,
+deep,,databaseSchema,pg.fresh.deep,,
+t,T,table,pg.fresh.deep.t,,
+a,,column,pg.fresh.deep.t.a,INT,
+b,,column,pg.fresh.deep.t.b,STRUCT,
+b.c,C,column,pg.fresh.deep.t.b.c,INT,
+p,,storedProcedure,pg.fresh.deep.p,,SELECT 1
+email,Mail.,column,pg.shop.public.orders.email,,
+"""
+
+
+def test_a_tree_is_made_and_changed_with_one_event_for_each_entity(shop: Company) -> None:
+    offset = shop.log.read(0, 10_000)[-1].offset
+    target = ("databaseService", shop.get("databaseService", "pg")["id"])
+    rehearsed = import_sheet(shop.writes, target, TREE, actor=JANE, dry_run=True, recursive=True)
+    assert shop.events_after(offset) == []
+    done = import_sheet(shop.writes, target, TREE, actor=JANE, dry_run=False, recursive=True)
+    assert (done["status"], rehearsed) == ("success", done | {"dryRun": True})
+    told = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(offset)]
+    assert told == [
+        ("entityCreated", "pg.fresh"),
+        ("entityCreated", "pg.fresh.deep"),
+        ("entityCreated", "pg.fresh.deep.t"),
+        ("entityCreated", "pg.fresh.deep.p"),
+        ("entityUpdated", ORDERS),
+    ]
+    again = import_sheet(shop.writes, target, TREE, actor=JANE, dry_run=False, recursive=True)
+    assert again["importResultsCsv"].count("unchanged") == 8
+    assert len(shop.events_after(offset)) == 5

@@ -14,9 +14,10 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.sheets.children import CHILD_SHEETS, CHILDREN, child_rows
 from tocsin.flow.capture.sheets.columns import column_rows
-from tocsin.flow.capture.sheets.operations import SHEETS, import_sheet
+from tocsin.flow.capture.sheets.operations import SHEETS, import_sheet, sheet_kind
 from tocsin.flow.capture.sheets.rows import SheetKind, write_sheet
 from tocsin.flow.capture.sheets.terms import term_rows
+from tocsin.flow.capture.sheets.trees import BELOW, Entry, tree_rows
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -38,19 +39,24 @@ async def sheet_text(request: Request) -> str:
 
 
 @router.get("/documentation/csv")
-def describe(row: Row, caller: Asked) -> Response:
+def describe(row: Row, caller: Asked, *, recursive: bool = False) -> Response:
     """Return which columns a sheet of this collection has, and what stands in them."""
     require(caller, Operation.VIEW_BASIC, row)
-    return answer(_kind(row).to_wire())
+    return answer(_kind(row, recursive=recursive).to_wire())
 
 
 @router.get("/name/{fqn}/export")
-def export(row: Row, fqn: PathText, caller: Asked) -> Response:
-    """Return the columns of a table, the terms of a glossary, or what lies under the entity, as a sheet (CSV)."""
-    kind = _kind(row)
+def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -> Response:
+    """Return the columns of a table, the terms of a glossary, or what lies under the entity, as a sheet (CSV).
+
+    With ``recursive=true`` that is all that lies under a database service, a database or a schema.
+    """
+    kind = _kind(row, recursive=recursive)
     document = found(row, Key.by_name(fqn), caller)
     require(caller, Operation.VIEW_BASIC, row, document)
-    text = write_sheet([[header.written for header in kind.headers], *_rows(row, document, caller)])
+    is_tree = recursive and row.name in BELOW
+    rows = tree_rows(_all_under(row.name, document, caller)) if is_tree else _rows(row, document, caller)
+    text = write_sheet([[header.written for header in kind.headers], *rows])
     return Response(text, media_type="text/plain; charset=utf-8")
 
 
@@ -62,19 +68,22 @@ def import_(
     *,
     text: Annotated[str, Depends(sheet_text)],
     dry_run: Annotated[bool, Query(alias="dryRun")] = False,
+    recursive: bool = False,
 ) -> Response:
     """Do what a sheet (CSV) says, and answer for each row; with `dryRun=true`, only try."""
     _kind(row)
     document = found(row, Key.by_name(fqn), caller)
     require(caller, Operation.VIEW_BASIC, row, document)  # what the rows change is asked inside their transaction
-    result = import_sheet(caller.parts.writes, row.name, document["id"], text, actor=caller.actor, dry_run=dry_run)
-    return answer(result)
+    target = row.name, document["id"]
+    writes, actor = caller.parts.writes, caller.actor
+    return answer(import_sheet(writes, target, text, actor=actor, dry_run=dry_run, recursive=recursive))
 
 
-def _kind(row: EntityType) -> SheetKind:
-    if row.name not in SHEETS:
+def _kind(row: EntityType, *, recursive: bool = False) -> SheetKind:
+    kind = sheet_kind(row.name, recursive=recursive)
+    if kind is None:
         raise NotFound(f"There are no sheets of {row.collection}; there are of {_known()}.")
-    return SHEETS[row.name]
+    return kind
 
 
 def _known() -> str:
@@ -86,6 +95,15 @@ def _children(row: EntityType, document: Document, caller: Caller) -> Iterator[D
     child, catalogue = CHILDREN[row.name], caller.parts.catalogue
     below = catalogue.teams_under(document["id"]) if child == "team" else catalogue.children(child, document["id"])
     return (one for one in below if sees(caller, child, one))
+
+
+def _all_under(entity_type: str, document: Document, caller: Caller) -> Iterator[Entry]:
+    """Yield all that lies under something, each before what lies under it."""
+    for child in BELOW.get(entity_type, ()):
+        for one in caller.parts.catalogue.children(child, document["id"]):
+            if sees(caller, child, one):
+                yield child, one
+            yield from _all_under(child, one, caller)
 
 
 def _rows(row: EntityType, document: Document, caller: Caller) -> Iterator[list[str]]:

@@ -1,4 +1,4 @@
-"""What stands in the cells of databases, schemas, tables and teams? Each text from a document, and back into it.
+"""What stands in the cells of databases, schemas, tables, procedures, teams? Each text from a document, and back.
 
 Next: ``children.py``.
 """
@@ -25,6 +25,7 @@ from tocsin.model.entity import Document
 Setter = Callable[[Transaction, Document, str], object]
 
 _TIER = "Tier."
+_CODE = "storedProcedure."
 
 
 def cells(document: Document) -> dict[str, str]:
@@ -44,6 +45,12 @@ def cells(document: Document) -> dict[str, str]:
         "domains": _named_cell(one for one in document.get("domains") or () if not one.get("inherited")),
         "extension": extension_cell(document.get("extension") or {}),
     }
+
+
+def procedure_cells(procedure: Document) -> dict[str, str]:
+    """Return the cells of a stored procedure, by header."""
+    held = procedure.get("storedProcedureCode") or {}
+    return cells(procedure) | {f"{_CODE}{key}": held.get(key) or "" for key in ("code", "language")}
 
 
 def team_cells(team: Document) -> dict[str, str]:
@@ -102,6 +109,14 @@ def _set_named(key: str, entity_type: str) -> Setter:
     return put
 
 
+def _set_code(key: str) -> Setter:
+    def put(_transaction: Transaction, procedure: Document, text: str) -> None:
+        held = {name: value for name, value in (procedure.get("storedProcedureCode") or {}).items() if name != key}
+        procedure["storedProcedureCode"] = held | ({key: text} if text else {})
+
+    return put
+
+
 def _set_type(_transaction: Transaction, team: Document, text: str) -> None:
     team["teamType"] = text.strip() or "Group"
 
@@ -130,6 +145,9 @@ SETTERS: dict[str, Setter] = {
     "extension": lambda _transaction, document, text: document.update(extension=extension(text)),
 }
 """How the text of a cell is put into an asset, by header."""
+
+PROCEDURE_SETTERS: dict[str, Setter] = SETTERS | {f"{_CODE}{key}": _set_code(key) for key in ("code", "language")}
+"""The same for stored procedures."""
 
 TEAM_SETTERS: dict[str, Setter] = {
     **{key: _set_text(key) for key in ("displayName", "description")},

@@ -14,7 +14,15 @@ from tocsin.flow.capture.diff import is_empty
 from tocsin.flow.capture.ports import Key, Stored, Transaction, Written
 from tocsin.flow.capture.prepare import patched
 from tocsin.flow.capture.requested import create
-from tocsin.flow.capture.sheets.child_cells import SETTERS, TEAM_SETTERS, Setter, cells, team_cells
+from tocsin.flow.capture.sheets.child_cells import (
+    PROCEDURE_SETTERS,
+    SETTERS,
+    TEAM_SETTERS,
+    Setter,
+    cells,
+    procedure_cells,
+    team_cells,
+)
 from tocsin.flow.capture.sheets.rows import Header, Outcome, Row, SheetKind
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
@@ -22,7 +30,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 
 _PEOPLE = ("`user:jane;team:sales`",)
-_HEADERS = (
+HEADERS = (
     Header("name", "Its own name, below what the sheet is of.", ("`public`",), required=True),
     Header("displayName", "What people call it.", ("`Shop`",)),
     Header("description", "What it holds, in Markdown.", ("All that is **sold**.",)),
@@ -36,6 +44,8 @@ _HEADERS = (
     Header("domains", "Full names of its domains, with `;` between them.", ("`Sales`",)),
     Header("extension", "Custom properties, `name:value` with `;` between them.", ("`cost:12`",)),
 )
+"""The columns of a sheet of assets."""
+
 _TEAM_HEADERS = (
     Header("name", "The team's name.", ("`Sales`",), required=True),
     Header("displayName", "What people call it.", ("`Sales team`",)),
@@ -58,7 +68,8 @@ class _Children:
     setters: Mapping[str, Setter]
 
 
-_PLAIN = _Children(_HEADERS, cells, SETTERS)
+_PLAIN = _Children(HEADERS, cells, SETTERS)
+_PROCEDURES = _Children(HEADERS, procedure_cells, PROCEDURE_SETTERS)
 _TEAMS = _Children(_TEAM_HEADERS, team_cells, TEAM_SETTERS)
 CHILDREN: dict[str, str] = {
     "databaseService": "database",
@@ -71,16 +82,17 @@ CHILDREN: dict[str, str] = {
 
 def _kind(parent_type: str) -> SheetKind:
     child = CHILDREN[parent_type]
-    headers = tuple(one for one in _of(child).headers if one.name not in _missing(child))
+    headers = tuple(one for one in _of(child).headers if one.name not in missing_headers(child))
     below = "all teams under a team" if child == "team" else f"every {child} of a {parent_type}"
     return SheetKind(f"Describes {below}, and makes those that are not there; what has no row stays as it is.", headers)
 
 
 def _of(child_type: str) -> _Children:
-    return _TEAMS if child_type == "team" else _PLAIN
+    return {"team": _TEAMS, "storedProcedure": _PROCEDURES}.get(child_type, _PLAIN)
 
 
-def _missing(child_type: str) -> frozenset[str]:
+def missing_headers(child_type: str) -> frozenset[str]:
+    """Return the headers of assets that say nothing of this type."""
     return frozenset({"retentionPeriod", "sourceUrl"}) - ENTITY_TYPES[child_type].keys
 
 
@@ -118,16 +130,17 @@ def _import_one(record: Record, parent: Stored, row: Row, told: set[str]) -> str
     full = fqn.quote(name) if child == "team" else fqn.child(parent.fqn, name)
     if full in told:
         raise InvalidInput(f"{child} {full} stands in the sheet twice")
-    message = _bring(record, parent, (child, full), row)
+    message = bring_child(record, parent, (child, full), row)
     told.add(full)
     return message
 
 
-def _bring(record: Record, parent: Stored, place: tuple[str, str], row: Row) -> str:
+def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row) -> str:
+    """Make what lies at a place (type and FQN) as its row says, or bring it to that; return what was done."""
     child, full = place
     old = record.transaction.find(child, Key.by_name(full))
     if old is None:
-        request = _request(record.transaction, parent, child, row)
+        request = request_of(record.transaction, parent, child, row)
         create(record, child, request)
         return f"{child} created"
     if old.deleted:
@@ -137,7 +150,8 @@ def _bring(record: Record, parent: Stored, place: tuple[str, str], row: Row) -> 
     return f"{child} unchanged" if _change(record, old, row).event is None else f"{child} updated"
 
 
-def _request(transaction: Transaction, parent: Stored, child: str, row: Row) -> Document:
+def request_of(transaction: Transaction, parent: Stored, child: str, row: Row) -> Document:
+    """Return what a row asks for that is not there yet."""
     if child == "team":
         request: Document = {"name": row.values["name"], "parents": [{"type": "team", "id": parent.id}]}
     else:
@@ -151,15 +165,20 @@ def _request(transaction: Transaction, parent: Stored, child: str, row: Row) -> 
 
 
 def _change(record: Record, old: Stored, row: Row) -> Written:
+    document = document_of(record.transaction, old, row)
+    if document == old.document:
+        return Written(old.document, None)
+    return naming.put(record, old, patched(ENTITY_TYPES[old.entity_type], old, document))
+
+
+def document_of(transaction: Transaction, old: Stored, row: Row) -> Document:
+    """Return the document of something as its row wants it."""
     known = _of(old.entity_type)
     before, document = known.cells(old.document), dict(old.document)
     for name, text in row.values.items():
         if name != "name" and text != before[name]:
-            known.setters[name](record.transaction, document, text)
-    document = {key: value for key, value in document.items() if not is_empty(value) or old.document.get(key) == value}
-    if document == old.document:
-        return Written(old.document, None)
-    return naming.put(record, old, patched(ENTITY_TYPES[old.entity_type], old, document))
+            known.setters[name](transaction, document, text)
+    return {key: value for key, value in document.items() if not is_empty(value) or old.document.get(key) == value}
 
 
 def _stands_under(transaction: Transaction, team: Stored, above_id: str) -> bool:

@@ -43,15 +43,15 @@ Setter = Callable[[Transaction, Document, str], object]
 
 def column_rows(table: Document) -> Iterator[list[str]]:
     """Yield a row for every column of a table, nested ones below the one they lie in."""
-    for path, column in _columns(table.get("columns") or [], ()):
-        cells = _cells(column)
+    for path, column in columns_of(table.get("columns") or []):
+        cells = column_cells(column)
         yield [fqn.join(path), *(cells[header.name] for header in TABLE_SHEET.headers[1:])]
 
 
 def import_columns(record: Record, table: Stored, rows: tuple[Row, ...]) -> tuple[list[Outcome], Written]:
     """Bring a table's columns to what the rows say, as one change; a row that cannot be is left out of it."""
     document = copy.deepcopy(table.document)
-    found = {fqn.join(path): column for path, column in _columns(document.get("columns") or [], ())}
+    found = {fqn.join(path): column for path, column in columns_of(document.get("columns") or [])}
     outcomes: list[Outcome] = []
     told: set[str] = set()
     for row in rows:
@@ -61,7 +61,7 @@ def import_columns(record: Record, table: Stored, rows: tuple[Row, ...]) -> tupl
                 raise InvalidInput(f"column {name} stands in the sheet twice")
             if name not in found:
                 raise InvalidInput(f"there is no column {name}")
-            changed = _bring(record.transaction, found[name], row.values)
+            changed = bring_column(record.transaction, found[name], row.values)
             told.add(name)
             outcomes.append(Outcome(row, "Column updated" if changed else "Column unchanged"))
         except TocsinError as refused:
@@ -77,9 +77,9 @@ def _name(table: Stored, row: Row) -> str:
     return name.removeprefix(f"{table.fqn}.")
 
 
-def _bring(transaction: Transaction, column: Document, values: dict[str, str]) -> bool:
+def bring_column(transaction: Transaction, column: Document, values: dict[str, str]) -> bool:
     """Bring a column to what differs in its row; say whether anything did. Refused, it stays as it was."""
-    cells = _cells(column)
+    cells = column_cells(column)
     differing = {name: text for name, text in values.items() if name != _NAME and text != cells[name]}
     wanted = dict(column)
     for name, text in differing.items():
@@ -92,14 +92,16 @@ def _bring(transaction: Transaction, column: Document, values: dict[str, str]) -
     return True
 
 
-def _columns(columns: list[Document], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Document]]:
+def columns_of(columns: list[Document], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Document]]:
+    """Yield each of these columns, nested ones below the one they lie in, after the names that lead to it."""
     for column in columns:
         path = (*above, column["name"])
         yield path, column
-        yield from _columns(column.get("children") or [], path)
+        yield from columns_of(column.get("children") or [], path)
 
 
-def _cells(column: Document) -> dict[str, str]:
+def column_cells(column: Document) -> dict[str, str]:
+    """Return the cells of a column, by header."""
     labels = column.get("tags") or []
     texts = {f"{_COLUMN}{key}": str(column.get(key) or "") for key in _TEXTS}
     length = column.get("dataLength")

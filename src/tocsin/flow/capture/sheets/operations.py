@@ -12,6 +12,7 @@ from tocsin.flow.capture.sheets.children import CHILD_SHEETS, import_children
 from tocsin.flow.capture.sheets.columns import TABLE_SHEET, import_columns
 from tocsin.flow.capture.sheets.rows import BrokenSheet, Outcome, Row, SheetKind, aborted, import_result, read_sheet
 from tocsin.flow.capture.sheets.terms import TERM_SHEET, import_terms
+from tocsin.flow.capture.sheets.trees import TREE_SHEETS, import_tree
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
@@ -24,26 +25,37 @@ class _Tried(Exception):
     """A dry run came to its end, and nothing of it may be kept."""
 
 
+def sheet_kind(entity_type: str, *, recursive: bool = False) -> SheetKind | None:
+    """Return what sheets of this type hold: of what lies directly under something, or of all that does.
+
+    What holds nothing that holds more has one kind alone; None for a type that has no sheets.
+    """
+    plain = SHEETS.get(entity_type)
+    return TREE_SHEETS.get(entity_type, plain) if recursive else plain
+
+
 def import_sheet(
-    writes: Writes, entity_type: str, entity_id: str, text: str, *, actor: Actor, dry_run: bool
+    writes: Writes, target: tuple[str, str], text: str, *, actor: Actor, dry_run: bool, recursive: bool = False
 ) -> Document:
-    """Do what a sheet says of what something holds; return OpenMetadata's ``CsvImportResult``.
+    """Do what a sheet says of what something (its type and id) holds; return OpenMetadata's ``CsvImportResult``.
 
     Raises
     ------
     NotFound : there is no such thing.
     """
+    entity_type, entity_id = target
+    kind = sheet_kind(entity_type, recursive=recursive) or SHEETS[entity_type]
     try:
-        sheet = read_sheet(SHEETS[entity_type], text)
+        sheet = read_sheet(kind, text)
     except BrokenSheet as broken:
         return aborted(broken.message, dry_run=dry_run)
     outcomes: list[Outcome] = []
 
     def work(record: Record) -> Written:
-        target = record.transaction.find(entity_type, Key.by_id(entity_id))
-        if target is None or target.deleted:
+        found = record.transaction.find(entity_type, Key.by_id(entity_id))
+        if found is None or found.deleted:
             raise NotFound(f"{entity_type} {entity_id} not found")
-        outcomes[:], written = _imported(record, target, sheet.rows)
+        outcomes[:], written = _imported(record, found, kind, sheet.rows)
         if dry_run:
             raise _Tried
         return written
@@ -57,7 +69,9 @@ def import_sheet(
     return import_result(sheet, outcomes, dry_run=dry_run)
 
 
-def _imported(record: Record, target: Stored, rows: tuple[Row, ...]) -> tuple[list[Outcome], Written]:
+def _imported(record: Record, target: Stored, kind: SheetKind, rows: tuple[Row, ...]) -> tuple[list[Outcome], Written]:
+    if kind is TREE_SHEETS.get(target.entity_type):
+        return import_tree(record, target, rows), Written(target.document, None)
     if target.entity_type == "table":
         return import_columns(record, target, rows)
     if target.entity_type in CHILD_SHEETS:

@@ -109,13 +109,14 @@ def grow(parts: LakeParts, report: Report = lambda _done, _total: None) -> Grown
 
 
 def compact(parts: LakeParts) -> int:
-    """Merge the newest small segments into one, if that is worth it; return how many they were."""
-    small = worth_merging(parts.lake.segments(), parts.full)
-    if not small:
-        return 0
-    events = history(parts.session, parts.place, Extent(small, small[-1].through))
-    merged = _written(parts, events, small[0].after, small[-1].through, replacing=small)
-    return len(small) if merged else 0
+    """Merge small segments beside each other while it is worth it; return how many they were."""
+    count = 0
+    while small := worth_merging(parts.lake.segments(), parts.full):
+        events = history(parts.session, parts.place, Extent(small, small[-1].through))
+        if _written(parts, events, small[0].after, small[-1].through, replacing=small) is None:
+            break  # somebody else was faster
+        count += len(small)
+    return count
 
 
 def sweep(parts: LakeParts, *, before_ms: int) -> int:

@@ -82,19 +82,34 @@ class Extent:
 
 
 def worth_merging(segments: Sequence[Segment], full: int) -> tuple[Segment, ...]:
-    """Return the newest segments that should become one, oldest first; none when that gains nothing.
+    """Return segments beside each other that should become one, oldest first; none when there are none such.
 
-    Only segments of fewer than ``full`` events count, and none that outweighs all after it together: so an event is
-    rewritten a few times in its life, not once per merge.
+    Only segments of fewer than ``full`` events count. Of the newest, to which more will come, it takes several and none
+    that outweighs all after it together: so an event is rewritten a few times in its life, not once per merge. Older
+    ones, shut in by full ones, will not become more: any two of them are worth it, the newest first.
     """
-    newest: list[Segment] = []
-    for segment in reversed(segments):
-        if segment.event_count >= full or _count(newest) + segment.event_count > 2 * full:
-            break
-        newest.insert(0, segment)
+    *older, newest = _runs(segments, full)
     while newest and newest[0].event_count > _count(newest[1:]):
         newest.pop(0)
-    return tuple(newest) if len(newest) >= SMALL_SEGMENTS else ()
+    if len(newest) >= SMALL_SEGMENTS:
+        return tuple(newest)
+    return next((tuple(run) for run in reversed(older) if len(run) > 1), ())
+
+
+def _runs(segments: Sequence[Segment], full: int) -> list[list[Segment]]:
+    """Return the segments that are not full in runs that may be merged, none above twice ``full``; the newest last.
+
+    The last run is there even if it is empty, and reaches as far back as it may.
+    """
+    runs: list[list[Segment]] = [[]]
+    for segment in reversed(segments):
+        if segment.event_count >= full:
+            runs.append([])
+            continue
+        if _count(runs[-1]) + segment.event_count > 2 * full:
+            runs.append([])
+        runs[-1].insert(0, segment)
+    return runs[::-1]
 
 
 def _cut(together: Sequence[Segment], most: int) -> Iterator[Step]:

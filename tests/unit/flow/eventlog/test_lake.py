@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -42,3 +44,26 @@ def test_many_small_segments_are_worth_merging_and_large_ones_are_left_alone() -
     grown = lake(1_000, *[10] * SMALL_SEGMENTS)
     assert worth_merging(grown, 1_000) == grown[1:]
     assert worth_merging(lake(500, *[10] * SMALL_SEGMENTS), 1_000)[0].event_count == 10
+
+
+def test_small_segments_of_older_days_between_large_ones_are_merged_the_newest_of_them_first() -> None:
+    old = lake(10, 20, 1_000, 5, 1_000, 10, 20, 30, 1_000, 10)
+    assert worth_merging(old, 1_000) == old[5:8]
+    assert worth_merging(old[:5], 1_000) == old[:2]
+    assert worth_merging(old[2:5], 1_000) == ()
+
+
+@given(st.lists(st.integers(1, 120), max_size=40))
+def test_merging_ends_and_leaves_no_two_small_segments_beside_each_other_further_back(counts: list[int]) -> None:
+    full, segments, rewritten = 100, list(lake(*counts)), 0
+    while small := worth_merging(segments, full):
+        at = segments.index(small[0])
+        assert tuple(segments[at : at + len(small)]) == small
+        assert sum(one.event_count for one in small) <= 2 * full
+        rewritten += sum(one.event_count for one in small)
+        whole = Segment("m", small[0].after, small[-1].through, sum(one.event_count for one in small), 0, 0)
+        segments[at : at + len(small)] = [whole]
+    assert rewritten <= 8 * sum(counts)
+    last_full = max((at for at, one in enumerate(segments) if one.event_count >= full), default=0)
+    older = segments[:last_full]
+    assert not [pair for pair in pairwise(older) if sum(one.event_count for one in pair) <= full]

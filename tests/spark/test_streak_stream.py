@@ -109,6 +109,25 @@ def test_a_restart_goes_on_and_a_lost_checkpoint_comes_to_the_same(
     assert {(row["verdict"], row["length"], row["failures"]) for row in found.values()} == {("failed", 2, 2)}
 
 
+def test_the_streak_of_what_is_gone_for_good_is_forgotten(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    company = company_with_alerts(store_engine)
+    company.pipeline("other", **ANAS)
+    with following(spark, store_engine, tmp_path / "checkpoint", batch=2):
+        for name in ("etl", "other", "etl"):
+            company.run(name, "Failed")
+        until(lambda: caught_up(store_engine), within_s=120)
+        before = EventLog(store_engine).readable_end()
+        company.writes.delete("pipeline", company.key("etl"), actor=company.actor("ana"))  # it can be restored
+        company.writes.delete("table", company.key("revenue"), actor=company.actor("ana"), hard=True)
+        assert Reports(store_engine).newest() <= before, "nobody is woken for what has never reported"
+        company.writes.delete("pipeline", company.key("etl"), actor=company.actor("ana"), hard=True)
+        until(lambda: caught_up(store_engine), within_s=120)
+    assert [row.entity_id for row in streaks(spark, str(tmp_path / "checkpoint")).collect()] == [company.ids["other"]]
+    assert names(store_engine) == ["first", "first"], "that it is gone is for the other query to tell"
+
+
 def test_an_alert_made_later_knows_what_was_reported_before_and_one_that_changes_takes_effect_at_once(
     spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
 ) -> None:

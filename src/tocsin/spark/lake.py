@@ -18,7 +18,7 @@ from tocsin.clock import to_datetime
 from tocsin.flow.eventlog.lake import ALWAYS, Extent, Segment, Step, Window
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import LOG_FORMAT
-from tocsin.spark.streaks import with_streaks
+from tocsin.spark.streaks import IS_REPORT, with_streaks
 
 VIEW = "change_events"
 """What the whole history is called in SQL."""
@@ -115,7 +115,7 @@ def reported(session: SparkSession, place: Place, through: int, window: Window =
     """
     reader = session.read.format(LOG_FORMAT).option("url", place.url).option("only", "reports")
     reports = reader.option("eventsPerPartition", max(through, 1)).option("after", 0).option("through", through).load()
-    return _within(with_streaks(reports), window)
+    return _within(with_streaks(reports.where(IS_REPORT)), window)
 
 
 def change_events(events: DataFrame) -> DataFrame:

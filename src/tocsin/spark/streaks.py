@@ -49,13 +49,15 @@ STATE_CONF = {
 _VARIABLE = "streak"
 _FACTS = {name: COLUMNS[name] for name in sorted(STREAK_FIELDS)}
 _SPOKEN = ("testStatus", "pipelineStatus", "reportedAt")
-_IS_REPORT = "(test_status IS NOT NULL OR pipeline_status IS NOT NULL OR reported_at IS NOT NULL)"
+IS_REPORT = "(test_status IS NOT NULL OR pipeline_status IS NOT NULL OR reported_at IS NOT NULL)"
+"""SQL for whether a row of ``EVENTS`` reports something."""
 
 
 def kept_streaks(reports: DataFrame) -> DataFrame:
     """Return the events of a stream of reports with what they mean after all before them; columns as they were.
 
-    One row per event, in no order. Shuffles by entity. Needs ``STATE_CONF``.
+    One row per report, in no order; what else is in the stream says that an entity is gone for good, and its streak is
+    forgotten. Shuffles by entity. Needs ``STATE_CONF``.
     """
     return with_state(reports, "entity_id", _Keeper(), reports.schema)
 
@@ -66,8 +68,8 @@ def with_streaks(events: DataFrame) -> DataFrame:
     ``events`` (columns of ``schema.EVENTS``, no stream) hold whatever their entities reported before. One row per
     event, in no order. Shuffles reports by entity.
     """
-    reports = in_arrow(events.where(_IS_REPORT), "entity_id", _told, events.schema)
-    return events.where(f"NOT {_IS_REPORT}").unionByName(reports)
+    reports = in_arrow(events.where(IS_REPORT), "entity_id", _told, events.schema)
+    return events.where(f"NOT {IS_REPORT}").unionByName(reports)
 
 
 def streaks(session: SparkSession, checkpoint: str) -> DataFrame:
@@ -97,10 +99,16 @@ class _Keeper(StatefulProcessor):
         streak = Streak(*stored) if stored else None
         for row in sorted(rows, key=lambda one: one.log_offset):
             columns = row.asDict()
-            streak, facts = advance(streak, _report(columns))
+            report = _report_in(columns)
+            if report is None:
+                streak = None
+                continue
+            streak, facts = advance(streak, report)
             yield Row(**columns | {column: facts.get(name) for name, column in _FACTS.items()})
         if streak is not None:
             self._state.update(astuple(streak))
+        elif stored:
+            self._state.clear()
 
     def close(self) -> None:
         """Nothing is held open."""
@@ -122,7 +130,12 @@ def _told(rows: pa.Table) -> pa.Table:
 
 
 def _report(columns: Mapping[str, Any]) -> Report:
-    derived = {name: columns[COLUMNS[name]] for name in _SPOKEN}
-    report = report_in(derived, columns["timestamp_ms"])
+    report = _report_in(columns)
     assert report is not None, "only reports come here"  # noqa: S101
     return report
+
+
+def _report_in(columns: Mapping[str, Any]) -> Report | None:
+    """Return what a row of ``EVENTS`` reports; None when it is no report."""
+    derived = {name: columns[COLUMNS[name]] for name in _SPOKEN}
+    return report_in(derived, columns["timestamp_ms"])

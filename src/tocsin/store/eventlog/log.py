@@ -55,7 +55,7 @@ def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]
         connection,
         [{"log_offset": offset, "event_id": row["id"], "entity_id": row["entity_id"]} for offset, row in waiting],
     )
-    add_reports(connection, zip(offsets, events, strict=True))
+    add_reports(connection, list(zip(offsets, events, strict=True)))
     return offsets
 
 

@@ -5,13 +5,13 @@ Next: ``flow/match/streak.py``, ``jobs/streak_stream.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, Engine, func, insert, select
 
 from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.flow.match.streak import Report, report_in
-from tocsin.model.change import LoggedEvent
+from tocsin.model.change import EventType, LoggedEvent
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.streak_tables import status_report
@@ -21,15 +21,30 @@ from tocsin.store.tables import change_event, entity
 _INSERT = insert(status_report)
 
 
-def add_reports(connection: Connection, events: Iterable[tuple[int, CapturedEvent]]) -> None:
-    """Note which of these events, each at its offset, report a status; inside the transaction that appends them."""
+def add_reports(connection: Connection, events: Sequence[tuple[int, CapturedEvent]]) -> None:
+    """Note which of these events, each at its offset, report a status; inside the transaction that appends them.
+
+    So is noted that what has reported is gone for good: whoever keeps streaks may forget it.
+    """
+    gone = [one.event.entity_id for _, one in events if one.event.event_type is EventType.ENTITY_DELETED]
+    ended = _known(connection, gone) if gone else frozenset[str]()
     rows = [
         {"log_offset": offset, "entity_id": one.event.entity_id}
         for offset, one in events
         if report_in(one.derived, one.event.timestamp) is not None
+        or (one.event.event_type is EventType.ENTITY_DELETED and one.event.entity_id in ended)
     ]
     if rows:
         connection.execute(_INSERT, rows)
+
+
+def _known(connection: Connection, entity_ids: Sequence[str]) -> frozenset[str]:
+    """Return which of these entities have reported something."""
+    found = set[str]()
+    for some in in_lots(entity_ids):
+        reported = select(status_report.c.entity_id).where(status_report.c.entity_id.in_(some))
+        found.update(connection.execute(reported.distinct()).scalars())
+    return frozenset(found)
 
 
 class Reports:
@@ -53,7 +68,7 @@ class Reports:
             return [report for report in found if report is not None]
 
     def newest(self) -> int:
-        """Return the offset of the last report; 0 when there is none."""
+        """Return the offset of the last report, or of the last end of what reported; 0 when there is none."""
         with reading(self._engine) as connection:
             return int(connection.execute(select(func.max(status_report.c.log_offset))).scalar() or 0)
 

@@ -13,4 +13,5 @@ status_report = Table(
     Column("entity_id", String(36), nullable=False),
     Index(None, "entity_id", "log_offset"),
 )
-"""One row per event of ``change_event`` that says how an entity fares (``flow/match/streak.py: report_in``)."""
+"""One row per event of ``change_event`` that says how an entity fares (``flow/match/streak.py: report_in``), or that
+one which has said so is gone for good."""

@@ -13,7 +13,7 @@ from tocsin.conditions.nodes import Node
 from tocsin.flow.match.plan import Plan
 from tocsin.model.change import LoggedEvent
 from tocsin.spark.conditions import condition, with_document
-from tocsin.spark.match import index_of, matches
+from tocsin.spark.match import Index, index_of, matches
 
 
 def plan(number: int, node: Node) -> Plan:
@@ -35,6 +35,11 @@ def on_columns(spark: SparkSession, nodes: Sequence[Node], events: Sequence[Logg
 
 
 def indexed(spark: SparkSession, plans: Sequence[Plan], events: Sequence[LoggedEvent]) -> list[tuple[int, int]]:
-    """Ask Spark, all conditions at once through the index."""
-    found = matches(events_frame(spark, events), index_of(plans)).collect()
+    """Ask Spark, all conditions at once through an index of them."""
+    return found_by(spark, index_of(plans), events)
+
+
+def found_by(spark: SparkSession, index: Index, events: Sequence[LoggedEvent]) -> list[tuple[int, int]]:
+    """Ask Spark through an index."""
+    found = matches(events_frame(spark, events), index).collect()
     return [(int(row.subscription_id), row.log_offset) for row in found]

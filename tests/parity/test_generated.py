@@ -12,6 +12,7 @@ from tests.parity.engines import indexed, on_columns, plan, python
 from tests.parity.generated import conditions, event_parts, log_of
 
 from tocsin.conditions.check import checked
+from tocsin.flow.match.taken import MANY
 from tocsin.model.change import LoggedEvent
 
 pytestmark = pytest.mark.spark
@@ -54,6 +55,8 @@ def test_both_engines_agree_on_ten_thousand_generated_pairs(spark: SparkSession)
         assert _told(on_columns(spark, nodes, log) ^ expected, some, log) == []
         assert _told(set(found) ^ expected, some, log) == []
         assert len(found) == len(set(found))
+    often = [plan(n, node) for n, node in enumerate(nodes) for _ in range(MANY)]
+    assert set(indexed(spark, often, log)) == expected, "paths that many ask about are taken out once"
 
 
 def _told(pairs: set[tuple[int, int]], texts: list[str], log: list[LoggedEvent]) -> list[str]:

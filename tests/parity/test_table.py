@@ -6,7 +6,7 @@ import re
 
 import pytest
 from pyspark.sql import SparkSession
-from tests.parity.engines import indexed, on_columns, plan, python
+from tests.parity.engines import found_by, indexed, on_columns, plan, python
 from tests.parity.happenings import HAPPENINGS
 from tests.parity.table import ALL, TABLE
 
@@ -15,6 +15,8 @@ from tocsin.conditions.fields import FIELDS
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.methods import METHODS
 from tocsin.conditions.relations import RELATIONS
+from tocsin.flow.match.taken import MANY, MOST, asked_paths
+from tocsin.spark.match import index_of
 
 pytestmark = pytest.mark.spark
 
@@ -60,3 +62,16 @@ def test_the_index_agrees_with_the_table(spark: SparkSession) -> None:
     assert _told(set(found) - EXPECTED) == []
     assert _told(EXPECTED - set(found)) == []
     assert len(found) == len(set(found)), "an event is found once per subscription"
+
+
+def test_the_index_agrees_with_the_table_when_many_ask_about_a_path(spark: SparkSession) -> None:
+    texts_asked = [n for n, node in enumerate(NODES) if any(asked_paths(node))]
+    plans = [plan(n * MANY + copy, NODES[n]) for n in texts_asked for copy in range(MANY)]
+    assert 20 < len(texts_asked) < len(NODES)
+    some, others = plans[: len(plans) // 2], plans[len(plans) // 2 :]
+    index = index_of(some).changed((), others)
+    assert len(index.taken.names) == MOST
+    found = found_by(spark, index, EVENTS)
+    expected = {(n * MANY + copy, offset) for n, offset in EXPECTED if n in texts_asked for copy in range(MANY)}
+    assert _told({(n // MANY, offset) for n, offset in set(found) ^ expected}) == []
+    assert len(found) == len(set(found))

@@ -108,9 +108,18 @@ NESTED_STATUSES = frozenset({"testCaseStatus", "executionStatus", "pipelineState
 """Keys in documents whose values are statuses, so compared without case."""
 
 
+TAKEN = "at_"
+"""Begins the names of sets that stand for the texts at a path (``flow/match/taken.py``); no condition names one."""
+
+
+def is_taken(name: str) -> bool:
+    """Say whether ``name`` stands for the texts at a path."""
+    return name.startswith(TAKEN)
+
+
 def kind_of(name: str) -> Kind:
-    """Return what the field, closure or set of changes ``name`` holds."""
-    return Kind.TEXTS if name in CLOSURES or name in CHANGE_SETS else FIELDS[name].kind
+    """Return what the field, closure, set of changes or of texts at a path ``name`` holds."""
+    return Kind.TEXTS if name in CLOSURES or name in CHANGE_SETS or is_taken(name) else FIELDS[name].kind
 
 
 def canonical(name: str, value: Scalar) -> str:

@@ -14,7 +14,7 @@ from hashlib import sha256
 import xxhash
 
 from tocsin.conditions.changes import CHANGE_SETS
-from tocsin.conditions.fields import kind_of
+from tocsin.conditions.fields import is_taken, kind_of
 from tocsin.conditions.nodes import Kind
 from tocsin.flow.match.indexing import Anchor
 from tocsin.spark.conditions import Expression, text_of, texts_of
@@ -23,7 +23,7 @@ _SEED = 42
 """The seed of Spark's ``xxhash64``; the number of one argument is the seed for the next."""
 
 _REPEATING = frozenset({"fieldsAdded", "fieldsUpdated", "fieldsDeleted", *CHANGE_SETS})
-"""Fields that may hold a value twice; all others hold each once (``conditions/fields.derive``)."""
+"""Fields that may hold a value twice, as texts at paths may; others hold each once (``conditions/fields.derive``)."""
 
 _NONE = "cast(array() AS array<bigint>)"
 
@@ -60,7 +60,8 @@ def _numbers(fields: tuple[str, ...]) -> Expression:
 
 
 def _each_once(field: str) -> Expression:
-    return f"array_distinct({texts_of(field)})" if field in _REPEATING else texts_of(field)
+    may_repeat = field in _REPEATING or is_taken(field)
+    return f"array_distinct({texts_of(field)})" if may_repeat else texts_of(field)
 
 
 def _kind(fields: tuple[str, ...]) -> int:

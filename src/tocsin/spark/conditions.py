@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # the name everybody knows it by
 
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR
-from tocsin.conditions.fields import CLOSURES, FQN_PATH, kind_of
+from tocsin.conditions.fields import CLOSURES, FQN_PATH, is_taken, kind_of
 from tocsin.conditions.nodes import (
     And,
     Compare,
@@ -138,6 +138,8 @@ def literal(value: Scalar) -> Expression:
 
 def texts_of(field: str) -> Expression:
     """Return the values of a field or closure as an array of texts as facts write them, empty when it is missing."""
+    if is_taken(field):
+        return field
     if field in CLOSURES:
         return _closure(field)
     if field in CHANGE_SETS:
@@ -145,6 +147,11 @@ def texts_of(field: str) -> Expression:
     if kind_of(field) is Kind.TEXTS:
         return f"coalesce({COLUMNS[field]}, {_NO_TEXTS})"
     return f"array_compact(array({text_of(field)}))"
+
+
+def texts_at(path: PathValue) -> Expression:
+    """Return the texts at a path into the column ``document``, as an array without nulls."""
+    return f"array_compact(transform({_members(path)}, m -> {_as('m', Kind.TEXT)}))"
 
 
 def text_of(field: str) -> Expression:

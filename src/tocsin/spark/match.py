@@ -9,7 +9,7 @@ Next: ``spark/resolve.py``.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -21,8 +21,9 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from tocsin.conditions.normal_form import Conjunction
 from tocsin.flow.match.indexing import Anchor, Way, ways
 from tocsin.flow.match.plan import Plan
+from tocsin.flow.match.taken import TakenPaths
 from tocsin.spark.anchors import number_of, stated
-from tocsin.spark.conditions import DOCUMENT, Expression
+from tocsin.spark.conditions import DOCUMENT, Expression, texts_at, with_document
 from tocsin.spark.shapes import TEST, Shapes
 
 _BESIDE = "&"
@@ -72,10 +73,12 @@ class Index:
         subscription, which would have found the event already, and the ``ways`` that are left to ask about, none
         when the anchor says it all
     shapes : what the numbers in ``rows`` stand for
+    taken : the paths whose texts ``rows`` know by a name of their own
     """
 
     rows: pa.Table
     shapes: Shapes
+    taken: TakenPaths
     _frames: list[DataFrame] = field(default_factory=list, repr=False, compare=False)
 
     def changed(self, gone: Collection[str], plans: Iterable[Plan]) -> Index:
@@ -83,7 +86,8 @@ class Index:
         added = list(plans)
         stale = pa.array([*gone, *(plan.subscription_id for plan in added)], pa.string())
         kept = self.rows.filter(pc.invert(pc.is_in(self.rows["subscription_id"], value_set=stale)))
-        return Index(pa.concat_tables([kept, _table(added, self.shapes)]).combine_chunks(), self.shapes)
+        rows = pa.concat_tables([kept, _table(added, self.shapes, self.taken)]).combine_chunks()
+        return Index(rows, self.shapes, self.taken)
 
     @cached_property
     def keys(self) -> Expression:
@@ -103,14 +107,14 @@ class Index:
         tests = pc.list_flatten(pc.struct_field(pc.list_flatten(pc.list_flatten(self.rows["ways"])), "tests"))
         numbers = sorted(pc.unique(pc.struct_field(tests, "shape")).to_pylist())
         rest = _REST.format(test=self.shapes.expression(numbers))
-        if self.reads_document:
+        if self.reads_document and not self.taken.names:
             rest = _WITH_DOCUMENT.format(name=DOCUMENT, rest=rest)
         return _HOLDS.format(rest=rest)
 
     @cached_property
     def reads_document(self) -> bool:
         """Say whether any condition looks into the document."""
-        return bool(pc.any(self.rows["reads_document"]).as_py())
+        return bool(self.taken.names) or bool(pc.any(self.rows["reads_document"]).as_py())
 
     def unindexed(self) -> list[str]:
         """Return the subscriptions that every event is asked about, for want of an anchor."""
@@ -125,8 +129,8 @@ class Index:
 
 def index_of(plans: Sequence[Plan]) -> Index:
     """Return the index of ``plans``; disabled ones and those about no resource are left out."""
-    shapes = Shapes()
-    return Index(_table(plans, shapes), shapes)
+    shapes, taken = Shapes(), TakenPaths()
+    return Index(_table(plans, shapes, taken), shapes, taken)
 
 
 def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> DataFrame:
@@ -137,18 +141,31 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     wanted. No order. No shuffle; the index is broadcast. Streaming-safe.
     """
     kept = list(dict.fromkeys(("log_offset", *columns)))
-    keyed = events.selectExpr("*", f"{index.keys} AS keys").selectExpr("*", "explode(keys) AS key")
+    known = _with_texts(events, index.taken)
+    keyed = known.selectExpr("*", f"{index.keys} AS keys").selectExpr("*", "explode(keys) AS key")
     subscriptions = F.broadcast(index.frame(events.sparkSession))
     candidates = keyed.join(subscriptions, F.expr(index.candidate))
-    if index.reads_document:  # what is not asked for is not carried along
+    if index.reads_document and not index.taken.names:  # what is not asked for is not carried along
         candidates = candidates.withColumn("event", F.expr("if(reads_document, event, NULL)"))
     return candidates.where(index.holds).select(*kept, "subscription_id", "asked")
 
 
-def _table(plans: Iterable[Plan], shapes: Shapes) -> pa.Table:
-    return pa.Table.from_pylist(
-        [row for plan in plans for case in plan.cases() for row in _rows(case, shapes)], schema=_ROWS
-    )
+def _with_texts(events: DataFrame, taken: TakenPaths) -> DataFrame:
+    """Return ``events`` with their document parsed, and the texts at the paths that are taken out of it, if any are."""
+    if not taken.names:
+        return events
+    texts = [f"{texts_at(path)} AS {name}" for path, name in taken.names.items()]
+    return with_document(events).selectExpr("*", *texts)
+
+
+def _table(plans: Sequence[Plan], shapes: Shapes, taken: TakenPaths) -> pa.Table:
+    taken.count(plan.node for plan in plans if plan.node is not None)
+    cases = (_on_texts(case, taken) for plan in plans for case in plan.cases())
+    return pa.Table.from_pylist([row for case in cases for row in _rows(case, shapes)], schema=_ROWS)
+
+
+def _on_texts(case: Plan, taken: TakenPaths) -> Plan:
+    return replace(case, node=taken.rewritten(case.node)) if case.node is not None and taken.names else case
 
 
 def _rows(plan: Plan, shapes: Shapes) -> Iterable[_Clause]:

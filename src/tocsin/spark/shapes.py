@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from tocsin.conditions.fields import kind_of
+from tocsin.conditions.fields import is_taken, kind_of
 from tocsin.conditions.nodes import (
     Compare,
     Contains,
@@ -84,14 +84,14 @@ class Shape:
     def guard(self) -> Expression | None:
         """Return what is true of text ``guard`` whenever this test passes with it; or None.
 
-        It looks at no members one by one (lambdas) and at no JSON: it is asked of every event that states the anchor.
+        It is quick, for it is asked of every event that states the anchor: no closure is made for it, no JSON read.
         """
         match self.node:
-            case Has(field=field) if field in COLUMNS and kind_of(field) is Kind.TEXTS:
-                return f"coalesce(array_contains({COLUMNS[field]}, {_GUARD}), false)"
+            case Has(field=field) if _is_stored(field) and kind_of(field) is Kind.TEXTS:
+                return f"array_contains({texts_of(field)}, {_GUARD})"
             case Has(field=field) if field in COLUMNS:
                 return f"coalesce({text_of(field)} = {_GUARD}, false)"
-            case TextTest(value=FieldValue(name=name), test=test) if kind_of(name) is not Kind.TEXTS:
+            case TextTest(value=FieldValue(name=name), test=test) if _is_stored(name):
                 quick = Test.INCLUDES if test is Test.MATCHES else test
                 return expression(replace(self.node, test=quick, texts=(_GUARD,)))
             case _ if self._reads_text():
@@ -122,6 +122,10 @@ class Shape:
                 return self.slot == "texts"
             case _:
                 return False
+
+
+def _is_stored(field: str) -> bool:
+    return field in COLUMNS or is_taken(field)
 
 
 class Shapes:

@@ -1,0 +1,115 @@
+"""Which paths into the document are taken out once for each event? Those whose texts many alerts ask about.
+
+The texts at such a path become a set like any field's: an equality is a fact then, so that alerts hang from it, and
+other tests look at a few texts instead of the whole document. Next: ``spark/match.py``, which takes them out.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from hashlib import sha256
+
+from tocsin.conditions.fields import TAKEN
+from tocsin.conditions.nodes import (
+    And,
+    Compare,
+    Contains,
+    FieldValue,
+    Has,
+    Kind,
+    Leaf,
+    Literals,
+    Node,
+    Not,
+    Operator,
+    Or,
+    PathValue,
+    Test,
+    TextTest,
+    conjoined,
+)
+
+MANY = 8
+"""A path is taken out once so many alerts ask about its texts."""
+
+MOST = 16
+"""Paths that are taken out: each costs every event something."""
+
+
+class TakenPaths:
+    """Counts what alerts ask about; a path once taken out stays so."""
+
+    def __init__(self) -> None:
+        self._uses: Counter[PathValue] = Counter()
+        self._names: dict[PathValue, str] = {}
+
+    @property
+    def names(self) -> dict[PathValue, str]:
+        """Return the fields that stand for the texts at paths, oldest first."""
+        return dict(self._names)
+
+    def count(self, nodes: Iterable[Node]) -> None:
+        """Take note of what these conditions ask about, each for one alert."""
+        self._uses.update(path for node in nodes for path in set(asked_paths(node)))
+        for path, uses in self._uses.most_common(MOST):
+            if uses >= MANY and len(self._names) < MOST:
+                self._names.setdefault(path, _name(path))
+
+    def rewritten(self, node: Node) -> Node:
+        """Return ``node`` asking of fields what it asks of the texts at paths that are taken out; it means the same."""
+        match node:
+            case Not(operand=operand):
+                return Not(self.rewritten(operand))
+            case And(operands=operands):
+                return And(tuple(map(self.rewritten, operands)))
+            case Or(operands=operands):
+                return Or(tuple(map(self.rewritten, operands)))
+            case Compare() | TextTest() | Contains():
+                return self._leaf(node)
+            case _:
+                return node
+
+    def _leaf(self, leaf: Compare | TextTest | Contains) -> Node:
+        name = self._names.get(path) if (path := _path(leaf)) else None
+        if name is None:
+            return leaf
+        match leaf:
+            case Compare(right=Literals(values=values)):
+                return Has(name, tuple(sorted({str(value) for value in values})))
+            case TextTest(test=test, texts=texts):
+                return TextTest(test, FieldValue(name), texts)
+            case Contains(members=Literals(values=values)):  # the texts only say whether a look at the path is worth it
+                return conjoined(TextTest(Test.INCLUDES, FieldValue(name), tuple(map(str, values))), leaf)
+            case _:
+                return leaf
+
+
+def asked_paths(node: Node) -> Iterator[PathValue]:
+    """Yield the paths whose texts ``node`` asks about."""
+    match node:
+        case Not(operand=operand):
+            yield from asked_paths(operand)
+        case And(operands=operands) | Or(operands=operands):
+            for operand in operands:
+                yield from asked_paths(operand)
+        case Compare() | TextTest() | Contains():
+            if path := _path(node):
+                yield path
+
+
+def _path(leaf: Leaf) -> PathValue | None:
+    """Return the path whose texts alone decide ``leaf``, or can rule it out."""
+    match leaf:
+        case Compare(operator=Operator.EQ, left=PathValue() as path, right=Literals(kind=Kind.TEXT)):
+            return path
+        case TextTest(value=PathValue() as path):
+            return path
+        case Contains(value=PathValue() as path, members=Literals(kind=Kind.TEXT)):
+            return path
+        case _:
+            return None
+
+
+def _name(path: PathValue) -> str:
+    return TAKEN + sha256(repr(path).encode()).hexdigest()[:12]

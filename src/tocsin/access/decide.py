@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tocsin.access.bind import bound, guard
 from tocsin.access.evaluate import Facts, holds
-from tocsin.access.logic import ALWAYS, NEVER, Condition, asks_domain, both, either, negated
+from tocsin.access.logic import ALWAYS, NEVER, Condition, both, domains_asked, either, negated
 from tocsin.access.rules import Effect, Rule
 from tocsin.access.subject import Grant, Subject
 from tocsin.model.access import Operation
@@ -97,7 +97,7 @@ class View:
         denied = either(*(one.condition for one in denials))
         allowed = either(*(one.condition for one in allowances))
         scope = _settled(both(negated(denied), allowed))
-        return Reach(denials, allowances, scope, by_domain=asks_domain(scope))
+        return Reach(denials, allowances, scope, by_domain=any(domains_asked(scope)))
 
     def _rulings(self, resource: str, operation: Operation) -> Iterator[Ruling]:
         given = ((grant, rule) for grant in self.subject.grants for rule in grant.policy.rules)

@@ -7,6 +7,7 @@ one document, ``store/access/visibility.py`` of all at once, in SQL.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -154,14 +155,15 @@ def negated(operand: Condition) -> Condition:
             return Not(operand)
 
 
-def asks_domain(condition: Condition) -> bool:
-    """Say whether a condition asks in which domains a document lies."""
+def domains_asked(condition: Condition) -> Iterator[InDomain | HasDomain]:
+    """Yield what a condition asks of the domains in which a document lies."""
     match condition:
         case InDomain() | HasDomain():
-            return True
+            yield condition
         case Not(operand=operand):
-            return asks_domain(operand)
+            yield from domains_asked(operand)
         case And(operands=operands) | Or(operands=operands):
-            return any(asks_domain(one) for one in operands)
+            for one in operands:
+                yield from domains_asked(one)
         case _:
-            return False
+            return

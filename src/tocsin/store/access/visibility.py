@@ -7,10 +7,10 @@ and totals. Next: ``store/catalogue/listing.py``.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, false, func, literal, not_, or_, select, true
+from sqlalchemy import ColumnElement, Connection, and_, exists, false, func, literal, not_, or_, select, true
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB
 
@@ -27,31 +27,54 @@ from tocsin.access.logic import (
     OwnedBy,
     OwnedWithin,
     Tagged,
+    domains_asked,
 )
-from tocsin.store.catalogue.domains import lies_in
+from tocsin.store.catalogue.domains import few_in, lies_in
+from tocsin.store.engine import is_sqlite as on_sqlite
 from tocsin.store.tables import entity, entity_tag, membership, ownership
 
 Sql = ColumnElement[bool]
 Scopes = Mapping[str, Condition]
 """Per type, which of its entities somebody may see; a type that is not named is seen whole."""
 
+Known = Mapping[Condition, Sequence[str]]
+"""What lies in some domains, by what is asked of it: the ids of all, where they are few."""
+
 _TABLE = entity.c
+_NOTHING: Known = {}
 _CERTIFICATION = ("certification", "tagLabel", "tagFQN")
 
 
-def visible(condition: Condition, *, is_sqlite: bool, of: Any = _TABLE) -> Sql:  # Any: the columns of an alias
-    """Return "the condition holds for the row ``of`` the table ``entity``"; the type of the row is asked elsewhere."""
+def visible(condition: Condition, *, is_sqlite: bool, of: Any = _TABLE, known: Known = _NOTHING) -> Sql:  # Any: columns
+    """Return "the condition holds for the row ``of`` the table ``entity``"; the type of the row is asked elsewhere.
+
+    ``of`` is the table's columns, or those of an alias.
+    """
+    if known and condition in known:
+        near: Sql = of.id.in_(known[condition])
+        return near
     match condition:
         case Constant(holds=holds):
             return true() if holds else false()
         case Not(operand=operand):
-            return not_(visible(operand, is_sqlite=is_sqlite, of=of))
+            return not_(visible(operand, is_sqlite=is_sqlite, of=of, known=known))
         case And(operands=operands):
-            return and_(*(visible(one, is_sqlite=is_sqlite, of=of) for one in operands))
+            return and_(*(visible(one, is_sqlite=is_sqlite, of=of, known=known) for one in operands))
         case Or(operands=operands):
-            return or_(*(visible(one, is_sqlite=is_sqlite, of=of) for one in operands))
+            return or_(*(visible(one, is_sqlite=is_sqlite, of=of, known=known) for one in operands))
         case _:
             return _leaf(condition, of, is_sqlite)
+
+
+def visible_of(connection: Connection, entity_type: str, condition: Condition) -> Sql:
+    """Return the same for a list of entities of a type: what lies in a small domain is found from there."""
+    found = ((asked, few_in(connection, entity_type, _ids(asked))) for asked in set(domains_asked(condition)))
+    known: Known = {asked: ids for asked, ids in found if ids is not None}
+    return visible(condition, is_sqlite=on_sqlite(connection), known=known)
+
+
+def _ids(asked: InDomain | HasDomain) -> list[str] | None:
+    return sorted(asked.domains) if isinstance(asked, InDomain) else None
 
 
 def in_scopes(scopes: Scopes, *, is_sqlite: bool) -> Sql:

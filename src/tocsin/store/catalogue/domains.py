@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, cast, exists, func, or_, select
+from sqlalchemy import ColumnElement, Connection, case, cast, exists, func, or_, select
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tocsin.store import tables
@@ -21,6 +21,7 @@ _NAMED = entity_reference.c
 _IN_TEAMS = ("user", "team")
 _UNDER_A_TABLE = ("testCase", "testSuite")
 _LINK, _COLUMN = "<#E::table::", "::columns::"
+_FEW = 1_000
 _Condition = Any  # Any: SQLAlchemy's condition
 NONE = "null"
 """What is asked for instead of a domain to find what belongs to none."""
@@ -34,6 +35,15 @@ def belongs(entity_type: str, domain: str) -> _Condition:
     named = tables.entity.alias("domain")
     is_it = (named.c.entity_type == "domain") & or_(named.c.id == domain, named.c.fqn == domain)
     return _ENTITY.id.in_(_reached(entity_type, starts.where(_NAMED.target_id.in_(select(named.c.id).where(is_it)))))
+
+
+def few_in(connection: Connection, entity_type: str, domains: Sequence[str] | None) -> list[str] | None:
+    """Return the ids of all that lies in these domains (ids), or in any; None where that is much."""
+    starts = select(_NAMED.entity_id.label("id")).where(_NAMED.field == "domains")
+    if domains is not None:
+        starts = starts.where(_NAMED.target_id.in_(domains))
+    found = list(connection.execute(_reached(entity_type, starts).limit(_FEW + 1)).scalars())
+    return found if len(found) <= _FEW else None
 
 
 def lies_in(of: Any, domains: Sequence[str] | None, *, is_sqlite: bool) -> ColumnElement[bool]:  # Any: columns

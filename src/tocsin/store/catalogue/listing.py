@@ -16,7 +16,7 @@ from tocsin.access.logic import ALWAYS, Condition
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.store import tables
-from tocsin.store.access.visibility import visible
+from tocsin.store.access.visibility import visible_of
 from tocsin.store.catalogue import projections
 from tocsin.store.catalogue.filters import Question, filters_of
 from tocsin.store.catalogue.totals import Totals
@@ -68,7 +68,10 @@ class Page:
 
 def page_of(connection: Connection, entity_type: str, listing: Listing, *, totals: Totals) -> Page:
     """Return the page of entities of this type that ``listing`` asks for."""
-    conditions = [*_conditions(entity_type, listing, sqlite=is_sqlite(connection)), *_visible(connection, listing)]
+    conditions = [
+        *_conditions(entity_type, listing, sqlite=is_sqlite(connection)),
+        *_visible(connection, entity_type, listing),
+    ]
     counted = select(func.count()).select_from(tables.entity).where(*conditions)
     question = (entity_type, replace(listing, after=None, before=None, limit=0))
     total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
@@ -128,10 +131,10 @@ def _conditions(entity_type: str, listing: Listing, *, sqlite: bool) -> list[Any
     return found + [known[name](question) for name, question in asked]
 
 
-def _visible(connection: Connection, listing: Listing) -> list[Any]:  # Any: as above
+def _visible(connection: Connection, entity_type: str, listing: Listing) -> list[Any]:  # Any: as above
     if listing.visible is ALWAYS:
         return []
-    return [visible(listing.visible, is_sqlite=is_sqlite(connection))]
+    return [visible_of(connection, entity_type, listing.visible)]
 
 
 def _owned_by(owner: str) -> Any:  # Any: SQLAlchemy's select of one column

@@ -15,11 +15,10 @@ from tocsin.access.logic import ALWAYS, Condition
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.store import tables
-from tocsin.store.access.visibility import visible
+from tocsin.store.access.visibility import visible_of
 from tocsin.store.catalogue.totals import Totals
 from tocsin.store.cursors import place_of, place_text
 from tocsin.store.documents import from_text
-from tocsin.store.engine import is_sqlite
 
 _VERSION = tables.entity_version.c
 _ENTITY = tables.entity.c
@@ -77,7 +76,7 @@ def versions_in(connection: Connection, entity_type: str, asked: VersionsAsked, 
 def _conditions(connection: Connection, entity_type: str, asked: VersionsAsked) -> list[Any]:  # Any: SQLAlchemy's
     mine = [_ENTITY.entity_type == entity_type]
     if asked.visible is not ALWAYS:
-        mine.append(visible(asked.visible, is_sqlite=is_sqlite(connection)))
+        mine.append(visible_of(connection, entity_type, asked.visible))
     of_type = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type)
     if len(connection.execute(of_type.limit(_FEW + 1)).all()) <= _FEW:
         at_ms = _VERSION.updated_at_ms + 0  # not by the index of times

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.firings import Firings
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.telling_tables import telling
 from tocsin.store.alerts.told import SqlEvents
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
@@ -118,6 +120,26 @@ def test_people_are_told_once_with_every_reason(spark: SparkSession, store_engin
     assert len(last) == 9
     assert {reason["subscriptionName"] for row in last for reason in row[4]} == {"schema", "also"}
     assert not [row for row in told.values() if row[3] == company.ids["dia"] and row[1] == "Email"]
+
+
+def test_what_is_too_old_is_told_to_nobody_and_written_down_all_the_same(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(sqlite_engine)
+    company.clock.advance(1_000)
+    alert = company.alert("bell", [FOLLOWERS_BELL], "fieldChanged == 'description'")
+    for hours in (0, 9):
+        company.clock.advance(hours * 3_600_000)
+        company.describe("orders", f"after {hours} hours", by="dia")
+    parts = parts_of(spark, sqlite_engine, tmp_path / "checkpoint")
+    with streaming(replace(parts, clock=FixedClock(company.clock.now_ms()), max_event_age_ms=3_600_000)):
+        until(lambda: caught_up(sqlite_engine), within_s=60)
+    told = {row[0] for row in stored(sqlite_engine).values()}
+    with sqlite_engine.connect() as connection:
+        ends = connection.execute(select(telling.c.log_offset, telling.c.told_count).order_by(telling.c.log_offset))
+        counts = [row.told_count for row in ends]
+    assert (len(told), counts) == (1, [0, 1])
+    assert Firings(sqlite_engine).tallies(0)[alert].silent_count == 1
 
 
 def test_what_is_asked_of_people_is_asked_of_each(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:

@@ -100,8 +100,6 @@ def tell(events: DataFrame, parts: Parts) -> int:
     """Take one micro-batch of ``EVENTS`` through the stages; return how many notifications it gave."""
     alerts = parts.alerts.read()
     matched = each_once(matches(events, alerts.index, columns=_OF_EVENT).toArrow())
-    if parts.max_event_age_ms is not None:
-        matched = not_before(matched, parts.clock.now_ms() - parts.max_event_age_ms)
     return _tell(matched, alerts, parts) if matched.num_rows else 0
 
 
@@ -113,12 +111,15 @@ def warm_up(parts: Parts) -> None:
 
 
 def _tell(matched: pa.Table, alerts: Alerts, parts: Parts) -> int:
+    # What is too old for anybody to be told has come to its end all the same.
+    pairs = zip(matched["log_offset"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True)
+    if parts.max_event_age_ms is not None:
+        matched = not_before(matched, parts.clock.now_ms() - parts.max_event_age_ms)
     rows = alerts.wanted_by(set(matched["subscription_id"].to_pylist()))
     audience = audience_of(set(matched["entity_id"].to_pylist()), rows, parts.directory)
     now_ms, policies = parts.clock.now_ms(), parts.views.now()
     batch = batch_of(parts.session, matched, rows, audience, now_ms=now_ms)
     frame = parts.session.sql(notifications(recipients(batch)))
-    pairs = zip(matched["log_offset"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True)
     sink = Sink(parts.notifications, lambda told: only_visible(told, policies, parts.events))
     return sink.write(frame, pairs, now_ms=now_ms)
 

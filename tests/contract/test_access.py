@@ -193,6 +193,35 @@ def test_a_domain_that_comes_from_above_opens_and_closes_what_lies_below(
         assert alice.get("/tables").json()["paging"]["total"] == 0
 
 
+def test_who_owns_what_something_lies_in_owns_it_until_somebody_else_does(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id, alice = served.person("alice")
+    rules = {"effect": "deny", "condition": "!isOwner() && !noOwner()", "resources": ["table"]}
+    restrict(administrator, user_id, rules)
+    schema = administrator.get("/databaseSchemas/name/warehouse.shop.public").json()
+    own = {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]}
+    assert patched(administrator, f"/databaseSchemas/{schema['id']}", own).status_code == 200
+    bob_id, bob = served.person("bob")
+    other = table(administrator, "other", owners=[{"id": bob_id, "type": "user"}])
+    index_all(sqlite_engine)
+    with alice, bob:
+        assert [one["name"] for one in alice.get("/tables").json()["data"]] == ["orders"]
+        hits = alice.get("/search/query?q=*&index=table_search_index").json()["hits"]["hits"]
+        assert [hit["_source"]["name"] for hit in hits] == ["orders"]
+        named = {"op": "add", "path": "/displayName", "value": "Orders"}
+        assert patched(alice, f"/tables/{orders['id']}", named).status_code == 200
+        assert patched(bob, f"/tables/{orders['id']}", named | {"value": "x"}).status_code == 403
+        assert patched(alice, f"/tables/{other['id']}", named).status_code == 403
+        new = {"name": "new", "databaseSchema": "warehouse.shop.public", "columns": []}
+        assert alice.post("/tables", json=new).status_code == 201
+        assert bob.post("/tables", json=new | {"name": "more"}).status_code == 403
+        allowed = alice.get(f"/permissions/table/{orders['id']}").json()["permissions"]
+        assert {one["operation"]: one["access"] for one in allowed}["EditAll"] == "allow"
+        taken = own | {"value": [{"id": bob_id, "type": "user"}]}
+        assert patched(bob, f"/tables/{orders['id']}", taken).status_code == 403
+
+
 def test_a_refused_access_is_an_event_on_the_policy_and_a_loop_of_them_is_one(
     served: Served, administrator: httpx.Client, tables: list[Json]
 ) -> None:

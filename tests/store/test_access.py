@@ -22,7 +22,7 @@ from tocsin.server.permissions import as_asked
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.access.visibility import visible
 from tocsin.store.alerts.told import SqlEvents
-from tocsin.store.catalogue import domains
+from tocsin.store.catalogue import inherited
 from tocsin.store.catalogue.listing import Listing
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.tables import entity
@@ -105,6 +105,16 @@ def test_a_team_that_keeps_to_itself_is_seen_by_its_own_alone(small: Small) -> N
     assert {who: [n for n in _listed(small, small.view(who)) if n in names] for who in ("anna", "bert")} == seen
 
 
+def test_teams_that_keep_to_themselves_do_not_stand_in_each_others_way(small: Small) -> None:
+    small.make("team", "Lab", teamType="Department", policies=["OnlyUs"])
+    small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
+    small.table("lab", owners=[{"type": "team", "id": small.ids["Lab"]}])
+    small.table("nobodys")
+    assert set(_listed(small, small.view("bert"))) == {"nobodys", "orders"}
+    _patch(small, ("user", "bert"), "/teams", [{"type": "team", "id": small.ids[name]} for name in ("Shop", "Lab")])
+    assert _listed(small, small.view("bert")) == []
+
+
 @pytest.mark.parametrize(
     "condition",
     [
@@ -152,8 +162,8 @@ def test_rows_and_documents_answer_alike(small: Small, condition: str) -> None:
 def test_a_domain_counts_that_comes_from_above(
     small: Small, condition: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(domains, "_FEW", most)  # whether a domain is small or large, the answer is the same
-    writes, catalogue = small.company.writes, small.company.catalogue
+    monkeypatch.setattr(inherited, "_FEW", most)  # whether a domain is small or large, the answer is the same
+    writes = small.company.writes
     writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
     sales, _ = (small.make("domain", name, domainType="Aggregate", description="x") for name in ("Sales", "Web"))
     _patch(small, ("user", "anna"), "/domains", [{"type": "domain", "id": sales}])
@@ -170,20 +180,64 @@ def test_a_domain_counts_that_comes_from_above(
     small.policy("Asked", rule("allow", "Trigger", when=condition))
     small.make("role", "Asking", policies=["Asked"])
     _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Asking"]}])
-    view, seen = small.view("anna"), dict[str, list[str]]()
-    for kind in ("databaseService", "database", "databaseSchema", "table", "testSuite", "testCase"):
-        documents = catalogue.list_entities(kind, _everything()).documents
-        asked = [as_asked(view, Operation.TRIGGER, kind, one, catalogue) for one in documents]
-        seen[kind] = sorted(one["name"] for one in asked if view.may(Operation.TRIGGER, kind, one))
-        assert sorted(_rows(small, kind, view.scope(kind, Operation.TRIGGER))) == seen[kind]
-        listed = catalogue.list_entities(kind, Listing(limit=100, visible=view.scope(kind, Operation.TRIGGER)))
-        assert sorted(one["name"] for one in listed.documents) == seen[kind]
+    kinds = ("databaseService", "database", "databaseSchema", "table", "testSuite", "testCase")
+    seen = {kind: _seen_alike(small, kind) for kind in kinds}
     if condition == "hasDomain()":
         assert seen["table"] == ["orders", "sold"]
         assert (seen["database"], seen["databaseSchema"], seen["testCase"]) == (["shop"], ["public"], ["sold"])
         assert seen["testSuite"] == ["pg.shop.public.sold.testSuite"]
     if condition == "noDomain()":
         assert (seen["databaseService"], seen["table"], seen["testCase"]) == (["other"], [], [])
+
+
+@pytest.mark.parametrize("most", [1_000, 2, 0])
+@pytest.mark.parametrize(
+    "condition", ["isOwner()", "noOwner()", "!isOwner()", "!noOwner() && !isOwner()", "matchTeam()"]
+)
+def test_an_owner_counts_who_comes_from_above(
+    small: Small, condition: str, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(inherited, "_FEW", most)  # whether somebody owns little or much, the answer is the same
+    writes = small.company.writes
+    writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
+    tills = [{"type": "team", "id": small.ids["Tills"]}]
+    _patch(small, ("databaseService", "pg"), "/owners", tills)
+    berts = [{"type": "user", "id": small.ids["bert"]}]
+    writes.create("databaseSchema", {"name": "web", "database": "pg.shop", "owners": berts}, actor=SYSTEM)
+    writes.create("databaseService", {"name": "other", "serviceType": "Postgres"}, actor=SYSTEM)
+    small.table("sold")
+    small.table("own", owners=berts)
+    small.table("shown", databaseSchema="pg.shop.web")
+    for table, column in (("sold", "::columns::email"), ("own", "")):
+        request = {"name": table, "entityLink": f"<#E::table::pg.shop.public.{table}{column}>"}
+        writes.create("testCase", request | {"testDefinition": "notNull"}, actor=SYSTEM)
+    small.policy("Asked", rule("allow", "Trigger", when=condition))
+    _patch(small, ("team", "Shop"), "/policies", [{"type": "policy", "id": small.ids["Asked"]}])
+    kinds = ("databaseService", "database", "databaseSchema", "table", "testSuite", "testCase", "user")
+    seen = {kind: _seen_alike(small, kind) for kind in kinds}
+    if condition == "isOwner()":
+        assert (seen["databaseService"], seen["databaseSchema"], seen["table"]) == (
+            ["pg"],
+            ["public"],
+            ["orders", "sold"],
+        )
+        assert (seen["testCase"], seen["user"]) == (["sold"], ["anna"])
+        assert seen["testSuite"] == ["pg.shop.public.sold.testSuite"]
+    if condition == "noOwner()":
+        assert (seen["databaseService"], seen["table"], seen["testCase"]) == (["other"], [], [])
+
+
+def _seen_alike(small: Small, kind: str) -> list[str]:
+    """The names of a type that Anna may trigger: by document, by row and by list the same."""
+    view, catalogue = small.view("anna"), small.company.catalogue
+    scope = view.scope(kind, Operation.TRIGGER)
+    documents = catalogue.list_entities(kind, _everything()).documents
+    asked = [as_asked(view, Operation.TRIGGER, kind, one, catalogue) for one in documents]
+    seen = sorted(one["name"] for one in asked if view.may(Operation.TRIGGER, kind, one))
+    assert sorted(_rows(small, kind, scope)) == seen
+    listed = catalogue.list_entities(kind, Listing(limit=100, visible=scope))
+    assert sorted(one["name"] for one in listed.documents) == seen
+    return seen
 
 
 def _patch(small: Small, of: tuple[str, str], path: str, value: Any) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tocsin.access.bind import bound, guard
 from tocsin.access.evaluate import Facts, holds
-from tocsin.access.logic import ALWAYS, NEVER, Condition, both, domains_asked, either, negated
+from tocsin.access.logic import ALWAYS, NEVER, Condition, both, either, inherited_keys, negated
 from tocsin.access.rules import Effect, Rule
 from tocsin.access.subject import Grant, Subject
 from tocsin.model.access import Operation
@@ -40,13 +40,13 @@ class Verdict:
 class Reach:
     """All that is said of one operation on one type: what denies it, what allows it, and ``scope``, both together.
 
-    ``by_domain``: it depends on a document's domains, inherited ones included.
+    ``inherited``: the keys it depends on that a document may have of what it lies in (owners, domains).
     """
 
     denials: tuple[Ruling, ...]
     allowances: tuple[Ruling, ...]
     scope: Condition
-    by_domain: bool = False
+    inherited: frozenset[str] = frozenset()
 
 
 class View:
@@ -68,7 +68,7 @@ class View:
         return self.reach(resource, operation).scope
 
     def may(self, operation: Operation, resource: str, document: Document) -> bool:
-        """Say whether they may do ``operation`` on this document, which holds the domains it inherits.
+        """Say whether they may do ``operation`` on this document, which holds the owners and domains it inherits.
 
         A document as stored lacks those; ``reach`` says whether it matters.
         """
@@ -97,7 +97,7 @@ class View:
         denied = either(*(one.condition for one in denials))
         allowed = either(*(one.condition for one in allowances))
         scope = _settled(both(negated(denied), allowed))
-        return Reach(denials, allowances, scope, by_domain=any(domains_asked(scope)))
+        return Reach(denials, allowances, scope, inherited=inherited_keys(scope))
 
     def _rulings(self, resource: str, operation: Operation) -> Iterator[Ruling]:
         given = ((grant, rule) for grant in self.subject.grants for rule in grant.policy.rules)

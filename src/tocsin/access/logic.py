@@ -155,15 +155,25 @@ def negated(operand: Condition) -> Condition:
             return Not(operand)
 
 
-def domains_asked(condition: Condition) -> Iterator[InDomain | HasDomain]:
-    """Yield what a condition asks of the domains in which a document lies."""
+Inheritable = OwnedBy | OwnedWithin | Owned | InDomain | HasDomain
+"""What is asked of owners and domains, which a document has of what it lies in when it has none itself."""
+
+
+def inheritable(condition: Condition) -> Iterator[Inheritable]:
+    """Yield what a condition asks of a document that this may inherit."""
     match condition:
-        case InDomain() | HasDomain():
+        case OwnedBy() | OwnedWithin() | Owned() | InDomain() | HasDomain():
             yield condition
         case Not(operand=operand):
-            yield from domains_asked(operand)
+            yield from inheritable(operand)
         case And(operands=operands) | Or(operands=operands):
             for one in operands:
-                yield from domains_asked(one)
+                yield from inheritable(one)
         case _:
             return
+
+
+def inherited_keys(condition: Condition) -> frozenset[str]:
+    """Return the keys of a document that a condition looks at and that may be inherited."""
+    asked = inheritable(condition)
+    return frozenset("domains" if isinstance(one, InDomain | HasDomain) else "owners" for one in asked)

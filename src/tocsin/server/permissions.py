@@ -13,7 +13,7 @@ from tocsin.access.decide import View
 from tocsin.access.logic import ALWAYS, NEVER, Condition
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Forbidden
-from tocsin.flow.capture.heritage import with_domains
+from tocsin.flow.capture.heritage import with_asked
 from tocsin.flow.resolve.visibility import may_view
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -62,10 +62,11 @@ def sees(caller: Caller, resource: str, document: Document | None) -> bool:
 
 
 def as_asked(view: View, operation: Operation, resource: str, document: Document, catalogue: SqlCatalogue) -> Document:
-    """Return a document with the domains it inherits, if ``operation`` on it depends on them."""
-    if not view.reach(resource, operation).by_domain:
+    """Return a document with the owners and domains it inherits, if ``operation`` on it depends on them."""
+    keys = view.reach(resource, operation).inherited
+    if not keys:
         return document
-    return with_domains(resource, document, lambda entry: catalogue.heritage([entry]).get(entry, {}))
+    return with_asked(resource, document, lambda entry: catalogue.heritage([entry]).get(entry, {}), keys)
 
 
 def scope_of(caller: Caller, row: EntityType) -> Condition:

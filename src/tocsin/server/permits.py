@@ -51,8 +51,9 @@ class _Permit:
     def is_certain(self, entity_type: str, operation: Operation) -> bool:
         return self._view.scope(entity_type, operation) in (ALWAYS, NEVER)
 
-    def asks_domain(self, entity_type: str, operations: Collection[Operation]) -> bool:
-        return any(self._view.reach(entity_type, operation).by_domain for operation in operations)
+    def inherited(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
+        reaches = (self._view.reach(entity_type, operation) for operation in operations)
+        return {key for reach in reaches for key in reach.inherited}
 
 
 def refusal(

@@ -68,13 +68,16 @@ def with_inherited(kind: EntityType, document: Document, heritage: Heritage) -> 
     return document | added if added else document
 
 
-def with_domains(entity_type: str, document: Document, find: Callable[[Entry], Heritage]) -> Document:
-    """Return a document with the domains it inherits, as policies ask for them; ``find`` says what it inherits."""
+def with_asked(
+    entity_type: str, document: Document, find: Callable[[Entry], Heritage], keys: Collection[str] = INHERITED_KEYS
+) -> Document:
+    """Return a document with what it inherits under these keys, as policies ask; ``find`` says what it inherits."""
     kind, fqn = ENTITY_TYPES.get(entity_type), document.get("fullyQualifiedName")
-    if kind is None or not isinstance(fqn, str) or document.get("domains") or "domains" not in kind.keys:
+    if kind is None or not isinstance(fqn, str) or not types_above(entity_type):
         return document
-    domains = find((entity_type, fqn)).get("domains") if types_above(entity_type) else None
-    return document | {"domains": domains} if domains else document
+    if all(key not in kind.keys or document.get(key) for key in keys):
+        return document
+    return with_inherited(kind, document, find((entity_type, fqn)))
 
 
 def own(references: Collection[Document]) -> list[Document]:

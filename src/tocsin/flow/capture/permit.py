@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from typing import Protocol
 
 from tocsin.access.operations import changed, given_with
-from tocsin.flow.capture.heritage import Entry, Heritage, with_domains
+from tocsin.flow.capture.heritage import Entry, Heritage, with_asked
 from tocsin.flow.capture.members import SERVER_KEPT
 from tocsin.flow.capture.ports import Key, Stored, Transaction
 from tocsin.model.access import Operation
@@ -32,8 +32,8 @@ class Permit(Protocol):
         """Say whether the operation is allowed on every document of the type, or on none."""
         ...
 
-    def asks_domain(self, entity_type: str, operations: Collection[Operation]) -> bool:
-        """Say whether one of these operations depends on the domains of the document, inherited ones included."""
+    def inherited(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
+        """Return the keys on which these operations depend and which a document may inherit."""
         ...
 
 
@@ -50,9 +50,9 @@ class _Everything:
         """Say yes."""
         return True
 
-    def asks_domain(self, entity_type: str, operations: Collection[Operation]) -> bool:
-        """Say no."""
-        return False
+    def inherited(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
+        """Return none."""
+        return ()
 
 
 EVERYTHING: Permit = _Everything()
@@ -64,15 +64,15 @@ def everything(_actor: Actor) -> Permit:
 
 
 class _InPlace:
-    """A permit that is asked about what is stored: it sees with it the domains that this inherits."""
+    """A permit that is asked about what is stored: it sees with it the owners and domains that this inherits."""
 
     def __init__(self, permit: Permit, transaction: Transaction) -> None:
         self._permit, self._transaction = permit, transaction
-        self.is_certain, self.asks_domain = permit.is_certain, permit.asks_domain
+        self.is_certain, self.inherited = permit.is_certain, permit.inherited
 
     def check(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
-        if self._permit.asks_domain(entity_type, operations):
-            document = with_domains(entity_type, document, _above(self._transaction))
+        if keys := self._permit.inherited(entity_type, operations):
+            document = with_asked(entity_type, document, _above(self._transaction), keys)
         self._permit.check(entity_type, operations, document)
 
 
@@ -124,7 +124,7 @@ def _placed(kind: EntityType, document: Document, transaction: Transaction) -> D
     if not isinstance(reference, dict) or "id" not in reference:
         return taken
     parent = transaction.find(str(reference["type"]), Key.by_id(str(reference["id"])))
-    above = with_domains(parent.entity_type, parent.document, _above(transaction)) if parent else {}
+    above = with_asked(parent.entity_type, parent.document, _above(transaction)) if parent else {}
     return {**{key: above[key] for key in _TAKEN_OVER if key in above}, **taken}
 
 

@@ -16,7 +16,7 @@ from tocsin.access.resources import RESOURCES
 from tocsin.access.rules import policy_of
 from tocsin.access.subject import Grant, Subject
 from tocsin.errors import Forbidden, InvalidInput, NotFound
-from tocsin.flow.capture.heritage import with_domains
+from tocsin.flow.capture.heritage import with_asked
 from tocsin.flow.capture.ports import Key
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -74,7 +74,7 @@ def _of_entity(resource: str, key: Key, caller: Caller, user: str | None) -> Res
     view = _view(caller, user)
     catalogue = caller.parts.catalogue
     stored = catalogue.get(row.name, key, "all")
-    document = with_domains(row.name, stored, lambda entry: catalogue.heritage([entry]).get(entry, {}))
+    document = with_asked(row.name, stored, lambda entry: catalogue.heritage([entry]).get(entry, {}))
     if not view.may(Operation.VIEW_BASIC, row.name, document):
         require(caller, Operation.VIEW_BASIC, row, document)
     return answer(permissions(view, row.name, document))

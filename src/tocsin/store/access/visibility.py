@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, and_, exists, false, func, literal, not_, or_, select, true
+from sqlalchemy import ColumnElement, Connection, and_, case, exists, false, func, literal, not_, or_, select, true
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB
 
@@ -21,15 +21,16 @@ from tocsin.access.logic import (
     Constant,
     HasDomain,
     InDomain,
+    Inheritable,
     Not,
     Or,
     Owned,
     OwnedBy,
     OwnedWithin,
     Tagged,
-    domains_asked,
+    inheritable,
 )
-from tocsin.store.catalogue.domains import few_in, lies_in
+from tocsin.store.catalogue.inherited import DOMAINS, OWNERS, Naming, few_in, lies_in
 from tocsin.store.engine import is_sqlite as on_sqlite
 from tocsin.store.tables import entity, entity_tag, membership, ownership
 
@@ -38,7 +39,7 @@ Scopes = Mapping[str, Condition]
 """Per type, which of its entities somebody may see; a type that is not named is seen whole."""
 
 Known = Mapping[Condition, Sequence[str]]
-"""What lies in some domains, by what is asked of it: the ids of all, where they are few."""
+"""What somebody owns, or lies in some domains, by what is asked of it: the ids of all, where they are few."""
 
 _TABLE = entity.c
 _NOTHING: Known = {}
@@ -67,14 +68,24 @@ def visible(condition: Condition, *, is_sqlite: bool, of: Any = _TABLE, known: K
 
 
 def visible_of(connection: Connection, entity_type: str, condition: Condition) -> Sql:
-    """Return the same for a list of entities of a type: what lies in a small domain is found from there."""
-    found = ((asked, few_in(connection, entity_type, _ids(asked))) for asked in set(domains_asked(condition)))
+    """Return the same for a list of entities of a type: little that is owned, or in a domain, is found from there."""
+    found = ((asked, few_in(connection, entity_type, *_named(asked))) for asked in set(inheritable(condition)))
     known: Known = {asked: ids for asked, ids in found if ids is not None}
     return visible(condition, is_sqlite=on_sqlite(connection), known=known)
 
 
-def _ids(asked: InDomain | HasDomain) -> list[str] | None:
-    return sorted(asked.domains) if isinstance(asked, InDomain) else None
+def _named(asked: Inheritable) -> tuple[Naming, Sql | None]:
+    """Return where stands what is asked for, and which of it."""
+    match asked:
+        case InDomain(domains=domains):
+            return DOMAINS, DOMAINS.target.in_(sorted(domains))
+        case OwnedBy(owners=owners):
+            return OWNERS, OWNERS.target.in_(sorted(owners))
+        case OwnedWithin(team_id=team_id, teams_only=teams_only):
+            within = OWNERS.target.in_(_under(team_id))
+            return OWNERS, within & (ownership.c.owner_type == "team") if teams_only else within
+        case _:
+            return (OWNERS if isinstance(asked, Owned) else DOMAINS), None
 
 
 def in_scopes(scopes: Scopes, *, is_sqlite: bool) -> Sql:
@@ -91,41 +102,32 @@ def _leaf(condition: Condition, of: Any, is_sqlite: bool) -> Sql:
     match condition:
         case Tagged(tag=tag):
             return exists().where(entity_tag.c.entity_id == of.id, entity_tag.c.tag_fqn == tag)
-        case HasDomain():
-            return lies_in(of, None, is_sqlite=is_sqlite)
-        case InDomain(domains=domains):
-            return lies_in(of, sorted(domains), is_sqlite=is_sqlite)
+        case HasDomain() | InDomain():
+            return lies_in(of, *_named(condition), is_sqlite=is_sqlite)
         case Certified(certifications=certifications):
             return func.coalesce(_certification(of, is_sqlite).in_(sorted(certifications)), false())
-        case _:
-            return _owned(condition, of)
-
-
-def _owned(condition: Condition, of: Any) -> Sql:
-    """Return a condition on owners; a user is their own owner."""
-    is_user = of.entity_type == "user"
-    match condition:
-        case Owned():
-            return or_(is_user, exists().where(ownership.c.entity_id == of.id))
-        case OwnedBy(owners=owners):
-            ids = sorted(owners)
-            owned = exists().where(ownership.c.entity_id == of.id, ownership.c.owner_id.in_(ids))
-            return or_(and_(is_user, of.id.in_(ids)), and_(not_(is_user), owned))
-        case OwnedWithin(team_id=team_id, teams_only=teams_only):
-            under = _under(team_id)
-            owned = exists().where(ownership.c.entity_id == of.id, ownership.c.owner_id.in_(under))
-            if teams_only:
-                return exists().where(
-                    ownership.c.entity_id == of.id, ownership.c.owner_type == "team", ownership.c.owner_id.in_(under)
-                )
-            return or_(and_(is_user, of.id.in_(under)), and_(not_(is_user), owned))
+        case Owned() | OwnedBy() | OwnedWithin():
+            return _owned(condition, of, is_sqlite)
         case _:
             return false()  # a question that nobody answered holds for nothing
 
 
+def _owned(condition: Owned | OwnedBy | OwnedWithin, of: Any, is_sqlite: bool) -> Sql:
+    """Return a condition on owners; a user is their own owner."""
+    owned = lies_in(of, *_named(condition), is_sqlite=is_sqlite)
+    is_user = of.entity_type == "user"
+    match condition:
+        case OwnedBy(owners=owners):
+            return case((is_user, of.id.in_(sorted(owners))), else_=owned)
+        case OwnedWithin(team_id=team_id, teams_only=teams_only):
+            return case((is_user, false() if teams_only else of.id.in_(_under(team_id))), else_=owned)
+        case _:
+            return or_(is_user, owned)
+
+
 def _under(team_id: str) -> Any:  # Any: SQLAlchemy's select of one column
     """Return a query for the ids of a team and of all teams and people under it."""
-    found = select(literal(team_id).label("id")).cte("under", recursive=True)
+    found = select(literal(team_id).label("id")).cte(recursive=True)
     below = select(membership.c.member_id).join(found, membership.c.team_id == found.c.id)
     return select(found.union(below).c.id)
 

@@ -1,0 +1,123 @@
+"""What has an owner, or a domain, by itself or by what it lies in? As conditions of SQL.
+
+``reached`` walks down from what names one, so it costs what lies below that, not what there is; ``lies_in`` walks up
+from each row, for conditions that are asked of few. Next: ``flow/capture/heritage.py``, which says whose count.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, case, cast, exists, func, select, true
+from sqlalchemy.dialects.postgresql import JSONB
+
+from tocsin.store import tables
+from tocsin.store.catalogue.reference_tables import entity_reference
+
+_IN_TEAMS = ("user", "team")
+_UNDER_A_TABLE = ("testCase", "testSuite")
+_LINK, _COLUMN = "<#E::table::", "::columns::"
+_FEW = 1_000
+_Condition = Any  # Any: SQLAlchemy's condition
+
+
+@dataclass(frozen=True)
+class Naming:
+    """Where stands what entities name under a key that is inherited: a row of ``table`` for each that is named."""
+
+    table: Table
+    target: Any  # Any: SQLAlchemy's column
+    field: str | None = None
+
+    def rows(self, of: Any) -> _Condition:  # Any: columns
+        """Return the condition that a row of the table, or of its alias, is about this key."""
+        return of.field == self.field if self.field else true()
+
+
+OWNERS = Naming(tables.ownership, tables.ownership.c.owner_id)
+DOMAINS = Naming(entity_reference, entity_reference.c.target_id, "domains")
+
+
+def few_in(connection: Connection, entity_type: str, naming: Naming, which: _Condition = None) -> list[str] | None:
+    """Return the ids of all that names one of these, or any, by itself or by what it lies in; None if they are many.
+
+    None as well of people and teams, which lie in nothing that the catalogue would say.
+    """
+    if entity_type in _IN_TEAMS:
+        return None
+    query = reached(entity_type, naming, which).limit(_FEW + 1)
+    found = list(connection.execute(query).scalars())
+    return found if len(found) <= _FEW else None
+
+
+def lies_in(
+    of: Any,
+    naming: Naming,
+    which: _Condition = None,
+    *,
+    is_sqlite: bool,  # Any: columns
+) -> ColumnElement[bool]:
+    """Return the condition that the row ``of`` the table ``entity`` has one of these owners or domains, or any.
+
+    What names none has those of the nearest thing above it that does. ``which`` is asked of the naming's table.
+    """
+    here = select(of.id.label("id"), _parent_of(of, is_sqlite=is_sqlite).label("parent_id")).correlate(of.id.table)
+    up = here.cte("up", recursive=True, nesting=True)
+    above = tables.entity.alias("above")
+    is_next = (above.c.id == up.c.parent_id) & ~_names_one(up.c.id, naming)
+    up = up.union_all(select(above.c.id, above.c.parent_id).where(is_next))
+    found = select(up.c.id).where(naming.table.c.entity_id == up.c.id, naming.rows(naming.table.c))
+    return found.where(which).exists() if which is not None else found.exists()
+
+
+def reached(entity_type: str, naming: Naming, which: _Condition = None) -> Any:  # Any: SQLAlchemy's select
+    """Return the query for the ids of what names one of these, or any, and of all below that names none itself."""
+    starts = select(naming.table.c.entity_id.label("id")).where(naming.rows(naming.table.c))
+    reached = (starts if which is None else starts.where(which)).cte("reached", recursive=True)
+    below = tables.entity.alias("below")
+    member = tables.membership.c
+    if entity_type in _IN_TEAMS:
+        step = select(member.member_id).where(member.team_id == reached.c.id, ~_names_one(member.member_id, naming))
+    else:
+        step = select(below.c.id).where(below.c.parent_id == reached.c.id, ~_names_one(below.c.id, naming))
+    whole = reached.union(step)
+    if entity_type not in _UNDER_A_TABLE:
+        return select(whole.c.id)
+    return select(whole.c.id).union(_tests_under(entity_type, whole, naming))
+
+
+def _parent_of(of: Any, *, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
+    """Return the id of what a row lies in; tests and their suites lie in their table, which only their names say."""
+    table = tables.entity.alias("tested")
+    named = _text(of.document, "basicEntityReference", "fullyQualifiedName", is_sqlite=is_sqlite)
+    tests = case((of.entity_type == "testCase", _tested(of.document, is_sqlite=is_sqlite)), else_=named)
+    tested = select(table.c.id).where(table.c.entity_type == "table", table.c.fqn == tests).correlate(of.id.table)
+    return case((of.entity_type.in_(_UNDER_A_TABLE), tested.scalar_subquery()), else_=of.parent_id)
+
+
+def _tested(document: Any, *, is_sqlite: bool) -> Any:  # Any: as above
+    """Return the FQN of the table in a test's ``entityLink``: ``<#E::table::FQN>``, or one of its columns."""
+    link = _text(document, "entityLink", is_sqlite=is_sqlite)
+    whole = func.substr(link, len(_LINK) + 1, func.length(link) - len(_LINK) - 1)
+    column = (func.instr if is_sqlite else func.strpos)(whole, _COLUMN)
+    return case((column > 0, func.substr(whole, 1, column - 1)), else_=whole)
+
+
+def _text(document: Any, *place: str, is_sqlite: bool) -> Any:  # Any: as above
+    if is_sqlite:
+        return func.json_extract(document, "$." + ".".join(place))
+    return func.jsonb_extract_path_text(cast(document, JSONB), *place)
+
+
+def _tests_under(entity_type: str, whole: Any, naming: Naming) -> Any:  # Any: SQLAlchemy's CTE, and its select
+    """Return the query for the tests, or suites, that lie in the tables of ``whole`` and name none themselves."""
+    table, test = tables.entity.alias("tested"), tables.entity.alias("test")
+    under = (test.c.fqn > table.c.fqn + ".") & (test.c.fqn < table.c.fqn + "/")
+    tests = select(test.c.id).where(table.c.id == whole.c.id, table.c.entity_type == "table")
+    return tests.where(test.c.entity_type == entity_type, under, ~_names_one(test.c.id, naming))
+
+
+def _names_one(entity_id: Any, naming: Naming) -> _Condition:  # Any: SQLAlchemy's column
+    names = naming.table.alias("names")
+    return exists().where(names.c.entity_id == entity_id, naming.rows(names.c))

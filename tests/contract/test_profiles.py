@@ -20,6 +20,7 @@ _PROFILE = {
     ],
     "systemProfile": [{"timestamp": 1_700_000_000_000, "operation": "INSERT", "rowsAffected": 7}],
 }
+_PRIVATE = [{"tagFQN": "PII.Sensitive"}]
 _SAMPLE = {"columns": ["id", "email"], "rows": [[1, "anna@example.org"], [2, None]]}
 
 
@@ -170,6 +171,41 @@ def test_topics_have_samples_too(served: Served, administrator: httpx.Client) ->
         assert alice.get(path).json()["sampleData"] == {"messages": [MASK]}
 
 
+def test_containers_have_samples_of_whatever_columns(served: Served, administrator: httpx.Client) -> None:
+    administrator.post("/services/storageServices", json={"name": "s3", "serviceType": "S3"})
+    columns = [{"name": "id", "dataType": "INT"}, {"name": "mail", "dataType": "STRING", "tags": _PRIVATE}]
+    request = {"name": "people.csv", "service": "s3", "dataModel": {"isPartitioned": False, "columns": columns}}
+    container = administrator.post("/containers", json=request).json()
+    path = f"/containers/{container['id']}/sampleData"
+    sample = {"columns": ["id", "mail", "written otherwise"], "rows": [[1, "anna@example.org", "anna@example.org"]]}
+    answer = administrator.put(path, json=sample).json()
+    assert answer.pop("sampleData") == sample
+    assert problems("entity/data/container.json", answer) == []
+    assert administrator.put(path, json=sample | {"rows": [[1]]}).status_code == 400
+    _, alice = served.person("alice")
+    with alice:
+        assert alice.get(path).json()["sampleData"]["rows"] == [[1, MASK, MASK]]
+    assert administrator.get(path).json()["sampleData"] == sample
+    assert administrator.delete(path).is_success
+    assert "sampleData" not in administrator.get(path).json()
+
+
+def test_whoever_owns_what_a_table_lies_in_through_a_team_sees_its_sample(
+    served: Served, administrator: httpx.Client, private: Json
+) -> None:
+    path = f"/tables/{private['id']}/sampleData"
+    administrator.put(path, json=_SAMPLE)
+    shop = administrator.post("/teams", json={"name": "Shop", "teamType": "Department"}).json()
+    tills = administrator.post("/teams", json={"name": "Tills", "teamType": "Group", "parents": [shop["id"]]}).json()
+    _, alice = served.person("alice", teams=[tills["id"]])
+    schema = administrator.get("/databaseSchemas/name/warehouse.shop.public").json()
+    owner = [{"op": "add", "path": "/owners/0", "value": {"id": shop["id"], "type": "team"}}]
+    with alice:
+        assert alice.get(path).json()["sampleData"]["rows"] == [[1, MASK], [2, MASK]]
+        assert administrator.patch(f"/databaseSchemas/{schema['id']}", content=json.dumps(owner)).is_success
+        assert alice.get(path).json()["sampleData"] == _SAMPLE
+
+
 def test_rows_that_failed_a_test_are_masked_like_the_table(
     served: Served, administrator: httpx.Client, private: Json
 ) -> None:
@@ -195,6 +231,9 @@ def test_rows_that_failed_a_test_are_masked_like_the_table(
         assert alice.get(path).json()["rows"] == [[1, MASK], [2, MASK]]
         assert alice.get(results).json()["data"][0]["sampleData"] == MASK
         assert alice.get(f"{results}/latest").json()["sampleData"] == MASK
+        renamed = {"columns": ["e"], "rows": [["anna@example.org"]]}
+        assert administrator.put(f"{path}?validate=false", json=renamed).is_success
+        assert alice.get(path).json()["rows"] == [[MASK]]
     assert administrator.get(results).json()["data"][0]["sampleData"] == "anna@example.org"
     assert administrator.delete(path).is_success
     assert administrator.get(path).json() == {"columns": [], "rows": []}

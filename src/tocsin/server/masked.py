@@ -7,10 +7,9 @@ Next: ``server/routes/samples.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from tocsin.flow.capture.beside.profile_shapes import SHOWING_VALUES
-from tocsin.flow.capture.ports import Key
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.labels import labels_of
@@ -27,17 +26,20 @@ def masked_tags_for(caller: Caller, asset: Document) -> frozenset[str]:
     return frozenset(caller.parts.settings.masked_tags)
 
 
-def masked_columns(table: Document, tags: Collection[str]) -> frozenset[str]:
-    """Return the paths of a table's masked columns, those of nested ones in both spellings: by FQN and by dots."""
-    all_of_it = _carries(table.get("tags"), tags)
-    paths = _masked(table.get("columns") or (), tags, (), hidden=all_of_it)
-    return frozenset(spelling for path in paths for spelling in (fqn.join(path), ".".join(path)))
+def masked_columns(asset: Document, tags: Collection[str]) -> frozenset[str]:
+    """Return the paths of an asset's masked columns, those of nested ones in both spellings: by FQN and by dots."""
+    all_of_it = _carries(asset.get("tags"), tags)
+    return _spelled(_masked(_columns(asset), tags, (), hidden=all_of_it))
 
 
-def masked_rows(sample: Document, table: Document, tags: Collection[str]) -> Document:
-    """Return rows of a table with a mask in every cell of a masked column."""
-    masked = masked_columns(table, tags)
-    hidden = [name in masked for name in sample["columns"]]
+def masked_rows(sample: Document, asset: Document, tags: Collection[str]) -> Document:
+    """Return rows of a table or a container with a mask in every cell of a masked column.
+
+    Where anything is masked, so is a column that the asset does not have: what it holds may come from there.
+    """
+    masked, known = masked_columns(asset, tags), _spelled(_every(_columns(asset)))
+    is_private = bool(masked) or _carries(asset.get("tags"), tags)
+    hidden = [name in masked or (is_private and name not in known) for name in sample["columns"]]
     rows = [[MASK if hide else cell for hide, cell in zip(hidden, row, strict=False)] for row in sample["rows"]]
     return {**sample, "rows": rows}
 
@@ -52,6 +54,21 @@ def masked_messages(sample: Document, asset: Document, tags: Collection[str]) ->
 def masked_profile(profile: Document) -> Document:
     """Return the profile of a masked column: how much there is, but no values."""
     return {key: value for key, value in profile.items() if key not in SHOWING_VALUES}
+
+
+def _columns(asset: Document) -> list[Document]:
+    return asset.get("columns") or (asset.get("dataModel") or {}).get("columns") or []
+
+
+def _spelled(paths: Iterable[tuple[str, ...]]) -> frozenset[str]:
+    return frozenset(spelling for path in paths for spelling in (fqn.join(path), ".".join(path)))
+
+
+def _every(columns: Collection[Document], above: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    for column in columns:
+        path = (*above, column["name"])
+        yield path
+        yield from _every(column.get("children") or (), path)
 
 
 def _masked(
@@ -71,7 +88,4 @@ def _carries(labels: Collection[Document] | None, tags: Collection[str]) -> bool
 
 def _owns(caller: Caller, asset: Document) -> bool:
     owners = {owner["id"] for owner in caller.parts.beside.owners(asset["id"])}
-    if not owners:
-        return False
-    user = caller.parts.catalogue.get("user", Key.by_id(caller.actor.id))
-    return bool(owners & {caller.actor.id, *(team["id"] for team in user.get("teams") or ())})
+    return not owners.isdisjoint({caller.actor.id, *caller.view.subject.teams})

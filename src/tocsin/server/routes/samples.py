@@ -1,4 +1,4 @@
-"""What do the rows look like? Samples of tables, topics and search indexes, and of rows that failed a test.
+"""What do the rows look like? Samples of tables, containers, topics and search indexes, and of rows that failed a test.
 
 Masked for those who may not see them: ``server/masked.py``.
 """
@@ -41,7 +41,7 @@ of_asset = APIRouter(tags=["samples"])
 
 @of_asset.put("/{entity_id}/sampleData")
 def put(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Attach a sample: ``columns`` and ``rows`` of a table, ``messages`` of a topic or a search index."""
+    """Attach a sample: ``columns`` and ``rows`` of a table or container, ``messages`` of a topic or search index."""
     key = _sampled(row, entity_id)
     permitted(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
 
@@ -54,14 +54,14 @@ def put(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Respo
 
 @of_asset.get("/{entity_id}/sampleData")
 def read(row: Row, entity_id: PathId, caller: Asked) -> Response:
-    """Return a table, a topic or a search index with its sample, masked for those who may not see it."""
+    """Return a table, container, topic or search index with its sample, masked for those who may not see it."""
     document = permitted(row.name, _sampled(row, entity_id), caller, Operation.VIEW_SAMPLE_DATA)
     return _with_sample(row, document, caller)
 
 
 @of_asset.delete("/{entity_id}/sampleData")
 def delete(row: Row, entity_id: PathId, caller: Asked) -> Response:
-    """Take the sample of a table, a topic or a search index away."""
+    """Take the sample of a table, container, topic or search index away."""
     key = _sampled(row, entity_id)
     permitted(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
     written = caller.parts.writes.on_live(row.name, key, remove_sample, actor=caller.actor)
@@ -124,7 +124,7 @@ def _with_sample(row: EntityType, document: Document, caller: Caller) -> Respons
     if sample is None:
         return answer(view)
     tags = masked_tags_for(caller, document)
-    mask = masked_rows if row.name == "table" else masked_messages
+    mask = masked_rows if "rows" in sample else masked_messages
     return answer(view | {SAMPLE: mask(sample, document, tags)})
 
 

@@ -16,7 +16,12 @@ from tocsin.model.entity import Document
 
 SAMPLE, FAILED_ROWS, QUERY = "sampleData", "failedRowsSample", "inspectionQuery"
 _MESSAGES = shape({"messages": each(text)})
-FORMS: dict[str, Check] = {"table": SAMPLED_ROWS, "topic": _MESSAGES, "searchIndex": _MESSAGES}
+FORMS: dict[str, Check] = {
+    "table": SAMPLED_ROWS,
+    "container": SAMPLED_ROWS,
+    "topic": _MESSAGES,
+    "searchIndex": _MESSAGES,
+}
 """Types of assets that have samples, and their form."""
 
 
@@ -25,11 +30,12 @@ def put_sample(record: Record, asset: Stored, sample: Document) -> Written:
 
     Raises
     ------
-    InvalidInput : it is malformed, names a column that is not there, or a row has not one value per column.
+    InvalidInput : it is malformed, names a column that a table has not, or a row has not one value per column.
     """
     kept = checked(FORMS[asset.entity_type], sample)
     if asset.entity_type == "table":
         _check_columns(asset, kept["columns"])
+    if "rows" in kept:
         check_rows(kept)
     record.transaction.attachments.put(asset.id, SAMPLE, kept)
     return Written(asset.document, None)

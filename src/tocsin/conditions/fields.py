@@ -253,10 +253,9 @@ def _test_status(event: ChangeEvent, change: ChangeDescription) -> str | None:
     """Return the result this event reports, not the one the test case happens to have."""
     document = event.entity or {}
     stored = (document.get("testCaseResult"), document.get("testCaseStatus"))
-    if event.event_type is EventType.TEST_CASE_FAILURE:
-        return _status(stored, "testCaseStatus")
     reported = _new_values(change, "testCaseResult", "testCaseResult.testCaseStatus", "testCaseStatus")
-    return _status((*reported, *stored), "testCaseStatus") if reported else None
+    is_report = reported or event.event_type is EventType.TEST_CASE_FAILURE
+    return _status((*reported, *stored), "testCaseStatus") if is_report else None
 
 
 def _pipeline_status(event: ChangeEvent, change: ChangeDescription) -> str | None:

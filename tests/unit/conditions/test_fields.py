@@ -118,6 +118,12 @@ def test_a_test_result_counts_only_in_the_event_that_reports_it() -> None:
     assert derived(entityType="testCase", entity=case, eventType="testCaseFailure")["testStatus"] == "Failed"
 
 
+def test_a_failure_that_comes_late_is_one_though_the_newest_result_is_a_success() -> None:
+    case = {"testCaseResult": {"timestamp": 2000, "testCaseStatus": "Success"}}
+    late = updated("testCaseResult", case["testCaseResult"], {"timestamp": 1000, "testCaseStatus": "Failed"})
+    assert derived(entityType="testCase", entity=case, eventType="testCaseFailure", **late)["testStatus"] == "Failed"
+
+
 @pytest.mark.parametrize(
     "value", [{"executionStatus": "Failed"}, '{"executionStatus": "Failed"}', {"pipelineState": "Failed"}, "Failed"]
 )

@@ -82,7 +82,8 @@ def _of_lines(text: str, file: str) -> Iterator[Finding]:
         try:
             remarks = list(of_condition(checked(line)))
         except InvalidCondition as error:
-            yield _refused(f"{file}:{number}:{error.column}", line, error)
+            said = error.message.removeprefix(f"Line {error.line}, column {error.column}: ")
+            yield Finding(f"{file}:{number}:{error.column}", said, is_error=True, source=line, column=error.column)
             continue
         yield from (Finding(f"{file}:{number}:1", remark.message) for remark in remarks)
 

@@ -143,10 +143,16 @@ def _operand(written: Written) -> Operand:
 
 
 def _compared(written: Comparison) -> Node:
-    left, right = _meaning(written.left), _meaning(written.right)
+    left, right = _side(written.left, written.right), _side(written.right, written.left)
     is_negative = written.operator == "!="
     node = _related(written, left, right)
     return negated(node) if is_negative else node
+
+
+def _side(side: Written, other: Written) -> Node | Operand | Nothing:
+    """Return what one side of a comparison means: beside ``null``, a whole entity is a value, too."""
+    is_about_null = isinstance(other, Word) and other.value is None
+    return operands.named(side) if is_about_null and isinstance(side, Name) else _meaning(side)
 
 
 def _related(written: Comparison, left: Node | Operand | Nothing, right: Node | Operand | Nothing) -> Node:
@@ -211,9 +217,9 @@ def _called(written: Call) -> Node | Operand:
     if function is None:
         raise unknown("function", written.function, written.at, (*FUNCTIONS, *_OLD_AND_NEW))
     arguments = _arguments(written, function.parameters)
-    for name, texts in zip(function.parameters, arguments, strict=False):
+    for name, texts, argument in zip(function.parameters, arguments, written.arguments, strict=False):
         if ANY_PART not in texts and name.rstrip("?") in function.words:
-            _check_known(function.words[name.rstrip("?")], texts, written.at)
+            _check_known(function.words[name.rstrip("?")], texts, argument.at)
     try:
         return function.asks(*arguments)
     except InvalidCondition as error:

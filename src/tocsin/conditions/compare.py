@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tocsin.conditions.evaluate import compares
 from tocsin.conditions.fields import has
 from tocsin.conditions.nodes import Compare, Constant, FieldValue, Has, Kind, Literals, Node, Operator, conjoined
 from tocsin.conditions.operands import Operand, folded
@@ -35,7 +36,7 @@ def comparison(operator: Operator, left: Operand, right: Operand) -> Node:
     _check_kinds(operator, left, right)
     if left.is_status or right.is_status:
         left, right = folded(left), folded(right)
-    leaf = _fact(operator, left, right) or Compare(operator, left.value, right.value)
+    leaf = _known(operator, left, right) or _fact(operator, left, right) or Compare(operator, left.value, right.value)
     return conjoined(left.guarded(Constant(True)), right.guarded(Constant(True)), leaf)
 
 
@@ -46,6 +47,15 @@ def _check_kinds(operator: Operator, left: Operand, right: Operand) -> None:
         raise refused(f"a {left.kind} cannot be compared with a {right.kind}", right.at, expected=(expected,))
     if operator is not Operator.EQ and Kind.BOOLEAN in (left.kind, right.kind):
         raise refused("true and false have no order", right.at, expected=("==", "!="))
+
+
+def _known(operator: Operator, left: Operand, right: Operand) -> Constant | None:
+    """Return how the comparison comes out when no event decides it: two literals, or none to compare with."""
+    if not isinstance(right.value, Literals):
+        return None
+    if isinstance(left.value, Literals):
+        return Constant(compares(operator, left.value.values, right.value.values))
+    return None if right.value.values else Constant(False)
 
 
 def _fact(operator: Operator, left: Operand, right: Operand) -> Has | None:

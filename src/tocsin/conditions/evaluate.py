@@ -69,9 +69,9 @@ def _leaf_holds(leaf: Leaf, logged: LoggedEvent) -> bool:
         case Has(field=field, values=wanted):
             return any(canonical(field, value) in wanted for value in values_of(field, logged))
         case Compare(operator=sign, left=left, right=right):
-            return _compares(sign, values(left, logged), values(right, logged))
+            return compares(sign, values(left, logged), values(right, logged))
         case TextTest(test=test, value=value, texts=texts):
-            return any(_passes(test, v, t) for v in values(value, logged) if isinstance(v, str) for t in texts)
+            return any(passes(test, v, t) for v in values(value, logged) if isinstance(v, str) for t in texts)
         case Contains(value=value, members=members):
             return _contains(value, members, logged)
         case Present(value=value):
@@ -121,7 +121,8 @@ def _members(end: object) -> Iterable[object]:
     return end if isinstance(end, list | tuple) else (end,)
 
 
-def _compares(sign: Operator, left: Sequence[object], right: Sequence[object]) -> bool:
+def compares(sign: Operator, left: Sequence[object], right: Sequence[object]) -> bool:
+    """Say whether one of ``left`` compares so with one of ``right`` that is of its kind."""
     compare = _COMPARE[sign]
     pairs = ((a, b) for a in map(_scalar, left) for b in map(_scalar, right))
     return any(a is not None and type(a) is type(b) and compare(a, b) for a, b in pairs)
@@ -138,7 +139,8 @@ def _scalar(value: object) -> str | float | bool | None:
     return None
 
 
-def _passes(test: Test, value: str, text: str) -> bool:
+def passes(test: Test, value: str, text: str) -> bool:
+    """Say whether the text ``value`` passes ``test`` with ``text``."""
     match test:
         case Test.STARTS_WITH:
             return value.startswith(text)
@@ -155,11 +157,11 @@ def _contains(value: Value, members: Literals, logged: LoggedEvent) -> bool:
     path, is_lowered = (value.of, True) if isinstance(value, Lowered) else (value, False)
     found = ends(path, logged) if isinstance(path, PathValue) else []
     for end in found:
-        if isinstance(end, list) and _compares(Operator.EQ, _cased(end, is_lowered), members.values):
+        if isinstance(end, list) and compares(Operator.EQ, _cased(end, is_lowered), members.values):
             return True
         if isinstance(end, str) and any(m in (end.lower() if is_lowered else end) for m in _texts(members)):
             return True
-        if not isinstance(end, list | str) and not is_lowered and _compares(Operator.EQ, [end], members.values):
+        if not isinstance(end, list | str) and not is_lowered and compares(Operator.EQ, [end], members.values):
             return True
     return False
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tocsin.conditions.compare import comparison
+from tocsin.conditions.evaluate import passes
 from tocsin.conditions.nodes import (
+    Constant,
     Contains,
     Filled,
     Kind,
@@ -47,7 +49,9 @@ def text_test(test: Test, of: Operand, given: Operand) -> Node:
     texts = tuple(sorted(str(text) for text in given.value.values))
     if test is Test.MATCHES:
         texts = tuple(_pattern(text, given) for text in texts)
-    return of.guarded(TextTest(test, of.value, texts))
+    if isinstance(of.value, Literals):
+        return Constant(any(passes(test, str(value), text) for value in of.value.values for text in texts))
+    return of.guarded(TextTest(test, of.value, texts) if texts else Constant(False))
 
 
 def _pattern(text: str, given: Operand) -> str:
@@ -66,7 +70,7 @@ def _contains(of: Operand, given: Operand) -> Node:
         of, given = folded(of), folded(given)
     if not isinstance(given.value, Literals):
         raise refused("contains needs a literal", given.at, expected=("a text in quotes", "a number"))
-    return of.guarded(Contains(of.value, given.value))
+    return of.guarded(Contains(of.value, given.value) if given.value.values else Constant(False))
 
 
 def _size(of: Operand) -> Operand:

@@ -24,8 +24,10 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.refusal import refused, unknown
 from tocsin.conditions.syntax import Listing, Name, Place, Step, Word
+from tocsin.errors import InvalidCondition
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.thread import THREAD_KEYS
+from tocsin.model.words import nearest
 
 _UNWRITABLE = frozenset("'\"?")
 
@@ -117,16 +119,22 @@ def step(of: Operand, written: Step) -> Operand:
 def settled(operand: Operand) -> Operand:
     """Return ``operand`` with its path complete: an aliased key becomes its field, a status goes to lower case.
 
-    A type by itself (``tag == 'x'``) is no value; only what it has is (``tag.name == 'x'``).
+    A type by itself (``tag == 'x'``) is no value; only what it has is (``tag.name == 'x'``), or that it is there.
     """
     value = operand.value
     if operand.guard and isinstance(value, PathValue) and not value.steps:
-        raise unknown("field", operand.guard, operand.at, (*FIELDS, "entity"))
+        raise _no_value(operand.guard, operand.at)
     if isinstance(value, PathValue) and value.root is Root.ENTITY and len(value.steps) == 1:
         field = ALIASES.get(str(value.steps[0]))
         if field:
             return replace(operand, value=FieldValue(field), kind=FIELDS[field].kind)
     return operand
+
+
+def _no_value(entity_type: str, at: Place) -> InvalidCondition:
+    """Return the error for a type that stands where a value is needed."""
+    message = f"there is no field {entity_type!r}, but an entity; ask for what it has, as {entity_type}.name does"
+    return refused(message, at, expected=("a field", "."), suggestion=nearest(entity_type, FIELDS))
 
 
 def folded(operand: Operand) -> Operand:

@@ -5,6 +5,12 @@ Next: ``flow/match/streak.py`` counts them.
 
 from __future__ import annotations
 
+RESULT_STATUSES = ("Success", "Failed", "Aborted", "Queued")
+RUN_STATUSES = ("Successful", "Failed", "Pending", "Skipped")
+INGESTION_STATES = ("queued", "success", "failed", "running", "partialSuccess", "stopped")
+"""What tests, runs of pipelines and of ingestion pipelines report. Source: OpenMetadata 1.13, ``tests/basic.json``,
+``entity/data/pipeline.json``, ``entity/services/ingestionPipelines/ingestionPipeline.json``."""
+
 SUCCESS = "success"
 
 _ONE_WORD = {"successful": SUCCESS}

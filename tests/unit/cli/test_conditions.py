@@ -21,7 +21,7 @@ def test_every_line_is_checked_with_place_and_caret(tmp_path: Path) -> None:
     answer = check(file, "# ours\nisBot()\n\n  eventTipe == 'a'\ntags ==\ntier == 'a' && tier == 'b'\n")
     assert answer.exit_code == 2
     assert answer.output.splitlines() == [
-        f"{file}:4:3: Line 1, column 3: there is no field 'eventTipe'; did you mean eventType?",
+        f"{file}:4:3: there is no field 'eventTipe'; did you mean eventType?",
         "    eventTipe == 'a'",
         "    ^",
         *answer.output.splitlines()[3:6],

@@ -20,6 +20,11 @@ from tocsin.conditions.check import checked
         "user.follows(entity) || !user.follows(entity)",
         "null == null",
         "timestamp < 5 || !(timestamp < 5)",
+        "1 == 1",
+        "1 < 2",
+        "'a' in {'b','a'}",
+        "'ab' matches 'a.'",
+        "tags != {}",
     ],
 )
 def test_what_is_always_true_is_seen(text: str) -> None:
@@ -47,6 +52,17 @@ def test_what_is_always_true_is_seen(text: str) -> None:
         "timestamp == 5 && timestamp > 7",
         "user.owns(entity) && !user.owns(entity)",
         "(tier == 'a' || tier == 'b') && tier == 'c'",
+        "1 == 2",
+        "1 > 2",
+        "{'a'} == {'b'}",
+        "'ab' matches 'a'",
+        "tags == {}",
+        "tags in {}",
+        "entity.name in {}",
+        "tags.containsAny({})",
+        "entity.columns.containsAny({})",
+        "entity.name.startsWith({})",
+        "isBot() && 1 == 2",
     ],
 )
 def test_what_is_never_true_is_seen(text: str) -> None:

@@ -39,8 +39,9 @@ def test_the_conditions_printed_in_the_seed_check(text: str) -> None:
         ("nothingLikeIt == 'a'", 1, None),
         ("changeCategory == 'tags'", 19, "tag"),
         ("changeOperation in {'add','delet'}", 20, None),
-        ("matchAnyChange({'tag','ownr'})", 1, "owner"),
-        ("matchAnyChange('tag', 'added')", 1, "add"),
+        ("matchAnyChange({'tag','ownr'})", 16, "owner"),
+        ("matchAnyChange('tag', 'added')", 23, "add"),
+        ("matchAnyEventType({'entityUpdatd'})", 19, "entityUpdated"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column: int, suggestion: str | None) -> None:
@@ -69,6 +70,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column
         ("!isBot() == 'a'", 1, "write !( … )"),
         ("isBot() == isBot()", 1, "compared with true or false only"),
         ("null", 1, "cannot be null"),
+        ("table", 1, "no field 'table', but an entity; ask for what it has, as table.name does"),
         ("userName > null", 1, "null cannot stand beside >"),
         ("userName in {'a', null}", 13, "without null"),
         ("userName in {'a', 1}", 13, "of one kind"),

@@ -11,11 +11,16 @@ from enum import StrEnum
 
 from tocsin.conditions.certainty import Certainty, certainty, is_never
 from tocsin.conditions.check import checked
-from tocsin.conditions.nodes import Constant, Node, conjoined
+from tocsin.conditions.fields import canonical
+from tocsin.conditions.nodes import Constant, Has, Node, conjoined, leaves
 from tocsin.conditions.relations import questions_of
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import ALL_RESOURCES, Plan, plan_of
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
 from tocsin.model.subscription import EventSubscription, FilteringRules
+from tocsin.model.thread import THREAD, ThreadType
+from tocsin.model.words import hint
 
 
 class Kind(StrEnum):
@@ -26,6 +31,18 @@ class Kind(StrEnum):
     NO_RESOURCES = "noResources"
     OUTSIDE_RESOURCES = "outsideResources"
     UNINDEXED = "unindexed"
+    UNKNOWN_WORD = "unknownWord"
+
+
+_STATUSES = (*INGESTION_STATES, *RUN_STATUSES, *RESULT_STATUSES)
+_WORDS: dict[str, tuple[str, ...]] = {
+    "entityType": (*ENTITY_TYPES, THREAD),
+    "threadType": tuple(ThreadType),
+    "testStatus": _STATUSES,
+    "pipelineStatus": _STATUSES,
+    "previousStatus": _STATUSES,
+}
+"""Fields that can have but a few values, and which: asking for another one is allowed, as upstream allows it."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +66,7 @@ def by_itself(node: Node) -> Plan:
 
 def of_condition(node: Node) -> Iterator[Remark]:
     """Yield what is worth knowing about one condition by itself."""
+    yield from _of_words(node)
     certain = list(_of_certainty(node))
     yield from certain or _of_index(by_itself(node))
 
@@ -64,7 +82,8 @@ def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
     found = [*_of_rules(subscription.filtering_rules)]
     if not plan.resources:
         return (*found, Remark(Kind.NO_RESOURCES, "Without resources an alert matches nothing", _RESOURCES))
-    return (*found, *_of_plan(plan, is_told=bool(found)))
+    is_told = any(remark.kind is not Kind.UNKNOWN_WORD for remark in found)
+    return (*found, *_of_plan(plan, is_told=is_told))
 
 
 _RULES, _RESOURCES = "filteringRules", "filteringRules.resources"
@@ -73,7 +92,18 @@ _RULES, _RESOURCES = "filteringRules", "filteringRules.resources"
 def _of_rules(filtering: FilteringRules | None) -> Iterator[Remark]:
     for key in ("rules", "actions") if filtering else ():
         for index, rule in enumerate(getattr(filtering, key)):
-            yield from _of_certainty(checked(rule.condition), f"{_RULES}.{key}[{index}].condition")
+            node, place = checked(rule.condition), f"{_RULES}.{key}[{index}].condition"
+            yield from _of_words(node, place)
+            yield from _of_certainty(node, place)
+
+
+def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
+    """Yield each word that a field is asked for and cannot have, with the nearest one that it can."""
+    asked = ((leaf.field, word) for leaf in leaves(node) if isinstance(leaf, Has) for word in leaf.values)
+    for name, word in dict.fromkeys(asked):
+        known = _WORDS.get(name, ())
+        if known and word not in {canonical(name, one) for one in known}:
+            yield Remark(Kind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, known)}", field)
 
 
 def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.flow.match.remarks import Kind, of_alert
+from tocsin.conditions.check import checked
+from tocsin.flow.match.remarks import Kind, of_alert, of_condition
 from tocsin.model.subscription import EventSubscription
 
 MANY = " && ".join(f"(tags == 'a{n}' && owners == 'b{n}' || domains == 'c{n}' && tier != 'd{n}')" for n in range(9))
@@ -41,6 +42,12 @@ def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str =
         (alert("matchPipelineState('Failed')", resources=("table", "pipeline")), []),
         (alert("threadType == 'Task'", resources=("conversation",)), [Kind.OUTSIDE_RESOURCES]),
         (alert(MANY), [Kind.UNINDEXED]),
+        (alert("testStatus == 'Fialed'"), [Kind.UNKNOWN_WORD]),
+        (alert("matchAnySource({'tabel','topic'})"), [Kind.UNKNOWN_WORD]),
+        (alert("entityType == 'Table'", "false"), [Kind.UNKNOWN_WORD, Kind.NEVER_TRUE]),
+        (alert("threadType == 'Taks'"), [Kind.UNKNOWN_WORD]),
+        (alert("matchStatusTransition('Success','Failed')", "pipelineStatus == 'PARTIALSUCCESS'"), []),
+        (alert("matchAnySource('thread') && userName == 'nobody'"), []),
     ],
 )
 def test_what_is_odd_is_remarked_upon_once(subscription: EventSubscription, kinds: list[Kind]) -> None:
@@ -54,3 +61,10 @@ def test_a_remark_has_its_place() -> None:
         "message": "This condition is true of no event",
         "field": "filteringRules.rules[1].condition",
     }
+
+
+def test_a_word_that_no_event_has_is_named_with_the_nearest_one() -> None:
+    (remark,) = of_condition(checked("matchStatusTransition('Sucess','Failed')"))
+    assert remark.message == "No event has the previousStatus 'sucess'; did you mean Success?"
+    (remark,) = of_condition(checked("entityType == 'Table'"))
+    assert remark.message == "No event has the entityType 'Table'; did you mean table?"

@@ -7,10 +7,7 @@ Source: schemas ``tests/basic.json``, ``entity/data/pipeline.json``,
 from __future__ import annotations
 
 from tocsin.flow.capture.shapes import anything, each, mapping, moment, name, number, one_of, shape, text, whole
-
-RESULT_STATUSES = ("Success", "Failed", "Aborted", "Queued")
-RUN_STATUSES = ("Successful", "Failed", "Pending", "Skipped")
-INGESTION_STATES = ("queued", "success", "failed", "running", "partialSuccess", "stopped")
+from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
 
 _RESULT_VALUE = shape({}, {"name": text, "value": text, "predictedValue": text})
 _ROW_COUNTS = {

@@ -60,6 +60,14 @@ class InvalidCondition(InvalidInput):
         self.line, self.column, self.expected, self.suggestion = line, column, expected, suggestion
         super().__init__(message)
 
+    def of_rule(self, name: str, field: str) -> InvalidCondition:
+        """Return the same failure, saying in which rule it is and where that stands."""
+        said = f"Rule {name!r}: {self.message}"
+        facts = {"line": self.line, "column": self.column}
+        named = InvalidCondition(said, **facts, expected=self.expected, suggestion=self.suggestion)
+        named.field = field
+        return named
+
 
 class InvalidSetting(InvalidInput):
     """A setting has a value that cannot be used."""

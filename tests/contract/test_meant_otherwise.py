@@ -124,3 +124,51 @@ def test_a_label_needs_a_source_only_where_it_is_no_tag(administrator: httpx.Cli
     body = json.dumps([{"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive", "source": "Spoon"}]}])
     answer = administrator.patch(f"/tables/{orders['id']}", content=body, headers=PATCH)
     refused(answer, "'Spoon'", "Classification", "Glossary")
+
+
+def test_what_belongs_to_the_system_is_not_deleted(administrator: httpx.Client) -> None:
+    for path in ("/classifications/name/Tier?recursive=true&hardDelete=true", "/tags/name/Tier.Tier1"):
+        answer = administrator.delete(path)
+        assert (answer.status_code, "not deleted" in answer.text) == (403, True), answer.text
+    assert administrator.get("/tags/name/Tier.Tier1").status_code == 200
+    own = made(administrator, "/tags", name="Tier9", classification="Tier", description="mine")
+    assert administrator.delete(f"/tags/{own['id']}?hardDelete=true").is_success
+
+
+def test_nobody_gets_the_address_of_somebody_else(served: Served, administrator: httpx.Client) -> None:
+    bert = made(administrator, "/users", name="bert", email="Bert@example.org")
+    for request in ({"name": "carl", "email": "bert@Example.org"}, {"name": "bernadette", "email": "bert@example.org"}):
+        for send in (administrator.post, administrator.put):
+            answer = send("/users", json=request)
+            assert answer.status_code == 409, answer.text
+            assert "bert@example.org is the address of the user bert" in answer.json()["message"]
+    assert administrator.put("/users", json={"name": "bert", "email": "bert@example.org"}).status_code == 200
+    carl = made(administrator, "/users", name="carl", email="carl@example.org")
+    taken = json.dumps([{"op": "add", "path": "/email", "value": "bert@example.org"}])
+    assert administrator.patch(f"/users/{carl['id']}", content=taken, headers=PATCH).status_code == 409
+    rows = [{"name": name, "email": "dora@example.org"} for name in ("dora", "dorothea")]
+    result = administrator.put("/users/bulk", json=rows).json()
+    assert (result["numberOfRowsPassed"], result["numberOfRowsFailed"]) == (1, 1)
+    administrator.delete(f"/users/{bert['id']}")
+    answer = administrator.patch(f"/users/{carl['id']}", content=taken, headers=PATCH)
+    assert "not for good" in answer.json()["message"]
+    administrator.delete(f"/users/{bert['id']}?hardDelete=true")
+    assert administrator.patch(f"/users/{carl['id']}", content=taken, headers=PATCH).status_code == 200
+
+
+def test_a_condition_that_fails_says_in_which_rule(administrator: httpx.Client) -> None:
+    good = {"name": "all", "effect": "allow", "operations": ["ViewAll"], "resources": ["table"]}
+    rules = [good, good | {"name": "ours", "condition": "isOwner("}]
+    refused(administrator.post("/policies", json={"name": "p", "rules": rules}), "Rule 'ours'", "column 9")
+
+
+def test_a_name_that_stands_twice_is_said(administrator: httpx.Client, orders: Json) -> None:
+    columns = [{"name": name, "dataType": "INT"} for name in ("a", "b", "b")]
+    request = {"name": "twice", "databaseSchema": "warehouse.shop.public", "columns": columns}
+    refused(administrator.post("/tables", json=request), "columns holds the name b twice")
+
+
+def test_people_are_no_end_of_an_edge(administrator: httpx.Client, orders: Json) -> None:
+    me = administrator.get("/users/loggedInUser").json()
+    ends = {"fromEntity": {"id": orders["id"], "type": "table"}, "toEntity": {"id": me["id"], "type": "user"}}
+    refused(administrator.put("/lineage", json={"edge": ends}), "a user has no lineage")

@@ -112,20 +112,19 @@ def _checked(rule: object, place: str, resources: Collection[str], known: Known 
     made = {key: value for key, value in rule.items() if value is not None}
     made |= {"operations": operations, "resources": named}
     if (condition := made.get("condition")) is not None:
-        made |= _checked_condition(condition, place, known)
+        made |= _checked_condition(condition, f"{place}.condition", known, name)
     return {key: value for key, value in made.items() if value is not None}
 
 
-def _checked_condition(condition: object, place: str, known: Known | None) -> Document:
+def _checked_condition(condition: object, place: str, known: Known | None, rule: str) -> Document:
     if not isinstance(condition, str):
-        raise InvalidInput("must be a text", field=f"{place}.condition")
+        raise InvalidInput("must be a text", field=place)
     if not condition.strip():
         return {"condition": None}
     try:
         checked(condition, known)
     except InvalidCondition as error:
-        error.field = f"{place}.condition"
-        raise
+        raise error.of_rule(rule, place) from error
     return {"condition": condition}
 
 

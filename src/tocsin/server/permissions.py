@@ -24,8 +24,6 @@ from tocsin.server.request import Caller
 from tocsin.store.access.visibility import Scopes
 from tocsin.store.catalogue.entities import SqlCatalogue
 
-_OF_SYSTEM = frozenset({"role", "policy"})
-
 
 def require(caller: Caller, operation: Operation, row: EntityType, document: Document | None = None) -> None:
     """Refuse an operation that the caller may not do on entities of this type, or on this one.
@@ -87,11 +85,11 @@ def scopes_of(caller: Caller) -> Scopes:
 
 
 def check_delete(caller: Caller, row: EntityType, document: Document) -> None:
-    """Refuse to delete what nobody may: oneself, so that one administrator remains, and what the system needs."""
+    """Refuse to delete what nobody may: oneself, so that one administrator remains, and what belongs to the system."""
     if document["id"] == caller.actor.id:
         raise Forbidden("Nobody can delete themselves; another administrator can.")
     is_root = row.name == "team" and document["name"] == ORGANIZATION
-    if is_root or (row.name in _OF_SYSTEM and document.get("provider") == "system"):
+    if is_root or document.get("provider") == "system":
         raise Forbidden(f"Tocsin needs the {row.name} {document['name']}: it can be changed, not deleted.")
 
 

@@ -78,6 +78,7 @@ person = Table(
     Column("is_bot", Boolean, nullable=False, default=False),
     Column("deleted", Boolean, nullable=False, default=False),
     Index(None, "name"),
+    Index(None, "email"),
     Index(None, "is_admin"),
 )
 """One row per entity of type user: what recipients are worked out from. ``email`` is lower-case."""

@@ -20,9 +20,15 @@ from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import Edge, LineageSource
+from tocsin.model.words import with_article
 
 FIELD = "lineage"
 """The name of the field change that an edge makes."""
+
+_NO_ENDS = frozenset(
+    "user team role policy bot type classification tag eventsubscription notificationTemplate testDefinition".split()
+)
+"""Types of what no data is in, nor moves through."""
 
 Operations = Sequence[dict[str, Any]]  # Any: an operation's value is any JSON
 
@@ -135,6 +141,8 @@ def _end(record: Record, reference: object) -> Stored:
     entity_type = reference.get("type") if isinstance(reference, dict) else None
     if not isinstance(entity_type, str) or entity_type not in ENTITY_TYPES:
         raise InvalidInput("an edge needs fromEntity and toEntity, each with a type and an id or name")
+    if entity_type in _NO_ENDS:
+        raise InvalidInput(f"{with_article(entity_type)} has no lineage: it is made of no data, and none of it")
     key: Key = key_of(reference)
     found = record.transaction.find(entity_type, key, Hold.SHARED)
     if found is None:

@@ -109,6 +109,10 @@ class Teams(Protocol):
         """Return references to the teams directly under one, each with its ``teamType``."""
         ...
 
+    def at_address(self, email: str) -> Document | None:
+        """Return a reference to somebody who has this e-mail address, whoever is soft-deleted included."""
+        ...
+
     def domains(self, member_id: str) -> list[Document]:
         """Return the domains that come down to a team or a person from the teams they are in."""
         ...

@@ -74,7 +74,7 @@ def complete(kind: EntityType, resolver: Resolver, document: Document, old: Docu
     whole = ruled(resolver.transaction, whole)
     if resolver.strict:
         whole = placed(resolver.transaction, whole, old) if kind.name == "team" else whole
-        whole = joined(whole, old) if kind.name == "user" else whole
+        whole = joined(resolver.transaction, whole, old) if kind.name == "user" else whole
         whole = spelled_out(kind.name, resolver, whole, old)
         whole = tagged(resolver.transaction, whole, old)
         check_extension(resolver.transaction, kind.name, whole, old)

@@ -6,6 +6,7 @@ Checked here, for every write: keys, the shape of lists, tags with their default
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import cache
 from typing import Any
 
@@ -135,7 +136,8 @@ def _members(field: str, rule: MemberList, members: object) -> list[Document]:
         return made
     if field == "tags":  # the same tag twice is the same tag
         return list({rule.identity(member): member for member in made}.values())
-    raise InvalidInput(f"{field} holds the same name twice", field=field)
+    counted = Counter(rule.identity(member) for member in made)
+    raise InvalidInput(f"{field} holds the name {counted.most_common(1)[0][0]} twice", field=field)
 
 
 def _member(field: str, member: Document) -> Document:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tocsin.access.subject import ORGANIZATION
-from tocsin.errors import InvalidInput
+from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture.json_patch import Operation
 from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
 from tocsin.model.entity import Document
@@ -54,11 +54,25 @@ def placed(transaction: Transaction, team: Document, old: Document) -> Document:
     return placed_team
 
 
-def joined(user: Document, old: Document) -> Document:
-    """Return somebody with the teams they store."""
+def joined(transaction: Transaction, user: Document, old: Document) -> Document:
+    """Return somebody with the teams they store.
+
+    Raises
+    ------
+    Conflict : somebody else has their e-mail address, with which people log in
+    """
+    _check_address(transaction, user.get("email"), old)
     teams = [one for one in user.get("teams") or () if one.get("name") != ORGANIZATION]
     others = {key: value for key, value in user.items() if key != "teams"}
     return others | {"teams": teams} if teams or (old.get("teams") and "teams" in user) else others
+
+
+def _check_address(transaction: Transaction, email: str | None, old: Document) -> None:
+    if email is None or email == old.get("email"):
+        return
+    if (other := transaction.teams.at_address(email)) is not None:
+        gone = ", who is deleted, but not for good" if other.get("deleted") else ""
+        raise Conflict(f"email: {email} is the address of the user {other['name']}{gone}")
 
 
 def as_patched(transaction: Transaction, document: Document, subject: Stored, given: Sequence[Operation]) -> Document:

@@ -138,18 +138,5 @@ def _ruled(field: str, rule: FilteringRule) -> Node:
     try:
         node = _checked(rule.condition)
     except InvalidCondition as error:
-        raise _naming(field, rule, error) from error
+        raise error.of_rule(rule.name or field, field) from error
     return negated(node) if rule.effect is Effect.EXCLUDE else node
-
-
-def _naming(field: str, rule: FilteringRule, error: InvalidCondition) -> InvalidCondition:
-    """Return ``error`` with the rule's name in its message and its place in ``field``."""
-    named = InvalidCondition(
-        f"Rule {rule.name or field!r}: {error.message}",
-        line=error.line,
-        column=error.column,
-        expected=error.expected,
-        suggestion=error.suggestion,
-    )
-    named.field = field
-    return named

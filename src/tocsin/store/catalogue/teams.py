@@ -46,6 +46,13 @@ class SqlTeams:
             kinds |= {one: from_text(text).get("teamType") or "Group" for one, text in rows}
         return [{**one, "teamType": kinds[one["id"]]} for one in found]
 
+    def at_address(self, email: str) -> Document | None:
+        """Return a reference to somebody who has this e-mail address, whoever is soft-deleted included."""
+        has_it = tables.person.c.email == email
+        query = select(*_REFERENCE).join(tables.person, tables.person.c.user_id == _ENTITY.id).where(has_it)
+        row = self._connection.execute(query.order_by(_ENTITY.fqn).limit(1)).first()
+        return None if row is None else reference_of(*row)
+
     def domains(self, member_id: str) -> list[Document]:
         """Return the domains that come down to a team or a person from the teams they are in."""
         return domains(self._connection, [member_id]).get(member_id, [])

@@ -17,6 +17,7 @@ from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
+from tocsin.model.words import value_in_words
 
 _EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MOST_VALUES = 4
@@ -168,7 +169,7 @@ def _seen(trace: Document) -> str:
 def _values(seen: Document) -> str:
     if seen["isMissing"]:
         return "missing"
-    shown = ", ".join(str(value) for value in seen["values"][:_MOST_VALUES])
+    shown = ", ".join(value_in_words(value) for value in seen["values"][:_MOST_VALUES])
     more = seen["total"] - min(len(seen["values"]), _MOST_VALUES)
     return shown + (f" and {more} more" if more > 0 else "")
 

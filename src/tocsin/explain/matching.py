@@ -17,6 +17,7 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.model.change import LoggedEvent
 from tocsin.model.subscription import Effect, EventSubscription, FilteringRule, FilteringRules
+from tocsin.model.words import value_in_words
 
 _MOST_TESTS = 3
 
@@ -95,7 +96,7 @@ def seen_in_words(trace: Trace) -> str:
 def _values(values: Sequence[object]) -> str:
     if not values:
         return "missing"
-    shown = ", ".join(str(value)[:80] for value in values[:5])
+    shown = ", ".join(value_in_words(value)[:80] for value in values[:5])
     return shown + (f" and {len(values) - 5} more" if len(values) > 5 else "")
 
 

@@ -1,7 +1,8 @@
-"""How is a word said, and which was meant? Its article, and the known word that looks most like it."""
+"""How is a word or a value said, and which was meant? Its article, and the known word that looks most like it."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -27,3 +28,8 @@ def hint(word: object, words: Iterable[str]) -> str:
     """Return ``; did you mean …?`` with the nearest of ``words``; nothing when none is near."""
     near = nearest(word, words) if isinstance(word, str) else None
     return f"; did you mean {near}?" if near else ""
+
+
+def value_in_words(value: object) -> str:
+    """Return a value out of JSON as people read it: a text as it stands, all else as JSON has it (``false``)."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,22 @@
+"""Is a value said as people write it, whatever Python calls it?"""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.model.words import value_in_words
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [
+        ("Tier.Tier1", "Tier.Tier1"),
+        (False, "false"),
+        (2, "2"),
+        (1.5, "1.5"),
+        (None, "null"),
+        ({"ü": [1]}, '{"ü": [1]}'),
+    ],
+)
+def test_a_text_stands_as_it_is_and_all_else_as_json(value: object, said: str) -> None:
+    assert value_in_words(value) == said

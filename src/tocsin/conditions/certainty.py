@@ -30,6 +30,9 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.normal_form import Conjunction, Fact, Group, Term, normal_form
 
+_ALWAYS_THERE: frozenset[Value] = frozenset(map(FieldValue, ("eventType", "entityType", "entityId", "timestamp")))
+"""What no event is without."""
+
 
 class Certainty(StrEnum):
     """What is certain of a condition before any event is seen."""
@@ -54,7 +57,13 @@ def is_never(node: Node) -> bool:
 def _contradicts(conjunction: Conjunction) -> bool:
     """Say whether no event can have a test of each group and none of the forbidden ones."""
     absent = {term.value for term in conjunction.forbidden if isinstance(term, Present)}
-    groups = [frozenset(term for term in group if not _needs(term, absent)) for group in conjunction.groups]
+    if absent & _ALWAYS_THERE:
+        return True
+    empty = {term.value for term in conjunction.forbidden if isinstance(term, Filled)}
+    groups = [
+        frozenset(term for term in group if not _needs(term, absent) and not _fills(term, empty))
+        for group in conjunction.groups
+    ]
     return any(not group for group in groups) or _at_odds(groups) or _out_of_bounds(groups)
 
 
@@ -67,6 +76,17 @@ def _needs(term: Term, absent: set[Value]) -> bool:
             return _plain(left) in absent or _plain(right) in absent
         case TextTest(value=value) | Filled(value=value) | Contains(value=value) | Present(value=value):
             return _plain(value) in absent
+        case _:
+            return False
+
+
+def _fills(term: Term, empty: set[Value]) -> bool:
+    """Say whether ``term`` is false because it asks for some text of what holds but the empty one."""
+    match term:
+        case Fact(field=field, value=value):
+            return value != "" and FieldValue(CLOSURES.get(field, field)) in empty
+        case Compare(operator=Operator.EQ, left=left, right=Literals(values=values)):
+            return "" not in values and _plain(left) in empty
         case _:
             return False
 

@@ -13,9 +13,10 @@ from sqlalchemy import Engine
 from tests.company import SmallCompany
 
 from tocsin.clock import FixedClock
+from tocsin.errors import InvalidInput
 from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, Step, Window
 from tocsin.jobs import lake as jobs
-from tocsin.jobs.lake import LakeParts, compact, grow, show_history, sweep
+from tocsin.jobs.lake import LakeParts, answers, compact, grow, show_history, sweep
 from tocsin.spark.lake import Place, folder_of, history, logged, part
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
@@ -162,6 +163,35 @@ def test_an_empty_lake_and_an_empty_log_are_an_empty_history(store_engine: Engin
     assert show_history(parts).count() == 0
     assert list(Extent((), 0).steps(Window(), 10)) == []
     assert Step((), 0, 0, 0).segments == ()
+
+
+def test_a_column_keeps_its_place_where_it_holds_nothing(company: SmallCompany, parts: LakeParts) -> None:
+    company.describe("orders", "In the log alone.", by="ana")
+    asked = "SELECT 1 AS a, CASE WHEN offset % 2 = 0 THEN 'even' END AS b, 5 AS c FROM change_events ORDER BY offset"
+    found = answers(parts, asked)
+    assert {tuple(row) for row in found} == {("a", "b", "c")}
+    assert [row["b"] for row in found[:2]] == [None, "even"]
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("SELEC 1", "Syntax error at or near 'SELEC'"),
+        ("SELECT foo FROM change_events", "name `foo` cannot be resolved. Did you mean"),
+        ("SELECT * FROM events", "There is no table or view `events`; what can be asked is change_events."),
+        ("SELECT 1 / 0", "Division by zero"),
+        ("SELECT CAST('a' AS INT)", "cannot be cast"),
+    ],
+)
+def test_a_wrong_question_is_refused_without_sparks_plan(
+    store_engine: Engine, parts: LakeParts, capfd: pytest.CaptureFixture[str], question: str, says: str
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        answers(parts, question)
+    assert says in refused.value.message
+    assert "Project" not in refused.value.message
+    assert "Traceback" not in (said := capfd.readouterr()).err + said.out
+    assert "SQLQueryContextLogger" not in said.err + said.out
 
 
 @pytest.fixture(autouse=True)

@@ -8,6 +8,7 @@ two at once do no harm. Next: ``spark/lake.py``.
 from __future__ import annotations
 
 import json
+import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import structlog
-from pyspark.errors import AnalysisException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
 from sqlalchemy import Engine
@@ -33,6 +34,11 @@ from tocsin.store.eventlog.log import EventLog
 
 LEFTOVERS_AFTER_MS = 3_600_000
 """A folder that is no part of the lake goes after an hour: until then somebody may still write or read it."""
+
+_SPARKS_OWN = "SQLQueryContextLogger"
+"""Where Spark logs each error of a question with its whole traceback."""
+_ASKERS_FAULTS = ("0A", "21", "22", "42")
+"""SQL's classes of states (ISO/IEC 9075) that say: the question is at fault, or what it does with the values."""
 
 _LOG = structlog.get_logger(__name__)
 
@@ -140,14 +146,28 @@ def answers(parts: LakeParts, sql: str) -> list[dict[str, Any]]:  # Any: a colum
 
     Raises
     ------
-    InvalidInput : Spark does not understand the question; the message says where
+    InvalidInput : Spark does not understand the question, or cannot work it out; the message says where
     """
     show_history(parts)
+    logging.getLogger(_SPARKS_OWN).setLevel(logging.CRITICAL)  # what is wrong is said once, in the error
     try:
         frame = parts.session.sql(sql.strip().rstrip(";"))
-        return [json.loads(str(text)) for text in frame.toJSON().collect()]
-    except AnalysisException as error:
-        raise InvalidInput(str(error).partition("\n\nJVM")[0].strip()) from error
+        if not frame.columns:
+            return []
+        rows = frame.select(F.to_json(F.struct("*"), {"ignoreNullFields": "false"}).alias("row")).collect()
+    except PySparkException as error:
+        if not str(error.getSqlState() or "").startswith(_ASKERS_FAULTS):
+            raise
+        raise InvalidInput(_spoken(error)) from error
+    return [json.loads(row["row"]) for row in rows]
+
+
+def _spoken(error: PySparkException) -> str:
+    """Return what is wrong with a question, without Spark's plan of it."""
+    if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
+        name = (error.getMessageParameters() or {}).get("relationName", "by that name")
+        return f"There is no table or view {name}; what can be asked is {VIEW}."
+    return str(error).partition("\n\nJVM")[0].partition(";\n")[0].strip()
 
 
 def _written(

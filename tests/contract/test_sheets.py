@@ -88,6 +88,9 @@ def test_what_is_no_sheet_is_answered_with_the_reason(administrator: httpx.Clien
     assert administrator.put(f"{TABLE}/import", content=b" " * (LARGEST_BODY + 1), headers=TEXT).status_code == 413
     assert administrator.put("/tables/name/nowhere/import", content="x", headers=TEXT).status_code == 404
     assert administrator.put(f"{TABLE}/import?dryRun=perhaps", content="x", headers=TEXT).status_code == 400
+    for misspelt in ("dryrun", "dry_run", "DryRun"):
+        refused = administrator.put(f"{TABLE}/import?{misspelt}=true", content="x", headers=TEXT)
+        assert (refused.status_code, "did you mean dryRun?" in refused.text) == (400, True)
 
 
 def test_the_documentation_says_what_stands_where(administrator: httpx.Client) -> None:

@@ -37,6 +37,9 @@ DEEPEST_JSON = 64
 LARGEST_BODY = 16 * 1024 * 1024
 """Bytes that a body may have; more is answered 413."""
 
+DRY_RUN = "dryRun"
+"""The parameter of requests that only say what would come of them."""
+
 LATEST_MS = 253_402_300_799_999
 """The last millisecond of the year 9999: no time beyond it is believed."""
 
@@ -64,6 +67,13 @@ class Caller:
     def view(self) -> View:
         """What the sender may do."""
         return self.policies.of(self.actor.id)
+
+
+async def no_misspelt_rehearsal(request: Request) -> None:
+    """Refuse a ``dryRun`` that is nearly spelt so: other unknown parameters are ignored, but this one would write."""
+    for name in request.query_params:
+        if name != DRY_RUN and name.replace("_", "").replace("-", "").lower() == DRY_RUN.lower():
+            raise InvalidInput(f"there is no such parameter; did you mean {DRY_RUN}?", field=name)
 
 
 async def caller_of(request: Request) -> Caller:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import Annotated
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Depends, Query, Response
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
 
@@ -19,7 +19,7 @@ from tocsin.flow.capture.ports import Written
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.server.errors import explain, status_of
-from tocsin.server.request import Asked, Caller, JsonBody, Row, answer
+from tocsin.server.request import Asked, Caller, JsonBody, Row, answer, no_misspelt_rehearsal
 
 MOST_ROWS = 10_000
 """Rows of one request."""
@@ -34,7 +34,7 @@ router = APIRouter(tags=["bulk"])
 
 
 class BulkQuery(BaseModel):
-    """What may be asked of a bulk request; unknown parameters are ignored, as upstream does.
+    """What may be asked of a bulk request; unknown parameters are ignored, as upstream does, misspelt ``dryRun`` apart.
 
     ``async`` is one of them: the answer always says what came of every row, so it waits until all are written.
     ``overrideMetadata`` is another: a PUT writes what it gives, whoever sends it.
@@ -45,13 +45,13 @@ class BulkQuery(BaseModel):
     dry_run: bool = False
 
 
-@router.put("/bulk")
+@router.put("/bulk", dependencies=[Depends(no_misspelt_rehearsal)])
 def put_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
     """Create or put every entity of a JSON array; a row that is refused fails alone."""
     return _answer(BulkWrites.put, row, body, caller, dry_run=query.dry_run)
 
 
-@router.post("/bulk")
+@router.post("/bulk", dependencies=[Depends(no_misspelt_rehearsal)])
 def create_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
     """Create every entity of a JSON array; one whose name is taken fails alone."""
     return _answer(BulkWrites.create, row, body, caller, dry_run=query.dry_run)

@@ -23,7 +23,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.permissions import require, sees
-from tocsin.server.request import Asked, Caller, PathText, Row, answer, body_of
+from tocsin.server.request import Asked, Caller, PathText, Row, answer, body_of, no_misspelt_rehearsal
 from tocsin.server.routes.entities import found
 
 router = APIRouter(tags=["sheets"])
@@ -60,7 +60,7 @@ def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -
     return Response(text, media_type="text/plain; charset=utf-8")
 
 
-@router.put("/name/{fqn}/import")
+@router.put("/name/{fqn}/import", dependencies=[Depends(no_misspelt_rehearsal)])
 def import_(
     row: Row,
     fqn: PathText,

@@ -34,8 +34,12 @@ class Settings(BaseSettings):
         default="FULL",
         description="How SQLite syncs. `FULL` survives a power cut; `NORMAL` is faster and survives a crash.",
     )
-    log_level: Literal["debug", "info", "warning", "error"] = Field(default="info", description="Least level logged.")
-    log_format: Literal["console", "json"] = Field(default="console", description="How log lines look.")
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        default="info", description="Least level logged: `debug`, `info`, `warning` or `error`."
+    )
+    log_format: Literal["console", "json"] = Field(
+        default="console", description="How log lines look: `console` or `json`."
+    )
 
     host: str = Field(default="127.0.0.1", description="Address the server listens on.")
     port: int = Field(default=8585, ge=0, le=65535, description="Port the server listens on.")
@@ -111,11 +115,13 @@ class Settings(BaseSettings):
         default=("127.0.0.0/8", "::1/128"),
         description="CIDR ranges that webhooks may reach although private. Set to `[]` in production.",
     )
-    smtp_host: str | None = Field(default=None, description="Mail server. Unset: `tocsin up` starts a mailbox.")
+    smtp_host: str | None = Field(default=None, description="Mail server. Unset: `tocsin up` starts a post room.")
     smtp_port: int = Field(default=25, ge=1, le=65535, description="Port of the mail server.")
     smtp_user: str | None = Field(default=None, description="Login at the mail server.")
     smtp_password: SecretStr | None = Field(default=None, description="Password at the mail server.")
-    smtp_tls: Literal["none", "starttls", "tls"] = Field(default="none", description="How mail is encrypted.")
+    smtp_tls: Literal["none", "starttls", "tls"] = Field(
+        default="none", description="How mail is encrypted: `none`, `starttls` or `tls`."
+    )
     smtp_sender: str = Field(default="tocsin@localhost", description="Sender of mail.")
 
     @classmethod

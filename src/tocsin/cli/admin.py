@@ -9,7 +9,7 @@ import typer
 from tocsin.cli.configured import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.output import AsJson, show_facts, show_json
-from tocsin.cli.stored import opened_store
+from tocsin.cli.stored import existing_store, opened_store
 from tocsin.clock import SystemClock
 from tocsin.errors import NotFound
 from tocsin.model.people import SYSTEM
@@ -42,7 +42,7 @@ def create_user(
 @app.command()
 def reset_password(name: UserName, *, as_json: AsJson = False) -> None:
     """Give a person a new password and print it, once; the old one stops working."""
-    with opened_store(settings_of()) as engine:
+    with existing_store(settings_of()) as engine:
         person = _people(engine).by_name(name)
         if person is None or person.deleted:
             raise NotFound(f"user {name!r} not found")
@@ -87,7 +87,7 @@ def derive(*, as_json: AsJson = False) -> None:
 
     Safe to repeat, and while servers run.
     """
-    with opened_store(settings_of()) as engine:
+    with existing_store(settings_of()) as engine:
         from tocsin.store.eventlog.derive import derive_missing
 
         count = derive_missing(engine)
@@ -105,7 +105,7 @@ def secrets_key() -> None:
 @app.command()
 def reseal(*, as_json: AsJson = False) -> None:
     """Seal the secrets of all connections and alerts with the first key of `secrets_key`; no other is needed then."""
-    with opened_store(settings_of()) as engine:
+    with existing_store(settings_of()) as engine:
         from tocsin.store.vault import reseal as seal_anew
 
         count = seal_anew(engine)

@@ -7,11 +7,12 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.alertfiles import parse_alerts, text_of
+from tocsin.cli.assets import find_alert
 from tocsin.cli.backtest import backtest
 from tocsin.cli.output import AsJson, show_json, show_rows
 from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime
-from tocsin.errors import NotFound
+from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 
 app = typer.Typer(help="Create, update and inspect alerts.", no_args_is_help=True)
@@ -29,8 +30,8 @@ def apply(
 ) -> None:
     """Create the alerts of a file, or bring those of the same names to what it says.
 
-    A JSON file holds one alert or a list; a TOML file one alert, or several as [[alerts]]. Says which conditions are
-    always or never true, or are evaluated for every event.
+    A JSON file holds one alert or a list; a TOML file one alert, or several in a list called alerts. Says which
+    conditions are always or never true, or are evaluated for every event.
     """
     documents = parse_alerts(text_of(file), file)
     with Client() as client:
@@ -56,7 +57,7 @@ def list_alerts(*, as_json: AsJson = False) -> None:
 def status(name: Annotated[str, typer.Argument(help="Name of the alert.")], *, as_json: AsJson = False) -> None:
     """Show how each destination of an alert fares."""
     with Client() as client:
-        answer = client.subscription_status(client.get_subscription(name).id)
+        answer = client.subscription_status(find_alert(client, name).id)
     if as_json:
         show_json(answer)
         return
@@ -66,7 +67,10 @@ def status(name: Annotated[str, typer.Argument(help="Name of the alert.")], *, a
 def _apply(client: Client, document: Document) -> Document:
     name = document["name"]
     before = _version(client, name)
-    applied = client.apply_subscription(document)
+    try:
+        applied = client.apply_subscription(document)
+    except InvalidInput as error:
+        raise InvalidInput(f"{name}: {error.message}", field=error.field) from error
     after = applied.alert.document.get("version")
     outcomes = {None: "created", after: "unchanged"}
     outcome = outcomes.get(before, "updated")

@@ -9,11 +9,14 @@ import typer
 from tocsin.client import Client, Entity
 from tocsin.errors import NotFound
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.words import hint
 
 _LIKELIEST_FIRST = ("table", "dashboard", "pipeline", "databaseSchema", "database")
 _ASSET_TYPES = tuple(
     dict.fromkeys((*_LIKELIEST_FIRST, *(name for name, row in ENTITY_TYPES.items() if row.is_followable)))
 )
+
+_WHOLE = "; it takes the fully qualified name, which the page shows."
 
 AssetFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
 OfType = Annotated[str | None, typer.Option("--type", help="Type of the asset; tried in turn if not given.")]
@@ -26,7 +29,7 @@ def find_asset(client: Client, fqn: str, entity_type: str | None) -> Entity:
             return client.get_by_name(candidate, fqn)
         except NotFound:
             continue
-    raise NotFound(f"{entity_type or 'asset'} {fqn!r} not found")
+    raise NotFound(f"{entity_type or 'asset'} {fqn!r} not found{_WHOLE}")
 
 
 def find_entity(client: Client, fqn: str, entity_type: str | None) -> Entity:
@@ -36,4 +39,13 @@ def find_entity(client: Client, fqn: str, entity_type: str | None) -> Entity:
             return client.get_by_name(candidate, fqn, include="all")
         except NotFound:
             continue
-    raise NotFound(f"{entity_type or 'entity'} {fqn!r} not found")
+    raise NotFound(f"{entity_type or 'entity'} {fqn!r} not found{_WHOLE}")
+
+
+def find_alert(client: Client, name: str) -> Entity:
+    """Return the alert of that name; ``NotFound``, with the nearest name there is, if there is none."""
+    try:
+        return client.get_subscription(name)
+    except NotFound as error:
+        names = [str(alert.name) for alert in client.list_subscriptions()]
+        raise NotFound(f"alert {name!r} not found{hint(name, names)}") from error

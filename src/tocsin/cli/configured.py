@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import sys
 import tomllib
 
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from tocsin.errors import InvalidSetting
 from tocsin.model.findings import said
@@ -14,6 +17,7 @@ from tocsin.model.words import hint
 from tocsin.settings import Settings
 
 _PREFIX = "TOCSIN_"
+_FIELD = re.compile(r'field "(\w+)"')
 _NO_SETTINGS = frozenset({"TOCSIN_SERVER", "TOCSIN_TOKEN", "TOCSIN_LIFELINE"})
 """What commands and the parts of ``tocsin up`` read besides."""
 
@@ -43,6 +47,28 @@ def settings_of(**options: object) -> Settings:
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0])
-        raise InvalidSetting(f"Setting {name} (TOCSIN_{name.upper()}): {said(first)}.", field=name) from error
+        if first["type"] == "extra_forbidden":
+            raise InvalidSetting(f"tocsin.toml: {name} is no setting{_meant(name)}", field=name) from error
+        raise _wrong(name, said(first)) from error
+    except SettingsError as error:
+        raise _unread(error) from error
     except tomllib.TOMLDecodeError as error:
         raise InvalidSetting(f"tocsin.toml is not valid TOML: {error}.") from error
+
+
+def _meant(name: str) -> str:
+    return hint(name, Settings.model_fields) or "; docs/settings.md has them all."
+
+
+def _wrong(name: str, problem: str) -> InvalidSetting:
+    return InvalidSetting(f"Setting {name} (TOCSIN_{name.upper()}): {problem}.", field=name)
+
+
+def _unread(error: SettingsError) -> InvalidSetting:
+    """Return what is wrong with a variable that holds a list or an object and is no JSON."""
+    found = _FIELD.search(str(error))
+    if found is None:
+        return InvalidSetting(f"The settings cannot be read: {error}.")
+    default = Settings.model_fields[found[1]].get_default(call_default_factory=True)
+    like = '{"name": "value"}' if isinstance(default, dict) else json.dumps(default)
+    return _wrong(found[1], f"must be JSON, such as {like}")

@@ -10,7 +10,7 @@ from tocsin.cli.configured import settings_of
 from tocsin.cli.exits import DAMAGED
 from tocsin.cli.output import AsJson, show_json, show_rows
 from tocsin.cli.progress import progress_bar
-from tocsin.cli.stored import opened_store
+from tocsin.cli.stored import existing_store
 from tocsin.model.entity import Document
 
 if TYPE_CHECKING:  # the store's library is an extra
@@ -27,7 +27,7 @@ def fsck(
 
     Ends with 7 when something is wrong. Example: tocsin fsck --deep
     """
-    with opened_store(settings_of()) as engine:
+    with existing_store(settings_of()) as engine:
         from tocsin.store.fsck.inspection import inspect, repair
 
         with progress_bar("fsck") as report:

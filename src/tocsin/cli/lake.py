@@ -14,7 +14,7 @@ from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
 from tocsin.cli.output import AsJson, show_facts, show_rows
 from tocsin.cli.progress import progress_bar
-from tocsin.cli.stored import opened_store
+from tocsin.cli.stored import existing_store
 from tocsin.clock import to_datetime
 
 if TYPE_CHECKING:  # Spark is an extra
@@ -41,7 +41,7 @@ def append(*, as_json: AsJson = False) -> None:
 def status(*, as_json: AsJson = False) -> None:
     """Show what the lake holds, and how far it is behind the log."""
     settings = settings_of()
-    with opened_store(settings) as engine:
+    with existing_store(settings) as engine:
         from tocsin.store.eventlog.lake import Lake
         from tocsin.store.eventlog.log import EventLog
 
@@ -85,5 +85,5 @@ def _lake() -> Iterator[LakeParts]:
     settings = settings_of()
     with needing("spark"):
         from tocsin.jobs.lake import opened
-    with opened_store(settings) as engine, opened(settings, engine) as parts:
+    with existing_store(settings) as engine, opened(settings, engine) as parts:
         yield parts

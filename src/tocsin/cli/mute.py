@@ -8,12 +8,12 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.assets import OfType, find_asset
+from tocsin.cli.assets import OfType, find_alert, find_asset
 from tocsin.cli.follow import AsUser
 from tocsin.cli.output import AsJson, show_json, show_rows
 from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
 
 _LENGTH = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
@@ -61,7 +61,10 @@ def unmute(
     """Hear of a muted asset or alert again."""
     with Client() as client:
         who, about = _user(client, user), _about(client, asset, alert, entity_type)
-        client.unmute(who.id, about)
+        try:
+            client.unmute(who.id, about)
+        except NotFound as error:
+            raise NotFound(f"{who.name} has not muted {about.name}.") from error
     if as_json:
         show_json({"user": who.name, "name": about.name, "muted": False})
         return
@@ -78,7 +81,7 @@ def mutes(*, user: AsUser = None, as_json: AsJson = False) -> None:
 def _about(client: Client, asset: str | None, alert: str | None, entity_type: str | None) -> Entity:
     if (asset is None) == (alert is None):
         raise InvalidInput("Name an asset, or an alert with --alert.", field="asset")
-    return client.get_subscription(alert) if alert else find_asset(client, str(asset), entity_type)
+    return find_alert(client, alert) if alert else find_asset(client, str(asset), entity_type)
 
 
 def _user(client: Client, name: str | None) -> Entity:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.text import Text
 
+from tocsin.cli.assets import find_alert
 from tocsin.cli.output import AsJson, console, show_json
 from tocsin.client import Client
 from tocsin.model.entity import Document
@@ -28,7 +29,7 @@ def noise(name: AlertName = None, *, since: Window = "30d", limit: Most = 10, as
         if name is None:
             answer = client.noise(since=since, limit=limit)
         else:
-            answer = client.subscription_noise(client.get_subscription(name).id, since=since)
+            answer = client.subscription_noise(find_alert(client, name).id, since=since)
     if as_json:
         show_json(answer)
         return
@@ -48,6 +49,9 @@ def _ranking(answer: Document) -> Iterator[Text]:
 
 
 def _one(answer: Document) -> Iterator[Text]:
+    if not answer["fired"]:
+        yield Text(f"{answer['name']} matched nothing in this time.")
+        return
     yield from _bars([(answer["name"], answer)])
     if answer["assets"]:
         yield Text("\nby asset", style="bold")
@@ -80,6 +84,10 @@ def _bars(rows: Sequence[tuple[str, Document]]) -> Iterator[Text]:
 def _numbers(row: Document) -> str:
     people = f" to {row['people']} people" if row.get("people") is not None else ""
     silent = f" ({row['toldNobody']} told nobody)" if row.get("toldNobody") else ""
-    parts = [f"{row['fired']} events{silent}", f"{row['told']} told{people}", f"{row['opened']} opened"]
+    parts = [
+        f"{row['fired']} {'event' if row['fired'] == 1 else 'events'}{silent}",
+        f"{row['told']} told{people}",
+        f"{row['opened']} opened",
+    ]
     parts += [f"{row[key]} {key}" for key in ("muted", "unsubscribed") if row.get(key)]
     return ", ".join(parts)

@@ -15,6 +15,10 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs."
 """The option that every command which prints results has."""
 
 
+_KEPT_WHOLE = 40
+"""Names up to this length stay on one line, so that they can be copied."""
+
+
 def console() -> Console:
     """Return the console for results; it colours only what a terminal shows."""
     return Console(file=sys.stdout, highlight=False)
@@ -34,8 +38,9 @@ def show_rows(rows: Sequence[Mapping[str, object]], *, as_json: bool) -> None:
         typer.echo("Nothing to show.")
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for key in rows[0]:
-        table.add_column(key, overflow="fold")
+    for number, key in enumerate(rows[0]):
+        is_kept_whole = number == 0 and all(len(_cell(row[key])) <= _KEPT_WHOLE for row in rows)
+        table.add_column(key, overflow="fold", no_wrap=is_kept_whole)
     for row in rows:
         table.add_row(*(_cell(value) for value in row.values()))
     console().print(table)

@@ -11,6 +11,13 @@ from tocsin.cli.receive import HTTP_PORT, SMTP_PORT
 from tocsin.cli.supervise import Part
 from tocsin.settings import Settings
 
+_SPARKS_CHATTER = (
+    "WARNING: Using incubator modules",
+    "Starting Streaming TransformWithState",
+    "Streaming TransformWithState",
+)
+"""Spark prints these, with whole schemas in them, past every setting of its logs."""
+
 _EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "[::1]"}  # noqa: S104  # what a server listens on is not what one calls
 
 
@@ -48,7 +55,7 @@ def parts_of(settings: Settings, mailbox: Mailbox | None, pipeline_is_ready: Que
     shared = {"TOCSIN_PORT": str(settings.port), "TOCSIN_DATA_DIR": str(settings.data_dir.absolute())}
     server_is_ready = answers_at(f"{local_url(settings)}/api/v1/system/version")
     server = Part("server", tocsin("serve"), server_is_ready, shared)
-    pipeline = Part("pipeline", tocsin("pipeline"), pipeline_is_ready, shared)
+    pipeline = Part("pipeline", tocsin("pipeline"), pipeline_is_ready, shared, _SPARKS_CHATTER)
     if mailbox is None:
         return server, pipeline, Part("worker", tocsin("deliver"), has_started(), shared)
     smtp = {"TOCSIN_SMTP_HOST": LOOPBACK, "TOCSIN_SMTP_PORT": str(mailbox.smtp_port)}

@@ -9,7 +9,7 @@ from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
 from tocsin.cli.output import AsJson, show_facts
 from tocsin.cli.progress import progress_bar
-from tocsin.cli.stored import opened_store
+from tocsin.cli.stored import existing_store
 
 app = typer.Typer(help="Make the index of search anew.", no_args_is_help=True)
 
@@ -29,6 +29,6 @@ def rebuild(*, as_json: AsJson = False) -> None:
     settings = settings_of()
     with needing("spark"):
         from tocsin.jobs.search_rebuild import main
-    with opened_store(settings) as engine, progress_bar("Indexing the catalogue") as report:
+    with existing_store(settings) as engine, progress_bar("Indexing the catalogue") as report:
         made = main(settings, engine, report)
     show_facts({"written": made.written, "removed": made.removed, "entries": made.entries}, as_json=as_json)

@@ -1,4 +1,7 @@
-"""How do commands that work beside the store open it? At the newest schema, closed at the end."""
+"""How do commands that work beside the store open it? At the newest schema, closed at the end.
+
+Who only looks, or mends, asks for a store that is there: an empty one made on the spot would be found sound.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from tocsin.cli.extras import needing
+from tocsin.errors import NotFound
 from tocsin.settings import Settings
 
 if TYPE_CHECKING:  # the store's library is an extra
@@ -29,3 +33,16 @@ def opened_store(settings: Settings) -> Iterator[Engine]:
         yield engine
     finally:
         engine.dispose()
+
+
+@contextmanager
+def existing_store(settings: Settings) -> Iterator[Engine]:
+    """Yield an engine as ``opened_store`` does, of a store that was made before; ``NotFound`` where there is none."""
+    file = settings.data_dir.absolute() / "tocsin.db"
+    if settings.database_url is None and not file.is_file():
+        raise NotFound(
+            f"There is no store at {file}. Go to the folder where Tocsin was started, or set TOCSIN_DATA_DIR or "
+            "TOCSIN_DATABASE_URL."
+        )
+    with opened_store(settings) as engine:
+        yield engine

@@ -38,6 +38,8 @@ class Part:
     command: tuple[str, ...]
     is_ready: Callable[[], Awaitable[bool]]
     environment: Mapping[str, str] = field(default_factory=dict)
+    chatter: tuple[str, ...] = ()
+    """How lines begin that say nothing to anybody, and are not shown."""
 
 
 async def supervise(
@@ -112,7 +114,9 @@ class _Watch:
     async def _pass_on(self, process: Process) -> None:
         lines = process.stdout
         while lines is not None and (line := await lines.readline()):
-            self._say(self._part.name, line.decode(errors="replace").rstrip())
+            text = line.decode(errors="replace").rstrip()
+            if text and not text.startswith(self._part.chatter):
+                self._say(self._part.name, text)
 
 
 async def _start(part: Part) -> Process:

@@ -18,6 +18,7 @@ from tocsin.client.call import JSON_PATCH, Call, Filter, Page, Pages, query_of
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
+from tocsin.model.words import hint
 
 T = TypeVar("T")
 
@@ -329,7 +330,8 @@ def _typed(entity_type: str) -> str:
 def _collection(entity_type: str) -> str:
     row = ENTITY_TYPES.get(entity_type)
     if row is None:
-        raise InvalidInput(f"There is no entity type {entity_type!r}; there are: {', '.join(ENTITY_TYPES)}.")
+        known = hint(entity_type, ENTITY_TYPES) or f"; there are: {', '.join(ENTITY_TYPES)}."
+        raise InvalidInput(f"There is no entity type {entity_type!r}{known}")
     return row.collection
 
 

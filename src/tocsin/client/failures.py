@@ -57,4 +57,7 @@ def reaching(server: str) -> Iterator[None]:
     except httpx.TimeoutException as error:
         raise Unavailable(f"{server} took too long to answer.") from error
     except (httpx.TransportError, httpx.InvalidURL) as error:
-        raise Unavailable(f"{server} cannot be reached: {error or type(error).__name__}") from error
+        raise Unavailable(
+            f"{server} cannot be reached ({error or type(error).__name__}). "
+            "Is Tocsin running there, and is TOCSIN_SERVER right?"
+        ) from error

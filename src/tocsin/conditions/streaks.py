@@ -82,7 +82,7 @@ def duration_ms(text: str) -> int:
     """
     found = _DURATION.fullmatch(text)
     if found is None:
-        raise InvalidCondition(f"{text!r} is no duration", expected=("'30m'", "'6h'", "'7d'"))
+        raise InvalidCondition(f"{text!r} is no duration, such as 30m, 6h or 7d", expected=("'30m'", "'6h'", "'7d'"))
     return int(found[1]) * _UNITS_MS[found[2]]
 
 

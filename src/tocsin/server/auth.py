@@ -104,7 +104,10 @@ class Tokens:
         """
         scheme, _, text = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not text.strip():
-            raise Unauthenticated("Log in first and send the token as: Authorization: Bearer <token>")
+            raise Unauthenticated(
+                "Log in first and send the token as Authorization: Bearer <token>; the command line and the client "
+                "take it from TOCSIN_TOKEN: export TOCSIN_TOKEN=$(tocsin login EMAIL)"
+            )
         revision = self._recognised.revision()
         claims = self._claims(text.strip())
         expires_at_ms = _expires_at_ms(claims)

@@ -12,9 +12,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import ArgumentError, OperationalError
 
-from tocsin.errors import Unavailable
+from tocsin.errors import InvalidSetting, Unavailable
 from tocsin.store.turns import Turns
 
 _TURNS = "tocsin_turns"
@@ -34,10 +34,21 @@ def open_engine(url: str, *, synchronous: str = "FULL", pool_size: int = 10, pat
     """Return an engine for the store at ``url`` (a SQLAlchemy address); the caller disposes of it.
 
     On SQLite a writer waits for its turn no longer than ``patience_s``, and is then told why (``Unavailable``).
+
+    Raises
+    ------
+    InvalidSetting : ``url`` is no address of a store
     """
     if url.startswith("sqlite"):
         return _sqlite(url, synchronous, patience_s)
-    return _postgresql(url, pool_size)
+    try:
+        return _postgresql(url, pool_size)
+    except ArgumentError as error:  # the address may hold a password, so it is not repeated
+        raise InvalidSetting(
+            "Setting database_url (TOCSIN_DATABASE_URL): is no address of a store; it looks like "
+            "postgresql+psycopg://name@db.example.com/tocsin.",
+            field="database_url",
+        ) from error
 
 
 def is_sqlite(connection: Connection) -> bool:

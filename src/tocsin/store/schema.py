@@ -11,7 +11,9 @@ from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from sqlalchemy import Connection, Engine, text
+from sqlalchemy.exc import OperationalError
 
+from tocsin.errors import Unavailable
 from tocsin.store import tables
 from tocsin.store.access import tables as access_tables
 from tocsin.store.alerts import backtest_tables, firing_tables, mute_tables, telling_tables
@@ -48,11 +50,19 @@ def migrate(engine: Engine, revision: str = HEAD) -> None:
     """Bring the store to ``revision``, the newest by default, in one transaction.
 
     Two processes that start at once do it one after the other; the second finds nothing left to do.
+
+    Raises
+    ------
+    Unavailable : the store does not answer; it is the first that every process asks of it
     """
-    with writing(engine) as connection:
-        if not is_sqlite(connection):  # SQLite's write lock is taken already
-            connection.execute(_LOCK)
-        command.upgrade(_config(connection), revision)
+    try:
+        with writing(engine) as connection:
+            if not is_sqlite(connection):  # SQLite's write lock is taken already
+                connection.execute(_LOCK)
+            command.upgrade(_config(connection), revision)
+    except OperationalError as error:
+        address = engine.url.render_as_string(hide_password=True)
+        raise Unavailable(f"The store at {address} cannot be used: {error.orig}") from error
 
 
 def revision_of(engine: Engine) -> str | None:

@@ -69,7 +69,7 @@ def test_somebody_else_can_be_named_and_the_answer_is_json_if_asked(run: Run, sm
 def test_an_unknown_asset_ends_with_three_and_one_line(run: Run) -> None:
     ended = run("follow", "nothing")
     assert (ended.code, ended.out) == (3, "")
-    assert ended.err == "tocsin: asset 'nothing' not found\n"
+    assert ended.err == "tocsin: asset 'nothing' not found; it takes the fully qualified name, which the page shows.\n"
 
 
 def test_a_missing_login_ends_with_four(run: Run, small_server: SmallServer) -> None:
@@ -230,3 +230,38 @@ def test_every_setting_is_shown_and_secrets_are_not(run: Run, monkeypatch: pytes
 
 def test_a_history_that_is_not_there_ends_with_three(run: Run) -> None:
     assert run("replay", "nothing.jsonl").code == 3
+
+
+def test_an_alert_that_is_not_there_is_named_with_the_nearest(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/events/subscriptions", {"data": [{**ALERT, "id": "1"}], "paging": {}})
+    for asked in (("status", "ownres"), ("noise", "ownres")):
+        ended = run("alerts", *asked)
+        assert (ended.code, ended.err) == (3, "tocsin: alert 'ownres' not found; did you mean owners?\n")
+
+
+def test_an_alert_that_is_refused_is_named(run: Run, small_server: SmallServer, tmp_path: Path) -> None:
+    refused = {"code": 400, "message": "alertTyp: there is no such key"}
+    small_server.answer("PUT", f"{API}/events/subscriptions", refused, status=400)
+    file = tmp_path / "alert.json"
+    file.write_text(json.dumps(ALERT))
+    ended = run("alerts", "apply", str(file))
+    assert (ended.code, ended.err) == (2, "tocsin: owners: alertTyp: there is no such key\n")
+
+
+def test_a_misspelt_type_is_told_the_nearest_alone(run: Run) -> None:
+    ended = run("follow", "a.b", "--type", "tabel")
+    assert (ended.code, ended.err) == (2, "tocsin: There is no entity type 'tabel'; did you mean table?\n")
+    assert "there are: databaseService, " in run("follow", "a.b", "--type", "xxxxxx").err
+
+
+def test_a_server_that_is_not_there_is_named_with_the_way_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOCSIN_SERVER", "http://127.0.0.1:1")
+    ended = run("mutes")
+    assert ended.code == 6
+    assert ended.err.startswith("tocsin: http://127.0.0.1:1 cannot be reached (")
+    assert ended.err.endswith("Is Tocsin running there, and is TOCSIN_SERVER right?\n")
+
+
+def test_names_in_a_table_are_not_broken(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    assert "TOCSIN_PIPELINE_EVENTS_PER_PARTITION " in run("settings").out

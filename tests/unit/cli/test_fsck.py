@@ -46,3 +46,13 @@ def test_rows_that_documents_say_are_mended(run: Run, store: Path) -> None:
     ended = run("fsck", "--repair")
     assert ended.code == 0
     assert "Made the rows of 1 entities anew.\nThe store is sound." in ended.out
+
+
+@pytest.mark.parametrize("command", [("fsck",), ("lake", "status"), ("admin", "reset-password", "ada")])
+def test_where_there_is_no_store_none_is_made_and_none_is_sound(
+    run: Run, tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    ended = run(*command)
+    assert (ended.code, ended.out) == (3, "")
+    assert ended.err.startswith(f"tocsin: There is no store at {tmp_path / 'tocsin-data' / 'tocsin.db'}. ")
+    assert not (tmp_path / "tocsin-data").exists()

@@ -46,6 +46,14 @@ def test_an_alert_is_muted_by_mail_and_heard_again(run: Run, small_server: Small
     assert run("unmute", "--alert", "A").out == "ann hears of A again.\n"
 
 
+def test_what_is_not_muted_is_said_by_name(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/users/loggedInUser", ME)
+    small_server.answer("GET", f"{API}/tables/name/a.orders", named("t", "orders"))
+    small_server.answer("DELETE", f"{API}/users/u/mutes/t", {"code": 404, "message": "none of t"}, status=404)
+    ended = run("unmute", "a.orders")
+    assert (ended.code, ended.err) == (3, "tocsin: ann has not muted orders.\n")
+
+
 def test_what_is_muted_is_listed(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/users/loggedInUser", ME)
     small_server.answer("GET", f"{API}/users/u/mutes", {"data": [MUTED], "paging": {"total": 1}})

@@ -44,7 +44,7 @@ def test_one_alert_shows_what_would_spare_it(run: Run, small_server: SmallServer
     assert run("alerts", "noise", "Loud").out.splitlines()[1:] == [
         "",
         "by asset",
-        "a.b  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  1 events, 1 told, 0 opened",
+        "a.b  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  1 event, 1 told, 0 opened",
         "",
         "by rule, over the newest 80 events",
         "held for     3 of 80  isBot()",
@@ -55,3 +55,10 @@ def test_one_alert_shows_what_would_spare_it(run: Run, small_server: SmallServer
         "only Tier1: 71 of 80, of which 2 were opened",
         "    matchAnyTier('Tier.Tier1')",
     ]
+
+
+def test_an_alert_that_matched_nothing_says_so(run: Run, small_server: SmallServer) -> None:
+    quiet = {**ONE, "fired": 0, "told": 0, "opened": 0, "assets": [], "suggestions": []}
+    small_server.answer("GET", f"{API}/name/Loud", {"id": "1", "name": "Loud"})
+    small_server.answer("GET", f"{API}/1/noise", quiet)
+    assert run("alerts", "noise", "Loud").out == "Loud matched nothing in this time.\n"

@@ -128,3 +128,13 @@ def test_a_part_ends_when_up_is_gone_however_it_went() -> None:
         assert process.stdout.readline() == b"here\n"
         process.stdin.close()  # what the kernel does when the holder dies
         assert process.wait(WITHIN_S) == -signal.SIGTERM
+
+
+async def test_lines_that_say_nothing_are_not_shown() -> None:
+    heard, stop = Heard(), asyncio.Event()
+    heard.on("told", stop.set)
+    program = "import time; print('noise: x\\n\\ntold', flush=True); time.sleep(60)"
+    talker = Part("talker", (sys.executable, "-c", program), at_once, chatter=("noise:",))
+    async with asyncio.timeout(WITHIN_S):
+        await supervise([talker], say=heard, on_ready=lambda: None, stop=stop)
+    assert heard.lines == [("talker", "told")]

@@ -173,7 +173,7 @@ def test_a_status_is_kept_in_lower_case_and_a_text_as_written() -> None:
 
 def test_an_age_is_asked_for_by_a_duration() -> None:
     assert checked("olderThan('7d')") == checked("unchangedFor >= 604800000")
-    with pytest.raises(InvalidCondition, match="'a week' is no duration"):
+    with pytest.raises(InvalidCondition, match="'a week' is no duration, such as 30m"):
         checked("olderThan('a week')")
 
 

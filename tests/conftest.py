@@ -33,8 +33,11 @@ _ROOM = 4 * 2**30
 def pytest_configure() -> None:
     """Keep what the tests write in memory where there is room: none of it must outlive a power cut.
 
-    A thousand stores, each made and thrown away, wait for a disk longer than they compute.
+    A thousand stores, each made and thrown away, wait for a disk longer than they compute. Settings of the shell that
+    tests are started from stay outside: no test may write into the store that somebody works with.
     """
+    for name in [one for one in os.environ if one.startswith("TOCSIN_") and not one.startswith("TOCSIN_TEST_")]:
+        del os.environ[name]
     if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:
         os.environ["TMPDIR"] = tempfile.tempdir = str(_MEMORY)
 

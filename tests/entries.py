@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from tocsin.flow.capture.heritage import own
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -76,13 +77,18 @@ def _keys(entity_type: str, document: Document, members: list[Document], tiers: 
         yield token_of("tags.tagFQN", tag)
     for tag in tiers:
         yield token_of("tier.tagFQN", tag)
-    held = {**document, "tags": [*member_tags, *_tags(document)], "tier": tiers}
+    held = {
+        **document,
+        **{key: own(document.get(key) or ()) for key in REFERENCES},
+        "tags": [*member_tags, *_tags(document)],
+        "tier": tiers,
+    }
     yield from (token_of(EXISTS, field) for field in ONLY_EXISTS if held.get(field))
 
 
 def _reference_keys(document: Document) -> Iterator[str]:
     for key in REFERENCES:
-        for reference in document.get(key) or ():
+        for reference in own(document.get(key) or ()):
             yield from (token_of(f"{key}.{part}", reference[part]) for part in REFERENCE_KEYS if part in reference)
 
 

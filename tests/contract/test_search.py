@@ -15,6 +15,8 @@ from tests.serving import Json, table
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.search.writes import SearchWrites
 
+PATCH = {"Content-Type": "application/json-patch+json"}
+
 
 def index_all(engine: Engine) -> None:
     """Bring the index up to date as the pipeline does."""
@@ -53,6 +55,43 @@ def test_a_query_answers_in_the_shape_of_elasticsearch(found: httpx.Client, orde
     assert hit["sort"] == [4, 0, "warehouse.shop.public.orders", "table"]
     assert isinstance(answer["took"], int)
     assert answer["hits"]["max_score"] == 4
+
+
+def test_what_lies_in_a_domain_or_belongs_to_somebody_by_what_it_lies_in_is_found(
+    administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    for name in ("Sales", "Web"):
+        administrator.post("/domains", json={"name": name, "domainType": "Aggregate", "description": "x"})
+    jane = administrator.post("/users", json={"name": "jane", "email": "jane@example.org"}).json()
+    web, sales = (administrator.get(f"/domains/name/{name}").json() for name in ("Web", "Sales"))
+    table(administrator, "pages", domains=["Web"])
+    schema = administrator.get("/databaseSchemas/name/warehouse.shop.public").json()
+
+    def belongs(domain: Json) -> None:
+        value = {"domains": [{"id": domain["id"], "type": "domain"}], "owners": [{"id": jane["id"], "type": "user"}]}
+        patch = [{"op": "add", "path": f"/{key}", "value": one} for key, one in value.items()]
+        answer = administrator.patch(f"/databaseSchemas/{schema['id']}", content=json.dumps(patch), headers=PATCH)
+        assert answer.status_code == 200
+
+    def names(q: str, **more: str) -> list[str]:
+        return sorted(fqn.split(".")[-1] for fqn in fqns(asked(administrator, "query", q=q, **more)))
+
+    belongs(sales)
+    described = [{"op": "add", "path": "/description", "value": "touched while in Sales"}]
+    administrator.patch(f"/tables/{orders['id']}", content=json.dumps(described), headers=PATCH)
+    index_all(sqlite_engine)
+    assert names("domain:Sales") == ["orders", "public"]
+    assert names("orders -domain:Web") == ["orders"]
+    assert names("owner:jane", index="table_search_index") == ["orders", "pages"]
+    in_filter = json.dumps({"query": {"bool": {"must": [{"term": {"owners.id": jane["id"]}}]}}})
+    assert names("pages", query_filter=in_filter) == ["pages"]
+    assert names("_exists_:owners", index="table") == ["orders", "pages"]
+    (hit,) = asked(administrator, "query", q="orders", index="table")["hits"]["hits"]
+    assert [(one["name"], one["inherited"]) for one in hit["_source"]["owners"]] == [("jane", True)]
+    belongs(web)
+    index_all(sqlite_engine)
+    assert names("domain:Sales") == []
+    assert names("domain:Web") == ["orders", "pages", "public"]
 
 
 def test_the_client_finds_by_fqn_with_wildcards(found: httpx.Client) -> None:

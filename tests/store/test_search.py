@@ -7,14 +7,17 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine
 from tests.entries import entry_of
+from tests.store.catalogues import company
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
 from tocsin.search.fields import SORTED_BY
 from tocsin.search.filters import filter_of
 from tocsin.search.nodes import both
 from tocsin.search.parse import Query, parse
 from tocsin.search.words import words_of
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.search.results import Hit, Search, SearchIndex
 from tocsin.store.search.writes import SearchWrites
 
@@ -232,6 +235,40 @@ def test_an_older_offset_changes_nothing_and_a_newer_one_replaces(store_engine: 
     assert writes.put([entry_of(kind, document, log_offset=6)]) == 0
     assert [hit.sort[2] for hit in index.hits(Search(parse("client")))] == ["pg.shop.public.client"]
     assert "pg.shop.public.customer" not in [hit.sort[2] for hit in index.hits(Search(parse("customer")))]
+
+
+@pytest.mark.parametrize("key", ["owner", "domain"])
+def test_what_comes_down_to_something_is_found_as_its_own(store_engine: Engine, key: str) -> None:
+    there = company(store_engine)
+    for name in ("jane", "web"):
+        there.writes.create("domain", {"name": name, "domainType": "Aggregate", "description": "x"}, actor=SYSTEM)
+    jane = {"type": "user" if key == "owner" else "domain", "fullyQualifiedName": "jane"}
+    there.patch(("add", f"/{key}s", [jane]), fqn="pg.shop", entity_type="database")
+    web = {"type": "team", "fullyQualifiedName": "Web"} if key == "owner" else {"type": "domain", "name": "web"}
+    there.writes.create("team", {"name": "Web", "teamType": "Group"}, actor=SYSTEM)
+    there.writes.create("table", there.table("pages", **{f"{key}s": [web]}), actor=SYSTEM)
+    link = "<#E::table::pg.shop.public.orders::columns::email>"
+    case = {"name": "filled", "entityLink": link, "testDefinition": "notNull"}
+    there.writes.create("testCase", case, actor=SYSTEM)
+    logged = EventLog(store_engine).read(0, 1_000)
+    states = {one.event.entity_id: one for one in logged if one.event.entity}
+    SearchWrites(store_engine).put([entry_of(one.event.entity_type, one.event.entity or {}) for one in states.values()])
+    everything = SearchIndex(store_engine)
+    below = {"pg.shop.public", "pg.shop.public.orders", "pg.shop.public.orders.email.filled"}
+    below.add("pg.shop.public.orders.testSuite")
+    assert set(fqns_of(everything, f"{key}:jane")) == {"pg.shop", *below}
+    assert fqns_of(everything, f"{key}:jane", types=("table",)) == ["pg.shop.public.orders"]
+    assert fqns_of(everything, f"orders {key}:jane", types=("table",)) == ["pg.shop.public.orders"]
+    assert fqns_of(everything, f"-{key}:jane AND pg", types=("table",)) == ["pg.shop.public.pages"]
+    assert fqns_of(everything, f"_exists_:{key}s", types=("database",)) == ["pg.shop"]
+
+
+def fqns_of(index: SearchIndex, q: str, **more: Any) -> list[str]:
+    search = Search(parse(q), **more)
+    hits = index.hits(search)
+    assert index.total(search).value == len(hits)
+    assert sum(count for _, count in index.counts(search, "entity_type", limit=50)) == len(hits)
+    return [str(hit.sort[-2]) for hit in hits]
 
 
 def test_entries_old_and_new_are_written_together(store_engine: Engine, index: SearchIndex) -> None:

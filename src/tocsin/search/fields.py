@@ -65,6 +65,9 @@ REFERENCES = ("owners", "domains", "dataProducts", "reviewers", "experts")
 REFERENCE_KEYS = ("id", "name", "fullyQualifiedName", "displayName")
 """Keys of a reference that are facts."""
 
+INHERITED = frozenset({"owners", "domains"})
+"""Keys of references that something has of what it lies in."""
+
 ONLY_EXISTS = ("schemaDefinition", "description", "displayName", "tags", "tier", *REFERENCES)
 """Fields of which, besides the scalar facts, it is known whether they hold anything."""
 
@@ -160,7 +163,7 @@ def holds(name: str) -> Node:
     if key in _ALWAYS_THERE:
         return EVERYTHING
     head = key.split(".")[0]
-    return Fact(token_of(EXISTS, head if head in ONLY_EXISTS else key))
+    return Fact(token_of(EXISTS, head if head in ONLY_EXISTS else key), _inherited_as(head))
 
 
 def has_words(field: Field, text: str, *, is_prefix: bool = False) -> Node:
@@ -185,7 +188,7 @@ def equals(name: str, value: str | int | bool) -> Node:
         return Compare("updated_at_ms", "=", whole_number(value))
     text = str(value).lower() if isinstance(value, bool) else str(value)
     if field.has_facts:
-        return Fact(token_of(field.name, text))
+        return Fact(token_of(field.name, text), _inherited_as(field.name.split(".")[0]))
     if field.column:
         return Compare(field.column, "=", text)
     return has_words(field, text)
@@ -242,6 +245,10 @@ def whole_number(value: object) -> int:
 
 
 _ALWAYS_THERE = frozenset({"fullyQualifiedName", "name", "id", "entityType", "deleted", "updatedAt"})
+
+
+def _inherited_as(key: str) -> str | None:
+    return key if key in INHERITED else None
 
 
 def _known(name: str) -> str:

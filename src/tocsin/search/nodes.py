@@ -25,9 +25,21 @@ class Words:
 
 @dataclass(frozen=True)
 class Fact:
-    """An exact value: ``token`` is what ``token_of`` makes of field and value."""
+    """An exact value: ``token`` is what ``token_of`` makes of field and value.
+
+    ``inherited_as`` is the key under which it comes down to what lies below and has none of its own: owners, domains.
+    """
 
     token: str
+    inherited_as: str | None = None
+
+
+@dataclass(frozen=True)
+class Below:
+    """It has none of its own under the key of the fact, and lies in something of these types that has the fact."""
+
+    fact: Fact
+    types: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -60,7 +72,7 @@ class Without:
     part: Node
 
 
-Node = Words | Fact | Compare | Both | Either | Without
+Node = Words | Fact | Below | Compare | Both | Either | Without
 
 EVERYTHING = Both()
 """What every entry answers to."""

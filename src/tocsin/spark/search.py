@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, LongType, StringType, StructField, StructType
+from pyspark.sql.types import ArrayType, BooleanType, DataType, LongType, StringType, StructField, StructType
 
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.search.fields import EXISTS, ONLY_EXISTS, PART, REFERENCE_KEYS, REFERENCES, SCALARS
@@ -193,8 +193,13 @@ def _fact_of(field: str) -> Callable[[Column], Column]:
 
 
 def _facts_of_references(key: str) -> Column:
-    facts = F.transform(_at(key), lambda one: F.array(*(_fact(f"{key}.{part}", one[part]) for part in REFERENCE_KEYS)))
+    facts = F.transform(_own(key), lambda one: F.array(*(_fact(f"{key}.{part}", one[part]) for part in REFERENCE_KEYS)))
     return F.coalesce(F.flatten(facts), _no_texts())
+
+
+def _own(key: str) -> Column:
+    """Return the references of an entity itself: what it inherits is worked out when somebody searches."""
+    return F.filter(_at(key), lambda one: ~F.coalesce(one["inherited"], F.lit(False)))
 
 
 def _scalar(field: str) -> Column:
@@ -214,7 +219,7 @@ def _held() -> list[Column]:
 
 def _at_list(field: str) -> Column:
     lists = {"tags": F.concat("own_tags", "member_tags"), "tier": F.col("tiers")}
-    return lists.get(field, _at(field) if field in REFERENCES else _no_texts())
+    return lists.get(field, _own(field) if field in REFERENCES else _no_texts())
 
 
 def _filled(text: Column) -> Column:
@@ -228,7 +233,8 @@ def _unquoted(part: Column) -> Column:
 
 _TEXTS = ("schemaDefinition", "description", "displayName")
 _TAGS = ArrayType(StructType([StructField("tagFQN", _TEXT)]))
-_REFERENCE_LIST = ArrayType(StructType([StructField(key, _TEXT) for key in REFERENCE_KEYS]))
+_REFERENCE = [*(StructField(key, _TEXT) for key in REFERENCE_KEYS), StructField("inherited", BooleanType())]
+_REFERENCE_LIST = ArrayType(StructType(_REFERENCE))
 _MEMBER_KEYS = ("name", "displayName", "description", "tags")
 
 

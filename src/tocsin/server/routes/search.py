@@ -7,7 +7,7 @@ A hit's ``_source`` is the entity as it stands now; the index only says which en
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Literal
 
@@ -16,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tocsin.access.logic import ALWAYS, NEVER
 from tocsin.errors import InvalidInput
+from tocsin.flow.capture.heritage import lacks, with_inherited
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.search import parse
@@ -204,13 +205,29 @@ def _allowed(caller: Caller, search: Search) -> Search:
 
 def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | None) -> list[Document]:
     """Return the hits that are still there and that the caller may see."""
-    documents = caller.parts.search.documents([hit.entity_id for hit in hits])
+    stored = caller.parts.search.documents([hit.entity_id for hit in hits])
+    documents = _whole(caller, hits, stored)
     found = []
     for hit in hits:
         document = documents.get(hit.entity_id)
         if document is not None and sees(caller, hit.entity_type, document):
             found.append(_hit(hit, document, caller.root, fields))
     return found
+
+
+def _whole(caller: Caller, hits: Sequence[Hit], stored: Mapping[str, Document]) -> dict[str, Document]:
+    """Return the documents with the owners and domains that they inherit."""
+    lacking = {
+        hit.entity_id: (hit.entity_type, stored[hit.entity_id]["fullyQualifiedName"])
+        for hit in hits
+        if hit.entity_id in stored and lacks(ENTITY_TYPES[hit.entity_type], stored[hit.entity_id])
+    }
+    heritage = caller.parts.catalogue.heritage(list(lacking.values())) if lacking else {}
+    whole = {
+        entity_id: with_inherited(ENTITY_TYPES[entry[0]], stored[entity_id], heritage.get(entry, {}))
+        for entity_id, entry in lacking.items()
+    }
+    return {**stored, **whole}
 
 
 def _hit(hit: Hit, document: Document, root: str, fields: frozenset[str] | None) -> Document:

@@ -6,6 +6,7 @@ from each row, for conditions that are asked of few. Next: ``flow/capture/herita
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,16 +76,29 @@ def reached(entity_type: str, naming: Naming, which: _Condition = None) -> Any: 
     """Return the query for the ids of what names one of these, or any, and of all below that names none itself."""
     starts = select(naming.table.c.entity_id.label("id")).where(naming.rows(naming.table.c))
     reached = (starts if which is None else starts.where(which)).cte("reached", recursive=True)
-    below = tables.entity.alias("below")
-    member = tables.membership.c
     if entity_type in _IN_TEAMS:
+        member = tables.membership.c
         step = select(member.member_id).where(member.team_id == reached.c.id, ~_names_one(member.member_id, naming))
     else:
-        step = select(below.c.id).where(below.c.parent_id == reached.c.id, ~_names_one(below.c.id, naming))
+        step = _step(reached, naming)
     whole = reached.union(step)
     if entity_type not in _UNDER_A_TABLE:
         return select(whole.c.id)
-    return select(whole.c.id).union(_tests_under(entity_type, whole, naming))
+    return select(whole.c.id).union(_tests_under((entity_type,), whole, naming))
+
+
+def below(naming: Naming, starts: Any, *, with_tests: bool) -> Any:  # Any: SQLAlchemy's select of one column
+    """Return the query for the ids that ``starts`` finds, and for those of all below them that names none itself."""
+    reached = select(starts.subquery().c[0].label("id")).cte("below", recursive=True, nesting=True)
+    whole = reached.union(_step(reached, naming))
+    found = select(whole.c.id)
+    return found.union(_tests_under(_UNDER_A_TABLE, whole, naming)) if with_tests else found
+
+
+def _step(reached: Any, naming: Naming) -> Any:  # Any: SQLAlchemy's CTE, and its select
+    """Return the query for what lies directly in what was reached, and names none itself."""
+    inside = tables.entity.alias("inside")
+    return select(inside.c.id).where(inside.c.parent_id == reached.c.id, ~_names_one(inside.c.id, naming))
 
 
 def _parent_of(of: Any, *, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
@@ -110,12 +124,12 @@ def _text(document: Any, *place: str, is_sqlite: bool) -> Any:  # Any: as above
     return func.jsonb_extract_path_text(cast(document, JSONB), *place)
 
 
-def _tests_under(entity_type: str, whole: Any, naming: Naming) -> Any:  # Any: SQLAlchemy's CTE, and its select
+def _tests_under(entity_types: Sequence[str], whole: Any, naming: Naming) -> Any:  # Any: as above
     """Return the query for the tests, or suites, that lie in the tables of ``whole`` and name none themselves."""
     table, test = tables.entity.alias("tested"), tables.entity.alias("test")
     under = (test.c.fqn > table.c.fqn + ".") & (test.c.fqn < table.c.fqn + "/")
     tests = select(test.c.id).where(table.c.id == whole.c.id, table.c.entity_type == "table")
-    return tests.where(test.c.entity_type == entity_type, under, ~_names_one(test.c.id, naming))
+    return tests.where(test.c.entity_type.in_(entity_types), under, ~_names_one(test.c.id, naming))
 
 
 def _names_one(entity_id: Any, naming: Naming) -> _Condition:  # Any: SQLAlchemy's column

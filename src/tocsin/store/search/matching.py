@@ -6,15 +6,19 @@ conditions on ``tsvector`` columns. Next: ``store/search/results.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Join, Select, and_, cast, exists, false, join, literal, not_, or_, select, true
 from sqlalchemy.dialects.postgresql import TSQUERY
 
+from tocsin.flow.capture.heritage import types_above
 from tocsin.search.fields import NAMES
-from tocsin.search.nodes import ANY_ENTRY, EVERYTHING, Both, Compare, Either, Fact, Node, Without, Words, both
+from tocsin.search.indexes import SEARCHED
+from tocsin.search.nodes import ANY_ENTRY, EVERYTHING, Below, Both, Compare, Either, Fact, Node, Without, Words, both
+from tocsin.search.words import token_of
+from tocsin.store.catalogue.inherited import DOMAINS, OWNERS, below
 from tocsin.store.engine import is_sqlite
 from tocsin.store.search.tables import search_entry, search_words
 
@@ -62,6 +66,40 @@ class Matching:
         return join(search_words, search_entry, _ENTRY.number == self.number.op("+")(0))
 
 
+def settled(connection: Connection, node: Node, types: Iterable[str]) -> Node:
+    """Return the tree with every fact that comes down to something as that too: what has it, or lies below that.
+
+    ``types`` are those looked for. Most people and domains have nothing that they lie in: such a fact stays as it is,
+    for the index of words.
+    """
+    above = tuple(sorted({kind for one in types for kind in types_above(one)} & set(SEARCHED)))
+    words = _Fts5() if is_sqlite(connection) else _Tsvector()
+
+    def told(part: Node) -> Node:
+        match part:
+            case Fact(inherited_as=str()):
+                below = Below(part, above)
+                comes_down = above and connection.execute(_holders(below, words).limit(1)).first() is not None
+                return Either((Fact(part.token), below)) if comes_down else Fact(part.token)
+            case Without(part=inner):
+                return Without(told(inner))
+            case Both(parts=parts):
+                return Both(tuple(map(told, parts)))
+            case Either(parts=parts):
+                return Either(tuple(map(told, parts)))
+            case _:
+                return part
+
+    return told(node)
+
+
+def _holders(below: Below, words: _Fts5 | _Tsvector) -> Select[Any]:  # Any: one column
+    """Return a query for the ids of those that have the fact and in which others may lie."""
+    of_types = Either(tuple(Fact(token_of("entityType", one)) for one in below.types))
+    found = select(words.number).select_from(search_words).where(words.condition(Both((below.fact, of_types))))
+    return select(_ENTRY.entity_id).where(_ENTRY.number.in_(found))
+
+
 def matching(connection: Connection, node: Node) -> Matching:
     """Return what ``node`` means on this store."""
     words = _Fts5() if is_sqlite(connection) else _Tsvector()
@@ -77,7 +115,7 @@ def is_of_words(node: Node) -> bool:
     match node:
         case Words() | Fact():
             return True
-        case Compare():
+        case Compare() | Below():
             return False
         case Without(part=part):
             return is_of_words(part)
@@ -95,6 +133,9 @@ def _sql(node: Node, words: _Fts5 | _Tsvector) -> Sql:
     match node:
         case Compare():
             return _compared(node)
+        case Below(fact=fact, types=types):
+            naming = OWNERS if fact.inherited_as == "owners" else DOMAINS
+            return _ENTRY.entity_id.in_(below(naming, _holders(node, words), with_tests="table" in types))
         case Without(part=part):
             return not_(_sql(part, words))
         case Both(parts=parts):

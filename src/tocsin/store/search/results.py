@@ -17,6 +17,7 @@ from tocsin.access.logic import Condition
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.search.fields import NAMES, WORD_COLUMNS, whole_number
+from tocsin.search.indexes import SEARCHED
 from tocsin.search.nodes import Both, Either, Node, Without, Words, both
 from tocsin.search.parse import Query
 from tocsin.search.words import name_of
@@ -24,7 +25,7 @@ from tocsin.store import tables
 from tocsin.store.access.visibility import visible
 from tocsin.store.documents import from_text
 from tocsin.store.engine import is_sqlite, reading
-from tocsin.store.search.matching import matching
+from tocsin.store.search.matching import matching, settled
 from tocsin.store.search.tables import search_entry
 
 COUNTED_THROUGH = 10_000
@@ -92,12 +93,14 @@ class SearchIndex:
     def hits(self, search: Search) -> list[Hit]:
         """Return the hits of one page."""
         with reading(self._engine) as connection:
+            search = _settled(connection, search)
             found = _sorted(connection, search) if search.sort_column else _ranked(connection, search)
         return found[search.offset : search.offset + search.size]
 
     def total(self, search: Search, *, is_exact: bool = False) -> Total:
         """Return how many entries answer; unless ``is_exact``, counting ends at ``COUNTED_THROUGH``."""
         with reading(self._engine) as connection:
+            search = _settled(connection, search)
             query = matching(connection, search.query.node).narrowed(select(literal(1)))
             query = query.where(*_filters(connection, search))
             counted = (query if is_exact else query.limit(COUNTED_THROUGH + 1)).subquery()
@@ -106,6 +109,8 @@ class SearchIndex:
 
     def page(self, search: Search, *, is_exact: bool = False) -> tuple[list[Hit], Total]:
         """Return the hits of one page, and how many there are in all; a page that is not full has counted them."""
+        with reading(self._engine) as connection:
+            search = _settled(connection, search)  # once for both
         hits = self.hits(search)
         if not search.after and (0 < len(hits) < search.size or (not hits and search.offset == 0 < search.size)):
             return hits, Total(search.offset + len(hits))
@@ -115,6 +120,7 @@ class SearchIndex:
         """Return how many entries have which value in a column, the most frequent first."""
         value, number = _ENTRY[column], func.count()
         with reading(self._engine) as connection:
+            search = _settled(connection, search)
             query = matching(connection, search.query.node).narrowed(select(value, number))
             query = query.where(*_filters(connection, search), value.is_not(None)).group_by(value)
             rows = connection.execute(query.order_by(number.desc(), value).limit(limit))
@@ -125,6 +131,11 @@ class SearchIndex:
         query = select(tables.entity.c.id, tables.entity.c.document).where(tables.entity.c.id.in_(entity_ids))
         with reading(self._engine) as connection:
             return {entity_id: from_text(text) for entity_id, text in connection.execute(query)}
+
+
+def _settled(connection: Connection, search: Search) -> Search:
+    node = settled(connection, search.query.node, SEARCHED if search.types is None else search.types)
+    return replace(search, query=replace(search.query, node=node))
 
 
 def after_of(search: Search) -> tuple[Any, ...]:

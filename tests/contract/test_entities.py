@@ -125,9 +125,29 @@ def test_delete_and_restore(administrator: httpx.Client, orders: Json) -> None:
 
 def test_a_container_with_content_is_deleted_only_recursively(administrator: httpx.Client, orders: Json) -> None:
     path = "/databaseSchemas/name/warehouse.shop.public"
-    assert administrator.delete(path).status_code == 400
+    refused = administrator.delete(path)
+    assert (refused.status_code, "recursive=true" in refused.text) == (400, True)
     assert administrator.delete(f"{path}?recursive=true").status_code == 200
     assert administrator.get(f"/tables/{orders['id']}?include=deleted").status_code == 200
+
+
+def test_the_children_of_a_container_are_paged(administrator: httpx.Client, orders: Json) -> None:
+    administrator.post("/services/storageServices", json={"name": "s3", "serviceType": "S3"})
+    bucket = administrator.post("/containers", json={"name": "a.b", "service": "s3"}).json()
+    for name in ("x", "y", "z"):
+        parent = {"id": bucket["id"], "type": "container"}
+        child = administrator.post("/containers", json={"name": name, "service": "s3", "parent": parent}).json()
+    inside = {"id": child["id"], "type": "container"}
+    administrator.post("/containers", json={"name": "deeper", "service": "s3", "parent": inside})
+    pages = [
+        administrator.get(f"/containers/name/s3.%22a.b%22/children?limit=2&offset={offset}").json() for offset in (0, 2)
+    ]
+    assert [[one["name"] for one in page["data"]] for page in pages] == [["x", "y"], ["z"]]
+    assert pages[1]["paging"] == {"offset": 2, "limit": 2, "total": 3}
+    assert pages[0]["data"][0]["service"]["name"] == "s3"
+    assert administrator.get("/containers/name/nowhere/children").status_code == 404
+    refused = administrator.get(f"/tables/name/{orders['fullyQualifiedName']}/children")
+    assert (refused.status_code, "directChildrenOf" in refused.text) == (404, True)
 
 
 def test_versions_are_json_texts_newest_first(administrator: httpx.Client, orders: Json) -> None:

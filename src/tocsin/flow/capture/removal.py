@@ -30,7 +30,9 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     under = _under(record, target)
     affected = under if hard else [entity for entity in under if not entity.deleted]
     if affected and not recursive:
-        raise InvalidInput(f"{target.entity_type} {target.fqn} is not empty")
+        raise InvalidInput(
+            f"{target.entity_type} {target.fqn} is not empty; recursive=true deletes what lies under it, too"
+        )
     if hard or not _can_be_soft(target):
         _forget(record, [*affected, target])
     also_gone = frozenset(entity.id for entity in (target, *affected))

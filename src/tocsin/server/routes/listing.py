@@ -9,17 +9,25 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.server.permissions import scope_of
 from tocsin.server.presented import presented
-from tocsin.server.request import Asked, Row, answer
+from tocsin.server.request import Asked, PathText, Row, answer
+from tocsin.server.routes.entities import found
 from tocsin.server.view import parse_fields
 from tocsin.store.catalogue.filters import filters_of
 from tocsin.store.catalogue.listing import Listing
 
 router = APIRouter(tags=["entities"])
 """Included under every collection (``server/app.py``)."""
+
+
+_OF_CHILDREN = frozenset({"container"})
+_BRIEF = ("id", "name", "displayName", "fullyQualifiedName", "description", "service", "deleted", "href")
+Limit = Annotated[int, Query(ge=0, le=1_000)]
+Offset = Annotated[int, Query(ge=0, le=2**53)]
 
 
 class ListQuery(BaseModel):
@@ -49,6 +57,20 @@ class ListQuery(BaseModel):
             before=self.before,
             limit=self.limit,
         )
+
+
+@router.get("/name/{fqn}/children")
+def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
+    """Return the containers directly in the one of that name, briefly; `fields=children` shows them all at once."""
+    if row.name not in _OF_CHILDREN:
+        raise NotFound(f"There are no children of {row.collection} here; directChildrenOf narrows a list to them.")
+    parent = found(row, Key.by_name(fqn), caller)
+    directly = (("directChildrenOf", parent["id"]),)
+    listing = Listing(limit=limit, offset=offset, visible=scope_of(caller, row), filters=directly)
+    page = caller.parts.catalogue.list_entities(row.name, listing)
+    views = presented(row, page.documents, caller, fields=frozenset())
+    data = [{key: view[key] for key in _BRIEF if key in view} for view in views]
+    return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": page.total}})
 
 
 @router.get("")

@@ -41,6 +41,7 @@ class Listing:
     filters : further parameters and what they ask for, as ``store/catalogue/filters.py`` knows them
     after, before : cursors of an earlier page
     limit : entities on a page; 0 for the count alone
+    offset : entities that are passed over, for those who count instead of handing a cursor back
     visible : which entities whoever asks may see
     """
 
@@ -53,6 +54,7 @@ class Listing:
     after: str | None = None
     before: str | None = None
     limit: int = 10
+    offset: int = 0
     visible: Condition = ALWAYS
 
 
@@ -73,7 +75,7 @@ def page_of(connection: Connection, entity_type: str, listing: Listing, *, total
         *_visible(connection, entity_type, listing),
     ]
     counted = select(func.count()).select_from(tables.entity).where(*conditions)
-    question = (entity_type, replace(listing, after=None, before=None, limit=0))
+    question = (entity_type, replace(listing, after=None, before=None, limit=0, offset=0))
     total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
     if listing.limit <= 0:
         return Page([], total)
@@ -84,7 +86,7 @@ def page_of(connection: Connection, entity_type: str, listing: Listing, *, total
     elif listing.after is not None:
         query = query.where(_ENTITY.fqn > fqn_of(listing.after))
     order = _ENTITY.fqn.desc() if backwards else _ENTITY.fqn
-    rows = list(connection.execute(query.order_by(order).limit(listing.limit + 1)))
+    rows = list(connection.execute(query.order_by(order).limit(listing.limit + 1).offset(listing.offset)))
     more, rows = len(rows) > listing.limit, rows[: listing.limit]
     if backwards:
         rows.reverse()

@@ -94,6 +94,22 @@ def test_the_questions_depend_on_their_shapes_not_on_how_many_ask_them() -> None
     assert many.rows.num_rows == 300
 
 
+def test_the_questions_do_not_grow_with_the_paths_that_are_asked_about() -> None:
+    few, many = (
+        index_of(
+            [
+                plan(
+                    str(n),
+                    f"entity.extension.x{n} > 5 && newValue('y{n}').size() == 2 && entity.extension.a.z{n} == true",
+                )
+                for n in range(count)
+            ]
+        )
+        for count in (3, 300)
+    )
+    assert questions(few) == questions(many)
+
+
 def test_tests_of_one_shape_are_told_apart_by_their_constants(spark: SparkSession) -> None:
     plans = [plan(f"longer than {n}", f"entity.columns.dataLength > {n}") for n in (0, 10, 79, 80, 200)]
     plans += [plan(f"named {name}", f"entity.name == '{name}'") for name in ("orders", "customers", "it''s", "")]

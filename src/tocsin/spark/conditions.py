@@ -326,8 +326,7 @@ def _ends(path: PathValue) -> Expression:
         if isinstance(step, int):
             ends = f"transform({ends}, e -> {_at('e', f'$[{step}]')})"
         else:
-            key = f"$['{step}']"
-            inside = f"transform({_elements('e')}, m -> {_at('m', key)})"
+            inside = f"transform({_elements('e')}, m -> {_at('m', key_path(step))})"
             ends = f"flatten(transform({ends}, e -> {inside}))"
     return ends
 
@@ -338,14 +337,25 @@ def _starts(path: PathValue) -> tuple[Expression, tuple[str | int, ...]]:
     The entity is an object, never a list, so the first step into it needs no look at members.
     """
     if path.root is Root.ENTITY:
-        first = "".join(f"['{step}']" for step in path.steps[:1])
-        return f"array({_at(DOCUMENT, f'$.entity{first}')})", path.steps[1:]
+        return f"array({_at(DOCUMENT, entity_path(*path.steps[:1]))})", path.steps[1:]
     lists = (
         f"coalesce({_at(DOCUMENT, f'$.changeDescription.{key}', _CHANGES)}, {_NO_CHANGES})"
         for key in ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
     )
     is_named = _sure(f"c.name = {literal(path.change or '')}")
     return f"transform(filter(concat({', '.join(lists)}), c -> {is_named}), c -> c.{path.root})", path.steps
+
+
+def entity_path(key: str | int | None = None) -> str:
+    """Return the path from the document to the entity, or to what it has under ``key``; a ``Slot`` as it is."""
+    if isinstance(key, Slot):
+        return key
+    return "$.entity" if key is None else f"$.entity['{key}']"
+
+
+def key_path(key: str) -> str:
+    """Return the path from an object to what it has under ``key``; a ``Slot`` as it is."""
+    return key if isinstance(key, Slot) else f"$['{key}']"
 
 
 def _at(variant: Expression, path: str, kind: str = "variant") -> Expression:

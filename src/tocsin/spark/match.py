@@ -58,9 +58,13 @@ _CANDIDATE = """
 
 _REST = "exists(ways, way -> forall(way, clause -> exists(clause.tests, t -> {test}) = clause.wanted))"
 _WITH_DOCUMENT = "exists(array(try_parse_json(event)), {name} -> {rest})"
-_HOLDS = "if(size(ways) = 0 OR spark_partition_id() < 0, true, {rest})"
-"""What is left to ask. The document is parsed once a candidate. The number of the partition is never negative; asking
-for it keeps Spark from moving the question into the join, which it would then not compile."""
+_APART = "size(array_sort(array(spark_partition_id()), (a, b) -> 0))"
+"""Always 1, and twice in the way of Spark's optimiser: the number of a partition keeps the question out of the join, a
+comparator keeps it out of the method that is compiled for a whole stage. By itself a question is compiled in small
+methods, which no number of shapes makes too large for Java, and the join stays small enough to be compiled early."""
+
+_HOLDS = f"if(size(ways) = 0 OR {_APART} < 1, true, {{rest}})"
+"""What is left to ask. The document is parsed once a candidate, unless it was for each event."""
 
 
 @dataclass(frozen=True)

@@ -18,15 +18,21 @@ from tocsin.conditions.nodes import (
     Compare,
     Contains,
     FieldValue,
+    Filled,
     Has,
     Kind,
     Literals,
+    Lowered,
     Node,
     Operator,
     PathValue,
+    Present,
+    Root,
     Scalar,
+    Size,
     Test,
     TextTest,
+    Value,
 )
 from tocsin.conditions.normal_form import Fact, Group
 from tocsin.conditions.patterns import literal_inside
@@ -36,8 +42,10 @@ from tocsin.spark.conditions import (
     DOCUMENT,
     Expression,
     Slot,
+    entity_path,
     expression,
     inner_pattern,
+    key_path,
     text_of,
     texts_of,
     whole_pattern,
@@ -48,9 +56,10 @@ TEST = pa.struct(
         pa.field("shape", pa.int32(), nullable=False),
         pa.field("texts", pa.list_(pa.string()), nullable=False),
         pa.field("numbers", pa.list_(pa.float64()), nullable=False),
+        pa.field("paths", pa.list_(pa.string()), nullable=False),
     ]
 )
-"""One test: its shape by number, and the constants it is asked with; it passes when it does with one of them."""
+"""One test: its shape by number, the constants it is asked with, of which one must pass, and where it looks."""
 
 _SLOT, _GUARD = Slot("constant"), Slot("guard")
 _ALL = "t.texts"
@@ -64,7 +73,7 @@ class Shape:
 
     Attributes
     ----------
-    node : the test, ``_SLOT`` standing for its constant
+    node : the test, ``_SLOT`` standing for its constant, other slots for the steps of its paths
     slot : ``texts`` or ``numbers``, where the constants stand; None when it has none
     """
 
@@ -139,20 +148,21 @@ class Shapes:
 
     def tests(self, group: Group) -> list[dict[str, object]]:
         """Return a group of alternatives as rows of ``TEST``, one for each shape."""
-        constants: dict[int, list[Scalar]] = {}
+        constants: dict[tuple[int, tuple[str, ...]], list[Scalar]] = {}
         slots: dict[int, str | None] = {}
         for term in sorted(group, key=repr):
-            shape, values = _taken_apart(term)
+            shape, values, paths = _taken_apart(term)
             number = self._number(shape)
             slots[number] = shape.slot
-            constants.setdefault(number, []).extend(values)
+            constants.setdefault((number, paths), []).extend(values)
         return [
             {
                 "shape": number,
-                "texts": constants[number] if slots[number] == "texts" else [],
-                "numbers": constants[number] if slots[number] == "numbers" else [],
+                "texts": values if slots[number] == "texts" else [],
+                "numbers": values if slots[number] == "numbers" else [],
+                "paths": list(paths),
             }
-            for number in sorted(constants)
+            for (number, paths), values in sorted(constants.items())
         ]
 
     def guard_text(self, number: int, text: str) -> str | None:
@@ -200,23 +210,54 @@ def _by_number(name: str, numbers: Sequence[int], expressions: Sequence[Expressi
     return f"if({name} < {numbers[middle]}, {low}, {high})"
 
 
-def _taken_apart(term: Fact | Node) -> tuple[Shape, Sequence[Scalar]]:
-    """Return the shape of ``term`` and its constants."""
+def _taken_apart(term: Fact | Node) -> tuple[Shape, Sequence[Scalar], tuple[str, ...]]:
+    """Return the shape of ``term``, its constants and the steps of its paths."""
+    steps: list[str] = []
     match term:
         case Fact(field=field, value=value):
-            return Shape(Has(field, (_SLOT,)), "texts"), (value,)
+            return Shape(Has(field, (_SLOT,)), "texts"), (value,), ()
         case Has(field=field, values=values):
-            return Shape(Has(field, (_SLOT,)), "texts"), values
-        case TextTest(test=Test.MATCHES, texts=texts):
-            return Shape(replace(term, texts=(_SLOT,)), "texts"), [whole_pattern(text) for text in texts]
-        case TextTest(texts=texts):
-            return Shape(replace(term, texts=(_SLOT,)), "texts"), texts
-        case Compare(right=Literals(kind=kind, values=values)) if slot := _SLOTS.get(kind):
-            return Shape(replace(term, right=Literals(kind, (_SLOT,))), slot), values
-        case Contains(members=Literals(kind=kind, values=values)) if slot := _SLOTS.get(kind):
-            return Shape(replace(term, members=Literals(kind, (_SLOT,))), slot), values
+            return Shape(Has(field, (_SLOT,)), "texts"), values, ()
+        case TextTest(test=test, value=value, texts=texts):
+            asked = [whole_pattern(text) for text in texts] if test is Test.MATCHES else texts
+            return Shape(TextTest(test, _stepless(value, steps), (_SLOT,)), "texts"), asked, tuple(steps)
+        case Compare(operator=operator, left=left, right=Literals(kind=kind, values=values)) if slot := _SLOTS.get(
+            kind
+        ):
+            compared = Compare(operator, _stepless(left, steps), Literals(kind, (_SLOT,)))
+            return Shape(compared, slot), values, tuple(steps)
+        case Compare(operator=operator, left=left, right=right):
+            return Shape(Compare(operator, _stepless(left, steps), _stepless(right, steps))), (), tuple(steps)
+        case Contains(value=value, members=Literals(kind=kind, values=values)) if slot := _SLOTS.get(kind):
+            contains = Contains(_stepless(value, steps), Literals(kind, (_SLOT,)))
+            return Shape(contains, slot), values, tuple(steps)
+        case Contains(value=value, members=members):
+            return Shape(Contains(_stepless(value, steps), members)), (), tuple(steps)
+        case Present(value=value):
+            return Shape(Present(_stepless(value, steps))), (), tuple(steps)
+        case Filled(value=value):
+            return Shape(Filled(_stepless(value, steps))), (), tuple(steps)
         case _:
-            return Shape(term), ()
+            return Shape(term), (), ()
+
+
+def _stepless(value: Value, steps: list[str]) -> Value:
+    """Return ``value`` with slots for the steps of its paths, which are added to ``steps``."""
+
+    def slot(step: str) -> Slot:
+        steps.append(step)
+        return Slot(f"t.paths[{len(steps) - 1}]")
+
+    match value:
+        case Lowered(of=of) | Size(of=of):
+            return replace(value, of=_stepless(of, steps))
+        case PathValue(root=root, steps=path, change=change):
+            first = path[:1] if root is Root.ENTITY else ()
+            keys = [*map(entity_path, first), *(s if isinstance(s, int) else key_path(s) for s in path[len(first) :])]
+            kept = tuple(key if isinstance(key, int) else slot(key) for key in keys)
+            return PathValue(root, kept, None if change is None else slot(change))
+        case _:
+            return value
 
 
 _SLOTS = {Kind.TEXT: "texts", Kind.NUMBER: "numbers"}

@@ -20,7 +20,7 @@ from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.visibility import Events, only_visible
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
-from tocsin.jobs.reporting import Progress, Reported, following_the_log
+from tocsin.jobs.reporting import Progress, Reported, following_the_log, in_few_words
 from tocsin.settings import Settings
 from tocsin.spark import schema
 from tocsin.spark.frames import batch_of, each_once, not_before
@@ -139,7 +139,7 @@ def _start(parts: Parts) -> StreamingQuery:
 
     return (
         events.writeStream.queryName(QUERY_NAME)
-        .foreachBatch(told)
+        .foreachBatch(in_few_words(told))
         .option("checkpointLocation", parts.checkpoint)
         .start()
     )

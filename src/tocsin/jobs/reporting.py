@@ -14,7 +14,8 @@ from typing import Protocol
 
 import structlog
 from py4j.protocol import Py4JError
-from pyspark.sql import SparkSession
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.listener import (
     QueryIdleEvent,
     QueryProgressEvent,
@@ -33,8 +34,17 @@ _READS = frozenset({"Processing new data", "Waiting for data to arrive", "Waitin
 
 _CAME_LATE = "Python worker failed to connect back"
 _STARTS_AGAIN = 5
+_FEW_SIGNS = 1_000
 _LOOK_EVERY_S = 0.02
 _LOG = structlog.get_logger(__name__)
+
+
+Batch = Callable[[DataFrame, int], None]
+"""What a query does with a micro-batch and its number."""
+
+
+class BatchError(RuntimeError):
+    """Spark could not work on a micro-batch."""
 
 
 class Progress(Protocol):
@@ -88,6 +98,23 @@ def begun(start: Callable[[], StreamingQuery]) -> StreamingQuery:
         _LOG.warning("query_started_again", query=query.name, reason=_CAME_LATE)
         query = start()
     return query
+
+
+def in_few_words(work: Batch) -> Batch:
+    """Return ``work`` on a micro-batch so that it fails, if it does, with a short reason.
+
+    Spark searches the reason with an expression that recurses with every sign (``StreamExecution``'s for interrupts);
+    a Java trace of some thousand lines overflows its stack, and what is reported then is that.
+    """
+
+    def briefly(batch: DataFrame, batch_id: int) -> None:
+        try:
+            work(batch, batch_id)
+        except (Py4JError, PySparkException) as error:
+            name = f"{type(error).__module__}.{type(error).__name__}"
+            raise BatchError(f"{name}: {str(error)[:_FEW_SIGNS]}") from None
+
+    return briefly
 
 
 @contextmanager

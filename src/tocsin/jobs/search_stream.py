@@ -20,7 +20,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tocsin.clock import Clock, SystemClock
-from tocsin.jobs.reporting import Progress, Reported, following_the_log
+from tocsin.jobs.reporting import Progress, Reported, following_the_log, in_few_words
 from tocsin.settings import Settings
 from tocsin.spark.search import entries, last_of, told
 from tocsin.spark.sources import LOG_FORMAT
@@ -127,7 +127,7 @@ def _start(parts: SearchParts) -> StreamingQuery:
         entries(told(events))
         .writeStream.queryName(QUERY_NAME)
         .trigger(processingTime=f"{parts.every_s} seconds")
-        .foreachBatch(indexed)
+        .foreachBatch(in_few_words(indexed))
         .option("checkpointLocation", parts.checkpoint)
         .start()
     )

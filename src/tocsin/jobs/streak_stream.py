@@ -20,7 +20,7 @@ from tocsin.access.views import Views
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import Parts, tell
-from tocsin.jobs.reporting import Reported, following_the_log
+from tocsin.jobs.reporting import Reported, following_the_log, in_few_words
 from tocsin.jobs.schedule import FAILURES
 from tocsin.jobs.search_stream import interpreting
 from tocsin.settings import Settings
@@ -114,7 +114,7 @@ def _start(parts: Parts) -> StreamingQuery:
         kept_streaks(reports)
         .writeStream.queryName(QUERY_NAME)
         .trigger(processingTime=_EVERY)
-        .foreachBatch(told)
+        .foreachBatch(in_few_words(told))
         .option("checkpointLocation", parts.checkpoint)
         .start()
     )

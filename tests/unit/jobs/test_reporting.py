@@ -1,15 +1,18 @@
-"""A query whose Python was late is started again; one that failed otherwise, or reads, is not."""
+"""A query whose Python was late is started again; one that failed otherwise, or reads, is not. Failures are short."""
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
 
-from tocsin.jobs.reporting import begun
+from tocsin.jobs.reporting import BatchError, begun, in_few_words
 
 LATE = "[STREAM_FAILED] Query [id = x] terminated with exception: Python worker failed to connect back."
 READS = "Waiting for data to arrive"
@@ -63,3 +66,22 @@ def test_one_that_is_always_late_is_given_in_the_end() -> None:
 @pytest.mark.parametrize("failure", ["[STREAM_FAILED] no such table", None])
 def test_one_that_failed_otherwise_is_not_started_again(failure: str | None) -> None:
     assert started(Query([], failure), Query([READS]))[1] == 1
+
+
+def test_a_failure_of_spark_is_told_in_few_words() -> None:
+    def work(_batch: DataFrame, _batch_id: int) -> None:
+        raise AnalysisException("no such column " + "x" * 100_000)
+
+    with pytest.raises(BatchError) as caught:
+        in_few_words(work)(cast(DataFrame, None), 7)
+    told = "".join(traceback.format_exception(caught.value))
+    assert "AnalysisException: no such column" in told
+    assert len(told) < 3_000
+
+
+def test_other_failures_are_told_as_they_are() -> None:
+    def work(_batch: DataFrame, _batch_id: int) -> None:
+        raise KeyError("gone")
+
+    with pytest.raises(KeyError):
+        in_few_words(work)(cast(DataFrame, None), 7)

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tocsin.cli.alone import alone
 from tocsin.cli.configured import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
@@ -24,4 +25,5 @@ def pipeline(
         from tocsin.jobs.pipeline import main
         from tocsin.logs import set_up_logs
     set_up_logs(settings)
-    main(settings)
+    with alone(settings.checkpoint_dir()):
+        main(settings)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tocsin.cli.alone import check_alone
 from tocsin.cli.configured import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
@@ -47,7 +48,7 @@ def up(
     check_free(settings.host, settings.port)
     with needing("all"):
         import pyspark  # noqa: F401  # better now than in the pipeline, after all else has started
-    settings.data_dir.mkdir(parents=True, exist_ok=True)  # checkpoints lie there whatever the store is
+    check_alone(settings.checkpoint_dir())
     mailbox = mailbox_of(settings)
     with opened_store(settings) as engine:
         logins = _prepare(engine, settings, mailbox, with_sample=sample)

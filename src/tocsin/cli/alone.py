@@ -1,0 +1,51 @@
+"""Does another pipeline work on these checkpoints already? A lock on a file among them says so.
+
+The kernel opens it when the process ends, however that comes about.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tocsin.errors import Conflict
+
+_FILE = "pipeline.lock"
+
+
+@contextmanager
+def alone(checkpoints: Path) -> Iterator[None]:
+    """Keep the folder of checkpoints for this process until the block ends.
+
+    Raises
+    ------
+    Conflict : another process has it; the message says which
+    """
+    checkpoints.mkdir(parents=True, exist_ok=True)
+    with (checkpoints / _FILE).open("a+") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            lock.seek(0)
+            raise Conflict(_taken(checkpoints, lock.read())) from None
+        lock.truncate(0)
+        lock.write(str(os.getpid()))
+        lock.flush()
+        yield
+
+
+def check_alone(checkpoints: Path) -> None:
+    """Raise Conflict if another process works on these checkpoints."""
+    with alone(checkpoints):
+        pass
+
+
+def _taken(checkpoints: Path, process: str) -> str:
+    who = f" (process {process})" if process else ""
+    return (
+        f"A pipeline{who} already works on the checkpoints in {checkpoints}. End it first, or keep this one's data"
+        " elsewhere with TOCSIN_DATA_DIR."
+    )

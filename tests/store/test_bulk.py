@@ -192,7 +192,7 @@ def test_tables_at_once_leave_the_same_events_as_one_by_one(shop: Company, reque
 def test_people_at_once_leave_the_same_events_as_one_by_one(shop: Company, rows: list[Document]) -> None:
     once, each = _two_names(shop)
     end = shop.log.readable_end()
-    renamed = [[row | {"name": f"{row['name']}-{which}"} for row in rows] for which in (once, each)]
+    renamed = [[_person(row, which) for row in rows] for which in (once, each)]
     at_once = BulkWrites(shop.catalogue, shop.clock).put("user", renamed[0], actor=JANE)
     middle = shop.log.readable_end()
     one_by_one = [_alone(shop, "user", row) for row in renamed[1]]
@@ -208,6 +208,11 @@ def _two_names(shop: Company) -> tuple[str, str]:
     for name in names:
         shop.writes.create("databaseSchema", {"name": name, "database": "pg.shop"}, actor=SYSTEM)
     return names
+
+
+def _person(row: Document, which: str) -> Document:
+    email = row["email"]
+    return row | {"name": f"{row['name']}-{which}", "email": f"{which}.{email}" if "@" in email else email}
 
 
 def _in(schema: str, row: Document) -> Document:

@@ -152,6 +152,7 @@ def request(entity_type: str, *, owner: Json) -> Json:
         "tags": LABELS,
         "extension": None,
         "connection": {"config": {}},
+        "provider": "user",  # what belongs to the system cannot be deleted
         "ingestionRunner": None,
         "processingEngine": None,
         "lifeCycle": {"created": {"timestamp": 1, "accessedBy": owner}},

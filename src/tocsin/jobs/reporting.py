@@ -34,7 +34,7 @@ _READS = frozenset({"Processing new data", "Waiting for data to arrive", "Waitin
 
 _CAME_LATE = "Python worker failed to connect back"
 _STARTS_AGAIN = 5
-_FEW_SIGNS = 1_000
+_FEW_SIGNS, _OF_A_CAUSE, _CAUSES = 1_000, 200, 5
 _LOOK_EVERY_S = 0.02
 _LOG = structlog.get_logger(__name__)
 
@@ -104,7 +104,8 @@ def in_few_words(work: Batch) -> Batch:
     """Return ``work`` on a micro-batch so that it fails, if it does, with a short reason.
 
     Spark searches the reason with an expression that recurses with every sign (``StreamExecution``'s for interrupts);
-    a Java trace of some thousand lines overflows its stack, and what is reported then is that.
+    a Java trace of some thousand lines overflows its stack, and what is reported then is that. The causes are kept:
+    by an ``InterruptedException`` among them Spark tells that the query was stopped.
     """
 
     def briefly(batch: DataFrame, batch_id: int) -> None:
@@ -112,9 +113,14 @@ def in_few_words(work: Batch) -> Batch:
             work(batch, batch_id)
         except (Py4JError, PySparkException) as error:
             name = f"{type(error).__module__}.{type(error).__name__}"
-            raise BatchError(f"{name}: {str(error)[:_FEW_SIGNS]}") from None
+            raise BatchError(f"{name}: {_brief(str(error))}") from None
 
     return briefly
+
+
+def _brief(reason: str) -> str:
+    causes = [line for line in reason.splitlines() if line.startswith("Caused by: ")]
+    return "\n".join([reason[:_FEW_SIGNS], *(cause[:_OF_A_CAUSE] for cause in causes[-_CAUSES:])])
 
 
 @contextmanager

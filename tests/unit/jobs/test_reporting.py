@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 import pytest
+from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame
 from pyspark.sql.streaming.query import StreamingQuery
@@ -77,6 +78,20 @@ def test_a_failure_of_spark_is_told_in_few_words() -> None:
     told = "".join(traceback.format_exception(caught.value))
     assert "AnalysisException: no such column" in told
     assert len(told) < 3_000
+
+
+def test_the_causes_of_a_long_failure_are_told() -> None:
+    def work(_batch: DataFrame, _batch_id: int) -> None:
+        trace = [
+            "job aborted",
+            *["  at org.apache.spark"] * 500,
+            "Caused by: java.lang.InterruptedException: x",
+            "  at y",
+        ]
+        raise Py4JError("\n".join(trace))
+
+    with pytest.raises(BatchError, match=r"py4j.protocol.Py4JError: job aborted[^$]*InterruptedException: x$"):
+        in_few_words(work)(cast(DataFrame, None), 7)
 
 
 def test_other_failures_are_told_as_they_are() -> None:

@@ -163,7 +163,7 @@ def _with_texts(events: DataFrame, taken: TakenPaths) -> DataFrame:
 
 
 def _table(plans: Sequence[Plan], shapes: Shapes, taken: TakenPaths) -> pa.Table:
-    taken.count(plan.node for plan in plans if plan.node is not None)
+    taken.count(plans)
     cases = (_on_texts(case, taken) for plan in plans for case in plan.cases())
     return pa.Table.from_pylist([row for case in cases for row in _rows(case, shapes)], schema=_ROWS)
 

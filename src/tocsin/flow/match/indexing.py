@@ -97,6 +97,13 @@ def ways(plan: Plan) -> list[Way]:
     return sorted(map(_way, _disjunction(plan)), key=_order)
 
 
+def share_asked(plan: Plan) -> float:
+    """Return which part of all events can be expected to be asked what is left of ``plan``."""
+    anchors = {anchor for case in plan.cases() for way in ways(case) for anchor in way.anchors}
+    shares = (prod(map(share_of, map(Fact, anchor.fields, anchor.values))) for anchor in anchors)
+    return min(1.0, sum(shares))
+
+
 def _why_unindexed(plan: Plan) -> str:
     if normal_form(plan.node or Constant(True)) is None:
         return "It is too large to be taken apart, and about events of every type, so every event is asked."

@@ -1,4 +1,4 @@
-"""Which paths into the document are taken out once for each event? Those whose texts many alerts ask about.
+"""Which paths into the document are taken out once for each event? Those whose texts most events are asked about often.
 
 The texts at such a path become a set like any field's: an equality is a fact then, so that alerts hang from it, and
 other tests look at a few texts instead of the whole document. Next: ``spark/match.py``, which takes them out.
@@ -6,7 +6,7 @@ other tests look at a few texts instead of the whole document. Next: ``spark/mat
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from hashlib import sha256
 
@@ -29,9 +29,12 @@ from tocsin.conditions.nodes import (
     TextTest,
     conjoined,
 )
+from tocsin.flow.match.indexing import share_asked
+from tocsin.flow.match.plan import Plan
 
 MANY = 8
-"""A path is taken out once so many alerts ask about its texts."""
+"""A path is taken out once an event can be expected to be asked about its texts so often: by so many alerts that no
+fact leads to, or by many more that ask only where one does. To take out a path costs about as much."""
 
 MOST = 16
 """Paths that are taken out: each costs every event something."""
@@ -41,7 +44,7 @@ class TakenPaths:
     """Counts what alerts ask about; a path once taken out stays so."""
 
     def __init__(self) -> None:
-        self._uses: Counter[PathValue] = Counter()
+        self._uses: dict[PathValue, float] = defaultdict(float)
         self._names: dict[PathValue, str] = {}
 
     @property
@@ -49,10 +52,14 @@ class TakenPaths:
         """Return the fields that stand for the texts at paths, oldest first."""
         return dict(self._names)
 
-    def count(self, nodes: Iterable[Node]) -> None:
-        """Take note of what these conditions ask about, each for one alert."""
-        self._uses.update(path for node in nodes for path in set(asked_paths(node)))
-        for path, uses in self._uses.most_common(MOST):
+    def count(self, plans: Iterable[Plan]) -> None:
+        """Take note of what these plans ask about."""
+        for plan in plans:
+            paths = set(asked_paths(plan.node)) if plan.node is not None else ()
+            asked = share_asked(plan) if paths else 0.0
+            for path in paths:
+                self._uses[path] += asked
+        for path, uses in sorted(self._uses.items(), key=lambda one: -one[1])[:MOST]:
             if uses >= MANY and len(self._names) < MOST:
                 self._names.setdefault(path, _name(path))
 

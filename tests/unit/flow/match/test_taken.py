@@ -14,9 +14,13 @@ from tocsin.flow.match.taken import MANY, MOST, TakenPaths
 ASKED = "entity.owners.name == 'ann'"
 
 
+def plan(condition: str) -> Plan:
+    return Plan("p", ("all",), checked(condition), 0)
+
+
 def after(*conditions: str, times: int = MANY) -> TakenPaths:
     taken = TakenPaths()
-    taken.count([checked(one) for one in conditions for _ in range(times)])
+    taken.count([plan(one) for one in conditions for _ in range(times)])
     return taken
 
 
@@ -28,15 +32,21 @@ def test_a_path_is_taken_out_once_many_ask_about_it() -> None:
     taken = after(ASKED, times=MANY - 1)
     assert taken.names == {}
     assert taken.rewritten(checked(ASKED)) == checked(ASKED)
-    taken.count([checked("entity.owners.name.startsWith('a')")])
+    taken.count([plan("entity.owners.name.startsWith('a')")])
     assert len(taken.names) == 1
+
+
+def test_a_path_that_only_rare_events_are_asked_about_stays_where_it_is() -> None:
+    rarely = f"{ASKED} && domains == 'sales'"
+    assert after(rarely, times=10 * MANY).names == {}
+    assert len(after(rarely, times=1_000 * MANY).names) == 1
 
 
 def test_no_more_are_taken_out_than_events_can_bear() -> None:
     taken = after(*(f"entity.extension.x{n} == 'a'" for n in range(MOST + 5)))
     assert len(taken.names) == MOST
     names = taken.names
-    taken.count([checked("entity.extension.y == 'a'")] * (2 * MANY))
+    taken.count([plan("entity.extension.y == 'a'")] * (2 * MANY))
     assert taken.names == names
 
 

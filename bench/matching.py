@@ -31,10 +31,9 @@ from bench.running import opened, settings_in
 from bench.upstream import polled
 from tocsin.flow.match import local
 from tocsin.flow.match.plan import Plan
-from tocsin.settings import Settings
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.spark.schema import EVENTS
-from tocsin.spark.session import open_session
+from tocsin.spark.session import session_of
 
 EVENT_COUNT, SAMPLE_COUNT = 1_000_000, 200
 ALERT_COUNTS = (10, 100, 1_000, 10_000)
@@ -51,7 +50,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
         folder = Path(name)
         settings = settings_in(folder)
-        session = _session(settings)
+        session = session_of(settings)
         stack.callback(session.stop)
         with opened(settings) as (engine, _password):
             build_estate(engine, size_at(scale), follows=10)
@@ -62,12 +61,6 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             report(number, 5)
             rows += step(events, known, count)
         return rows
-
-
-def _session(settings: Settings) -> SparkSession:
-    return open_session(
-        master=settings.spark_master, driver_memory=settings.spark_driver_memory, conf=settings.spark_conf
-    )
 
 
 def _in_bulk(events: DataFrame, known: dict[int, list[Plan]], count: int) -> list[Measurement]:

@@ -17,8 +17,7 @@ from tocsin.flow.match.plan import at_reports
 from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, streaming
-from tocsin.jobs.search_stream import interpreting
-from tocsin.spark.session import open_session
+from tocsin.spark.session import interpreting, open_session
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions

@@ -17,11 +17,11 @@ from tests.waiting import until
 from tocsin.clock import FixedClock
 from tocsin.flow.capture.ports import Key
 from tocsin.jobs.search_rebuild import rebuild
-from tocsin.jobs.search_stream import QUERY_NAME, SearchParts, index_beside, indexing, interpreting
+from tocsin.jobs.search_stream import QUERY_NAME, SearchParts, index_beside, indexing
 from tocsin.model.people import SYSTEM
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.parse import parse
-from tocsin.spark.session import register_source
+from tocsin.spark.session import interpreting, register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.engine import reading, writing
 from tocsin.store.eventlog.log import EventLog

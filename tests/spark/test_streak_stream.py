@@ -21,10 +21,10 @@ from tocsin.flow.match.plan import at_reports
 from tocsin.jobs import match_stream
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import Parts
-from tocsin.jobs.search_stream import interpreting
 from tocsin.jobs.silences import SilenceParts, look
 from tocsin.jobs.streak_stream import QUERY_NAME, beside
 from tocsin.model.change import EventType
+from tocsin.spark.session import interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog

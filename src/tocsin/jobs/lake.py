@@ -27,7 +27,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.eventlog.lake import Extent, Segment, worth_merging
 from tocsin.settings import Settings
 from tocsin.spark.lake import VIEW, Place, change_events, dated, folder_of, history, logged, write_segment
-from tocsin.spark.session import open_session, register_source
+from tocsin.spark.session import register_source, session_of
 from tocsin.spark.sources import LogSource
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
@@ -84,12 +84,7 @@ def build(settings: Settings, session: SparkSession, engine: Engine) -> LakePart
 @contextmanager
 def opened(settings: Settings, engine: Engine) -> Iterator[LakeParts]:
     """Yield the lake on a Spark that is started for it and stopped at the end."""
-    session = open_session(
-        master=settings.spark_master,
-        driver_memory=settings.spark_driver_memory,
-        conf=settings.spark_conf,
-        py_files=settings.spark_py_files,
-    )
+    session = session_of(settings)
     try:
         yield build(settings, session, engine)
     finally:

@@ -20,14 +20,14 @@ from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.visibility import Events, only_visible
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
-from tocsin.jobs.reporting import Progress, Reported, following_the_log, in_few_words
+from tocsin.jobs.reporting import Progress, Reported, following_the_log, in_few_words, log_options
 from tocsin.settings import Settings
 from tocsin.spark import schema
 from tocsin.spark.frames import batch_of, each_once, not_before
 from tocsin.spark.match import matches
 from tocsin.spark.resolve import recipients
 from tocsin.spark.schedule import notifications
-from tocsin.spark.session import open_session
+from tocsin.spark.session import session_of
 from tocsin.spark.sinks import NotificationStore, Sink
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.store.access.views import SqlSubjects
@@ -70,12 +70,7 @@ def build(settings: Settings) -> Parts:
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     migrate(engine)
     notes = Notifications(engine)
-    session = open_session(
-        master=settings.spark_master,
-        driver_memory=settings.spark_driver_memory,
-        conf=settings.spark_conf,
-        py_files=settings.spark_py_files,
-    )
+    session = session_of(settings)
     return Parts(
         session=session,
         alerts=CurrentAlerts(Subscriptions(engine)),
@@ -85,11 +80,7 @@ def build(settings: Settings) -> Parts:
         notifications=notes,
         progress=notes,
         clock=SystemClock(),
-        source_options={
-            "url": settings.store_url(),
-            "maxEventsPerBatch": str(settings.pipeline_max_events_per_batch),
-            "eventsPerPartition": str(settings.pipeline_events_per_partition),
-        },
+        source_options=log_options(settings),
         checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
         told_before=EventLog(engine).progress(QUERY_NAME),
         max_event_age_ms=settings.max_event_age_ms(),

@@ -26,6 +26,7 @@ from pyspark.sql.streaming.listener import (
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tocsin.clock import Clock
+from tocsin.settings import Settings
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 
@@ -66,6 +67,15 @@ class Reported:
     def advance(self, log_offset: int) -> None:
         """Note how far the query has come."""
         self.progress.advance(self.query_name, log_offset, now_ms=self.clock.now_ms())
+
+
+def log_options(settings: Settings) -> dict[str, str]:
+    """Return how a query reads the log (``spark/sources.LogSource``) as ``settings`` say."""
+    return {
+        "url": settings.store_url(),
+        "maxEventsPerBatch": str(settings.pipeline_max_events_per_batch),
+        "eventsPerPartition": str(settings.pipeline_events_per_partition),
+    }
 
 
 @contextmanager

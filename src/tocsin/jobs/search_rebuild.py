@@ -14,11 +14,10 @@ from itertools import pairwise
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
-from tocsin.jobs.search_stream import interpreting
 from tocsin.settings import Settings
 from tocsin.spark.catalogue import CATALOGUE_FORMAT, CatalogueSource
 from tocsin.spark.search import entries, stored
-from tocsin.spark.session import open_session, register_source
+from tocsin.spark.session import interpreting, register_source, session_of
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.search.writes import SearchWrites
 
@@ -39,12 +38,7 @@ class Rebuilt:
 
 def main(settings: Settings, engine: Engine, report: Callable[[int, int], None]) -> Rebuilt:
     """Make the index of the store behind ``engine`` anew; ``report`` hears how far it is."""
-    session = open_session(
-        master=settings.spark_master,
-        driver_memory=settings.spark_driver_memory,
-        conf=settings.spark_conf,
-        py_files=settings.spark_py_files,
-    )
+    session = session_of(settings)
     try:
         return rebuild(session, engine, settings.store_url(), report)
     finally:

@@ -20,9 +20,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tocsin.clock import Clock, SystemClock
-from tocsin.jobs.reporting import Progress, Reported, following_the_log, in_few_words
+from tocsin.jobs.reporting import Progress, Reported, following_the_log, in_few_words, log_options
 from tocsin.settings import Settings
 from tocsin.spark.search import entries, last_of, told
+from tocsin.spark.session import interpreting
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.eventlog.log import EventLog
@@ -31,9 +32,6 @@ from tocsin.store.search.writes import Entry, SearchWrites
 
 QUERY_NAME = "search_stream"
 """Names the query, its checkpoint and its row of progress."""
-
-_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
-"""An entry is one large expression: as generated code it is slower than interpreted, and takes seconds to compile."""
 
 _LOOK_EVERY_S = 0.5
 
@@ -70,23 +68,11 @@ def build(settings: Settings, session: SparkSession) -> SearchParts:
         entries=SearchWrites(engine),
         progress=Notifications(engine),
         clock=SystemClock(),
-        source_options={
-            "url": settings.store_url(),
-            "maxEventsPerBatch": str(settings.pipeline_max_events_per_batch),
-            "eventsPerPartition": str(settings.pipeline_events_per_partition),
-        },
+        source_options=log_options(settings),
         checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
         every_s=settings.search_every_s,
         indexed_before=EventLog(engine).progress(QUERY_NAME),
     )
-
-
-def interpreting(session: SparkSession) -> SparkSession:
-    """Return a session of the same Spark that runs large expressions as they are."""
-    own = session.newSession()
-    for key, value in _INTERPRETED.items():
-        own.conf.set(key, value)
-    return own
 
 
 def index_beside(first: StreamingQuery, parts: SearchParts, stopping: threading.Event) -> None:

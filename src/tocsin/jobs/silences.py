@@ -18,9 +18,9 @@ from tocsin.flow.capture.beside.silences import Silence, Silences
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.search_stream import interpreting
 from tocsin.jobs.streak_stream import QUERY_NAME
 from tocsin.settings import Settings
+from tocsin.spark.session import interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities import SqlCatalogue

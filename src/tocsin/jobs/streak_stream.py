@@ -22,9 +22,9 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import Parts, tell
 from tocsin.jobs.reporting import Reported, following_the_log, in_few_words
 from tocsin.jobs.schedule import FAILURES
-from tocsin.jobs.search_stream import interpreting
 from tocsin.settings import Settings
 from tocsin.spark.schema import EVENTS
+from tocsin.spark.session import interpreting
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import STATE_CONF, kept_streaks
 from tocsin.store.access.views import SqlSubjects

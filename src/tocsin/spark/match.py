@@ -149,8 +149,9 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     keyed = known.selectExpr("*", f"{index.keys} AS keys").selectExpr("*", "explode(keys) AS key")
     subscriptions = F.broadcast(index.frame(events.sparkSession))
     candidates = keyed.join(subscriptions, F.expr(index.candidate))
-    if index.reads_document and not index.taken.names:  # what is not asked for is not carried along
-        candidates = candidates.withColumn("event", F.expr("if(reads_document, event, NULL)"))
+    if index.reads_document:  # what is not asked for is not carried along
+        carried = DOCUMENT if index.taken.names else "event"
+        candidates = candidates.withColumn(carried, F.expr(f"if(reads_document, {carried}, NULL)"))
     return candidates.where(index.holds).select(*kept, "subscription_id", "asked")
 
 
@@ -176,16 +177,17 @@ def _rows(plan: Plan, shapes: Shapes) -> Iterable[_Clause]:
     """Yield a row per anchor of ``plan``."""
     found = ways(plan)
     anchors = list(dict.fromkeys(anchor for way in found for anchor in way.anchors))
+    numbers = list(map(number_of, anchors))
     for at, anchor in enumerate(anchors):
         left = [_asked(way, anchor) for way in found if not set(way.anchors).isdisjoint(anchors[at:])]
         clauses = [_clauses(one, shapes) for one in left]
         yield {
-            "anchor": number_of(anchor),
+            "anchor": numbers[at],
             "fields": _BESIDE.join(anchor.fields),
             "subscription_id": plan.subscription_id,
             "asked": plan.asked,
             "created_at_ms": plan.created_at_ms,
-            "earlier": [number_of(one) for one in anchors[:at]],
+            "earlier": numbers[:at],
             **_guarded([] if [] in clauses else clauses, shapes),
         }
 

@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql.datasource import DataSource
 from pyspark.sql.types import StructType
 
+from tocsin.settings import Settings
+
 _LOCAL_ONLY = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
 BESIDE = "beside"
@@ -40,6 +42,9 @@ _DEFAULTS = {
     # Python workers outlive their task, so that a micro-batch does not pay for starting one.
     "spark.python.worker.reuse": "true",
 }
+
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+"""For large expressions over few rows: generated code is slower than interpreting, and takes seconds to compile."""
 
 _COMPILE_ALL = "-XX:-DontCompileHugeMethods"
 """Java leaves methods of more than 8,000 bytes to its interpreter; the one Spark makes of matching is larger."""
@@ -78,6 +83,24 @@ def open_session(
     if py_files:
         session.sparkContext.addPyFile(py_files)
     return session
+
+
+def session_of(settings: Settings) -> SparkSession:
+    """Return the session that ``settings`` ask for, started if need be."""
+    return open_session(
+        master=settings.spark_master,
+        driver_memory=settings.spark_driver_memory,
+        conf=settings.spark_conf,
+        py_files=settings.spark_py_files,
+    )
+
+
+def interpreting(session: SparkSession) -> SparkSession:
+    """Return a session of the same Spark that runs large expressions as they are."""
+    own = session.newSession()
+    for key, value in _INTERPRETED.items():
+        own.conf.set(key, value)
+    return own
 
 
 def work_beside(session: SparkSession, group: str) -> None:

@@ -135,6 +135,21 @@ def test_a_condition_hangs_from_its_rarest_fact() -> None:
     assert index.rows.column("anchor").to_pylist() == [number_of(Anchor(("owners",), ("ann",)))]
 
 
+def test_what_facts_say_is_asked_in_numbers_and_nothing_is_left(spark: SparkSession) -> None:
+    plans = [
+        plan("needed", "userName == 'ann' && tags == 'PII.Sensitive' && eventType == 'entityUpdated'"),
+        plan("barred", "userName == 'ann' && !(tags == 'PII.Sensitive' || owners == 'bob') && !isBot()"),
+        plan("one way bars", "userName == 'ann' && tags == 'PII.Sensitive' || owners == 'ann' && !isBot()"),
+        plan("of some", "userName == 'ann' && (tags == 'PII.Sensitive' || entity.name == 'orders')"),
+    ]
+    rows = index_of(plans).rows.to_pylist()
+    facts = {row["subscription_id"]: (len(row["needed"]), len(row["barred"]), len(row["ways"])) for row in rows}
+    assert facts["needed"] == (2, 0, 0)
+    assert facts["barred"] == (0, 3, 0)
+    assert facts["of some"] == (0, 0, 1)
+    assert found(spark, *plans) == expected(*plans)
+
+
 def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(spark: SparkSession) -> None:
     before = [
         plan("a", "tags == 'PII.Sensitive'"),

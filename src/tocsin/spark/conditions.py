@@ -136,6 +136,11 @@ def literal(value: Scalar) -> Expression:
     return f"{value!r}D"
 
 
+def is_stored(field: str) -> bool:
+    """Say whether the values of ``field`` lie in a column, and need not be worked out."""
+    return field in COLUMNS or is_taken(field)
+
+
 def texts_of(field: str) -> Expression:
     """Return the values of a field or closure as an array of texts as facts write them, empty when it is missing."""
     if is_taken(field):

@@ -8,7 +8,7 @@ Next: ``spark/resolve.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -18,12 +18,12 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
 
-from tocsin.conditions.normal_form import Conjunction
+from tocsin.conditions.normal_form import Conjunction, Fact, Term
 from tocsin.flow.match.indexing import Anchor, Way, ways
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.taken import TakenPaths
 from tocsin.spark.anchors import number_of, stated
-from tocsin.spark.conditions import DOCUMENT, Expression, texts_at, with_document
+from tocsin.spark.conditions import DOCUMENT, Expression, is_stored, texts_at, with_document
 from tocsin.spark.shapes import TEST, Shapes
 
 _BESIDE = "&"
@@ -40,9 +40,11 @@ _ROWS = pa.schema(
         pa.field("asked", pa.int64(), nullable=False),
         pa.field("created_at_ms", pa.int64(), nullable=False),
         pa.field("earlier", pa.list_(pa.int64()), nullable=False),
+        pa.field("facts", pa.string(), nullable=False),
+        pa.field("needed", pa.list_(pa.int64()), nullable=False),
+        pa.field("barred", pa.list_(pa.int64()), nullable=False),
         pa.field("guard_shape", pa.int32(), nullable=False),
         pa.field("guard", pa.string()),
-        pa.field("is_guarded", pa.bool_(), nullable=False),
         pa.field("ways", pa.list_(pa.list_(_CLAUSE)), nullable=False),
         pa.field("reads_document", pa.bool_(), nullable=False),
     ]
@@ -51,7 +53,9 @@ _UNGUARDED = -1
 _Clause = dict[str, Any]  # Any: columns of ``_CLAUSE`` and ``_ROWS``
 
 _CANDIDATE = """
-    key = anchor AND timestamp_ms >= created_at_ms AND (guard_shape < 0 OR {guard} = is_guarded)
+    key = anchor AND timestamp_ms >= created_at_ms
+    AND forall(needed, n -> array_contains(facts, n)) AND NOT exists(barred, n -> array_contains(facts, n))
+    AND (guard_shape < 0 OR {guard})
     AND (size(earlier) = 0 OR NOT arrays_overlap(earlier, keys))
 """
 """Whether a key leads to a subscription that may match and that no earlier anchor of it has found already."""
@@ -74,8 +78,8 @@ class Index:
     Attributes
     ----------
     rows : one row per (anchor, subscription): the ``fields`` of the anchor, ``earlier`` anchors of the same
-        subscription, which would have found the event already, and the ``ways`` that are left to ask about, none
-        when the anchor says it all
+        subscription, which would have found the event already, the facts that are ``needed`` or ``barred``, of the
+        fields in ``facts``, and the ``ways`` that are left to ask about, none when the facts say it all
     shapes : what the numbers in ``rows`` stand for
     taken : the paths whose texts ``rows`` know by a name of their own
     """
@@ -98,6 +102,12 @@ class Index:
         """Return the expression for the numbers of the anchors that an event states, each once."""
         known = sorted(pc.unique(self.rows["fields"]).to_pylist())
         return stated([tuple(one.split(_BESIDE)) if one else () for one in known])
+
+    @cached_property
+    def facts(self) -> Expression:
+        """Return the expression for the numbers of the facts that an event states and that some row needs or bars."""
+        known = {one for row in pc.unique(self.rows["facts"]).to_pylist() for one in row.split(_BESIDE) if one}
+        return stated([(field,) for field in sorted(known)])
 
     @cached_property
     def candidate(self) -> Expression:
@@ -127,7 +137,7 @@ class Index:
     def frame(self, session: SparkSession) -> DataFrame:
         """Return ``rows`` as a frame, made by the first session that asks and kept: the rows go to the JVM once."""
         if not self._frames:
-            self._frames.append(session.createDataFrame(self.rows.drop_columns("fields")))
+            self._frames.append(session.createDataFrame(self.rows.drop_columns(["fields", "facts"])))
         return self._frames[0]
 
 
@@ -146,7 +156,8 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
     """
     kept = list(dict.fromkeys(("log_offset", *columns)))
     known = _with_texts(events, index.taken)
-    keyed = known.selectExpr("*", f"{index.keys} AS keys").selectExpr("*", "explode(keys) AS key")
+    stating = known.selectExpr("*", f"{index.keys} AS keys", f"{index.facts} AS facts")
+    keyed = stating.selectExpr("*", "explode(keys) AS key")
     subscriptions = F.broadcast(index.frame(events.sparkSession))
     candidates = keyed.join(subscriptions, F.expr(index.candidate))
     if index.reads_document:  # what is not asked for is not carried along
@@ -180,7 +191,7 @@ def _rows(plan: Plan, shapes: Shapes) -> Iterable[_Clause]:
     numbers = list(map(number_of, anchors))
     for at, anchor in enumerate(anchors):
         left = [_asked(way, anchor) for way in found if not set(way.anchors).isdisjoint(anchors[at:])]
-        clauses = [_clauses(one, shapes) for one in left]
+        needed, barred = _needed(left), _barred(left)
         yield {
             "anchor": numbers[at],
             "fields": _BESIDE.join(anchor.fields),
@@ -188,51 +199,75 @@ def _rows(plan: Plan, shapes: Shapes) -> Iterable[_Clause]:
             "asked": plan.asked,
             "created_at_ms": plan.created_at_ms,
             "earlier": numbers[:at],
-            **_guarded([] if [] in clauses else clauses, shapes),
+            "facts": _BESIDE.join(sorted({fact.field for fact in needed | barred})),
+            "needed": _numbers(needed),
+            "barred": _numbers(barred),
+            **_guarded([_clauses(_without(one, needed, barred), shapes) for one in left], shapes),
         }
-
-
-def _guarded(ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
-    """Return the ways with their guard: the rarest question that all of them ask and that is quick to answer.
-
-    It is taken out of them when it says all that its test asks.
-    """
-    asked = [one for one in ways[0] if all(one in way for way in ways)] if ways else []
-    guards = [(_share(one, shapes), at) for at, one in enumerate(asked) if _may_guard(one, shapes)]
-    if not guards:
-        return {"guard_shape": _UNGUARDED, "is_guarded": True, **_left(ways, shapes)}
-    guard = asked[min(guards)[1]]
-    (test,) = guard["tests"]
-    left = [[one for one in way if one != guard] for way in ways] if shapes.decides(test["shape"]) else ways
-    return {
-        "guard_shape": test["shape"],
-        "guard": shapes.guard_text(test["shape"], test["texts"][0]),
-        "is_guarded": guard["wanted"],
-        **_left([] if [] in left else left, shapes),
-    }
-
-
-def _may_guard(clause: _Clause, shapes: Shapes) -> bool:
-    (test, *others), wanted = clause["tests"], clause["wanted"]
-    if others or len(test["texts"]) != 1 or shapes.guard_text(test["shape"], test["texts"][0]) is None:
-        return False
-    return wanted or shapes.decides(test["shape"])
-
-
-def _share(clause: _Clause, shapes: Shapes) -> float:
-    (test,) = clause["tests"]
-    share = shapes.share(test["shape"], test["texts"][0])
-    return share if clause["wanted"] else 1 - share
-
-
-def _left(ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
-    numbers = {test["shape"] for way in ways for clause in way for test in clause["tests"]}
-    return {"ways": ways, "reads_document": shapes.read_document(numbers)}
 
 
 def _asked(way: Way, anchor: Anchor) -> Conjunction:
     """Return what ``way`` asks of an event that states ``anchor``."""
     return way.rest if anchor in way.anchors else way.whole
+
+
+def _needed(left: Sequence[Conjunction]) -> frozenset[Fact]:
+    """Return the facts without which none of these holds, of fields that are quick to read."""
+    lone = (frozenset(_stored(term for group in one.groups if len(group) == 1 for term in group)) for one in left)
+    return frozenset.intersection(*lone)
+
+
+def _barred(left: Sequence[Conjunction]) -> frozenset[Fact]:
+    """Return the facts with which none of these holds, of fields that are quick to read."""
+    return frozenset.intersection(*(frozenset(_stored(one.forbidden)) for one in left))
+
+
+def _stored(terms: Iterable[Term]) -> Iterator[Fact]:
+    return (term for term in terms if isinstance(term, Fact) and is_stored(term.field))
+
+
+def _numbers(facts: Iterable[Fact]) -> list[int]:
+    return sorted(number_of(Anchor((fact.field,), (fact.value,))) for fact in facts)
+
+
+def _without(asked: Conjunction, needed: Collection[Fact], barred: frozenset[Fact]) -> Conjunction:
+    """Return what is left of ``asked`` once it is known that an event states what is needed, and nothing barred."""
+    return Conjunction(asked.groups - {frozenset({fact}) for fact in needed}, asked.forbidden - barred)
+
+
+def _guarded(ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
+    """Return the ways with their guard: a question that all of them ask and that is quick to answer.
+
+    It is taken out of them when it says all that its test asks; such a one is preferred.
+    """
+    if [] in ways:
+        return _left(None, [], shapes)
+    asked = [one for one in ways[0] if all(one in way for way in ways) and _may_guard(one, shapes)]
+    guard = min(asked, key=lambda one: not _decides(one, shapes), default=None)
+    if guard is None or not _decides(guard, shapes):
+        return _left(guard, ways, shapes)
+    left = [[one for one in way if one != guard] for way in ways]
+    return _left(guard, [] if [] in left else left, shapes)
+
+
+def _may_guard(clause: _Clause, shapes: Shapes) -> bool:
+    (test, *others), wanted = clause["tests"], clause["wanted"]
+    is_lone = wanted and not others and len(test["texts"]) == 1
+    return is_lone and shapes.guard_text(test["shape"], test["texts"][0]) is not None
+
+
+def _decides(guard: _Clause, shapes: Shapes) -> bool:
+    return shapes.decides(guard["tests"][0]["shape"])
+
+
+def _left(guard: _Clause | None, ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
+    """Return the columns of a row that say what is asked beside facts."""
+    numbers = {test["shape"] for way in ways for clause in way for test in clause["tests"]}
+    asked = {"ways": ways, "reads_document": shapes.read_document(numbers)}
+    if guard is None:
+        return {"guard_shape": _UNGUARDED, "guard": None, **asked}
+    (test,) = guard["tests"]
+    return {"guard_shape": test["shape"], "guard": shapes.guard_text(test["shape"], test["texts"][0]), **asked}
 
 
 def _clauses(asked: Conjunction, shapes: Shapes) -> list[_Clause]:

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from tocsin.conditions.fields import is_taken, kind_of
 from tocsin.conditions.nodes import (
     Compare,
     Contains,
@@ -36,17 +35,15 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.normal_form import Fact, Group
 from tocsin.conditions.patterns import literal_inside
-from tocsin.flow.match.rarity import SHARE_OF_A_TEST, share_of
 from tocsin.spark.conditions import (
-    COLUMNS,
     DOCUMENT,
     Expression,
     Slot,
     entity_path,
     expression,
     inner_pattern,
+    is_stored,
     key_path,
-    text_of,
     texts_of,
     whole_pattern,
 )
@@ -96,11 +93,7 @@ class Shape:
         It is quick, for it is asked of every event that states the anchor: no closure is made for it, no JSON read.
         """
         match self.node:
-            case Has(field=field) if _is_stored(field) and kind_of(field) is Kind.TEXTS:
-                return f"array_contains({texts_of(field)}, {_GUARD})"
-            case Has(field=field) if field in COLUMNS:
-                return f"coalesce({text_of(field)} = {_GUARD}, false)"
-            case TextTest(value=FieldValue(name=name), test=test) if _is_stored(name):
+            case TextTest(value=FieldValue(name=name), test=test) if is_stored(name):
                 quick = Test.INCLUDES if test is Test.MATCHES else test
                 return expression(replace(self.node, test=quick, texts=(_GUARD,)))
             case _ if self._reads_text():
@@ -131,10 +124,6 @@ class Shape:
                 return self.slot == "texts"
             case _:
                 return False
-
-
-def _is_stored(field: str) -> bool:
-    return field in COLUMNS or is_taken(field)
 
 
 class Shapes:
@@ -172,11 +161,6 @@ class Shapes:
     def decides(self, number: int) -> bool:
         """Say whether a guard of this shape asks all that its test asks."""
         return self._shapes[number].decides()
-
-    def share(self, number: int, text: str) -> float:
-        """Return which part of all events can be expected to pass the test of this shape with ``text``."""
-        node = self._shapes[number].node
-        return share_of(Fact(node.field, text)) if isinstance(node, Has) else SHARE_OF_A_TEST
 
     def expression(self, numbers: Sequence[int]) -> Expression:
         """Return whether test ``t``, whose shape is one of ``numbers`` (sorted), passes."""

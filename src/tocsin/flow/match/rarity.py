@@ -36,9 +36,6 @@ _BY_VALUE = {
 }
 _OTHERWISE = 0.02
 
-SHARE_OF_A_TEST = 0.05
-"""Which part of all events can be expected to pass a test that is no fact."""
-
 
 def share_of(fact: Fact) -> float:
     """Return which part of all events can be expected to state ``fact``."""

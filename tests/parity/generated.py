@@ -47,6 +47,7 @@ _TEXT_FUNCTIONS = [
     "matchAnyDomain",
     "filterByTableNameTestCaseBelongsTo",
     "matchAnyDatabase",
+    "matchAnySchema",
 ]
 _PATTERNS = ["a.*", "[ab]+", "(?:a|b)?", "\\w{1,3}", ".", "\\D*", "[^a]*", "a\\.b", "(Failed|failed)"]
 
@@ -146,6 +147,7 @@ _document = st.fixed_dictionaries(
         "testSuites": st.lists(_reference, max_size=2),
         "database": _reference,
         "service": _reference,
+        "entityRef": st.fixed_dictionaries({"type": st.sampled_from(["table", "pipeline"])}),
         "testCaseResult": st.fixed_dictionaries({}, optional={"testCaseStatus": _scalar}),
         "entityLink": st.sampled_from(["<#E::table::a.b>", "<#E::table::a.b::columns::a>", "nothing"]),
     },
@@ -165,10 +167,10 @@ _description = st.fixed_dictionaries(
 _wire = st.fixed_dictionaries(
     {
         "eventType": st.sampled_from(["entityUpdated", "entityDeleted", "testCaseFailure"]),
-        "entityType": st.sampled_from(["table", "testCase", "pipeline", "a"]),
+        "entityType": st.sampled_from(["table", "testCase", "pipeline", "thread", "a"]),
     },
     optional={
-        "entityFullyQualifiedName": st.sampled_from(["a", "a.b", "a.b.A", '"a.b".b', 'a"b.a', "ab.É", ""]),
+        "entityFullyQualifiedName": st.sampled_from(["a", "a.b", "a.b.A", '"a.b".b', 'a."a.b".A', 'a"b.a', "ab.É", ""]),
         "userName": _word,
         "previousVersion": st.sampled_from([0.1, 1.5]),
         "currentVersion": st.sampled_from([0.1, 1.5]),

@@ -14,7 +14,7 @@ from itertools import chain
 from tocsin.conditions import documents, threads
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, derived_changes, reduced
 from tocsin.conditions.nodes import Constant, Has, Kind, Node, Scalar
-from tocsin.conditions.paths import prefixes, quoted, suffixes
+from tocsin.conditions.paths import ancestor, prefixes, quoted, suffixes
 from tocsin.model.change import (
     SILENCE,
     VIOLATION,
@@ -100,9 +100,16 @@ STREAK_FIELDS = frozenset(
 FQN_PATH = "fqnPath"
 TESTED_NAMES = "testedNames"
 
-CLOSURES: dict[str, str] = {FQN_PATH: "entityFullyQualifiedName", TESTED_NAMES: "testedEntityFqn"}
+DEPTHS: dict[str, int] = {"databaseNames": 2, "schemaNames": 3}
+"""Sets of the names, plain and full, of what stands at such a depth of the FQN; ask for the type of entity as well."""
+
+CLOSURES: dict[str, str] = {
+    FQN_PATH: "entityFullyQualifiedName",
+    TESTED_NAMES: "testedEntityFqn",
+    **dict.fromkeys(DEPTHS, "entityFullyQualifiedName"),
+}
 """Sets that functions ask for and no condition names, each worked out from one field where it is needed:
-the FQN and everything above it; the tested table's FQN and every ending of it."""
+the FQN and everything above it; the tested table's FQN and every ending of it; and those of ``DEPTHS``."""
 
 NESTED_STATUSES = frozenset({"testCaseStatus", "executionStatus", "pipelineState"})
 """Keys in documents whose values are statuses, so compared without case."""
@@ -143,8 +150,7 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
         found = (reduced(change, CHANGE_SETS[name]) for change in logged.derived.get(CHANGES) or ())
         return tuple(dict.fromkeys(one for one in found if one is not None))
     if name in CLOSURES:
-        close = prefixes if name == FQN_PATH else suffixes
-        return tuple(inner for one in values_of(CLOSURES[name], logged) if one for inner in close(str(one)))
+        return tuple(inner for one in values_of(CLOSURES[name], logged) if one for inner in _closed(name, str(one)))
     attribute = FIELDS[name].attribute
     value = getattr(logged.event, attribute) if attribute else logged.derived.get(name)
     if value is None:
@@ -152,6 +158,13 @@ def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:
     if isinstance(value, list | tuple):
         return tuple(value)
     return (float(value),) if FIELDS[name].kind is Kind.NUMBER else (value,)
+
+
+def _closed(name: str, value: str) -> tuple[str, ...]:
+    """Return the members of the closure ``name`` that ``value`` gives."""
+    if name in DEPTHS:
+        return ancestor(value, DEPTHS[name])
+    return prefixes(value) if name == FQN_PATH else suffixes(value)
 
 
 def unchanged_for(event: ChangeEvent, last_changed_ms: int | None) -> int | None:

@@ -30,6 +30,7 @@ from tocsin.conditions.nodes import (
 from tocsin.conditions.paths import quoted
 from tocsin.conditions.streaks import duration_ms, first_failure, in_a_row, no_success_for, resolved, transition
 from tocsin.errors import InvalidCondition
+from tocsin.model.entity_types import types_below
 from tocsin.model.thread import THREAD
 
 Texts = tuple[str, ...]
@@ -104,17 +105,12 @@ def _change(*given: Texts) -> Node:
     return has(set_of(asked), tuple(SEPARATOR.join(parts) for parts in together))
 
 
-def _named(entity_type: str) -> Callable[[Texts], Node]:
-    """Return what asks for an ancestor of this type by name or FQN, or for the entity itself being it."""
-
-    def asks(names: Texts) -> Node:
-        paths = [(entity_type, key) for key in ("name", "fullyQualifiedName")]
-        wanted = Literals(Kind.TEXT, tuple(sorted(set(names))))
-        above = [Compare(Operator.EQ, PathValue(Root.ENTITY, path), wanted) for path in paths]
-        own = [Compare(Operator.EQ, PathValue(Root.ENTITY, (path[1],)), wanted) for path in paths]
-        return disjoined(*above, conjoined(has("entityType", (entity_type,)), disjoined(*own)))
-
-    return asks
+def _lies_in(entity_type: str, names_field: str) -> Callable[[Texts], Node]:
+    """Return what asks for one of this type by name or FQN: it is that, lies in it, or is a thread about such."""
+    types = (entity_type, *types_below(entity_type))
+    subject = PathValue(Root.ENTITY, ("entityRef", "type"))  # only threads have one
+    is_there = disjoined(has("entityType", types), Compare(Operator.EQ, subject, Literals(Kind.TEXT, types)))
+    return lambda names: conjoined(has(names_field, names), is_there)
 
 
 FUNCTIONS: dict[str, Function] = {
@@ -163,9 +159,13 @@ FUNCTIONS: dict[str, Function] = {
     "matchAnyTier": Function(("tiers",), _any_of("tier"), "the asset is of one of these tiers"),
     "matchAnyService": Function(("services",), _any_of("service"), "the asset belongs to one of these services"),
     "matchAnyDatabase": Function(
-        ("databases",), _named("database"), "the asset is, or lies in, one of these databases"
+        ("databases",),
+        _lies_in("database", "databaseNames"),
+        "the asset is, or lies in, one of these databases, by name or FQN",
     ),
-    "matchAnySchema": Function(("schemas",), _named("databaseSchema"), "the same for database schemas"),
+    "matchAnySchema": Function(
+        ("schemas",), _lies_in("databaseSchema", "schemaNames"), "the same for database schemas"
+    ),
     "matchConversationUser": Function(
         ("names",),
         _conversation_user,

@@ -32,6 +32,16 @@ def suffixes(name: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys([".".join(cut[start:]) for start in range(len(cut))] + [name]))
 
 
+@lru_cache(maxsize=10_000)
+def ancestor(name: str, depth: int) -> tuple[str, ...]:
+    """Return what stands above ``name``, or is it, at ``depth`` (from 1): its own plain name, and its full one.
+
+    Nothing for a name that does not reach so deep.
+    """
+    cut = parts(name)[:depth]
+    return tuple(dict.fromkeys((unquoted(cut[-1]), ".".join(cut)))) if len(cut) == depth else ()
+
+
 def stem(text: str) -> str:
     """Return the longest place that every name beginning with ``text`` lies below; empty when there is none.
 

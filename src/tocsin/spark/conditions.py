@@ -13,7 +13,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # the name everybody knows it by
 
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR
-from tocsin.conditions.fields import CLOSURES, FQN_PATH, is_taken, kind_of
+from tocsin.conditions.fields import CLOSURES, DEPTHS, FQN_PATH, is_taken, kind_of
 from tocsin.conditions.nodes import (
     And,
     Compare,
@@ -383,8 +383,10 @@ def _is_kind(member: Expression, kind: Kind) -> Expression:
 
 
 def _closure(name: str) -> Expression:
-    """Return a name and everything above it, or every ending of it (``conditions/paths.py``)."""
+    """Return a name and everything above it, every ending of it, or what stands at a depth (``paths.py``)."""
     whole = COLUMNS[CLOSURES[name]]
+    if name in DEPTHS:
+        return _ancestor(whole, DEPTHS[name])
     is_odd = f"contains({whole}, '\"') OR contains({whole}, '..') OR startswith({whole}, '.') OR endswith({whole}, '.')"
     count = f"length({whole}) - length(replace({whole}, '.', '')) + 1"
     cut = f"transform(sequence(1, {count}), n -> substring_index({whole}, '.', {'n' if name == FQN_PATH else '-n'}))"
@@ -394,9 +396,23 @@ def _closure(name: str) -> Expression:
 
 def _closure_of_parts(name: str, whole: Expression) -> Expression:
     """Return the same for a name that not every dot cuts in two; several times as dear."""
-    parts = f"regexp_extract_all({whole}, {literal(PART_PATTERN)}, 0)"
+    parts = _parts(whole)
     cut = f"slice({parts}, 1, i + 1)" if name == FQN_PATH else f"slice({parts}, i + 1, size({parts}))"
     return f"array_distinct(concat(transform({parts}, (p, i) -> array_join({cut}, '.')), array({whole})))"
+
+
+def _ancestor(whole: Expression, depth: int) -> Expression:
+    """Return the plain and the full name of what stands at ``depth`` of a name; no name when it is not so deep."""
+    own = f"element_at(p, {depth})"
+    is_quoted = f"length({own}) > 1 AND startswith({own}, '\"') AND endswith({own}, '\"')"
+    plain = f"if({is_quoted}, replace(substring({own}, 2, length({own}) - 2), '\"\"', '\"'), {own})"
+    names = f"array_distinct(array({plain}, array_join(slice(p, 1, {depth}), '.')))"
+    return f"flatten(transform(filter(array({_parts(whole)}), p -> size(p) >= {depth}), p -> {names}))"
+
+
+def _parts(whole: Expression) -> Expression:
+    """Return the parts of a name, quotes kept."""
+    return f"regexp_extract_all({whole}, {literal(PART_PATTERN)}, 0)"
 
 
 def _changes(places: tuple[int, ...]) -> Expression:

@@ -1,6 +1,6 @@
 """Are dotted names cut where they should be?"""
 
-from tocsin.conditions.paths import parts, prefixes, quoted, suffixes, unquoted
+from tocsin.conditions.paths import ancestor, parts, prefixes, quoted, suffixes, unquoted
 
 
 def test_quotes_keep_a_part_together() -> None:
@@ -20,3 +20,9 @@ def test_a_name_with_a_lone_quote_is_still_among_its_prefixes() -> None:
 def test_quoting_and_unquoting_undo_each_other() -> None:
     for name in ("plain", "a.b", 'say "a"', '"'):
         assert unquoted(quoted(name)) == name
+
+
+def test_an_ancestor_is_known_by_its_name_and_in_full() -> None:
+    assert ancestor("shop.sales.public.orders", 2) == ("sales", "shop.sales")
+    assert ancestor('shop."my.db"', 2) == ("my.db", 'shop."my.db"')
+    assert ancestor("shop", 2) == ()

@@ -24,7 +24,10 @@ _BY_FIELD = {
 _WHAT_CHANGES_HOLD = {"category": 0.2, "operation": 0.5, "target": 0.1, "value": 0.01}
 """Of sets of changes: how many changes can be expected to hold a part, those of several parts so much the rarer."""
 
-_BY_DEPTH = {"fqnPath": (0.2, 0.1, 1e-3, 1e-4), "testedNames": (1e-3, 1e-4), "fieldChanged": (0.1, 0.02)}
+_BY_DEPTH = {
+    **{"fqnPath": (0.2, 0.1, 1e-3, 1e-4), "testedNames": (1e-3, 1e-4), "fieldChanged": (0.1, 0.02)},
+    **{"databaseNames": (0.05,), "schemaNames": (0.05, 0.05, 1e-3)},
+}
 """Of fields that hold paths: by the number of the value's parts; deeper ones are as rare as the last."""
 
 _BY_VALUE = {

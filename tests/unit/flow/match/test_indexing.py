@@ -24,6 +24,8 @@ def plan(condition: str | None, *resources: str) -> Plan:
         ("tags.containsAny({'A','B'})", ("table",), [("entityType", "tags")]),
         ("entityFullyQualifiedName.startsWith('a.b.c.d_')", ("all",), [("fqnPath",)]),
         (r"entityFullyQualifiedName matches 'a\.b\.c\..*'", ("all",), [("fqnPath",)]),
+        ("matchAnyDatabase({'sales','shop.hr'})", ("all",), [("databaseNames",)]),
+        ("matchAnySchema('public')", ("all",), [("schemaNames",)]),
         ("entity.columns.dataLength > 7 && owners == 'ann'", ("all",), [("owners",)]),
         ("owners == 'ann' && userName != 'ann'", ("all",), [("owners",)]),
     ],

@@ -11,9 +11,16 @@ from tocsin.flow.match.plan import Plan
 from tocsin.model.change import ChangeEvent, LoggedEvent
 
 
-def logged(entity_type: str = "table", at_ms: int = 1000) -> LoggedEvent:
+def logged(entity_type: str = "table", at_ms: int = 1000, **more: object) -> LoggedEvent:
     event = ChangeEvent.model_validate(
-        {"id": "1", "eventType": "entityUpdated", "entityType": entity_type, "entityId": "2", "timestamp": at_ms}
+        {
+            "id": "1",
+            "eventType": "entityUpdated",
+            "entityType": entity_type,
+            "entityId": "2",
+            "timestamp": at_ms,
+            **more,
+        }
     )
     return LoggedEvent(1, event, derive(event, actor_is_bot=False))
 
@@ -43,3 +50,23 @@ def test_a_disabled_subscription_matches_nothing() -> None:
 def test_the_condition_decides_the_rest() -> None:
     assert matches(plan("all", condition="!isBot()"), logged())
     assert not matches(plan("all", condition="isBot()"), logged())
+
+
+@pytest.mark.parametrize(
+    ("entity_type", "about", "expected"),
+    [
+        ("table", None, True),
+        ("databaseSchema", None, True),
+        ("pipeline", None, False),
+        ("thread", "table", True),
+        ("thread", "pipeline", False),
+    ],
+)
+def test_the_place_of_an_asset_is_told_by_its_type_and_name(
+    entity_type: str, about: str | None, expected: bool
+) -> None:
+    entity = {"entityRef": {"type": about}} if about else {}
+    event = logged(entity_type, entityFullyQualifiedName="shop.sales.public", entity=entity)
+    assert matches(plan("all", condition="matchAnyDatabase({'sales'})"), event) is expected
+    assert matches(plan("all", condition="matchAnyDatabase('shop.sales')"), event) is expected
+    assert not matches(plan("all", condition="matchAnyDatabase({'shop','public'})"), event)

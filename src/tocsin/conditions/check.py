@@ -51,6 +51,7 @@ from tocsin.conditions.syntax import (
 from tocsin.errors import InvalidCondition
 from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.words import nearest
 
 _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "eventType": ("type of event", tuple(EventType)),
@@ -164,24 +165,30 @@ def _related(written: Comparison, left: Node | Operand | Nothing, right: Node | 
         return _same_truth(operator, left, right, written)
     if operator == "matches":
         return text_test(Test.MATCHES, left, right)
-    _check_words(left, right)
+    _check_words(left, written.right, right)
+    _check_words(right, written.left, left)
     if operator == "in":
         return comparison(Operator.EQ, left, right)
     return comparison(Operator(operator), left, right)
 
 
-def _check_words(*pair: Operand) -> None:
+def _check_words(asked: Operand, written: Written, given: Operand) -> None:
     """Refuse a value that a field can never have: the comparison would never hold, and nobody would notice."""
-    for asked, given in (pair, pair[::-1]):
-        if isinstance(asked.value, FieldValue) and isinstance(given.value, Literals):
-            _check_known(asked.value.name, given.value.values, given.at)
+    if isinstance(asked.value, FieldValue) and isinstance(given.value, Literals):
+        _check_known(asked.value.name, given.value.values, written)
 
 
-def _check_known(field: str, given: Iterable[object], at: Place) -> None:
+def _check_known(field: str, given: Iterable[object], written: Written) -> None:
     what, known = _WORDS.get(field, ("", ()))
     for value in given if known else ():
         if isinstance(value, str) and value not in known:
-            raise unknown(what, value, at, known)
+            raise unknown(what, value, _place_in(written, value), known)
+
+
+def _place_in(written: Written, value: str) -> Place:
+    """Return where ``value`` stands in a literal or a list of them."""
+    words = written.words if isinstance(written, Listing) else ()
+    return next((word.at for word in words if word.value == value), written.at)
 
 
 def _absent(operator: str, left: Node | Operand | Nothing, right: Node | Operand | Nothing, at: Place) -> Node:
@@ -219,7 +226,7 @@ def _called(written: Call) -> Node | Operand:
     arguments = _arguments(written, function.parameters)
     for name, texts, argument in zip(function.parameters, arguments, written.arguments, strict=False):
         if ANY_PART not in texts and name.rstrip("?") in function.words:
-            _check_known(function.words[name.rstrip("?")], texts, argument.at)
+            _check_known(function.words[name.rstrip("?")], texts, argument)
     try:
         return function.asks(*arguments)
     except InvalidCondition as error:
@@ -277,6 +284,7 @@ def _asked(written: Method) -> Node:
     if written.name == MEMBER:
         return disjoined(*(Personal(question(MEMBER, team)) for team in _texts(f"user.{MEMBER}", "team", argument)))
     if not isinstance(argument, Name) or (argument.name != "entity" and argument.name not in ENTITY_TYPES):
-        raise refused(f"user.{written.name} takes {wanted}", argument.at, expected=(wanted,))
+        near = nearest(argument.name, ("entity", *ENTITY_TYPES)) if isinstance(argument, Name) else None
+        raise refused(f"user.{written.name} takes {wanted}", argument.at, expected=(wanted,), suggestion=near)
     guard = Constant(True) if argument.name == "entity" else has("entityType", (argument.name,))
     return conjoined(guard, Personal(question(written.name)))

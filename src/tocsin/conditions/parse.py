@@ -84,11 +84,13 @@ def _parser() -> Lark:
 _MEANT = {"=": "==", "&": "&&", "|": "||"}
 """Signs that other languages write once, and what they are here."""
 
+_UNCLOSED = "the text has no closing quote"
+
 
 def _refused(error: UnexpectedInput, text: str) -> InvalidCondition:
     """Return what ``error`` means to whoever wrote the condition."""
-    expected = _expected(error)
     line, column, found = _found(error, text)
+    expected = ("a closing quote",) if found == _UNCLOSED else _expected(error)
     for sign, meant in _MEANT.items():
         if found.startswith(repr(sign)):
             return refused(found, Place(line, column), expected=(meant,), suggestion=meant)
@@ -101,7 +103,7 @@ def _found(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
         lines = text.rstrip().split("\n")
         return len(lines), len(lines[-1]) + 1, "the condition ends too early"
     if isinstance(error, UnexpectedCharacters) and text[error.pos_in_stream or 0] in "'\"":
-        return error.line, error.column, "the text has no closing quote"
+        return error.line, error.column, _UNCLOSED
     what = error.token if isinstance(error, UnexpectedToken) else text[error.pos_in_stream or 0]
     return error.line, error.column, f"{str(what)!r} cannot stand here"
 

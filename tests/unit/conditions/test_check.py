@@ -38,10 +38,11 @@ def test_the_conditions_printed_in_the_seed_check(text: str) -> None:
         ("tabel.name == 'a'", 1, "table"),
         ("nothingLikeIt == 'a'", 1, None),
         ("changeCategory == 'tags'", 19, "tag"),
-        ("changeOperation in {'add','delet'}", 20, None),
-        ("matchAnyChange({'tag','ownr'})", 16, "owner"),
+        ("changeOperation in {'add','delet'}", 27, None),
+        ("matchAnyChange({'tag','ownr'})", 23, "owner"),
         ("matchAnyChange('tag', 'added')", 23, "add"),
-        ("matchAnyEventType({'entityUpdatd'})", 19, "entityUpdated"),
+        ("matchAnyEventType({'entityUpdatd'})", 20, "entityUpdated"),
+        ("user.owns(tabel)", 11, "table"),
     ],
 )
 def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column: int, suggestion: str | None) -> None:
@@ -106,6 +107,7 @@ def test_what_makes_no_sense_is_refused_where_it_stands(text: str, column: int, 
         ("user.folows(entity)", 6, "there is no relation 'folows'; did you mean follows?"),
         ("user.follows()", 6, "user.follows takes entity"),
         ("user.follows('entity')", 14, "user.follows takes entity"),
+        ("user.follows(entty)", 14, "user.follows takes entity; did you mean entity?"),
         ("user.owns(entity, table)", 6, "user.owns takes entity"),
         ("user.isMemberOf(entity)", 17, "user.isMemberOf takes texts"),
         ("user.isMemberOf()", 6, "user.isMemberOf takes the name of a team"),
@@ -179,6 +181,12 @@ def test_an_age_is_asked_for_by_a_duration() -> None:
 
 def test_truth_and_the_number_one_are_told_apart() -> None:
     assert checked("entity.extension.x == true") != checked("entity.extension.x == 1")
+
+
+def test_a_word_of_a_list_on_several_lines_is_refused_where_it_stands() -> None:
+    with pytest.raises(InvalidCondition) as caught:
+        checked("isBot() ||\n  matchAnyEventType({'entityUpdated',\n    'entityDeletd'})")
+    assert (caught.value.line, caught.value.column) == (3, 5)
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from tocsin.errors import InvalidCondition
         ("eventType = 'a'", 1, 11, "=="),
         ("isBot() userName", 1, 9, "&&"),
         ("a < b < c", 1, 7, "the end"),
-        ("userName == 'ann", 1, 13, "a text in quotes"),
+        ("userName == 'ann", 1, 13, "a closing quote"),
         ("entity.columns[1.5].name", 1, 16, "a whole number"),
         ("entity.columns[-1].name", 1, 16, "a whole number"),
         ("{'a', eventType}", 1, 7, "a text in quotes"),

@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from tocsin.errors import InvalidInput
+from tocsin.conditions.check import checked
+from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Effect, PrefixCondition
 from tocsin.model.words import nearest
@@ -128,6 +129,7 @@ def _rule(chosen: Document, place: str) -> Document:
     found = FILTERS[name]
     lists = _lists(name, found, chosen.get("arguments") or [], f"{place}.arguments")
     condition = _ARGUMENT.sub(lambda one: lists[one[1]], found.condition)
+    _check(condition, f"{place}.arguments")
     rule = {
         "name": name,
         "displayName": found.label,
@@ -138,6 +140,15 @@ def _rule(chosen: Document, place: str) -> Document:
     if chosen.get("prefixCondition") is not None:
         rule["prefixCondition"] = chosen["prefixCondition"]
     return rule
+
+
+def _check(condition: str, place: str) -> None:
+    """Refuse arguments that make no sense: what is wrong with the condition is told of them, who never saw it."""
+    try:
+        checked(condition)
+    except InvalidCondition as error:
+        message = error.message.removeprefix(f"Line {error.line}, column {error.column}: ")
+        raise InvalidInput(message, field=place) from error
 
 
 def _lists(name: str, found: Filter, given: object, place: str) -> dict[str, str]:

@@ -59,6 +59,11 @@ def test_a_filter_keeps_its_effect_and_its_prefix() -> None:
             "at least one",
         ),
         ({"name": "filterByFqn", "arguments": [{"name": "fqn", "input": ["a"]}]}, "arguments[0].name", "fqnList?"),
+        (
+            {"name": "filterByEventType", "arguments": [{"input": ["entityUpdated", "entityUpdatd"]}]},
+            "arguments",
+            "there is no type of event 'entityUpdatd'; did you mean entityUpdated?",
+        ),
         ({"name": "filterByUpdaterIsBot", "arguments": [{"input": ["a"]}]}, "arguments[0].name", "takes no argument"),
     ],
 )

@@ -72,6 +72,19 @@ def test_the_first_test_cases_of_a_table_share_one_suite(shop: Company) -> None:
     assert len({one.document["testSuite"]["id"] for one in made}) == 1
 
 
+def test_an_address_is_one_persons_however_many_ask_for_it_at_the_same_moment(shop: Company) -> None:
+    def create(number: int) -> Callable[[], Any]:
+        return lambda: shop.writes.create("user", {"name": f"u{number}", "email": "new@example.org"}, actor=JANE)
+
+    def patch(name: str) -> Callable[[], Any]:
+        return lambda: shop.patch(("replace", "/email", "new@example.org"), fqn=name, entity_type="user")
+
+    made = _at_once(*(create(number) for number in range(4)), patch("jane"), patch("robot"))
+    refused = [one for one in made if isinstance(one, Conflict)]
+    assert len(refused) == 5
+    assert all("new@example.org is the address of the user" in one.message for one in refused)
+
+
 def test_follows_at_the_same_moment_are_one_follow(shop: Company) -> None:
     end = shop.log.readable_end()
     orders, jane = shop.ids["orders"], shop.ids["jane"]

@@ -10,13 +10,14 @@ from collections import defaultdict
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, distinct, exists, func, literal, select
+from sqlalchemy import Connection, distinct, exists, func, literal, select, text
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.documents import from_text, reference_of
+from tocsin.store.engine import is_sqlite
 from tocsin.store.lots import in_lots
 
 _ENTITY = tables.entity.c
@@ -24,6 +25,7 @@ _MEMBER = tables.membership.c
 _REFERENCE = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.name, _ENTITY.fqn, _ENTITY.deleted)
 _Select = Any  # Any: SQLAlchemy's select of whatever columns
 
+_HOLD_ADDRESS = text("SELECT pg_advisory_xact_lock(hashtext('tocsin address'), hashtext(:address))")
 _DEEPEST = 50  # levels; only a history can have brought a circle
 
 Lists = dict[str, list[Document]]
@@ -47,7 +49,12 @@ class SqlTeams:
         return [{**one, "teamType": kinds[one["id"]]} for one in found]
 
     def at_address(self, email: str) -> Document | None:
-        """Return a reference to somebody who has this e-mail address, whoever is soft-deleted included."""
+        """Return a reference to somebody who has this e-mail address, whoever is soft-deleted included.
+
+        Whoever else asks for it waits until this transaction ends: so it stays nobody's until somebody is given it.
+        """
+        if not is_sqlite(self._connection):  # a transaction that writes to SQLite is alone
+            self._connection.execute(_HOLD_ADDRESS, {"address": email})
         has_it = tables.person.c.email == email
         query = select(*_REFERENCE).join(tables.person, tables.person.c.user_id == _ENTITY.id).where(has_it)
         row = self._connection.execute(query.order_by(_ENTITY.fqn).limit(1)).first()

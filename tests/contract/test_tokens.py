@@ -105,6 +105,23 @@ def test_who_guesses_must_wait(sqlite_engine: Engine, founded: Founded) -> None:
         assert client.post("/users/login", json=nobody).status_code == 401
 
 
+def test_a_new_password_lets_a_locked_account_in(sqlite_engine: Engine, founded: Founded) -> None:
+    settings = Settings(log_level="warning", login_failures=2, login_wait_s=600)
+    with running_server(sqlite_engine, settings, password=founded.password) as served:
+        _, alice = served.person("alice")
+        with alice, served.client() as client, served.administrator() as administrator:
+
+            def tried(login: str, password: str) -> int:
+                return client.post("/users/login", json={"email": login, "password": password}).status_code
+
+            for login in ("Alice@example.org", "alice", "alice"):
+                assert [tried(login, "guess") for _ in range(3)][-1] == 403
+            change = {"username": "alice", "newPassword": "another-password"}
+            assert administrator.put("/users/changePassword", json=change).status_code == 200
+            assert tried("alice@example.org", "another-password") == 200
+            assert tried("alice", "another-password") == 200
+
+
 def test_failures_are_forgotten_in_time_and_when_somebody_comes_in(store_engine: Engine) -> None:
     people, clock = People(store_engine), FixedClock(1_000_000)
     door = Doorkeeper(people, LoginAttempts(store_engine), clock, most=2, wait_s=60)

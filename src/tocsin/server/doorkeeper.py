@@ -10,7 +10,7 @@ from tocsin.clock import Clock
 from tocsin.errors import Forbidden, Unauthenticated
 from tocsin.model.people import Person
 from tocsin.server.auth import log_in
-from tocsin.store.access.attempts import LoginAttempts
+from tocsin.store.access.attempts import LoginAttempts, account
 from tocsin.store.access.people import People
 
 PER_ADDRESS = 10
@@ -32,8 +32,8 @@ class Doorkeeper:
         Unauthenticated : login and password do not belong together
         Forbidden : there were too many failures; the message says how long to wait
         """
-        account = f"account:{login.strip().lower()[:300]}"
-        limits = {account: self._most, f"address:{address[:300]}": self._most * PER_ADDRESS}
+        who = account(login)
+        limits = {who: self._most, f"address:{address[:300]}": self._most * PER_ADDRESS}
         now_ms = self._clock.now_ms()
         self._check(limits, now_ms)
         try:
@@ -41,8 +41,8 @@ class Doorkeeper:
         except Unauthenticated:
             self._attempts.fail(limits, now_ms, since_ms=now_ms - self._wait_ms)
             raise
-        if self._attempts.failures([account]):
-            self._attempts.forget([account])
+        if self._attempts.failures([who]):
+            self._attempts.forget([who])
         return person
 
     def _check(self, limits: dict[str, int], now_ms: int) -> None:

@@ -7,13 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import Engine, case, delete, select
+from sqlalchemy import Connection, Engine, case, delete, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.store.access.tables import login_attempt
 from tocsin.store.engine import is_sqlite, reading, writing
 
 _ATTEMPT = login_attempt.c
+
+
+def account(login: str) -> str:
+    """Return the key under which the failures of an account are counted that is named so: by its address or name."""
+    return f"account:{login.strip().lower()[:300]}"
 
 
 class LoginAttempts:
@@ -42,4 +47,9 @@ class LoginAttempts:
     def forget(self, keys: Collection[str]) -> None:
         """Forget what failed for these: somebody came in."""
         with writing(self._engine) as connection:
-            connection.execute(delete(login_attempt).where(_ATTEMPT.key.in_(sorted(keys))))
+            forget(connection, keys)
+
+
+def forget(connection: Connection, keys: Collection[str]) -> None:
+    """Forget what failed for these, together with what else the transaction writes."""
+    connection.execute(delete(login_attempt).where(_ATTEMPT.key.in_(sorted(keys))))

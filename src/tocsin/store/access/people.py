@@ -16,6 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from tocsin.flow.send.unsubscribe import KEY_NAME
 from tocsin.model import fqn
 from tocsin.model.people import Person
+from tocsin.store.access import attempts
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.tokens import IssuedTokens
 from tocsin.store.engine import is_sqlite, reading, writing
@@ -56,8 +57,10 @@ class People:
             return connection.execute(query).scalar_one_or_none()
 
     def set_password(self, user_id: str, password_hash: str) -> None:
-        """Store the hash of a new password; the old one stops working."""
+        """Store the hash of a new password; the old one stops working, and log-ins that failed are forgotten."""
         with writing(self._engine) as connection:
+            named = connection.execute(select(person.c.name, person.c.email).where(person.c.user_id == user_id)).first()
+            attempts.forget(connection, [attempts.account(login) for login in named or () if login])
             connection.execute(credential.delete().where(credential.c.user_id == user_id))
             connection.execute(credential.insert().values(user_id=user_id, password_hash=password_hash))
 

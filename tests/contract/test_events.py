@@ -119,7 +119,7 @@ def test_a_failed_test_is_reported_and_read(administrator: httpx.Client, orders:
     request = {
         "name": "no_nulls",
         "entityLink": "<#E::table::warehouse.shop.public.orders>",
-        "testDefinition": "columnValuesToBeNotNull",
+        "testDefinition": "tableCustomSQLQuery",
     }
     case = administrator.post("/dataQuality/testCases", json=request)
     assert case.status_code == 201, case.text

@@ -40,6 +40,27 @@ def _fail(client: httpx.Client, at_ms: int) -> Json:
     return answer.json()
 
 
+def _refused(client: httpx.Client, link: str, definition: str) -> str:
+    request = {"name": "wrong", "entityLink": f"<#E::table::{link}>", "testDefinition": definition}
+    answers = [client.request(way, "/dataQuality/testCases", json=request) for way in ("POST", "PUT")]
+    assert [answer.status_code for answer in answers] == [400, 400]
+    return str(answers[0].json()["message"])
+
+
+def test_a_test_of_a_column_that_there_is_not_names_the_nearest(administrator: httpx.Client, orders: Json) -> None:
+    del orders
+    said = _refused(administrator, f"{_ORDERS}::columns::emial", "columnValuesToBeNotNull")
+    assert said.endswith("has no column emial; did you mean email?")
+
+
+def test_a_definition_tests_what_it_is_for(administrator: httpx.Client, orders: Json) -> None:
+    del orders
+    said = _refused(administrator, _ORDERS, "columnValuesToBeNotNull")
+    assert "columnValuesToBeNotNull tests a column" in said
+    said = _refused(administrator, f"{_ORDERS}::columns::email", "tableRowCountToEqual")
+    assert "tableRowCountToEqual tests a table" in said
+
+
 def test_an_incident_goes_from_new_to_resolved(served: Served, administrator: httpx.Client, case: Json) -> None:
     alice_id, alice = served.person("alice")
     alice.close()

@@ -77,6 +77,7 @@ _REQUESTS: list[tuple[str, Document]] = [
     ("user", {"name": "robot", "email": "robot@example.org", "isBot": True}),
     ("team", {"name": "sales", "teamType": "Group"}),
     ("testDefinition", {"name": "notNull", "entityType": "COLUMN", "testPlatforms": ["OpenMetadata"]}),
+    ("testDefinition", {"name": "hasRows", "entityType": "TABLE", "testPlatforms": ["OpenMetadata"]}),
     ("domain", {"name": "commerce", "domainType": "Aggregate", "description": "Selling."}),
     ("databaseService", {"name": "pg", "serviceType": "Postgres"}),
     ("database", {"name": "shop", "service": "pg"}),

@@ -99,7 +99,7 @@ def _back(version: str, *, dry_run: bool = False) -> Step:
 def _test(shop: Company) -> Any:
     link = f"<#E::table::{ORDERS}>"
     return shop.writes.create(
-        "testCase", {"name": "not_null", "entityLink": link, "testDefinition": "notNull"}, actor=JANE
+        "testCase", {"name": "not_null", "entityLink": link, "testDefinition": "hasRows"}, actor=JANE
     )
 
 

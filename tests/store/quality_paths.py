@@ -39,7 +39,7 @@ def _tested(*further: Step) -> Step:
     """Return the step that makes a test case of orders and a logical suite, and then does what follows."""
 
     def step(shop: Company) -> None:
-        request = {"name": "fresh", "entityLink": f"<#E::table::{ORDERS}>", "testDefinition": "notNull"}
+        request = {"name": "fresh", "entityLink": f"<#E::table::{ORDERS}>", "testDefinition": "hasRows"}
         shop.ids["fresh"] = shop.writes.create("testCase", request, actor=JANE).document["id"]
         shop.ids["nightly checks"] = shop.writes.create("testSuite", {"name": "checks"}, actor=JANE).document["id"]
         for one in further:

@@ -176,7 +176,8 @@ def test_a_domain_counts_that_comes_from_above(
     for table, column in (("sold", ""), ("own", "::columns::email"), ("shown", "")):
         fqn = f"pg.shop.{'web' if table == 'shown' else 'public'}.{table}"
         link = f"<#E::table::{fqn}{column}>"
-        writes.create("testCase", {"name": table, "entityLink": link, "testDefinition": "notNull"}, actor=SYSTEM)
+        definition = "notNull" if column else "hasRows"
+        writes.create("testCase", {"name": table, "entityLink": link, "testDefinition": definition}, actor=SYSTEM)
     small.policy("Asked", rule("allow", "Trigger", when=condition))
     small.make("role", "Asking", policies=["Asked"])
     _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Asking"]}])
@@ -210,7 +211,7 @@ def test_an_owner_counts_who_comes_from_above(
     small.table("shown", databaseSchema="pg.shop.web")
     for table, column in (("sold", "::columns::email"), ("own", "")):
         request = {"name": table, "entityLink": f"<#E::table::pg.shop.public.{table}{column}>"}
-        writes.create("testCase", request | {"testDefinition": "notNull"}, actor=SYSTEM)
+        writes.create("testCase", request | {"testDefinition": "notNull" if column else "hasRows"}, actor=SYSTEM)
     small.policy("Asked", rule("allow", "Trigger", when=condition))
     _patch(small, ("team", "Shop"), "/policies", [{"type": "policy", "id": small.ids["Asked"]}])
     kinds = ("databaseService", "database", "databaseSchema", "table", "testSuite", "testCase", "user")

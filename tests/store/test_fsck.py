@@ -53,7 +53,7 @@ _ALL = [
     *(("databaseService", "pg"), ("dashboardService", "bi"), ("pipelineService", "airflow")),
     *(("glossary", "Business"), ("glossary", "Finance"), ("classification", "PII"), ("classification", "Law")),
     *(("dataProduct", "basket"), ("domain", "commerce"), ("team", "sales")),
-    *(("testDefinition", "notNull"), ("type", "integer")),
+    *(("testDefinition", "notNull"), ("testDefinition", "hasRows"), ("type", "integer")),
     *(("user", name) for name in ("jane", '"john.doe"', "robot")),
 ]
 

@@ -65,7 +65,7 @@ def test_puts_of_something_new_at_the_same_moment_make_one_entity(shop: Company)
 
 def test_the_first_test_cases_of_a_table_share_one_suite(shop: Company) -> None:
     def add(number: int) -> Callable[[], Any]:
-        request = {"name": f"c{number}", "entityLink": f"<#E::table::{ORDERS}>", "testDefinition": "notNull"}
+        request = {"name": f"c{number}", "entityLink": f"<#E::table::{ORDERS}>", "testDefinition": "hasRows"}
         return lambda: shop.writes.create("testCase", request, actor=JANE)
 
     made = _at_once(*(add(number) for number in range(5)))

@@ -49,8 +49,17 @@ def test_a_test_case_stands_under_what_it_tests_and_in_the_tables_own_suite(shop
 
 
 def test_a_test_case_may_test_the_table_itself(shop: Company) -> None:
-    written = shop.writes.create("testCase", _REQUEST | {"entityLink": f"<#E::table::{ORDERS}>"}, actor=JANE)
+    about = {"entityLink": f"<#E::table::{ORDERS}>", "testDefinition": "hasRows"}
+    written = shop.writes.create("testCase", _REQUEST | about, actor=JANE)
     assert written.document["fullyQualifiedName"] == f"{ORDERS}.not_null"
+
+
+def test_a_test_case_may_test_a_column_inside_another(shop: Company) -> None:
+    inner = {"name": "zip", "dataType": "TEXT"}
+    shop.patch(("add", "/columns/-", {"name": "address", "dataType": "STRUCT", "children": [inner]}))
+    about = {"entityLink": f"<#E::table::{ORDERS}::columns::address.zip>"}
+    written = shop.writes.create("testCase", _REQUEST | about, actor=JANE)
+    assert written.document["entityFQN"] == f"{ORDERS}.address.zip"
 
 
 def test_a_test_case_may_name_its_suite(shop: Company) -> None:

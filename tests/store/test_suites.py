@@ -21,7 +21,7 @@ def shop(store_engine: Engine) -> Company:
     made = company(store_engine)
     link = f"<#E::table::{ORDERS}>"
     for name in ("first", "second"):
-        request = {"name": name, "entityLink": link, "testDefinition": "notNull"}
+        request = {"name": name, "entityLink": link, "testDefinition": "hasRows"}
         made.ids[name] = made.writes.create("testCase", request, actor=JANE).document["id"]
     made.ids["nightly checks"] = made.writes.create("testSuite", {"name": "nightly checks"}, actor=JANE).document["id"]
     return made

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from tocsin.errors import InvalidInput
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import Path, value_at
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.words import hint
 
 _OTHER_MEMBERS = frozenset({"pipeline"})
 """Types whose members are no columns: tasks."""
@@ -27,6 +29,20 @@ def column_fqns(entity_type: str, fqn: str, document: Document) -> set[str]:
     for path in COLUMN_LISTS.get(entity_type, ()):
         found.update(_below(fqn, value_at(document, path)))
     return found
+
+
+def column_paths(entity_type: str, fqn: str, document: Document) -> dict[str, str]:
+    """Return the path of every column, its FQN below the asset's, by that path and by its names with dots between.
+
+    The second is how profilers and links write it.
+    """
+    paths = [one.removeprefix(f"{fqn}.") for one in column_fqns(entity_type, fqn, document)]
+    return {".".join(names.split(path)): path for path in paths} | {path: path for path in paths}
+
+
+def missing_column(fqn: str, column: object, known: Iterable[str], *, field: str) -> InvalidInput:
+    """Return the refusal of a column that an asset has not, with the nearest of those it has."""
+    return InvalidInput(f"{fqn} has no column {column}{hint(column, known)}", field=field)
 
 
 def changed_columns(entity_type: str, fqn: str, paths: Iterable[tuple[str, object]]) -> set[str]:

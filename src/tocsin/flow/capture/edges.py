@@ -12,7 +12,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Stored
 from tocsin.flow.capture.references import Resolver
 from tocsin.model import fqn
-from tocsin.model.columns import column_fqns
+from tocsin.model.columns import column_fqns, missing_column
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import LineageSource
@@ -115,7 +115,7 @@ class _Columns:
         _check(isinstance(column, str) and column != "", "columnsLineage", "must name columns by their full names")
         name = fqn.join(fqn.split(str(column)))
         if self.known is not None and name not in self.known:
-            raise InvalidInput(f"{self.fqn} has no column {name}", field="columnsLineage")
+            raise missing_column(self.fqn, name, self.known, field="columnsLineage")
         return name
 
 

@@ -14,6 +14,7 @@ from tocsin.flow.capture.prepare import Draft
 from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
+from tocsin.model.columns import column_paths, missing_column
 from tocsin.model.entity import FIRST_VERSION, Document
 
 _TABLE = ("basicEntityReference", "executableEntityReference")  # what it is called now, and what it was called
@@ -25,15 +26,33 @@ def place_case(record: Record, resolver: Resolver, document: Document) -> Draft:
     link = _LINK.fullmatch(str(document.get("entityLink")))
     if link is None or link["type"] != "table":
         raise InvalidInput("entityLink must be <#E::table::FQN> or <#E::table::FQN::columns::NAME>", field="entityLink")
-    table = resolver.one("table", link["fqn"])["fullyQualifiedName"]
-    tested = fqn.child(table, link["column"]) if link["column"] else table
+    table = resolver.stored("table", link["fqn"])
+    tested = f"{table.fqn}.{_column(table, link['column'])}" if link["column"] else table.fqn
+    definition = resolver.stored("testDefinition", document["testDefinition"])
+    _check_purpose(definition, "COLUMN" if link["column"] else "TABLE")
     suite = document.get("testSuite")
     filled = {
         "entityFQN": tested,
-        "testSuite": resolver.one("testSuite", suite) if suite else basic_suite(record, resolver, table),
-        "testDefinition": resolver.one("testDefinition", document["testDefinition"]),
+        "testSuite": resolver.one("testSuite", suite) if suite else basic_suite(record, resolver, table.fqn),
+        "testDefinition": reference_to(definition),
     }
     return Draft(fqn.child(tested, document["name"]), document | filled)
+
+
+def _column(table: Stored, name: str) -> str:
+    paths = column_paths("table", table.fqn, table.document)
+    if name not in paths:
+        raise missing_column(table.fqn, name, paths, field="entityLink")
+    return paths[name]
+
+
+def _check_purpose(definition: Stored, tested: str) -> None:
+    purpose = definition.document["entityType"]
+    if purpose == tested:
+        return
+    wanted = "<#E::table::FQN::columns::NAME>" if purpose == "COLUMN" else "<#E::table::FQN>"
+    said = f"{definition.fqn} tests a {purpose.lower()}, and entityLink names a {tested.lower()}; it must be {wanted}"
+    raise InvalidInput(said, field="entityLink")
 
 
 def place_suite(resolver: Resolver, document: Document) -> Draft:

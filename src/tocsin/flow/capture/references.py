@@ -62,6 +62,14 @@ class Resolver:
             raise NotFound(f"{entity_type} {key_of(given)} not found")
         return found
 
+    def stored(self, entity_type: str, given: Given) -> Stored:
+        """Return the live entity of this type that ``given`` names, held as shared."""
+        key = key_of(given)
+        found = self.transaction.find(entity_type, key, Hold.SHARED)
+        if found is None or found.deleted:
+            raise NotFound(f"{entity_type} {key} not found")
+        return found
+
     def singles(self, document: Document, old: Document) -> Document:
         """Return the document's single references, each full; those of ``old`` are trusted."""
         return {

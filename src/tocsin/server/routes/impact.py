@@ -11,13 +11,13 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Path, Query, Response
 
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.resolve.impact import Reached, counts, used_columns
 from tocsin.model import fqn as names
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
-from tocsin.model.columns import changed_columns, column_fqns
+from tocsin.model.columns import changed_columns, column_fqns, column_paths, missing_column
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -154,7 +154,9 @@ def _wanted(row: EntityType, document: Document, columns: str | None) -> frozens
     known = column_fqns(row.name, fqn, document)
     wanted = {_full(fqn, name.strip()) for name in (columns or "").split(",") if name.strip()}
     for column in sorted(wanted - known):
-        raise InvalidInput(f"{fqn} has no column {column.removeprefix(f'{fqn}.')}", field="columns")
+        raise missing_column(
+            fqn, column.removeprefix(f"{fqn}."), column_paths(row.name, fqn, document), field="columns"
+        )
     return frozenset(wanted)
 
 

@@ -6,7 +6,7 @@ Source: OpenMetadata's ``TableRepository.addTableProfileData``. Next: ``server/r
 
 from __future__ import annotations
 
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import NotFound
 from tocsin.flow.capture.beside.ports import Line, Reported
 from tocsin.flow.capture.beside.profile_shapes import OPERATIONS, PROFILE_REQUEST
 from tocsin.flow.capture.diff import is_same
@@ -15,7 +15,7 @@ from tocsin.flow.capture.shapes import checked
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
-from tocsin.model.columns import column_fqns
+from tocsin.model.columns import column_paths, missing_column
 from tocsin.model.entity import Document
 
 FIELD = "profile"
@@ -36,7 +36,7 @@ def put_profile(record: Record, table: Stored, request: Document) -> Written:
     given = checked(PROFILE_REQUEST, request)
     own = _kept(given["tableProfile"])
     lines = [(Line(table.id, TABLE_PROFILE), own)]
-    paths = _paths(table)
+    paths = column_paths("table", table.fqn, table.document)
     lines += [(_column(table, paths, one["name"]), _kept(one)) for one in given.get(COLUMN_PROFILE, ())]
     lines += [(Line(table.id, SYSTEM_PROFILE, one["operation"]), _kept(one)) for one in given.get(SYSTEM_PROFILE, ())]
     before = record.transaction.series.latest(lines[0][0])
@@ -68,15 +68,9 @@ def place_of(name: str) -> tuple[str, str]:
     return fqn.join(names[:_TABLE_NAMES]), fqn.join(names[_TABLE_NAMES:])
 
 
-def _paths(table: Stored) -> dict[str, str]:
-    """Return the path of every column by that path and, as profilers write it, by its names with dots between."""
-    paths = [one.removeprefix(f"{table.fqn}.") for one in column_fqns("table", table.fqn, table.document)]
-    return {".".join(fqn.split(path)): path for path in paths} | {path: path for path in paths}
-
-
 def _column(table: Stored, paths: dict[str, str], name: str) -> Line:
     if name not in paths:
-        raise InvalidInput(f"table {table.fqn} has no column {name}", field=COLUMN_PROFILE)
+        raise missing_column(table.fqn, name, paths, field=COLUMN_PROFILE)
     return Line(table.id, COLUMN_PROFILE, paths[name])
 
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.beside.profiles import place_of
 from tocsin.flow.capture.beside.report_shapes import SAMPLED_ROWS
+from tocsin.flow.capture.beside.table_details import check_columns
 from tocsin.flow.capture.ports import Hold, Key, Stored, Written
 from tocsin.flow.capture.shapes import Check, checked, each, shape, text
 from tocsin.flow.capture.write import Record
-from tocsin.model.columns import column_fqns
 from tocsin.model.entity import Document
 
 SAMPLE, FAILED_ROWS, QUERY = "sampleData", "failedRowsSample", "inspectionQuery"
@@ -34,7 +34,7 @@ def put_sample(record: Record, asset: Stored, sample: Document) -> Written:
     """
     kept = checked(FORMS[asset.entity_type], sample)
     if asset.entity_type == "table":
-        _check_columns(asset, kept["columns"])
+        check_columns(asset, kept["columns"], field="columns")
     if "rows" in kept:
         check_rows(kept)
     record.transaction.attachments.put(asset.id, SAMPLE, kept)
@@ -53,7 +53,7 @@ def put_failed_rows(record: Record, case: Stored, sample: Document, *, validate:
     check_rows(kept)
     table = tested_table(record, case) if validate else None
     if table is not None:
-        _check_columns(table, kept["columns"])
+        check_columns(table, kept["columns"], field="columns")
     record.transaction.attachments.put(case.id, FAILED_ROWS, kept)
     return Written(case.document, None)
 
@@ -85,11 +85,3 @@ def check_rows(sample: Document) -> None:
     for place, row in enumerate(sample["rows"]):
         if len(row) != width:
             raise InvalidInput(f"rows[{place}] has {len(row)} values for {width} columns", field="rows")
-
-
-def _check_columns(table: Stored, columns: list[str]) -> None:
-    known = {one.removeprefix(f"{table.fqn}.") for one in column_fqns("table", table.fqn, table.document)}
-    known |= {column["name"] for column in table.document.get("columns") or ()}
-    unknown = [name for name in columns if name not in known]
-    if unknown:
-        raise InvalidInput(f"table {table.fqn} has no column {unknown[0]}", field="columns")

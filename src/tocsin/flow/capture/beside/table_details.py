@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.ports import Stored, Written
 from tocsin.flow.capture.references import Resolver
@@ -17,7 +17,7 @@ from tocsin.flow.capture.requested import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import shapes
 from tocsin.model.change import ChangeDescription, FieldChange
-from tocsin.model.columns import column_fqns
+from tocsin.model.columns import column_paths, missing_column
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 
@@ -90,13 +90,12 @@ def metrics_of(record: Record, table: Stored) -> list[Document]:
     return list(found["metrics"]) if found else []
 
 
-def check_columns(table: Stored, names: Sequence[object]) -> None:
+def check_columns(table: Stored, names: Sequence[object], *, field: str = "columnName") -> None:
     """Refuse the name of a column that the table has not; nested ones are named with dots between."""
-    known = {one.removeprefix(f"{table.fqn}.") for one in column_fqns("table", table.fqn, table.document)}
-    known |= {column["name"] for column in table.document.get("columns") or ()}
+    known = column_paths("table", table.fqn, table.document)
     for name in names:
         if name not in known:
-            raise InvalidInput(f"table {table.fqn} has no column {name}", field="columnName")
+            raise missing_column(table.fqn, name, known, field=field)
 
 
 def _keep(record: Record, table: Stored, metrics: list[Document]) -> None:

@@ -19,6 +19,7 @@ from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.shapes import check
+from tocsin.model.words import hint
 
 _COLUMN = "column."
 _NAME = "column.fullyQualifiedName"
@@ -60,7 +61,7 @@ def import_columns(record: Record, table: Stored, rows: tuple[Row, ...]) -> tupl
             if name in told:
                 raise InvalidInput(f"column {name} stands in the sheet twice")
             if name not in found:
-                raise InvalidInput(f"there is no column {name}")
+                raise InvalidInput(f"there is no column {name}{hint(name, found)}")
             changed = bring_column(record.transaction, found[name], row.values)
             told.add(name)
             outcomes.append(Outcome(row, "Column updated" if changed else "Column unchanged"))

@@ -93,6 +93,10 @@ def test_a_certificate_is_a_label_with_dates(shop: Company) -> None:
     assert certificate["tagLabel"]["labelType"] == "Manual"
     with pytest.raises(NotFound):
         shop.patch(("add", "/certification", {"tagLabel": {"tagFQN": "Certification.Wood"}}))
+    shop.patch(("add", "/tags/0", {"tagFQN": "PII.None"}))
+    for label in ({"tagFQN": "PII.None"}, {"tagFQN": "CertificationOfOurs.Gold"}):
+        with pytest.raises(InvalidInput, match="must be a tag of the classification Certification"):
+            shop.patch(("add", "/certification", {"tagLabel": label}))
     shop.writes.delete("tag", Key.by_name("Certification.Gold"), actor=JANE, hard=True)
     assert "certification" not in shop.get("table", "pg.shop.public.orders")
 

@@ -49,6 +49,12 @@ def labels_of(value: Value) -> Iterator[Document]:
                 yield from labels_of(held)
 
 
+def certifying(document: Document) -> Document | None:
+    """Return the label that certifies an asset; None if none does."""
+    held: Value = document.get(CERTIFICATION)
+    return held["tagLabel"] if _certifies(held) else None
+
+
 def label_lists(value: Value) -> Iterator[list[Document]]:
     """Yield every list of labels of a document and of its members: the lists themselves, to be changed."""
     if isinstance(value, list):

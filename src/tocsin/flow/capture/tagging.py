@@ -14,7 +14,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
-from tocsin.model.labels import CERTIFICATION, SOURCES, carries_labels, label_lists, labels_of, relabelled
+from tocsin.model.labels import CERTIFICATION, SOURCES, carries_labels, certifying, label_lists, labels_of, relabelled
 
 Name = tuple[str, str]
 """What a label says: its source and its tag."""
@@ -23,6 +23,8 @@ TYPES = {source: entity_type for entity_type, source in SOURCES.items()}
 """Per source of a label, the type of what it names."""
 
 _ABOVE = {"Classification": ("tag", "classification"), "Glossary": ("glossaryTerm", "glossary")}
+_CERTIFYING = "Certification"
+"""The classification whose tags certify, as upstream's setting ``assetCertificationSettings`` has it by default."""
 _CERTIFIED_FOR_MS = 30 * 24 * 3600 * 1000
 OF_THE_TAG = ("name", "displayName", "description", "style")
 """Keys of a label that say what its tag says; whoever shows a label puts them in."""
@@ -34,12 +36,13 @@ def tagged(transaction: Transaction, document: Document, old: Document) -> Docum
     Raises
     ------
     NotFound : a label that was not there before names a tag or a term that there is not.
-    InvalidInput : it names a disabled one, or two of which only one may be given.
+    InvalidInput : it names a disabled one, two of which only one may be given, or certifies and is not made for that.
     """
     if not carries_labels(document):
         return document
     kept: Document = relabelled(document, _plain)
     known = {name_of(label) for label in labels_of(old)}
+    _check_certifying(kept, old)
     catalogue = _Tags(transaction)
     for name in dict.fromkeys(name_of(label) for label in labels_of(kept)):
         if name not in known:
@@ -48,6 +51,16 @@ def tagged(transaction: Transaction, document: Document, old: Document) -> Docum
         catalogue.check_alone([name_of(label) for label in labels], known)
         labels += catalogue.derived(labels)
     return kept
+
+
+def _check_certifying(document: Document, old: Document) -> None:
+    label, before = certifying(document), certifying(old)
+    if label is None or (before is not None and name_of(label) == name_of(before)):
+        return
+    if names.split(str(label["tagFQN"]))[0] == _CERTIFYING:
+        return
+    said = f"{CERTIFICATION} must be a tag of the classification {_CERTIFYING}; {label['tagFQN']} is none"
+    raise InvalidInput(said, field=CERTIFICATION)
 
 
 def certified(document: Document, at_ms: int) -> Document:

@@ -53,6 +53,18 @@ def test_filters_narrow(administrator: httpx.Client, orders: Json) -> None:
     assert ("entityCreated", "user") in kinds("userName=system")
 
 
+@pytest.mark.parametrize("asked", ["entityCreated=tabel", "entityDeleted=table,tabel", "entityType=tabel"])
+def test_a_type_that_there_is_not_is_refused_with_the_nearest(administrator: httpx.Client, asked: str) -> None:
+    answer = administrator.get(f"/events?{asked}")
+    assert answer.status_code == 400
+    assert "did you mean table?" in answer.json()["message"]
+    assert administrator.get("/events?entityCreated=spaceship").status_code == 400
+
+
+def test_types_that_upstream_has_may_be_asked_for(administrator: httpx.Client) -> None:
+    assert administrator.get("/events?entityCreated=worksheet,thread,%20table").json()["data"] == []
+
+
 def test_the_log_is_read_on_from_an_offset(administrator: httpx.Client, orders: Json) -> None:
     end = administrator.get("/events?offset=latest").json()
     assert end["data"] == []

@@ -100,6 +100,9 @@ def test_an_entity_is_read_as_of_a_moment(administrator: httpx.Client, orders: J
         assert administrator.get(f"{path}?asOf={made_ms - 1}").status_code == 404
         assert administrator.get(f"{path}?asOf={now['updatedAt']}").json()["description"] == "x"
         assert administrator.get(f"{path}?asOf=x").status_code == 400
+        unknown = administrator.get(f"{path}?asOf={now['updatedAt']}&fields=ownrs")
+        assert unknown.status_code == 400
+        assert "did you mean owners?" in unknown.json()["message"]
     administrator.delete(f"/tables/{orders['id']}?hardDelete=true")
     at_ms = SystemClock().now_ms()
     assert administrator.get(f"/tables/{orders['id']}?asOf={now['updatedAt']}").json()["version"] == 0.2

@@ -18,7 +18,7 @@ from tocsin.client.call import JSON_PATCH, Call, Filter, Page, Pages, query_of
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
-from tocsin.model.words import hint
+from tocsin.model.words import meant
 
 T = TypeVar("T")
 
@@ -330,8 +330,7 @@ def _typed(entity_type: str) -> str:
 def _collection(entity_type: str) -> str:
     row = ENTITY_TYPES.get(entity_type)
     if row is None:
-        known = hint(entity_type, ENTITY_TYPES) or f"; there are: {', '.join(ENTITY_TYPES)}."
-        raise InvalidInput(f"There is no entity type {entity_type!r}{known}")
+        raise InvalidInput(f"There is no entity type {entity_type!r}; {meant(entity_type, ENTITY_TYPES)}")
     return row.collection
 
 

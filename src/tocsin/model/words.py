@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from difflib import get_close_matches
 
 _VOWELS = tuple("aeiou")
@@ -28,6 +28,12 @@ def hint(word: object, words: Iterable[str]) -> str:
     """Return ``; did you mean …?`` with the nearest of ``words``; nothing when none is near."""
     near = nearest(word, words) if isinstance(word, str) else None
     return f"; did you mean {near}?" if near else ""
+
+
+def meant(word: object, words: Collection[str]) -> str:
+    """Return ``did you mean …?`` with the nearest of ``words``; which there are when none is near."""
+    near = nearest(word, words) if isinstance(word, str) else None
+    return f"did you mean {near}?" if near else f"there are: {', '.join(words)}"
 
 
 def value_in_words(value: object) -> str:

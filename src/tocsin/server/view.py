@@ -11,6 +11,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_names import with_member_names
+from tocsin.model.words import meant, with_article
 from tocsin.server.paths import API
 
 ON_REQUEST = frozenset(
@@ -33,8 +34,8 @@ def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
         return row.keys
     unknown = sorted(asked - row.keys)
     if unknown:
-        known = ", ".join(sorted(row.keys))
-        raise InvalidInput(f"{unknown[0]!r} is no field of a {row.name}; there are: {known}", field="fields")
+        said = f"{unknown[0]!r} is no field of {with_article(row.name)}; {meant(unknown[0], sorted(row.keys))}"
+        raise InvalidInput(said, field="fields")
     return asked
 
 

@@ -15,7 +15,7 @@ from tocsin.conditions.check import checked
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Effect, PrefixCondition
-from tocsin.model.words import nearest
+from tocsin.model.words import meant
 
 _ARGUMENT = re.compile(r"\$\{(\w+)\}")
 
@@ -123,9 +123,7 @@ def rules_of(chosen: list[Document], place: str) -> list[Document]:
 def _rule(chosen: Document, place: str) -> Document:
     name = chosen.get("name")
     if not isinstance(name, str) or name not in FILTERS:
-        near = nearest(name, FILTERS) if isinstance(name, str) else None
-        hint = f"; did you mean {near}?" if near else f"; there are: {', '.join(FILTERS)}"
-        raise InvalidInput(f"there is no filter {name!r}{hint}", field=f"{place}.name")
+        raise InvalidInput(f"there is no filter {name!r}; {meant(name, FILTERS)}", field=f"{place}.name")
     found = FILTERS[name]
     lists = _lists(name, found, chosen.get("arguments") or [], f"{place}.arguments")
     condition = _ARGUMENT.sub(lambda one: lists[one[1]], found.condition)
@@ -171,8 +169,7 @@ def _lists(name: str, found: Filter, given: object, place: str) -> dict[str, str
 def _unknown(name: str, found: Filter, argument: object, place: str) -> InvalidInput:
     if not found.arguments:
         return InvalidInput(f"{name} takes no argument", field=place)
-    near = nearest(str(argument), found.arguments) or ", ".join(found.arguments)
-    return InvalidInput(f"{name} has no argument {argument!r}; did you mean {near}?", field=place)
+    return InvalidInput(f"{name} has no argument {argument!r}; {meant(argument, found.arguments)}", field=place)
 
 
 def _list_text(name: str, argument: str, values: object, place: str) -> str:

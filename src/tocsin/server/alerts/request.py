@@ -20,7 +20,7 @@ from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.remarks import Remark, of_alert
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Destination, EventSubscription, TriggerType
-from tocsin.model.words import nearest
+from tocsin.model.words import meant
 from tocsin.server.alerts.destinations import Names, check_destination
 from tocsin.server.alerts.filters import rules_of
 from tocsin.server.alerts.offers import RESOURCES
@@ -243,7 +243,5 @@ def _check_resources(subscription: EventSubscription) -> None:
     rules = subscription.filtering_rules
     for index, resource in enumerate(rules.resources if rules else ()):
         if resource not in RESOURCES:
-            near = nearest(resource, RESOURCES)
-            hint = f"did you mean {near}?" if near else f"there are: {', '.join(RESOURCES)}"
             place = f"filteringRules.resources[{index}]"
-            raise InvalidInput(f"there is no resource {resource!r}; {hint}", field=place)
+            raise InvalidInput(f"there is no resource {resource!r}; {meant(resource, RESOURCES)}", field=place)

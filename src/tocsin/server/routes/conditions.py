@@ -16,7 +16,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import AlertType
-from tocsin.model.words import nearest
+from tocsin.model.words import meant
 from tocsin.server.alerts.offers import functions, offers
 from tocsin.server.permissions import require
 from tocsin.server.request import Asked, DocumentBody, PathText, answer
@@ -70,9 +70,7 @@ def list_resources(alert_type: PathText, caller: Asked) -> Response:
 def _alert_type(text: str) -> AlertType:
     if text in tuple(AlertType):
         return AlertType(text)
-    near = nearest(text, tuple(AlertType))
-    hint = f"did you mean {near}?" if near else f"there are: {', '.join(AlertType)}"
-    raise InvalidInput(f"there is no type of alert {text!r}; {hint}", field="alertType")
+    raise InvalidInput(f"there is no type of alert {text!r}; {meant(text, tuple(AlertType))}", field="alertType")
 
 
 def _listed(data: list[Document]) -> Response:

@@ -87,9 +87,7 @@ def read_by_name(
     as_of: AsOf = None,
 ) -> Response:
     """Return the entity of that fully qualified name; with ``asOf`` (epoch ms) as it stood at that moment."""
-    if as_of is not None:
-        return _read_past(row, Key.by_name(fqn), caller, as_of, include=include)
-    return _read(row, found(row, Key.by_name(fqn), caller, include=include), caller, fields)
+    return _read(row, Key.by_name(fqn), caller, fields=fields, include=include, as_of=as_of)
 
 
 @router.patch("/name/{fqn}")
@@ -118,9 +116,7 @@ def read(
     as_of: AsOf = None,
 ) -> Response:
     """Return the entity with that id; with ``asOf`` (epoch ms) as it stood at that moment, even if it is gone now."""
-    if as_of is not None:
-        return _read_past(row, Key.by_id(str(entity_id)), caller, as_of, include=include)
-    return _read(row, found(row, Key.by_id(str(entity_id)), caller, include=include), caller, fields)
+    return _read(row, Key.by_id(str(entity_id)), caller, fields=fields, include=include, as_of=as_of)
 
 
 @router.patch("/{entity_id}")
@@ -171,8 +167,13 @@ def written_answer(row: EntityType, written: Written, caller: Caller) -> Respons
     return answer(view, 201 if written.created else 200, headers)
 
 
-def _read(row: EntityType, document: Document, caller: Caller, fields: str | None) -> Response:
+def _read(
+    row: EntityType, key: Key, caller: Caller, *, fields: str | None, include: Include, as_of: int | None
+) -> Response:
     asked = parse_fields(row, fields)
+    if as_of is not None:
+        return _read_past(row, key, caller, as_of, include=include)
+    document = found(row, key, caller, include=include)
     (view,) = presented(row, [document], caller, fields=asked)
     return answer(view, headers={"ETag": etag.strong_tag(document)})
 

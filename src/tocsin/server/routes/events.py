@@ -10,11 +10,15 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from tocsin.access.resources import RESOURCES
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.eventlog.selection import EventSelection, types_from
 from tocsin.flow.send.render import as_cloud_event, as_tocsin, as_upstream
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.thread import THREAD
+from tocsin.model.words import meant
 from tocsin.server.filtered import visible_page
 from tocsin.server.request import LATEST_MS, Asked, Caller, PathId, answer
 from tocsin.server.told import may_be_shown
@@ -37,6 +41,8 @@ _FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
     "cloudEvents": as_cloud_event,
 }
 _EVENT_TYPES = frozenset(EventType)
+_ENTITY_TYPES = frozenset({*ENTITY_TYPES, *RESOURCES, THREAD})
+"""What events are about, here or upstream: its clients ask for types that there are only there."""
 _Csv = Annotated[str | None, Field(max_length=2000)]
 
 router = APIRouter(prefix="/events", tags=["events"])
@@ -83,7 +89,7 @@ class EventQuery(BaseModel):
             wanted = parse_event_types(self.event_type)
             kinds = {kind: types for kind, types in kinds.items() if kind in wanted}
         if self.entity_type is not None:
-            also = types_from(self.entity_type)
+            also = _types(self.entity_type, "entityType")
             kinds = {kind: _both(types, also) for kind, types in kinds.items()}
         return kinds
 
@@ -91,7 +97,8 @@ class EventQuery(BaseModel):
         asked = {name: text for name in UPSTREAM_FILTERS if (text := getattr(self, name)) is not None}
         if not asked:
             return None
-        return {kind: types_from(text) for name, text in asked.items() for kind in UPSTREAM_FILTERS[name]}
+        wanted = {name: _types(text, to_camel(name)) for name, text in asked.items()}
+        return {kind: types for name, types in wanted.items() for kind in UPSTREAM_FILTERS[name]}
 
 
 @router.get("")
@@ -137,8 +144,16 @@ def parse_event_types(text: str) -> frozenset[EventType]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in _EVENT_TYPES]
     if unknown:
-        raise InvalidInput(f"{unknown[0]!r} is no event type; there are: {', '.join(EventType)}", field="eventType")
+        said = f"{unknown[0]!r} is no event type; {meant(unknown[0], tuple(EventType))}"
+        raise InvalidInput(said, field="eventType")
     return frozenset(EventType(name) for name in names)
+
+
+def _types(text: str, asked: str) -> frozenset[str] | None:
+    types = types_from(text)
+    for unknown in sorted((types or frozenset()) - _ENTITY_TYPES):
+        raise InvalidInput(f"there is no type {unknown!r}; {meant(unknown, sorted(_ENTITY_TYPES))}", field=asked)
+    return types
 
 
 def _both(some: frozenset[str] | None, others: frozenset[str] | None) -> frozenset[str] | None:

@@ -7,10 +7,13 @@ is. Next: ``flow/match/remarks.py`` tells whoever saves an alert.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
 from enum import StrEnum
 from math import inf
 
 from tocsin.conditions.changes import CHANGE_SETS
+from tocsin.conditions.evaluate import compares, passes
 from tocsin.conditions.fields import CLOSURES, FIELDS
 from tocsin.conditions.nodes import (
     Compare,
@@ -18,12 +21,12 @@ from tocsin.conditions.nodes import (
     FieldValue,
     Filled,
     Kind,
-    Leaf,
     Literals,
     Lowered,
     Node,
     Operator,
     Present,
+    Size,
     TextTest,
     Value,
     negated,
@@ -32,6 +35,14 @@ from tocsin.conditions.normal_form import Conjunction, Fact, Group, Term, normal
 
 _ALWAYS_THERE: frozenset[Value] = frozenset(map(FieldValue, ("eventType", "entityType", "entityId", "timestamp")))
 """What no event is without."""
+
+_NEVER_NEGATIVE = frozenset(map(FieldValue, ("streak", "failures", "failuresBefore", "unchangedFor")))
+_OPPOSITE = {
+    Operator.LT: Operator.GE,
+    Operator.LE: Operator.GT,
+    Operator.GT: Operator.LE,
+    Operator.GE: Operator.LT,
+}
 
 
 class Certainty(StrEnum):
@@ -64,7 +75,9 @@ def _contradicts(conjunction: Conjunction) -> bool:
         frozenset(term for term in group if not _needs(term, absent) and not _fills(term, empty))
         for group in conjunction.groups
     ]
-    return any(not group for group in groups) or _at_odds(groups) or _out_of_bounds(groups)
+    if any(not group for group in groups) or _at_odds(groups, conjunction.forbidden):
+        return True
+    return _out_of_bounds([*(next(iter(group)) for group in groups if len(group) == 1), *_opposites(conjunction)])
 
 
 def _needs(term: Term, absent: set[Value]) -> bool:
@@ -95,15 +108,44 @@ def _plain(value: Value) -> Value:
     return value.of if isinstance(value, Lowered) else value
 
 
-def _at_odds(groups: list[Group]) -> bool:
-    """Say whether a field that has one value at most would need two."""
+def _at_odds(groups: list[Group], forbidden: Group) -> bool:
+    """Say whether a field that has one value at most would need two, or one that fails another test."""
     wanted: dict[str, set[str]] = {}
     for group in groups:
         fields = {term.field if isinstance(term, Fact) else "" for term in group}
         if len(fields) == 1 and _is_single(field := fields.pop()):
             values = {term.value for term in group if isinstance(term, Fact)}
             wanted[field] = wanted[field] & values if field in wanted else values
-    return any(not values for values in wanted.values())
+    return any(
+        all(_is_refuted(field, value, groups, forbidden) for value in values) for field, values in wanted.items()
+    )
+
+
+def _is_refuted(field: str, value: str, groups: list[Group], forbidden: Group) -> bool:
+    """Say whether a text that has to be ``value`` cannot pass the other tests."""
+    fails = any(all(_verdict(term, field, value) is False for term in group) for group in groups)
+    return fails or any(_verdict(term, field, value) for term in forbidden)
+
+
+def _verdict(term: Term, field: str, value: str) -> bool | None:
+    """Return how ``term`` comes out where the field is ``value``, as facts write it; None when that does not tell."""
+    match term:
+        case Compare(operator=operator, left=asked, right=Literals(kind=Kind.TEXT, values=values)):
+            seen = _seen(asked, field, value)
+            return None if seen is None else compares(operator, (seen,), values)
+        case TextTest(test=test, value=asked, texts=texts):
+            seen = _seen(asked, field, value)
+            return None if seen is None else any(passes(test, seen, text) for text in texts)
+        case _:
+            return None
+
+
+def _seen(asked: Value, field: str, value: str) -> str | None:
+    """Return what is seen at ``asked`` where the field is ``value``: of a status, its case is not known."""
+    kind = FIELDS[field].kind
+    if asked == Lowered(FieldValue(field)) and kind in (Kind.TEXT, Kind.STATUS):
+        return value.lower()
+    return value if asked == FieldValue(field) and kind is Kind.TEXT else None
 
 
 def _is_single(field: str) -> bool:
@@ -112,27 +154,38 @@ def _is_single(field: str) -> bool:
     return FIELDS[field].kind is not Kind.TEXTS
 
 
-def _out_of_bounds(groups: list[Group]) -> bool:
+def _opposites(conjunction: Conjunction) -> Iterator[Compare]:
+    """Yield what must hold of a number that is always there because the opposite must not."""
+    compared = (term for term in conjunction.forbidden if isinstance(term, Compare) and term.operator in _OPPOSITE)
+    for term in compared:
+        if isinstance(term.left, Size) or term.left in _ALWAYS_THERE:
+            yield replace(term, operator=_OPPOSITE[term.operator])
+
+
+def _out_of_bounds(terms: list[Term]) -> bool:
     """Say whether a number would have to lie where no number can."""
-    least: dict[str, float] = defaultdict(lambda: -inf)
-    most: dict[str, float] = defaultdict(lambda: inf)
-    strict: set[tuple[str, float]] = set()
-    for leaf in (next(iter(group)) for group in groups if len(group) == 1):
-        for field, operator, value in _bounds(leaf):
-            if operator in (Operator.GT, Operator.GE, Operator.EQ):
-                least[field] = max(least[field], value)
-            if operator in (Operator.LT, Operator.LE, Operator.EQ):
-                most[field] = min(most[field], value)
-            if operator in (Operator.LT, Operator.GT):
-                strict.add((field, value))
-    fields = least.keys() | most.keys()
-    return any(least[f] > most[f] or (least[f] == most[f] and (f, least[f]) in strict) for f in fields)
+    least: dict[Value, float] = defaultdict(lambda: -inf)
+    most: dict[Value, float] = defaultdict(lambda: inf)
+    strict: set[tuple[Value, float]] = set()
+    for asked, operator, value in filter(None, map(_bound, terms)):
+        if isinstance(asked, Size) or asked in _NEVER_NEGATIVE:
+            least[asked] = max(least[asked], 0.0)
+        if operator in (Operator.GT, Operator.GE, Operator.EQ):
+            least[asked] = max(least[asked], value)
+        if operator in (Operator.LT, Operator.LE, Operator.EQ):
+            most[asked] = min(most[asked], value)
+        if operator in (Operator.LT, Operator.GT):
+            strict.add((asked, value))
+    known = least.keys() | most.keys()
+    return any(least[v] > most[v] or (least[v] == most[v] and (v, least[v]) in strict) for v in known)
 
 
-def _bounds(leaf: Leaf | Fact) -> list[tuple[str, Operator, float]]:
-    """Return what ``leaf`` says of a number of the event, when it compares one with one."""
-    if not isinstance(leaf, Compare) or not isinstance(leaf.left, FieldValue) or not isinstance(leaf.right, Literals):
-        return []
-    if leaf.right.kind is not Kind.NUMBER or len(leaf.right.values) != 1:
-        return []
-    return [(leaf.left.name, leaf.operator, float(leaf.right.values[0]))]
+def _bound(term: Term) -> tuple[Value, Operator, float] | None:
+    """Return what ``term`` says of a number of the event, when it compares one with one."""
+    match term:
+        case Compare(
+            operator=operator, left=FieldValue() | Size() as asked, right=Literals(kind=Kind.NUMBER, values=(value,))
+        ):
+            return asked, operator, float(value)
+        case _:
+            return None

@@ -59,6 +59,10 @@ def parse(text: str) -> Written:
         raise InvalidCondition("The condition is empty", expected=("a condition",))
     if len(text.encode("utf-8", "surrogatepass")) > MAX_BYTES:
         raise InvalidCondition(f"The condition is longer than {MAX_BYTES} bytes")
+    if (at := text.find(_NUL)) >= 0:
+        above = text[:at].split("\n")
+        place = Place(len(above), len(above[-1]) + 1)
+        raise refused("no text holds a NUL character", place, expected=("any other sign",))
     try:
         tree: Written = _parser().parse(text)  # type: ignore[assignment]  # the transformer returns our own nodes
     except UnexpectedInput as error:
@@ -84,6 +88,7 @@ def _parser() -> Lark:
 _MEANT = {"=": "==", "&": "&&", "|": "||"}
 """Signs that other languages write once, and what they are here."""
 
+_NUL = "\0"
 _UNCLOSED = "the text has no closing quote"
 
 

@@ -28,6 +28,7 @@ from tocsin.errors import InvalidCondition
         ("entity.columns[-1].name", 1, 16, "a whole number"),
         ("{'a', eventType}", 1, 7, "a text in quotes"),
         ("userName == #", 1, 13, "a number"),
+        ("isBot() ||\n  userName == 'a\x00b'", 2, 17, "any other sign"),
     ],
 )
 def test_an_error_says_where_and_what_was_expected(text: str, line: int, column: int, expected: str) -> None:

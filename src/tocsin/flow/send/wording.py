@@ -20,6 +20,7 @@ from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
+from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
 from tocsin.model.thread import THREAD
 
 _MEMBERS = {
@@ -47,6 +48,11 @@ _DONE = {Operation.ADD: "added", Operation.REMOVE: "removed", Operation.MODIFY: 
 _TOWARDS = {"added": "to", "removed": "from"}
 _FATES = {"created": "created", "softDeleted": "deleted", "deleted": "deleted for good", "restored": "restored"}
 _LABELS = frozenset({TAG, TIER, TERM})
+_EVENT_TYPES = frozenset(one.value for one in EventType)
+_REPORTS = {"quality": "test", "run": "run"}
+_STATUSES = frozenset({*RESULT_STATUSES, *RUN_STATUSES, *INGESTION_STATES})
+_BECOMES = frozenset({TIER, "certification", "quality"})
+"""Categories of which an asset has one value at a time; where it changes, that is the new one."""
 Value = Any  # Any: a JSON value of whatever field changed
 
 
@@ -107,16 +113,33 @@ def semantic_changes(event: ChangeEvent) -> list[Document]:
 
 def said_of(change: Change) -> str:
     """Return a change in words: ``tag PII.Sensitive added to column email``."""
-    if change.category == "lifecycle" and change.value in _FATES:
-        return _FATES[change.value]
-    verb = _DONE[change.operation]
+    value, verb = change.value or "", _DONE[change.operation]
     where = "" if change.target == ASSET else _subject(_path(change.target))
     if change.category == "schema":
         return f"{where or 'schema'} {verb}"
-    what = clean_line(f"{_spaced(change.category)} {change.value or ''}")
-    if not where:
-        return f"{what} {verb}"
-    return f"{what} {verb} {_TOWARDS[verb]} {where}" if verb in _TOWARDS else f"{what} of {where} {verb}"
+    if where:
+        what = clean_line(f"{_spaced(change.category)} {value}")
+        return f"{what} {verb} {_TOWARDS[verb]} {where}" if verb in _TOWARDS else f"{what} of {where} {verb}"
+    if (whole := _said_of_asset(change, value)) is not None:
+        return clean_line(whole)
+    return f"{clean_line(f'{_spaced(change.category)} {value}')} {verb}"
+
+
+def _said_of_asset(change: Change, value: str) -> str | None:
+    """Return how people say this change of the asset itself; None when they say it as they say others."""
+    match change.category:
+        case "lifecycle" if value in _FATES:
+            return _FATES[value]
+        case "quality" | "run" if value in _STATUSES:
+            return f"{_REPORTS[change.category]} {_spaced(value)}"
+        case "quality" | "usage" if value in _EVENT_TYPES:
+            return _spaced(value)
+        case "other" if value:
+            return f"{_spaced(value)} {_DONE[change.operation]}"
+        case category if category in _BECOMES and value and change.operation is Operation.MODIFY:
+            return f"{_spaced(category)} changed to {value}"
+        case _:
+            return None
 
 
 def _labels(event: ChangeEvent) -> Iterator[str]:

@@ -1,8 +1,9 @@
 import pytest
 from tests.unit.flow.send.events import added, change_event, deleted, updated
 
+from tocsin.conditions.changes import Change, Operation
 from tocsin.flow.send.phrases import SHOWN_LIMIT, clean_line
-from tocsin.flow.send.wording import change_lines, headline
+from tocsin.flow.send.wording import change_lines, headline, said_of
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
 
 
@@ -87,3 +88,25 @@ def test_labels_that_a_column_brings_are_named() -> None:
 
 def test_control_and_direction_characters_never_reach_a_line() -> None:
     assert clean_line("a\r\nBcc: x\x00\u202eb\u2028c") == "a Bcc: x b c"
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (Change("tag", Operation.ADD, "columns.email", "PII.Sensitive"), "tag PII.Sensitive added to column email"),
+        (Change("tier", Operation.MODIFY, "asset", "Tier.Tier2"), "tier changed to Tier.Tier2"),
+        (Change("certification", Operation.MODIFY, "asset", "Gold"), "certification changed to Gold"),
+        (Change("quality", Operation.MODIFY, "asset", "Failed"), "test failed"),
+        (Change("quality", Operation.ADD, "asset", "Success"), "test success"),
+        (Change("quality", Operation.MODIFY, "asset", "Ack"), "quality changed to Ack"),
+        (Change("run", Operation.MODIFY, "asset", "partialSuccess"), "run partial success"),
+        (Change("customProperty", Operation.MODIFY, "asset", "score"), "custom property score changed"),
+        (Change("other", Operation.MODIFY, "asset", "sourceUrl"), "source url changed"),
+        (Change("quality", Operation.ADD, "asset", "slaViolation"), "sla violation"),
+        (Change("usage", Operation.ADD, "asset"), "usage added"),
+        (Change("lifecycle", Operation.REMOVE, "asset", "softDeleted"), "deleted"),
+        (Change("schema", Operation.REMOVE, "columns.email"), "column email removed"),
+    ],
+)
+def test_what_a_change_means_is_said_as_people_say_it(change: Change, expected: str) -> None:
+    assert said_of(change) == expected

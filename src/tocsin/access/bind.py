@@ -5,8 +5,6 @@ Next: ``access/decide.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tocsin.access.logic import (
     NEVER,
     And,
@@ -25,6 +23,7 @@ from tocsin.access.logic import (
     Tagged,
     both,
     either,
+    leaves,
     negated,
 )
 from tocsin.access.rules import Policy
@@ -114,17 +113,5 @@ def _members(subject: Subject, team_id: str | None) -> frozenset[str]:
 
 def asks_for_team(policy: Policy) -> bool:
     """Say whether a rule of the policy asks who is in the team that it is attached to."""
-    return any(Question.MATCH_TEAM in _questions(rule.condition) for rule in policy.rules)
-
-
-def _questions(condition: Condition) -> Iterator[Question]:
-    match condition:
-        case Asks(question=question):
-            yield question
-        case Not(operand=operand):
-            yield from _questions(operand)
-        case And(operands=operands) | Or(operands=operands):
-            for operand in operands:
-                yield from _questions(operand)
-        case _:
-            return
+    asked = (leaf for rule in policy.rules for leaf in leaves(rule.condition))
+    return any(isinstance(leaf, Asks) and leaf.question is Question.MATCH_TEAM for leaf in asked)

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tocsin.conditions.nodes import joined
+
 
 class Question(StrEnum):
     """Every function of the language of rules."""
@@ -126,22 +128,12 @@ NEVER = Constant(False)
 
 def both(*operands: Condition) -> Condition:
     """Return the operands joined by "and", each once, without what is trivially true."""
-    kept = tuple(dict.fromkeys(one for one in operands if one != ALWAYS))
-    if NEVER in kept:
-        return NEVER
-    if len(kept) < 2:
-        return kept[0] if kept else ALWAYS
-    return And(kept)
+    return joined(operands, And, neutral=ALWAYS, decisive=NEVER)
 
 
 def either(*operands: Condition) -> Condition:
     """Return the operands joined by "or", each once, without what is trivially false."""
-    kept = tuple(dict.fromkeys(one for one in operands if one != NEVER))
-    if ALWAYS in kept:
-        return ALWAYS
-    if len(kept) < 2:
-        return kept[0] if kept else NEVER
-    return Or(kept)
+    return joined(operands, Or, neutral=NEVER, decisive=ALWAYS)
 
 
 def negated(operand: Condition) -> Condition:
@@ -155,22 +147,27 @@ def negated(operand: Condition) -> Condition:
             return Not(operand)
 
 
+def leaves(condition: Condition) -> Iterator[Leaf]:
+    """Yield every leaf of ``condition``, left to right."""
+    match condition:
+        case Constant():
+            return
+        case Not(operand=operand):
+            yield from leaves(operand)
+        case And(operands=operands) | Or(operands=operands):
+            for one in operands:
+                yield from leaves(one)
+        case _:
+            yield condition
+
+
 Inheritable = OwnedBy | OwnedWithin | Owned | InDomain | HasDomain
 """What is asked of owners and domains, which a document has of what it lies in when it has none itself."""
 
 
 def inheritable(condition: Condition) -> Iterator[Inheritable]:
     """Yield what a condition asks of a document that this may inherit."""
-    match condition:
-        case OwnedBy() | OwnedWithin() | Owned() | InDomain() | HasDomain():
-            yield condition
-        case Not(operand=operand):
-            yield from inheritable(operand)
-        case And(operands=operands) | Or(operands=operands):
-            for one in operands:
-                yield from inheritable(one)
-        case _:
-            return
+    return (leaf for leaf in leaves(condition) if isinstance(leaf, Inheritable))
 
 
 def inherited_keys(condition: Condition) -> frozenset[str]:

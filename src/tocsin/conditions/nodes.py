@@ -7,9 +7,10 @@ Next: ``conditions/evaluate.py`` (Python), ``spark/conditions.py`` (Spark).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TypeVar
 
 Scalar = str | float | bool
 
@@ -202,24 +203,42 @@ def leaves(node: Node) -> Iterator[Leaf]:
             yield node
 
 
+def replaced(node: Node, by: Callable[[Leaf], Node]) -> Node:
+    """Return ``node`` with every leaf replaced by what ``by`` makes of it; what has become trivial is gone."""
+    match node:
+        case Constant():
+            return node
+        case Not(operand=operand):
+            return negated(replaced(operand, by))
+        case And(operands=operands):
+            return conjoined(*(replaced(operand, by) for operand in operands))
+        case Or(operands=operands):
+            return disjoined(*(replaced(operand, by) for operand in operands))
+        case _:
+            return by(node)
+
+
 def conjoined(*operands: Node) -> Node:
-    """Return the operands joined by "and", without what is trivially true."""
-    kept = tuple(o for o in operands if o != Constant(True))
-    if Constant(False) in kept:
-        return Constant(False)
-    if len(kept) < 2:
-        return kept[0] if kept else Constant(True)
-    return And(kept)
+    """Return the operands joined by "and", each once, without what is trivially true."""
+    return joined(operands, And, neutral=Constant(True), decisive=Constant(False))
 
 
 def disjoined(*operands: Node) -> Node:
-    """Return the operands joined by "or", without what is trivially false."""
-    kept = tuple(o for o in operands if o != Constant(False))
-    if Constant(True) in kept:
-        return Constant(True)
+    """Return the operands joined by "or", each once, without what is trivially false."""
+    return joined(operands, Or, neutral=Constant(False), decisive=Constant(True))
+
+
+T = TypeVar("T")
+
+
+def joined(operands: Iterable[T], join: Callable[[tuple[T, ...]], T], *, neutral: T, decisive: T) -> T:
+    """Return the operands as one: ``decisive`` if it is among them, without what is ``neutral`` and what repeats."""
+    kept = tuple(dict.fromkeys(one for one in operands if one != neutral))
+    if decisive in kept:
+        return decisive
     if len(kept) < 2:
-        return kept[0] if kept else Constant(False)
-    return Or(kept)
+        return kept[0] if kept else neutral
+    return join(kept)
 
 
 def negated(operand: Node) -> Node:

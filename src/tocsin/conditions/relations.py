@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from tocsin.conditions.nodes import And, Constant, Node, Not, Or, Personal, conjoined, disjoined, leaves, negated
+from tocsin.conditions.nodes import Constant, Node, Personal, leaves, replaced
 
 FOLLOWS, OWNS, MEMBER = "follows", "owns", "isMemberOf"
 
@@ -71,17 +71,7 @@ def cases_of(node: Node, questions: Sequence[str]) -> tuple[Case, ...]:
 
 def answered(node: Node, held: Collection[str]) -> Node:
     """Return ``node`` for a person of whom the questions in ``held`` hold and no other."""
-    match node:
-        case Personal(question=asked):
-            return Constant(asked in held)
-        case Not(operand=operand):
-            return negated(answered(operand, held))
-        case And(operands=operands):
-            return conjoined(*(answered(operand, held) for operand in operands))
-        case Or(operands=operands):
-            return disjoined(*(answered(operand, held) for operand in operands))
-        case _:
-            return node
+    return replaced(node, lambda leaf: Constant(leaf.question in held) if isinstance(leaf, Personal) else leaf)
 
 
 def answers_of(questions: Sequence[str], held: Collection[str]) -> int:

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 from tocsin.conditions.fields import STREAK_FIELDS, has
 from tocsin.conditions.nodes import (
-    And,
     Compare,
     Constant,
     FieldValue,
@@ -21,9 +20,7 @@ from tocsin.conditions.nodes import (
     Literals,
     Lowered,
     Node,
-    Not,
     Operator,
-    Or,
     Personal,
     Present,
     Size,
@@ -32,7 +29,7 @@ from tocsin.conditions.nodes import (
     conjoined,
     disjoined,
     leaves,
-    negated,
+    replaced,
 )
 from tocsin.errors import InvalidCondition
 from tocsin.model.status import all_words, verdict_of
@@ -100,17 +97,7 @@ def durations_asked(node: Node) -> Iterator[int]:
 
 def without_reports(node: Node) -> Node:
     """Return what ``node`` comes to for an event that is no report: whatever depends on reports is missing."""
-    match node:
-        case Not(operand=operand):
-            return negated(without_reports(operand))
-        case And(operands=operands):
-            return conjoined(*map(without_reports, operands))
-        case Or(operands=operands):
-            return disjoined(*map(without_reports, operands))
-        case Constant():
-            return node
-        case _:
-            return Constant(False) if _is_missing(node) else node
+    return replaced(node, lambda leaf: Constant(False) if _is_missing(leaf) else leaf)
 
 
 def _lapsed(duration: Literals) -> Node:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +17,14 @@ from tocsin.cli.output import AsJson, show_facts, show_rows
 from tocsin.cli.progress import progress_bar
 from tocsin.cli.stored import existing_store
 from tocsin.clock import to_datetime
+from tocsin.errors import InvalidInput
 
 if TYPE_CHECKING:  # Spark is an extra
     from tocsin.jobs.lake import LakeParts
+
+_ASKS = ("SELECT", "WITH", "DESCRIBE", "SHOW", "EXPLAIN")
+_FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*(?P<word>\w*)", re.DOTALL)
+_WRITES = re.compile(r"\)\s*INSERT\b", re.IGNORECASE)  # after a WITH
 
 app = typer.Typer(help="Keep the whole history as Parquet, and ask it questions in SQL.", no_args_is_help=True)
 
@@ -70,12 +76,26 @@ def query(
 
     It reads the store itself, so whoever may run it sees every event. It needs Java 17.
     """
-    text = sys.stdin.read() if sql == "-" else sql
+    text = question_in(sys.stdin.read() if sql == "-" else sql)
     with _lake() as parts:
         from tocsin.jobs.lake import answers
 
         rows = answers(parts, text)
     show_rows(rows, as_json=as_json)
+
+
+def question_in(sql: str) -> str:
+    """Return the SQL if it asks and changes nothing.
+
+    Raises
+    ------
+    InvalidInput : it begins with something else than questions do
+    """
+    found = _FIRST_WORD.match(sql)
+    word = found["word"].upper() if found else ""
+    if word not in (*_ASKS, "DESC") or (word == "WITH" and _WRITES.search(sql)):
+        raise InvalidInput(f"That is no question; one begins with {', '.join(_ASKS)}. Nothing was asked or changed.")
+    return sql
 
 
 @contextmanager

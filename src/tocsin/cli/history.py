@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
+from difflib import unified_diff
+from itertools import islice
 from typing import Annotated
 
 import typer
@@ -16,8 +19,13 @@ from tocsin.model.entity import Document
 EntityFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
 FromVersion = Annotated[str, typer.Argument(metavar="FROM", help="Version to compare, e.g. 0.1.")]
 ToVersion = Annotated[str, typer.Argument(metavar="TO", help="Version to compare it with, e.g. 0.4.")]
+Full = Annotated[
+    bool, typer.Option("--full", help="Show long texts whole; so they are, too, when the output is piped.")
+]
 BackTo = Annotated[str, typer.Option("--to", metavar="VERSION", help="Version to bring back, e.g. 0.3.")]
 
+_LONGEST = 60
+_HEADINGS = 3  # of a unified diff: two files and a place
 _KINDS = {"fieldsAdded": "added", "fieldsUpdated": "updated", "fieldsDeleted": "deleted"}
 
 
@@ -36,7 +44,13 @@ def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = 
 
 
 def diff(
-    entity: EntityFqn, from_: FromVersion, to: ToVersion, *, entity_type: OfType = None, as_json: AsJson = False
+    entity: EntityFqn,
+    from_: FromVersion,
+    to: ToVersion,
+    *,
+    full: Full = False,
+    entity_type: OfType = None,
+    as_json: AsJson = False,
 ) -> None:
     """Show what changed between two versions, field by field, in either direction.
 
@@ -48,7 +62,7 @@ def diff(
     if as_json:
         show_json(change)
     else:
-        show_rows(list(_fields(change)), as_json=False)
+        _show(change, is_full=full or not sys.stdout.isatty())
 
 
 def rollback(
@@ -56,6 +70,7 @@ def rollback(
     to: BackTo,
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    full: Full = False,
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
@@ -69,9 +84,11 @@ def rollback(
     if as_json:
         show_json(said)
         return
-    show_rows(list(_fields(said["changeDescription"])), as_json=False)
+    is_full = full or not sys.stdout.isatty()
+    _show(said["changeDescription"], is_full=is_full)
     for one in said["leftOut"]:
-        typer.echo(f"Does not come back: {one['field']} {_short(one['value'])}: {one['reason']}.")
+        value = _words(one["value"])
+        typer.echo(f"Does not come back: {one['field']} {value if is_full else _short(value)}: {one['reason']}.")
     version = said["entity"]["version"]
     typer.echo(f"{'This would make' if dry_run else 'This made'} version {version} of {entity}.")
 
@@ -89,26 +106,38 @@ def _row(version: Entity) -> Document:
     }
 
 
-def _fields(change: Document) -> Iterator[Document]:
+def _show(change: Document, *, is_full: bool) -> None:
+    """Print a line per field; below them what is too long for that: as a diff, or how it is shown."""
+    fields = list(_fields(change))
+    show_rows([row | {"before": _short(row["before"]), "after": _short(row["after"])} for row in fields], as_json=False)
+    long = [row for row in fields if max(len(row["before"]), len(row["after"])) > _LONGEST]
+    if long and not is_full:
+        typer.echo("Long texts are cut; --full shows them whole.")
+    for row in long if is_full else ():
+        typer.echo(f"\n{row['field']} {row['']}:")
+        before, after = row["before"].splitlines(), row["after"].splitlines()
+        whole = max(len(before), len(after))
+        for line in islice(unified_diff(before, after, n=whole, lineterm=""), _HEADINGS, None):
+            typer.echo(line)
+
+
+def _fields(change: Document) -> Iterator[dict[str, str]]:
     for key, kind in _KINDS.items():
         for field in change.get(key) or ():
-            yield {
-                "field": field["name"],
-                "": kind,
-                "before": _short(field.get("oldValue")),
-                "after": _short(field.get("newValue")),
-            }
+            before, after = _words(field.get("oldValue")), _words(field.get("newValue"))
+            yield {"field": field["name"], "": kind, "before": before, "after": after}
 
 
-def _short(value: object) -> str:
-    """Return a value as a cell shows it: members by their names, long texts cut."""
+def _words(value: object) -> str:
+    """Return a value in words: members by their names."""
     if isinstance(value, list):
-        return ", ".join(_short(member) for member in value)
+        return ", ".join(_words(member) for member in value)
     if isinstance(value, dict):
         named_by = next((value[key] for key in ("name", "tagFQN", "fullyQualifiedName") if key in value), None)
         return str(named_by if named_by is not None else value)
-    text = "" if value is None else str(value)
+    return "" if value is None else str(value)
+
+
+def _short(text: str) -> str:
+    """Return a text as a cell shows it."""
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
-
-
-_LONGEST = 60

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 
 import pytest
 from tests.unit.cli.conftest import Run
@@ -45,6 +46,25 @@ def test_a_difference_is_a_line_per_field(run: Run, small_server: SmallServer) -
     assert small_server.asked[-1].query == {"from": "0.1", "to": "0.2"}
     for words in ("PII.Email", "id, note", "added", "deleted", "…"):
         assert words in shown
+
+
+def test_what_is_too_long_for_a_line_is_shown_whole_where_it_is_piped(run: Run, small_server: SmallServer) -> None:
+    small_server.answer("GET", f"{API}/t/diff", CHANGE)
+    lines = run("diff", "a.orders", "0.1", "0.2").out.splitlines()
+    at = lines.index("description updated:")
+    assert lines[at : at + 3] == ["description updated:", "-a", f"+{'b' * 100}"]
+    assert not any("--full" in line for line in lines)
+
+
+def test_what_is_too_long_for_a_line_is_cut_on_a_terminal_unless_it_is_asked_for(
+    run: Run, small_server: SmallServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    small_server.answer("GET", f"{API}/t/diff", CHANGE, CHANGE)
+    cut = run("diff", "a.orders", "0.1", "0.2").out
+    assert "b" * 100 not in cut
+    assert "Long texts are cut; --full shows them whole." in cut
+    assert f"+{'b' * 100}" in run("diff", "a.orders", "0.1", "0.2", "--full").out
 
 
 def test_a_dry_run_says_what_would_change_and_what_would_not_come_back(run: Run, small_server: SmallServer) -> None:

@@ -5,6 +5,7 @@ Whatever a view does not name is reached through it all the same: ``table.column
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,6 +17,7 @@ from tocsin.clock import to_datetime
 from tocsin.model.entity import Document
 
 _NAMED_CHANGES = 3
+_NAMED_MEMBERS = 3
 
 
 @dataclass(frozen=True)
@@ -75,7 +77,7 @@ class Change:
 
     @property
     def change_type(self) -> str:
-        """What happened, in a few words: ``created``, ``description updated, tags added``."""
+        """What happened, in a few words: ``created``, ``description updated, tag PII.None added``."""
         named = list(_named_changes(self.event.get("changeDescription") or {}))
         if not named or self.event_type not in _UPDATES:
             return _WORDS.get(self.event_type, self.event_type)
@@ -123,7 +125,31 @@ _UPDATES = frozenset({"entityUpdated", "entityFieldsChanged"})
 def _named_changes(description: Document) -> Iterator[str]:
     for key, verb in (("fieldsAdded", "added"), ("fieldsUpdated", "updated"), ("fieldsDeleted", "deleted")):
         for change in description.get(key) or ():
-            yield f"{change['name']} {verb}"
+            yield f"{_subject(change)} {verb}"
+
+
+def _subject(change: Document) -> str:
+    """Return what a field change is about: ``description``, ``column email``, ``tags PII.None, Tier.Tier1``."""
+    field = str(change["name"])
+    one_side = [value for value in (change.get("oldValue"), change.get("newValue")) if value is not None]
+    names = _names(one_side[0]) if len(one_side) == 1 else []
+    if not names:
+        return field
+    if len(names) > _NAMED_MEMBERS:
+        return f"{len(names)} {field}"
+    return f"{field.removesuffix('s') if len(names) == 1 else field} {', '.join(names)}"
+
+
+def _names(value: object) -> list[str]:
+    """Return the names of the members of a list, or of its JSON; none where one of them has no name."""
+    try:
+        members = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return []
+    if not isinstance(members, list) or not all(isinstance(one, dict) for one in members):
+        return []
+    names = [next((str(one[key]) for key in ("tagFQN", "name") if one.get(key)), "") for one in members]
+    return names if all(names) else []
 
 
 @dataclass(frozen=True)

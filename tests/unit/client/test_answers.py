@@ -51,6 +51,22 @@ def test_a_change_says_in_a_few_words_what_happened(given: Change, expected: str
     assert given.change_type == expected
 
 
+@pytest.mark.parametrize(
+    ("members", "expected"),
+    [
+        ([{"name": "cart_id"}], "column cart_id deleted"),
+        ('[{"name": "cart_id"}]', "column cart_id deleted"),
+        ([{"name": "a"}, {"name": "b"}], "columns a, b deleted"),
+        ([{"name": name} for name in "abcd"], "4 columns deleted"),
+        ([{"id": 1}], "columns deleted"),
+        ("not JSON", "columns deleted"),
+    ],
+)
+def test_what_came_or_went_is_named(members: object, expected: str) -> None:
+    description = {"fieldsDeleted": [{"name": "columns", "oldValue": members}]}
+    assert Change({"eventType": "entityUpdated", "changeDescription": description}).change_type == expected
+
+
 def test_a_change_without_a_full_name_is_called_what_it_has() -> None:
     assert Change({"entityId": "1", "entity": {"name": "orders"}}).entity_name == "orders"
     assert Change({"entityId": "1"}).entity_name == "1"

@@ -22,7 +22,7 @@ _EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "[::1]"}  # noqa: S104  # what a serve
 
 
 @dataclass(frozen=True)
-class Mailbox:
+class PostRoom:
     """The ports of the post room that stands in for a mail server and a webhook receiver."""
 
     http_port: int
@@ -33,11 +33,11 @@ class Mailbox:
         return f"http://{LOOPBACK}:{self.http_port}/received"
 
 
-def mailbox_of(settings: Settings) -> Mailbox | None:
+def post_room_of(settings: Settings) -> PostRoom | None:
     """Return the post room to start, or None when a mail server is set."""
     if settings.smtp_host is not None:
         return None
-    return Mailbox(free_port(HTTP_PORT), free_port(SMTP_PORT))
+    return PostRoom(free_port(HTTP_PORT), free_port(SMTP_PORT))
 
 
 def local_url(settings: Settings) -> str:
@@ -50,15 +50,15 @@ def tocsin(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "tocsin", *arguments)
 
 
-def parts_of(settings: Settings, mailbox: Mailbox | None, pipeline_is_ready: Question) -> tuple[Part, ...]:
+def parts_of(settings: Settings, post_room: PostRoom | None, pipeline_is_ready: Question) -> tuple[Part, ...]:
     """Return the processes to start, each with what it must know of the others."""
     shared = {"TOCSIN_PORT": str(settings.port), "TOCSIN_DATA_DIR": str(settings.data_dir.absolute())}
     server_is_ready = answers_at(f"{local_url(settings)}/api/v1/system/version")
     server = Part("server", tocsin("serve"), server_is_ready, shared)
     pipeline = Part("pipeline", tocsin("pipeline"), pipeline_is_ready, shared, _SPARKS_CHATTER)
-    if mailbox is None:
+    if post_room is None:
         return server, pipeline, Part("worker", tocsin("deliver"), has_started(), shared)
-    smtp = {"TOCSIN_SMTP_HOST": LOOPBACK, "TOCSIN_SMTP_PORT": str(mailbox.smtp_port)}
-    ports = ("--http-port", str(mailbox.http_port), "--smtp-port", str(mailbox.smtp_port))
+    smtp = {"TOCSIN_SMTP_HOST": LOOPBACK, "TOCSIN_SMTP_PORT": str(post_room.smtp_port)}
+    ports = ("--http-port", str(post_room.http_port), "--smtp-port", str(post_room.smtp_port))
     worker = Part("worker", tocsin("deliver"), has_started(), {**shared, **smtp})
-    return Part("mailbox", tocsin("receive", *ports), answers_at(mailbox.url())), server, pipeline, worker
+    return Part("post room", tocsin("receive", *ports), answers_at(post_room.url())), server, pipeline, worker

@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-_COLOURS = {"server": "cyan", "pipeline": "magenta", "worker": "green", "mailbox": "yellow", "up": "bold"}
+_COLOURS = {"server": "cyan", "pipeline": "magenta", "worker": "green", "post room": "yellow", "up": "bold"}
 _WIDTH = max(map(len, _COLOURS))
 
 
@@ -17,6 +17,7 @@ _WIDTH = max(map(len, _COLOURS))
 class Login:
     """Somebody who can log in; ``password`` is None unless it was made just now."""
 
+    name: str
     who: str
     email: str
     password: str | None
@@ -26,12 +27,12 @@ class Login:
 class Welcome:
     """What a newcomer needs: the address, the logins, and where mails and webhooks can be seen.
 
-    ``mailbox`` is None when a mail server is set.
+    ``post_room`` is None when a mail server is set.
     """
 
     address: str
     logins: tuple[Login, ...]
-    mailbox: str | None
+    post_room: str | None
 
 
 class Screen:
@@ -53,9 +54,9 @@ class Screen:
         rows.add_row("Open", Text(welcome.address, style="bold cyan"))
         for login in welcome.logins:
             rows.add_row("Log in as", Text.assemble(login.email, (f"  {login.who}", "dim")))
-            rows.add_row("", _password(login.password))
-        if welcome.mailbox:
-            rows.add_row("Mails and webhooks", Text(welcome.mailbox, style="cyan"))
+            rows.add_row("", _password(login))
+        if welcome.post_room:
+            rows.add_row("Mails and webhooks", Text(welcome.post_room, style="cyan"))
         rows.add_row("End", "Ctrl-C")
         self._console.print(Panel(rows, title="Tocsin is ready", expand=False))
 
@@ -67,9 +68,8 @@ class Screen:
         self.say("up", "all parts have ended")
 
 
-def _password(password: str | None) -> Text:
-    if password is None:
-        return Text(
-            "with the password printed at the first start; a new one: tocsin admin reset-password NAME", style="dim"
-        )
-    return Text.assemble("password ", (password, "bold"), ("  shown only this once", "dim"))
+def _password(login: Login) -> Text:
+    if login.password is None:
+        new = f"tocsin admin reset-password {login.name}"
+        return Text(f"with the password printed at the first start; a new one: {new}", style="dim")
+    return Text.assemble("password ", (login.password, "bold"), ("  shown only this once", "dim"))

@@ -17,7 +17,7 @@ from tocsin.cli.alone import check_alone
 from tocsin.cli.configured import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
-from tocsin.cli.parts import Mailbox, local_url, mailbox_of, parts_of
+from tocsin.cli.parts import PostRoom, local_url, parts_of, post_room_of
 from tocsin.cli.ports import check_free
 from tocsin.cli.progress import progress_bar
 from tocsin.cli.readiness import Question, pipeline_has_caught_up
@@ -49,31 +49,32 @@ def up(
     with needing("all"):
         import pyspark  # noqa: F401  # better now than in the pipeline, after all else has started
     check_alone(settings.checkpoint_dir())
-    mailbox = mailbox_of(settings)
+    post_room = post_room_of(settings)
     with opened_store(settings) as engine:
-        logins = _prepare(engine, settings, mailbox, with_sample=sample)
-        asyncio.run(_run(settings, mailbox, logins, _pipeline_question(engine)))
+        logins = _prepare(engine, settings, post_room, with_sample=sample)
+        asyncio.run(_run(settings, post_room, logins, _pipeline_question(engine)))
 
 
-def _prepare(engine: Engine, settings: Settings, mailbox: Mailbox | None, *, with_sample: bool) -> tuple[Login, ...]:
+def _prepare(engine: Engine, settings: Settings, post_room: PostRoom | None, *, with_sample: bool) -> tuple[Login, ...]:
     """Make what the first start needs, and return who can log in, with the passwords that were made just now."""
     from tocsin.server.founding import ADMINISTRATOR, first_start
 
-    administrator = Login("administrator", ADMINISTRATOR["email"], first_start(engine, settings))
-    demo = _load_sample(engine, settings, mailbox) if with_sample else None
+    password = first_start(engine, settings)
+    administrator = Login(ADMINISTRATOR["name"], "administrator", ADMINISTRATOR["email"], password)
+    demo = _load_sample(engine, settings, post_room) if with_sample else None
     return (administrator, demo) if demo else (administrator,)
 
 
-def _load_sample(engine: Engine, settings: Settings, mailbox: Mailbox | None) -> Login | None:
+def _load_sample(engine: Engine, settings: Settings, post_room: PostRoom | None) -> Login | None:
     """Load the sample company unless it is there; return its demo person's login if it was made just now."""
     from tocsin.sample.load import is_loaded, load
 
     if is_loaded(engine):
         return None
-    port = mailbox.http_port if mailbox else HTTP_PORT
+    port = post_room.http_port if post_room else HTTP_PORT
     with progress_bar("Loading the sample company") as report:
         made = load(engine, settings, now_ms=SystemClock().now_ms(), progress=report, receiver_port=port)
-    return Login("somebody of the sample", made.email, made.password)
+    return Login(made.name, "somebody of the sample", made.email, made.password)
 
 
 def _pipeline_question(engine: Engine) -> Question:
@@ -82,12 +83,12 @@ def _pipeline_question(engine: Engine) -> Question:
     return pipeline_has_caught_up(EventLog(engine), SystemClock().now_ms())
 
 
-async def _run(settings: Settings, mailbox: Mailbox | None, logins: Sequence[Login], question: Question) -> None:
+async def _run(settings: Settings, post_room: PostRoom | None, logins: Sequence[Login], question: Question) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    screen, parts = Screen(), parts_of(settings, mailbox, question)
-    welcome = Welcome(settings.public_url or local_url(settings), tuple(logins), mailbox.url() if mailbox else None)
+    screen, parts = Screen(), parts_of(settings, post_room, question)
+    welcome = Welcome(settings.public_url or local_url(settings), tuple(logins), post_room.url() if post_room else None)
     screen.say("up", f"starting {', '.join(part.name for part in parts)}")
     try:
         await supervise(parts, say=screen.say, on_ready=lambda: screen.welcome(welcome), stop=stop)

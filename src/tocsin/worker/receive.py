@@ -1,7 +1,7 @@
-"""Where can notifications arrive on a developer's machine? A mailbox and a webhook receiver on loopback.
+"""Where can notifications arrive on a developer's machine? In a post room: a mail server and a webhook receiver.
 
-Each arrival is one printed line; the last 200 can be read at ``GET /received``. For trying out and for
-tests, never for production. Next: ``flow/send/channels``.
+Each arrival is one printed line; the last 200 can be read at ``GET /received``. On loopback, for
+trying out and for tests, never for production. Next: ``flow/send/channels``.
 """
 
 from __future__ import annotations

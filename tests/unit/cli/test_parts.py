@@ -10,7 +10,7 @@ import pytest
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
-from tocsin.cli.parts import Mailbox, local_url, mailbox_of, parts_of
+from tocsin.cli.parts import PostRoom, local_url, parts_of, post_room_of
 from tocsin.cli.ports import any_free_port, check_free, free_port, is_free
 from tocsin.cli.readiness import answers_at, has_started
 from tocsin.cli.serve import serve
@@ -20,15 +20,15 @@ from tocsin.settings import Settings
 SETTINGS = Settings(port=4711, data_dir=Path("kept"))
 
 
-def test_the_worker_is_told_where_the_mailbox_takes_mail() -> None:
-    parts = {part.name: part for part in parts_of(SETTINGS, Mailbox(1, 2), has_started())}
-    assert list(parts) == ["mailbox", "server", "pipeline", "worker"]
+def test_the_worker_is_told_where_the_post_room_takes_mail() -> None:
+    parts = {part.name: part for part in parts_of(SETTINGS, PostRoom(1, 2), has_started())}
+    assert list(parts) == ["post room", "server", "pipeline", "worker"]
     assert parts["worker"].environment["TOCSIN_SMTP_PORT"] == "2"
-    assert parts["mailbox"].command[-4:] == ("--http-port", "1", "--smtp-port", "2")
+    assert parts["post room"].command[-4:] == ("--http-port", "1", "--smtp-port", "2")
 
 
-def test_with_a_mail_server_there_is_no_mailbox() -> None:
-    assert mailbox_of(Settings(smtp_host="mail.example.com")) is None
+def test_with_a_mail_server_there_is_no_post_room() -> None:
+    assert post_room_of(Settings(smtp_host="mail.example.com")) is None
     parts = {part.name: part for part in parts_of(SETTINGS, None, has_started())}
     assert list(parts) == ["server", "pipeline", "worker"]
     assert "TOCSIN_SMTP_HOST" not in parts["worker"].environment

@@ -88,9 +88,16 @@ class Forbidden(TocsinError):
 
 
 class NotFound(TocsinError):
-    """There is nothing by that name."""
+    """There is nothing by that name.
+
+    ``entity_type`` and ``fqn`` say what was looked up by its name, so that whoever answers can look for what was meant.
+    """
 
     code = "NOT_FOUND"
+
+    def __init__(self, message: str | None = None, *, entity_type: str = "", fqn: str | None = None) -> None:
+        self.entity_type, self.fqn = entity_type, fqn
+        super().__init__(message)
 
 
 class Conflict(TocsinError):

@@ -211,3 +211,22 @@ def test_an_administrator_cannot_delete_themselves(administrator: httpx.Client) 
     me = administrator.get("/users/loggedInUser").json()
     assert administrator.delete(f"/users/{me['id']}").status_code == 403
     assert administrator.delete("/users/name/admin?hardDelete=true").status_code == 403
+
+
+def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(administrator: httpx.Client, orders: Json) -> None:
+    made = administrator.post("/users", json={"name": "dana.whitlock", "email": "dana@example.org"})
+    assert made.status_code == 201
+    request = {"name": "more", "databaseSchema": "warehouse.shop.pulbic", "columns": orders["columns"]}
+    about = {"about": "<#E::table::warehouse.shop.public.ordrs>", "message": "x"}
+    for answer, meant in (
+        (administrator.get("/tables/name/warehouse.shop.publc.orders"), "warehouse.shop.public.orders"),
+        (administrator.get("/users/name/dana.witlock"), '"dana.whitlock"'),
+        (administrator.get("/permissions?user=dana.whitlok"), '"dana.whitlock"'),
+        (administrator.post("/tables", json=request), "warehouse.shop.public"),
+        (administrator.post("/feed", json=about), "warehouse.shop.public.orders"),
+    ):
+        assert answer.status_code == 404
+        assert answer.json()["message"].endswith(f" not found; did you mean {meant}?")
+    gone = administrator.delete("/tables/name/warehouse.shop.public.orders")
+    assert gone.status_code == 200
+    assert "did you mean" not in administrator.get("/tables/name/warehouse.shop.public.ordrs").json()["message"]

@@ -62,3 +62,10 @@ def test_threads(administrator: httpx.Client, alice: httpx.Client) -> None:
     assert ([one["entityRef"]["name"] for one in page["data"]], page["paging"]) == (["orders"], {"total": 1})
     counts = alice.get("/feed/count", params={"entityLink": "<#E::user::alice>"}).json()
     assert counts[0]["mentionCount"] == 1
+
+
+@pytest.mark.parametrize(("typed", "meant"), [(f"{_SCHEMA}.ordres", f"{_SCHEMA}.orders"), (f"{_SCHEMA}.peopel", "")])
+def test_the_name_that_was_meant(alice: httpx.Client, typed: str, meant: str) -> None:
+    answer = alice.get(f"/tables/name/{typed}")
+    hint = f"; did you mean {meant}?" if meant else ""
+    assert (answer.status_code, answer.json()["message"]) == (404, f"table {typed} not found{hint}")

@@ -89,7 +89,9 @@ def test_two_versions_are_compared_in_either_direction(administrator: httpx.Clie
     backwards = administrator.get(f"{path}?from=0.3&to=0.1").json()
     assert backwards["fieldsDeleted"] == [{"name": "description", "oldValue": "second"}]
     assert administrator.get(f"{path}?from=x").status_code == 400
-    assert administrator.get(f"{path}?from=7.7").status_code == 404
+    unknown = administrator.get(f"{path}?from=7.7")
+    assert unknown.status_code == 404
+    assert unknown.json()["message"] == f"table {edited['fullyQualifiedName']} has no version 7.7"
     assert administrator.get(f"{path}?to=0.1").status_code == 404
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -16,6 +18,7 @@ _ASSET_TYPES = tuple(
     dict.fromkeys((*_LIKELIEST_FIRST, *(name for name, row in ENTITY_TYPES.items() if row.is_followable)))
 )
 
+_MEANT = "did you mean"
 _WHOLE = "; it takes the fully qualified name, which the page shows."
 
 AssetFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
@@ -24,22 +27,26 @@ OfType = Annotated[str | None, typer.Option("--type", help="Type of the asset; t
 
 def find_asset(client: Client, fqn: str, entity_type: str | None) -> Entity:
     """Return the asset of that name; ``NotFound`` if there is none of that type, or of any."""
-    for candidate in (entity_type,) if entity_type else _ASSET_TYPES:
-        try:
-            return client.get_by_name(candidate, fqn)
-        except NotFound:
-            continue
-    raise NotFound(f"{entity_type or 'asset'} {fqn!r} not found{_WHOLE}")
+    types = (entity_type,) if entity_type else _ASSET_TYPES
+    return _first((partial(client.get_by_name, one, fqn) for one in types), f"{entity_type or 'asset'} {fqn!r}")
 
 
 def find_entity(client: Client, fqn: str, entity_type: str | None) -> Entity:
     """Return what has that name, an asset or anything else, softly deleted or not; ``NotFound`` if nothing has."""
-    for candidate in (entity_type,) if entity_type else dict.fromkeys((*_ASSET_TYPES, *ENTITY_TYPES)):
+    types = (entity_type,) if entity_type else dict.fromkeys((*_ASSET_TYPES, *ENTITY_TYPES))
+    reads = (partial(client.get_by_name, one, fqn, include="all") for one in types)
+    return _first(reads, f"{entity_type or 'entity'} {fqn!r}")
+
+
+def _first(reads: Iterable[Callable[[], Entity]], what: str) -> Entity:
+    """Return what the first read finds; ``NotFound``, as the server says it where it knows what was meant."""
+    meant: NotFound | None = None
+    for read in reads:
         try:
-            return client.get_by_name(candidate, fqn, include="all")
-        except NotFound:
-            continue
-    raise NotFound(f"{entity_type or 'entity'} {fqn!r} not found{_WHOLE}")
+            return read()
+        except NotFound as error:
+            meant = meant or (error if _MEANT in error.message else None)
+    raise meant or NotFound(f"{what} not found{_WHOLE}")
 
 
 def find_alert(client: Client, name: str) -> Entity:

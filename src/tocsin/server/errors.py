@@ -31,6 +31,7 @@ from tocsin.errors import (
     Unavailable,
 )
 from tocsin.model.findings import Finding, said
+from tocsin.server.near import did_you_mean
 
 STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
     InvalidInput: HTTPStatus.BAD_REQUEST,
@@ -92,11 +93,13 @@ class Boundary:
                 await answer(scope, receive, send)
 
 
-def _expected(_request: Request, error: Exception) -> Response:
+def _expected(request: Request, error: Exception) -> Response:
     assert isinstance(error, TocsinError)  # noqa: S101  what Starlette registers the handler for
-    status = status_of(error)
+    status, said = status_of(error), explain(error)
+    if isinstance(error, NotFound) and error.fqn:
+        said += did_you_mean(request, error.entity_type, error.fqn)
     headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None
-    return error_answer(status, explain(error), headers)
+    return error_answer(status, said, headers)
 
 
 def explain(error: TocsinError) -> str:

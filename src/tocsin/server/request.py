@@ -83,7 +83,9 @@ async def caller_of(request: Request) -> Caller:
     actor = parts.tokens.remembered(header)
     if actor is None:
         actor = await run_in_threadpool(parts.tokens.actor, header)
-    return Caller(actor, parts, parts.settings.public_url or address_of(request))
+    caller = Caller(actor, parts, parts.settings.public_url or address_of(request))
+    request.state.caller = caller
+    return caller
 
 
 async def actor_of(caller: Annotated[Caller, Depends(caller_of)]) -> Actor:

@@ -97,6 +97,14 @@ def event(name: str) -> dict[str, object]:
     }
 
 
+def test_a_misspelt_name_is_answered_with_what_the_server_takes_it_for(run: Run, small_server: SmallServer) -> None:
+    meant = "dashboard bi.revenu not found; did you mean bi.revenue?"
+    small_server.answer("GET", f"{API}/tables/name/bi.revenu", {"code": 404, "message": "no"}, status=404)
+    small_server.answer("GET", f"{API}/dashboards/name/bi.revenu", {"code": 404, "message": meant}, status=404)
+    ended = run("history", "bi.revenu")
+    assert (ended.code, ended.err) == (3, f"tocsin: {meant}\n")
+
+
 def test_the_log_is_followed_from_an_offset_to_its_end(run: Run, small_server: SmallServer) -> None:
     small_server.answer(
         "GET",

@@ -13,7 +13,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.edges import Ends, checked_details, given_details, parse_source, said
 from tocsin.flow.capture.json_patch import applied
-from tocsin.flow.capture.ports import Hold, Key, Stored, Written
+from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
 from tocsin.flow.capture.references import Resolver, key_of, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, FieldChange
@@ -146,5 +146,5 @@ def _end(record: Record, reference: object) -> Stored:
     key: Key = key_of(reference)
     found = record.transaction.find(entity_type, key, Hold.SHARED)
     if found is None:
-        raise NotFound(f"{entity_type} {key} not found")
+        raise missing(entity_type, key)
     return found

@@ -16,7 +16,7 @@ from tocsin.flow.capture import etag, json_patch, lineage, naming, removal, team
 from tocsin.flow.capture.beside import reports, results
 from tocsin.flow.capture.consolidation import begun_at
 from tocsin.flow.capture.permit import Permits, check_delete, check_restore, everything, in_place
-from tocsin.flow.capture.ports import Catalogue, Collision, Hold, Key, Stored, Written
+from tocsin.flow.capture.ports import Catalogue, Collision, Hold, Key, Stored, Written, missing
 from tocsin.flow.capture.prepare import complete, patched, whole_state
 from tocsin.flow.capture.properties import with_property
 from tocsin.flow.capture.references import Resolver
@@ -327,7 +327,7 @@ def _check_followable(entity_type: str) -> None:
 def _found(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored:
     found = record.transaction.find(kind_of(entity_type).name, key, hold)
     if found is None:
-        raise NotFound(f"{entity_type} {key} not found")
+        raise missing(entity_type, key)
     return found
 
 
@@ -343,5 +343,5 @@ def _user(record: Record, user_id: str, *, even_deleted: bool = False) -> Docume
     if found is None:
         raise NotFound(f"user {user_id} not found")
     if found.get("deleted") and not even_deleted:
-        raise InvalidInput(f"user {user_id} is deleted")
+        raise InvalidInput(f"user {found['name']} is deleted")
     return found

@@ -12,7 +12,7 @@ from decimal import Decimal
 from enum import Enum
 from typing import Protocol
 
-from tocsin.errors import Conflict
+from tocsin.errors import Conflict, NotFound
 from tocsin.flow.capture.beside.ports import Attachments, Incidents, Series, Suites, UsageCounts
 from tocsin.flow.capture.feed.ports import ThreadRows
 from tocsin.flow.capture.heritage import INHERITED_KEYS, Heritage
@@ -46,6 +46,11 @@ class Key:
 
     def __str__(self) -> str:
         return self.id or self.fqn or ""
+
+
+def missing(entity_type: str, key: Key) -> NotFound:
+    """Return the refusal of an entity that there is not."""
+    return NotFound(f"{entity_type} {key} not found", entity_type=entity_type, fqn=key.fqn)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.members import REFERENCE_LISTS, REFERENCES
-from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
+from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction, missing
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, Place
@@ -59,7 +59,7 @@ class Resolver:
         """Return the full reference to the live entity of this type that ``given`` names."""
         found = self.transaction.reference(entity_type, key_of(given))
         if found is None or found.get("deleted"):
-            raise NotFound(f"{entity_type} {key_of(given)} not found")
+            raise missing(entity_type, key_of(given))
         return found
 
     def stored(self, entity_type: str, given: Given) -> Stored:
@@ -67,7 +67,7 @@ class Resolver:
         key = key_of(given)
         found = self.transaction.find(entity_type, key, Hold.SHARED)
         if found is None or found.deleted:
-            raise NotFound(f"{entity_type} {key} not found")
+            raise missing(entity_type, key)
         return found
 
     def singles(self, document: Document, old: Document) -> Document:
@@ -89,7 +89,7 @@ class Resolver:
             found = self.transaction.find(entity_type, key, Hold.SHARED)
             if found is not None and not found.deleted:
                 return found
-        raise NotFound(f"{named or ' or '.join(place.types)} {key} not found")
+        raise NotFound(f"{named or ' or '.join(place.types)} {key} not found", entity_type=place.types[0], fqn=key.fqn)
 
     def _member(self, field: str, given: Given, known: list[Document]) -> Document:
         return self._resolved(field, REFERENCE_LISTS[field], given, known)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import InvalidInput
 from tocsin.flow.capture import lineage, nested
 from tocsin.flow.capture.members import REFERENCE_LISTS, REFERENCES
-from tocsin.flow.capture.ports import Hold, Key, Stored, Written
+from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
@@ -66,7 +66,7 @@ def find_to_delete(record: Record, entity_type: str, key: Key, *, hard: bool) ->
     """Return the entity, held for removal; one that is softly deleted can only be deleted for good."""
     found = record.transaction.find(entity_type, key, Hold.REMOVE)
     if found is None or (found.deleted and not hard):
-        raise NotFound(f"{entity_type} {key} not found")
+        raise missing(entity_type, key)
     return found
 
 

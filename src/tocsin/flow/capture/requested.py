@@ -9,13 +9,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tocsin.access.subject import ORGANIZATION
-from tocsin.errors import Conflict, InvalidInput, NotFound
+from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture import quality
 from tocsin.flow.capture.grouping import GIVEN, member_of
 from tocsin.flow.capture.implied import connect
 from tocsin.flow.capture.members import MEMBER_LISTS
 from tocsin.flow.capture.permit import check_change, check_create, check_restore
-from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.ports import Key, Stored, Written, missing
 from tocsin.flow.capture.prepare import Draft, checked, complete, draft_of, merged
 from tocsin.flow.capture.properties import forget_values
 from tocsin.flow.capture.references import Resolver, key_of
@@ -90,7 +90,7 @@ def belong(record: Record, entity: tuple[str, Key], field: str, member: Document
         raise InvalidInput(f"{with_article(entity_type)} has no {field}", field=field)
     old = record.transaction.find(entity_type, key)
     if old is None or old.deleted:
-        raise NotFound(f"{entity_type} {key} not found")
+        raise missing(entity_type, key)
     identity, members = MEMBER_LISTS[field].identity, old.document.get(field) or []
     others = [one for one in members if identity(one) != identity(member)]
     if belongs == (len(others) < len(members)):

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction, missing
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 from tocsin.model.labels import CERTIFICATION, SOURCES, carries_labels, certifying, label_lists, labels_of, relabelled
@@ -104,7 +104,7 @@ class _Tags:
             raise InvalidInput(f"tags: {given}; there are: {', '.join(TYPES)}", field="tags")
         stored = self._get(name)
         if stored is None or stored.deleted:
-            raise NotFound(f"{TYPES[source]} {tag} not found")
+            raise missing(TYPES[source], Key.by_name(tag))
         if stored.document.get("disabled") or self._above(stored).get("disabled"):
             raise InvalidInput(f"{TYPES[source]} {tag} is disabled and cannot be given", field="tags")
 

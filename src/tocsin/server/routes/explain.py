@@ -11,7 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import NotFound
-from tocsin.flow.capture.ports import Key
+from tocsin.flow.capture.ports import Key, missing
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.model.subscription import EventSubscription
@@ -65,5 +65,5 @@ def _person(named: str, caller: Caller) -> Person:
     people = caller.parts.people
     person = people.by_id(named.lower()) if _ID.fullmatch(named) else people.by_name(named)
     if person is None:
-        raise NotFound(f"user {named} not found")
+        raise missing("user", Key.by_name(named))
     return person

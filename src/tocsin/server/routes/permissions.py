@@ -17,7 +17,7 @@ from tocsin.access.rules import policy_of
 from tocsin.access.subject import Grant, Subject
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.heritage import with_asked
-from tocsin.flow.capture.ports import Key
+from tocsin.flow.capture.ports import Key, missing
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -92,7 +92,7 @@ def _view(caller: Caller, user: str | None) -> View:
         raise Forbidden("What somebody else may do is open to administrators only.")
     person = caller.parts.people.by_name(user)
     if person is None:
-        raise NotFound(f"user {user!r} not found")
+        raise missing("user", Key.by_name(user))
     return caller.policies.of(person.id)
 
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Request, Response
 
-from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Key
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.ports import Key, missing
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
@@ -73,7 +73,7 @@ def check_password(password: str) -> str:
 def _other_person(name: object, by_administrator: bool, parts: PartsHere) -> Person:
     person = parts.people.by_name(name) if isinstance(name, str) and by_administrator else None
     if person is None or person.deleted:
-        raise NotFound(f"user {name!r} not found")
+        raise missing("user", Key.by_name(str(name)))
     return person
 
 

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from tocsin.access.logic import Condition
 from tocsin.errors import NotFound
 from tocsin.flow.capture.heritage import Entry, Heritage
-from tocsin.flow.capture.ports import Collision, Key, Stored
+from tocsin.flow.capture.ports import Collision, Key, Stored, missing
 from tocsin.flow.capture.tagging import TYPES, Name
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
@@ -29,7 +29,7 @@ from tocsin.store.catalogue.heritage import heritage_on
 from tocsin.store.catalogue.listing import Listing, Page, page_of
 from tocsin.store.catalogue.relations import related
 from tocsin.store.catalogue.totals import Totals
-from tocsin.store.catalogue.write import REFERENCE, STORED, SqlTransaction, by_value, lies_under, lookups
+from tocsin.store.catalogue.write import REFERENCE, STORED, SqlTransaction, by_value, called, lies_under, lookups
 from tocsin.store.documents import from_text, reference_of, stored_of, tenths_of
 from tocsin.store.engine import is_sqlite, reading, writing
 from tocsin.store.lots import in_lots
@@ -41,7 +41,8 @@ _PEOPLE = frozenset({"user", "bot", "team", "role", "policy"})
 # Made once: making a statement costs more than running it.
 _FOUND = {column: by_value(select(*STORED), column) for column in ("id", "fqn")}
 _REFERRED = {column: by_value(select(*REFERENCE), column) for column in ("id", "fqn")}
-_AT_ONCE = 500
+_LIVE = select(*REFERENCE).where(_ENTITY.deleted.is_(False))
+_AT_ONCE, _NEIGHBOURS = 500, 100
 _RACES = frozenset({"40001", "40P01"})  # PostgreSQL: serialization failure, deadlock
 
 
@@ -97,7 +98,7 @@ class SqlCatalogue:
         with reading(self._engine) as connection:
             found = _find(connection, entity_type, key)
         if found is None or not _is_included(found.deleted, include):
-            raise NotFound(f"{entity_type} {key} not found")
+            raise missing(entity_type, key)
         return found.document
 
     def list_entities(self, entity_type: str, listing: Listing) -> Page:
@@ -114,6 +115,16 @@ class SqlCatalogue:
                 query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, _ENTITY.id.in_(some), asked)
                 found.update(connection.execute(query).scalars())
         return found
+
+    def neighbours(self, entity_type: str, fqn: str) -> list[Document]:
+        """Return references to the live entities of a type whose FQNs come next before and after one, in no order."""
+        live = _LIVE.where(_ENTITY.entity_type == entity_type)
+        before = live.where(_ENTITY.fqn < fqn).order_by(_ENTITY.fqn.desc())
+        after = live.where(_ENTITY.fqn > fqn).order_by(_ENTITY.fqn)
+        with reading(self._engine) as connection:
+            return [
+                reference_of(*row) for query in (before, after) for row in connection.execute(query.limit(_NEIGHBOURS))
+            ]
 
     def under(self, entity_type: str, fqn: str) -> list[Document]:
         """Return every entity of a type whose FQN lies under ``fqn``, in FQN order, without what is deleted."""
@@ -158,8 +169,8 @@ class SqlCatalogue:
         )
         with reading(self._engine) as connection:
             text = connection.execute(query).scalar_one_or_none()
-        if text is None:
-            raise NotFound(f"entity {entity_id} has no version {number}")
+            if text is None:
+                raise NotFound(f"{called(connection, entity_id)} has no version {number}")
         return from_text(text)
 
     def related(self, relation: Relation, documents: Sequence[Document]) -> dict[str, list[Document] | int]:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.errors import NotFound
-from tocsin.flow.capture.ports import Key
+from tocsin.flow.capture.ports import Key, missing
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.catalogue.totals import Totals
 from tocsin.store.catalogue.versions import VersionPage, VersionsAsked, versions_in
-from tocsin.store.catalogue.write import by_value, lookups
+from tocsin.store.catalogue.write import by_value, called, lookups
 from tocsin.store.documents import from_text, tenths_of
 from tocsin.store.engine import reading
 
@@ -57,8 +57,8 @@ class History:
             entity_id = self._id_of(connection, entity_type, key)
             query = select(_VERSION.document).where(_VERSION.entity_id == entity_id)
             found = connection.execute(query.where(_VERSION.version_tenths == tenths_of(number))).scalar_one_or_none()
-        if found is None:
-            raise NotFound(f"{entity_type} {key} has no version {number}")
+            if found is None:
+                raise NotFound(f"{called(connection, entity_id)} has no version {number}")
         return from_text(found)
 
     def newest(self, entity_type: str, key: Key, *, before: str | None = None) -> Document:
@@ -74,8 +74,8 @@ class History:
             if before is not None:
                 query = query.where(_VERSION.version_tenths < tenths_of(before))
             found = connection.execute(query.order_by(_VERSION.version_tenths.desc()).limit(1)).scalar_one_or_none()
-        if found is None:
-            raise NotFound(f"{entity_type} {key} has no version before {before}")
+            if found is None:
+                raise NotFound(f"{called(connection, entity_id)} has no version before {before}")
         return from_text(found)
 
     def _id_of(self, connection: Connection, entity_type: str, key: Key) -> str:
@@ -87,7 +87,7 @@ class History:
                 return str(found)
         if key.id is not None and _was(connection, entity_type, key.id):
             return key.id
-        raise NotFound(f"{entity_type} {key} not found")
+        raise missing(entity_type, key)
 
 
 def _was(connection: Connection, entity_type: str, entity_id: str) -> bool:

@@ -244,6 +244,12 @@ def reference_on(connection: Connection, entity_type: str, key: Key) -> Document
     return None
 
 
+def called(connection: Connection, entity_id: str) -> str:
+    """Return what people call an entity, ``table pg.shop.public.orders``; by its id where it is gone for good."""
+    row = connection.execute(select(_ENTITY.entity_type, _ENTITY.fqn).where(_ENTITY.id == entity_id)).first()
+    return f"entity {entity_id}" if row is None else f"{row.entity_type} {row.fqn}"
+
+
 def lookups(entity_type: str, key: Key) -> tuple[str, list[str]]:
     """Return the column by which to find an entity, and the values to try in order.
 

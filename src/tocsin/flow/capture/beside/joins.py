@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import InvalidInput
 from tocsin.flow.capture.beside.profiles import place_of
 from tocsin.flow.capture.beside.table_details import check_columns
 from tocsin.flow.capture.beside.usage import day_number, day_text
-from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.ports import Key, Stored, Written, missing
 from tocsin.flow.capture.shapes import checked, count, day, each, name, shape, whole
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
@@ -84,7 +84,7 @@ def _found(record: Record, other: str) -> tuple[Stored, str]:
     table_fqn, column = place_of(other)
     found = record.transaction.find("table", Key.by_name(table_fqn))
     if found is None or found.deleted:
-        raise NotFound(f"table {table_fqn} not found")
+        raise missing("table", Key.by_name(table_fqn))
     check_columns(found, [column] if column else [])
     return found, column
 

@@ -14,7 +14,7 @@ from tocsin.flow.capture import json_patch
 from tocsin.flow.capture.feed import form, people, rights, tasks, telling
 from tocsin.flow.capture.feed.ports import ThreadRows
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Hold, Key, Stored, Written
+from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.entity import Document
@@ -335,7 +335,7 @@ def _found(record: Record, thread_id: str, hold: Hold = Hold.SHARED) -> tuple[St
 def _asset(record: Record, entity_type: str, key: Key, hold: Hold) -> Stored:
     found = record.transaction.find(entity_type, key, hold) if entity_type in ENTITY_TYPES else None
     if found is None:
-        raise NotFound(f"{entity_type} {key} not found")
+        raise missing(entity_type, key)
     return found
 
 

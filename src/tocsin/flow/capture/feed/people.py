@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.feed.form import MOST_PEOPLE
 from tocsin.flow.capture.feed.ports import Part, PartTaken
-from tocsin.flow.capture.ports import Hold, Key
+from tocsin.flow.capture.ports import Hold, Key, missing
 from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
@@ -30,7 +30,7 @@ def assignees(record: Record, given: Iterable[Document]) -> list[Document]:
     for one in given:
         who = record.transaction.find(one["type"], key_of(one), Hold.SHARED)
         if who is None or who.deleted:
-            raise NotFound(f"{one['type']} {key_of(one)} not found")
+            raise missing(one["type"], key_of(one))
         if who.document.get("isBot"):
             raise InvalidInput(f"{who.fqn} is a bot: tasks are for people", field="assignees")
         found[who.id] = reference_to(who)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tocsin.errors import InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture import naming
-from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
+from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction, missing
 from tocsin.flow.capture.prepare import patched
 from tocsin.flow.capture.requested import create
 from tocsin.flow.capture.sheets.child_cells import procedure_cells
@@ -171,7 +171,7 @@ def _parent(record: Record, kind: str, full: str) -> Stored:
     above = fqn.join(fqn.split(full)[:-1])
     found = record.transaction.find(_ABOVE[kind], Key.by_name(above), Hold.SHARED)
     if found is None or found.deleted:
-        raise NotFound(f"{_ABOVE[kind]} {above} not found")
+        raise missing(_ABOVE[kind], Key.by_name(above))
     return found
 
 
@@ -183,7 +183,7 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
         raise InvalidInput(f"table {full} is deleted; restore it first")
     if old is None:
         if head is None:
-            raise NotFound(f"table {full} not found")
+            raise missing(_TABLE, Key.by_name(full))
         document = request_of(record.transaction, _parent(record, _TABLE, full), _TABLE, head.row)
         outcomes = {head.at: Outcome(head.row, "table created")}
     else:

@@ -107,7 +107,7 @@ def _change(*given: Texts) -> Node:
 
 def _lies_in(entity_type: str, names_field: str) -> Callable[[Texts], Node]:
     """Return what asks for one of this type by name or FQN: it is that, lies in it, or is a thread about such."""
-    types = (entity_type, *types_below(entity_type))
+    types = (entity_type, *types_below(entity_type), "testCase")  # whose FQN begins with that of what it tests
     subject = PathValue(Root.ENTITY, ("entityRef", "type"))  # only threads have one
     is_there = disjoined(has("entityType", types), Compare(Operator.EQ, subject, Literals(Kind.TEXT, types)))
     return lambda names: conjoined(has(names_field, names), is_there)
@@ -161,7 +161,7 @@ FUNCTIONS: dict[str, Function] = {
     "matchAnyDatabase": Function(
         ("databases",),
         _lies_in("database", "databaseNames"),
-        "the asset is, or lies in, one of these databases, by name or FQN",
+        "the asset is, or lies in, one of these databases, by name or FQN; a test case where its table lies",
     ),
     "matchAnySchema": Function(
         ("schemas",), _lies_in("databaseSchema", "schemaNames"), "the same for database schemas"

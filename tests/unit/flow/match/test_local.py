@@ -57,6 +57,7 @@ def test_the_condition_decides_the_rest() -> None:
     [
         ("table", None, True),
         ("databaseSchema", None, True),
+        ("testCase", None, True),
         ("pipeline", None, False),
         ("thread", "table", True),
         ("thread", "pipeline", False),

@@ -15,7 +15,7 @@ from tocsin.conditions.fields import FIELDS
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.methods import METHODS
 from tocsin.conditions.relations import RELATIONS
-from tocsin.flow.match.taken import MANY, MOST, asked_paths
+from tocsin.flow.match.taken import MANY, MOST, asked_leaves
 from tocsin.spark.match import index_of
 
 pytestmark = pytest.mark.spark
@@ -65,12 +65,13 @@ def test_the_index_agrees_with_the_table(spark: SparkSession) -> None:
 
 
 def test_the_index_agrees_with_the_table_when_many_ask_about_a_path(spark: SparkSession) -> None:
-    texts_asked = [n for n, node in enumerate(NODES) if any(asked_paths(node))]
+    texts_asked = [n for n, node in enumerate(NODES) if any(asked_leaves(node))]
     plans = [plan(n * MANY + copy, NODES[n]) for n in texts_asked for copy in range(MANY)]
     assert 20 < len(texts_asked) < len(NODES)
     some, others = plans[: len(plans) // 2], plans[len(plans) // 2 :]
     index = index_of(some).changed((), others)
     assert len(index.taken.names) == MOST
+    assert index.taken.worded
     found = found_by(spark, index, EVENTS)
     expected = {(n * MANY + copy, offset) for n, offset in EXPECTED if n in texts_asked for copy in range(MANY)}
     assert _told({(n // MANY, offset) for n, offset in set(found) ^ expected}) == []

@@ -150,6 +150,26 @@ def test_what_facts_say_is_asked_in_numbers_and_nothing_is_left(spark: SparkSess
     assert found(spark, *plans) == expected(*plans)
 
 
+def test_texts_that_many_search_are_found_by_their_words(spark: SparkSession) -> None:
+    texts = (
+        "row per",
+        "One row",
+        "see shop.wiki",
+        " per order;",
+        "wiki",
+        "row  per",
+        "é",
+        "One row per order; see shop.wiki",
+    )
+    plans = [plan(f"holds {text}", f"entity.description.contains('{text}')") for text in texts]
+    plans += [plan(f"ends {text}", f"entity.description.endsWith('{text}')") for text in texts]
+    plans += [plan(f"unlike {text}", f"!entity.description.startsWith('{text}') && isBot()") for text in texts]
+    plans += [plan("like", "entity.description matches 'One .* per order; .*'")]
+    index = index_of(plans)
+    assert sum(fields.endswith("_words") for fields in index.rows["fields"].to_pylist()) > len(texts)
+    assert found(spark, *plans) == expected(*plans)
+
+
 def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(spark: SparkSession) -> None:
     before = [
         plan("a", "tags == 'PII.Sensitive'"),

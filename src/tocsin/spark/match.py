@@ -21,9 +21,10 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from tocsin.conditions.normal_form import Conjunction, Fact, Term
 from tocsin.flow.match.indexing import Anchor, Way, ways
 from tocsin.flow.match.plan import Plan
+from tocsin.flow.match.searched import BETWEEN_WORDS, words_of
 from tocsin.flow.match.taken import TakenPaths
 from tocsin.spark.anchors import number_of, stated
-from tocsin.spark.conditions import DOCUMENT, Expression, is_stored, texts_at, with_document
+from tocsin.spark.conditions import DOCUMENT, Expression, is_stored, literal, texts_at, with_document
 from tocsin.spark.shapes import TEST, Shapes
 
 _BESIDE = "&"
@@ -167,26 +168,35 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
 
 
 def _with_texts(events: DataFrame, taken: TakenPaths) -> DataFrame:
-    """Return ``events`` with their document parsed, and the texts at the paths that are taken out of it, if any are."""
+    """Return ``events`` with their document parsed, and the texts at the paths that are taken out of it, if any are.
+
+    Beside texts that many search stand their words.
+    """
     if not taken.names:
         return events
     texts = [f"{texts_at(path)} AS {name}" for path, name in taken.names.items()]
-    return with_document(events).selectExpr("*", *texts)
+    words = [f"{_words_in(name)} AS {words_of(name)}" for name in sorted(taken.worded)]
+    return with_document(events).selectExpr("*", *texts).selectExpr("*", *words)
+
+
+def _words_in(texts: str) -> Expression:
+    return f"flatten(transform({texts}, t -> split(t, {literal(BETWEEN_WORDS)})))"
 
 
 def _table(plans: Sequence[Plan], shapes: Shapes, taken: TakenPaths) -> pa.Table:
     taken.count(plans)
+    worded = taken.worded
     cases = (_on_texts(case, taken) for plan in plans for case in plan.cases())
-    return pa.Table.from_pylist([row for case in cases for row in _rows(case, shapes)], schema=_ROWS)
+    return pa.Table.from_pylist([row for case in cases for row in _rows(case, shapes, worded)], schema=_ROWS)
 
 
 def _on_texts(case: Plan, taken: TakenPaths) -> Plan:
     return replace(case, node=taken.rewritten(case.node)) if case.node is not None and taken.names else case
 
 
-def _rows(plan: Plan, shapes: Shapes) -> Iterable[_Clause]:
+def _rows(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[_Clause]:
     """Yield a row per anchor of ``plan``."""
-    found = ways(plan)
+    found = ways(plan, worded)
     anchors = list(dict.fromkeys(anchor for way in found for anchor in way.anchors))
     numbers = list(map(number_of, anchors))
     for at, anchor in enumerate(anchors):

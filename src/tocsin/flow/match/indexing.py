@@ -6,7 +6,7 @@ the fewer events have to be asked what is left. Next: ``spark/match.py`` makes r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -18,6 +18,7 @@ from tocsin.conditions.paths import stem
 from tocsin.conditions.patterns import literal_prefix
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.rarity import share_of
+from tocsin.flow.match.searched import searched, words_of
 
 MAX_ANCHORS = 16
 """Anchors that one way may have because it is refined; a plain list of alternatives may be longer."""
@@ -90,11 +91,14 @@ def how_found(plan: Plan) -> Found:
     return Found(by, _why_unindexed(plan) if EVERY in anchors else None)
 
 
-def ways(plan: Plan) -> list[Way]:
-    """Return the ways one case of a plan can match, none for one that never does; always in the same order."""
+def ways(plan: Plan, worded: Collection[str] = ()) -> list[Way]:
+    """Return the ways one case of a plan can match, none for one that never does; always in the same order.
+
+    They may hang from the words of the fields ``worded``.
+    """
     if not (plan.enabled and plan.resources):
         return []
-    return sorted(map(_way, _disjunction(plan)), key=_order)
+    return sorted((_way(asked, worded) for asked in _disjunction(plan)), key=_order)
 
 
 def share_asked(plan: Plan) -> float:
@@ -130,9 +134,9 @@ def _order(way: Way) -> tuple[object, ...]:
     return way.anchors, sorted(map(repr, way.whole.groups)), sorted(map(repr, way.whole.forbidden))
 
 
-def _way(asked: Conjunction) -> Way:
+def _way(asked: Conjunction, worded: Collection[str]) -> Way:
     """Return ``asked`` with its rarest anchors: one group of facts, made rarer by others while that is worth it."""
-    candidates = [*_fact_groups(asked), *_implied(asked)]
+    candidates = [*_fact_groups(asked), *_implied_places(asked), *_implied_words(asked, worded)]
     if not candidates:
         return Way((EVERY,), asked, asked)
     chosen = [min(candidates, key=lambda group: (_share(group), sorted(map(_said, group))))]
@@ -167,12 +171,20 @@ def _fact_groups(asked: Conjunction) -> Iterator[frozenset[Fact]]:
             yield facts
 
 
-def _implied(asked: Conjunction) -> Iterator[frozenset[Fact]]:
+def _implied_places(asked: Conjunction) -> Iterator[frozenset[Fact]]:
     """Yield groups of facts without which a group cannot be fulfilled: what a name begins with lies below a place."""
     for group in asked.groups:
         places = [place for term in group for place in _places(term)]
         if all(places):
             yield frozenset(Fact(FQN_PATH, place) for place in places)
+
+
+def _implied_words(asked: Conjunction, worded: Collection[str]) -> Iterator[frozenset[Fact]]:
+    """Yield the same of words: a text that holds some other has each whole word of it."""
+    for group in asked.groups:
+        found = [searched(term) for term in group]
+        if all(one is not None and one[0] in worded for one in found):
+            yield frozenset(Fact(words_of(name), word) for name, words in filter(None, found) for word in words)
 
 
 def _places(term: object) -> Iterator[str]:

@@ -10,6 +10,7 @@ from math import prod
 from tocsin.conditions.changes import CHANGE_SETS, PARTS
 from tocsin.conditions.normal_form import Fact
 from tocsin.conditions.paths import parts
+from tocsin.flow.match.searched import is_of_words
 
 _BY_FIELD = {
     **dict.fromkeys(("entityId", "entityFullyQualifiedName", "testedEntityFqn"), 1e-5),
@@ -37,6 +38,7 @@ _BY_VALUE = {
     ("isBot", "true"): 0.5,
     ("isBot", "false"): 0.9,
 }
+_WORD = 1e-3
 _OTHERWISE = 0.02
 
 
@@ -47,4 +49,6 @@ def share_of(fact: Fact) -> float:
         return depths[max(0, min(len(parts(fact.value)), len(depths)) - 1)]
     if fact.field in CHANGE_SETS:
         return prod(_WHAT_CHANGES_HOLD[PARTS[at]] for at in CHANGE_SETS[fact.field])
+    if is_of_words(fact.field):
+        return _WORD
     return _BY_VALUE.get((fact.field, fact.value)) or _BY_FIELD.get(fact.field, _OTHERWISE)

@@ -1,7 +1,8 @@
 """Which paths into the document are taken out once for each event? Those whose texts most events are asked about often.
 
 The texts at such a path become a set like any field's: an equality is a fact then, so that alerts hang from it, and
-other tests look at a few texts instead of the whole document. Next: ``spark/match.py``, which takes them out.
+other tests look at a few texts instead of the whole document. Where many search those texts, their words are taken,
+too (``flow/match/searched.py``). Next: ``spark/match.py``, which takes them out.
 """
 
 from __future__ import annotations
@@ -31,10 +32,12 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.flow.match.indexing import share_asked
 from tocsin.flow.match.plan import Plan
+from tocsin.flow.match.searched import required_words
 
 MANY = 8
 """A path is taken out once an event can be expected to be asked about its texts so often: by so many alerts that no
-fact leads to, or by many more that ask only where one does. To take out a path costs about as much."""
+fact leads to, or by many more that ask only where one does. To take out a path costs about as much. Its words are
+taken, too, once they are searched for so often."""
 
 MOST = 16
 """Paths that are taken out: each costs every event something."""
@@ -45,6 +48,7 @@ class TakenPaths:
 
     def __init__(self) -> None:
         self._uses: dict[PathValue, float] = defaultdict(float)
+        self._searches: dict[PathValue, float] = defaultdict(float)
         self._names: dict[PathValue, str] = {}
 
     @property
@@ -52,13 +56,20 @@ class TakenPaths:
         """Return the fields that stand for the texts at paths, oldest first."""
         return dict(self._names)
 
+    @property
+    def worded(self) -> frozenset[str]:
+        """Return those of the fields whose words are taken as well."""
+        return frozenset(name for path, name in self._names.items() if self._searches[path] >= MANY)
+
     def count(self, plans: Iterable[Plan]) -> None:
         """Take note of what these plans ask about."""
         for plan in plans:
-            paths = set(asked_paths(plan.node)) if plan.node is not None else ()
-            asked = share_asked(plan) if paths else 0.0
-            for path in paths:
+            leaves = list(asked_leaves(plan.node)) if plan.node is not None else []
+            asked = share_asked(plan) if leaves else 0.0
+            for path in {path for path, _ in leaves}:
                 self._uses[path] += asked
+            for path in {path for path, leaf in leaves if _is_search(leaf)}:
+                self._searches[path] += asked
         for path, uses in sorted(self._uses.items(), key=lambda one: -one[1])[:MOST]:
             if uses >= MANY and len(self._names) < MOST:
                 self._names.setdefault(path, _name(path))
@@ -92,17 +103,28 @@ class TakenPaths:
                 return leaf
 
 
-def asked_paths(node: Node) -> Iterator[PathValue]:
-    """Yield the paths whose texts ``node`` asks about."""
+def asked_leaves(node: Node) -> Iterator[tuple[PathValue, Leaf]]:
+    """Yield the leaves of ``node`` that ask about texts at a path, each with it."""
     match node:
         case Not(operand=operand):
-            yield from asked_paths(operand)
+            yield from asked_leaves(operand)
         case And(operands=operands) | Or(operands=operands):
             for operand in operands:
-                yield from asked_paths(operand)
+                yield from asked_leaves(operand)
         case Compare() | TextTest() | Contains():
             if path := _path(node):
-                yield path
+                yield path, node
+
+
+def _is_search(leaf: Leaf) -> bool:
+    """Say whether ``leaf`` asks for texts that hold a word it knows."""
+    match leaf:
+        case TextTest():
+            return bool(required_words(leaf))
+        case Contains(value=value, members=Literals(values=values)):
+            return bool(required_words(TextTest(Test.INCLUDES, value, tuple(map(str, values)))))
+        case _:
+            return False
 
 
 def _path(leaf: Leaf) -> PathValue | None:

@@ -1,0 +1,57 @@
+"""Which word must a text hold to pass a test? So that thousands of searches in long texts are one look-up of words.
+
+A word is whatever stands between signs of ASCII that are neither letters nor digits; letters beyond ASCII belong to
+words. Both engines of the index must cut texts alike, so this is all there is to it. Next: ``flow/match/indexing.py``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tocsin.conditions.fields import TAKEN
+from tocsin.conditions.nodes import FieldValue, Test, TextTest
+from tocsin.conditions.patterns import literal_inside
+
+BETWEEN_WORDS = r"[\x00-/:-@\[-`{-\x7f]+"
+"""What separates words, as Java and Python both read it."""
+
+_WORD = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
+_WORDS = "_words"
+
+
+def words_of(taken: str) -> str:
+    """Return the name of the set of words in the texts that ``taken`` stands for."""
+    return taken + _WORDS
+
+
+def is_of_words(field: str) -> bool:
+    """Say whether ``field`` is a set of words."""
+    return field.startswith(TAKEN) and field.endswith(_WORDS)
+
+
+def required_words(asked: TextTest) -> tuple[str, ...]:
+    """Return one word for each text of the test: whoever passes holds one of them. None if some text has no word.
+
+    A word at an end of what is searched for may be a part of a longer one, so only whole ones count.
+    """
+    found = tuple(_whole_word(asked.test, text) for text in asked.texts)
+    return found if all(found) else ()
+
+
+def searched(term: object) -> tuple[str, tuple[str, ...]] | None:
+    """Return the field a test searches and the words it requires; None for any other term."""
+    match term:
+        case TextTest(value=FieldValue(name=name)) if words := required_words(term):
+            return name, words
+        case _:
+            return None
+
+
+def _whole_word(test: Test, text: str) -> str:
+    """Return the longest word that whatever passes the test with ``text`` holds as a whole; empty when unknown."""
+    if test is Test.MATCHES:
+        return _whole_word(Test.INCLUDES, literal_inside(text))
+    first = 0 if test is Test.STARTS_WITH else 1
+    last = len(text) if test is Test.ENDS_WITH else len(text) - 1
+    whole = (one[0] for one in _WORD.finditer(text) if one.start() >= first and one.end() <= last)
+    return max(whole, key=len, default="")

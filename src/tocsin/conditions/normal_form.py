@@ -2,7 +2,7 @@
 
 A conjunction wants one test of each of its groups and none of its forbidden ones; a test is a fact (a field has a
 value) or any other leaf. Alternatives stay together in a group instead of multiplying out.
-Next: ``spark/match.py`` makes rows of it.
+Next: ``spark/rows.py`` makes rows of it.
 """
 
 from __future__ import annotations

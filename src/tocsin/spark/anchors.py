@@ -2,7 +2,7 @@
 
 A number is the XXH64 of an anchor's fields and values in their order, worked out by Spark for events and by Python for
 alerts. Numbers are compared several times as fast as texts, and none is ever written down, so the way they are made
-may change. Next: ``spark/match.py``.
+may change. Next: ``spark/rows.py``.
 """
 
 from __future__ import annotations

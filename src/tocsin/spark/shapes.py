@@ -2,7 +2,7 @@
 
 However many alerts compare the length of a column with a number of their own, there is one shape and one expression;
 the numbers are rows. So neither the text of a query nor the code Spark compiles for it grows with the alerts
-(Hanson et al., "Scalable Trigger Processing", 1999, call shapes expression signatures). Next: ``spark/match.py``.
+(Hanson et al., "Scalable Trigger Processing", 1999, call shapes expression signatures). Next: ``spark/rows.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """By which facts is an alert found? Each way its condition can hold hangs from anchors; what they do not prove is left.
 
 An anchor is a fact, or several facts of one event together, that an event must state for the way to hold. The rarer,
-the fewer events have to be asked what is left. Next: ``spark/match.py`` makes rows of it.
+the fewer events have to be asked what is left. Next: ``spark/rows.py`` makes rows of it.
 """
 
 from __future__ import annotations

@@ -53,6 +53,7 @@ _REPORTS = {"quality": "test", "run": "run"}
 _STATUSES = frozenset({*RESULT_STATUSES, *RUN_STATUSES, *INGESTION_STATES})
 _BECOMES = frozenset({TIER, "certification", "quality"})
 """Categories of which an asset has one value at a time; where it changes, that is the new one."""
+_GONE_TIER = re.compile(r"tier \S+ removed")
 Value = Any  # Any: a JSON value of whatever field changed
 
 
@@ -93,8 +94,21 @@ def change_lines(event: ChangeEvent) -> list[ChangeLine]:
         *(line for change in described.fields_updated for line in _lines(change, "changed")),
         *(line for change in described.fields_deleted for line in _lines(change, "removed")),
     ]
+    lines = list(_tiers_moved(event, lines))
     known = {line.text for line in lines}
     return lines + [ChangeLine(text) for text in dict.fromkeys(_labels(event)) if text not in known]
+
+
+def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[ChangeLine]:
+    """Yield ``lines`` with the tier that went and the one that came as one change, as ``changes_of`` sees them."""
+    came = {f"tier {one.value} added": one for one in changes_of(event) if one[:3] == (TIER, Operation.MODIFY, ASSET)}
+    went = [line.text.split(" ")[1] for line in lines if came and _GONE_TIER.fullmatch(line.text)]
+    for line in lines:
+        if line.text in came:
+            moved = came[line.text]
+            yield ChangeLine(said_of(moved), old=", ".join(went) or None, new=moved.value)
+        elif not (came and _GONE_TIER.fullmatch(line.text)):
+            yield line
 
 
 def semantic_changes(event: ChangeEvent) -> list[Document]:

@@ -110,3 +110,16 @@ def test_control_and_direction_characters_never_reach_a_line() -> None:
 )
 def test_what_a_change_means_is_said_as_people_say_it(change: Change, expected: str) -> None:
     assert said_of(change) == expected
+
+
+def test_a_tier_that_goes_while_another_comes_is_one_line() -> None:
+    described = ChangeDescription(
+        fields_added=(FieldChange(name="tags", new_value=[{"tagFQN": "Tier.Tier2"}, {"tagFQN": "A.b"}]),),
+        fields_deleted=(FieldChange(name="tags", old_value=[{"tagFQN": "Tier.Tier1"}]),),
+    )
+    lines = change_lines(change_event(described))
+    assert [(line.text, line.old, line.new) for line in lines] == [
+        ("tier changed to Tier.Tier2", "Tier.Tier1", "Tier.Tier2"),
+        ("tag A.b added", None, None),
+    ]
+    assert headline(change_event(described)) == "orders: tier changed to Tier.Tier2 and 1 more change"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, select
 from tests.store.catalogues import JANE
 
 from tocsin.clock import FixedClock
@@ -12,8 +12,11 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.relations import RELATIONS
+from tocsin.store.catalogue.domains import belongs
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.catalogue.listing import Listing
+from tocsin.store.engine import is_sqlite, reading
+from tocsin.store.tables import entity
 
 _COLUMNS = [{"name": "id", "dataType": "BIGINT"}, {"name": "mail", "dataType": "TEXT"}]
 _MADE: tuple[tuple[str, Document], ...] = (
@@ -138,6 +141,18 @@ def test_every_filter_leaves_what_it_says(catalogue: SqlCatalogue) -> None:
         page = catalogue.list_entities(entity_type, listing)
         assert [one["name"] for one in page.documents] == expected, (entity_type, filters)
         assert page.total == len(expected)
+
+
+def test_what_no_domain_has_is_not_asked_row_by_row(catalogue: SqlCatalogue, store_engine: Engine) -> None:
+    query = select(entity.c.id).where(entity.c.entity_type == "table", belongs("table", "null"))
+    statement = query.compile(store_engine, compile_kwargs={"literal_binds": True})
+    with reading(store_engine) as connection:
+        if is_sqlite(connection):
+            pytest.skip("only PostgreSQL plans so")
+        connection.exec_driver_sql("SET LOCAL work_mem = '64kB'")
+        plan = "\n".join(connection.exec_driver_sql(f"EXPLAIN {statement}").scalars())
+    assert "Anti Join" in plan
+    assert "SubPlan" not in plan
 
 
 def test_what_lies_under_something_is_found_by_its_id(catalogue: SqlCatalogue) -> None:

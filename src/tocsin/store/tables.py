@@ -51,8 +51,8 @@ entity = Table(
     Column("deleted", Boolean, nullable=False, default=False),
     Column("document", Text, nullable=False),
     UniqueConstraint("entity_type", "fqn"),
-    Index(None, "entity_type", "deleted", "fqn"),  # pages and their totals, without reading any document
-    Index(None, "parent_id"),
+    Index(None, "entity_type", "deleted", "fqn", "id"),  # pages, filters and totals, without reading any document
+    Index(None, "parent_id", "id"),
 )
 """One row per entity as it stands now, soft-deleted ones included."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import or_, select
+from sqlalchemy import exists, or_, select
 
 from tocsin.store import tables
 from tocsin.store.catalogue.inherited import DOMAINS, reached
@@ -21,7 +21,9 @@ NONE = "null"
 def belongs(entity_type: str, domain: str) -> _Condition:
     """Return the condition that an entity of this type belongs to a domain, by its id or FQN, or to none at all."""
     if domain == NONE:
-        return _ENTITY.id.not_in(reached(entity_type, DOMAINS))
+        # PostgreSQL asks NOT IN of so many row by row.
+        one = reached(entity_type, DOMAINS).subquery()
+        return ~exists().where(one.c.id == _ENTITY.id)
     named = tables.entity.alias("domain")
     is_it = (named.c.entity_type == "domain") & or_(named.c.id == domain, named.c.fqn == domain)
     return _ENTITY.id.in_(reached(entity_type, DOMAINS, DOMAINS.target.in_(select(named.c.id).where(is_it))))

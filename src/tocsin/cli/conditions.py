@@ -94,11 +94,11 @@ def _of_alerts(text: str, file: str) -> Iterator[Finding]:
 
 
 def _of_alert(alert: Document, place: str) -> Iterator[Finding]:
-    from tocsin.flow.match.remarks import of_alert
+    from tocsin.server.alerts.offers import remarks_on
     from tocsin.server.alerts.request import readable
 
     try:
-        remarks = of_alert(readable(alert))
+        remarks = remarks_on(readable(alert))
     except InvalidCondition as error:
         yield _refused(f"{place}: {error.field}", _written(alert, error.field or ""), error)
     except InvalidInput as error:

@@ -29,6 +29,7 @@ class Kind(StrEnum):
     ALWAYS_TRUE = "alwaysTrue"
     NEVER_TRUE = "neverTrue"
     NO_RESOURCES = "noResources"
+    NOT_OFFERED = "notOffered"
     OUTSIDE_RESOURCES = "outsideResources"
     UNINDEXED = "unindexed"
     UNKNOWN_WORD = "unknownWord"

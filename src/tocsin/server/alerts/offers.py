@@ -6,10 +6,13 @@ every other type of the catalogue. Next: ``server/routes/conditions.py`` answers
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tocsin.flow.match.plan import ALL_RESOURCES
+from tocsin.flow.match.remarks import Kind, Remark, of_alert
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.subscription import AlertType
+from tocsin.model.subscription import AlertType, EventSubscription
 from tocsin.model.thread import RESOURCES as THREADS
 from tocsin.model.thread import THREAD
 from tocsin.server.alerts.filters import FILTERS
@@ -52,6 +55,31 @@ def offers(alert_type: AlertType) -> list[Document]:
     if alert_type is AlertType.OBSERVABILITY:
         return [_offer(name, _observed(name), (*actions, *_ANY_ACTIONS)) for name, actions in _ACTIONS.items()]
     return [_offer(name, _NOTIFIED.get(name, (*_GENERAL, *_OURS)), ()) for name in RESOURCES]
+
+
+def remarks_on(subscription: EventSubscription) -> tuple[Remark, ...]:
+    """Return what is worth knowing about an alert that can be saved, its named filters included.
+
+    Raises
+    ------
+    InvalidInput : it cannot be saved, as ``plan_of`` says
+    """
+    return (*of_alert(subscription), *_not_offered(subscription))
+
+
+def _not_offered(subscription: EventSubscription) -> Iterator[Remark]:
+    """Yield each filter and action that is asked for by name and that no resource of the alert offers."""
+    filtering, chosen = subscription.filtering_rules, subscription.input or {}
+    resources = filtering.resources if filtering else ()
+    offered = [one for one in offers(subscription.alert_type) if one["name"] in resources]
+    for key, supported in (("filters", "supportedFilters"), ("actions", "supportedActions")):
+        known = {row["name"] for one in offered for row in one[supported]}
+        given = chosen.get(key)
+        for index, one in enumerate(given if isinstance(given, list) else ()):
+            name = one.get("name") if isinstance(one, dict) else None
+            if name in FILTERS and name not in known and resources:
+                says = f"No {key[:-1]} {name} is offered for {', '.join(resources)}, so it may never hold"
+                yield Remark(Kind.NOT_OFFERED, says, f"input.{key}[{index}].name")
 
 
 def functions() -> list[Document]:

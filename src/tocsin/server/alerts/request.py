@@ -17,13 +17,13 @@ from pydantic import ValidationError
 from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.match.remarks import Remark, of_alert
+from tocsin.flow.match.remarks import Remark
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Destination, EventSubscription, TriggerType
 from tocsin.model.words import meant
 from tocsin.server.alerts.destinations import Names, check_destination
 from tocsin.server.alerts.filters import rules_of
-from tocsin.server.alerts.offers import RESOURCES
+from tocsin.server.alerts.offers import RESOURCES, remarks_on
 from tocsin.server.errors import describe_validation
 from tocsin.store.alerts.masking import holds_mask, split_secrets
 
@@ -83,7 +83,7 @@ def checked_alert(
     kept: dict[str, Document] = {}
     for index, destination in enumerate(document["destinations"]):
         kept[destination["id"]] = _mask(destination, secrets, index)
-    return Alert(document, kept, of_alert(_check(document, names)))
+    return Alert(document, kept, remarks_on(_check(document, names)))
 
 
 def checked_destination(given: object, names: Names) -> Destination:

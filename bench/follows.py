@@ -110,7 +110,7 @@ def _counted(path: Path, parts: Parts) -> Iterator[Store]:
     """Yield the store with an engine that counts statements and steps."""
     engine = open_engine(f"sqlite:///{path}")
     notes = Notifications(engine)
-    alerts, directory = CurrentAlerts(Subscriptions(engine)), SqlDirectory(engine)
+    alerts, directory = CurrentAlerts("bench", Subscriptions(engine)), SqlDirectory(engine)
     store = Store(replace(parts, alerts=alerts, directory=directory, notifications=notes, progress=notes))
     _count(engine, store)
     try:

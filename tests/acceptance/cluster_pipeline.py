@@ -37,7 +37,10 @@ def where(_number: int) -> str:
 
 def _keep_streaks(first: Parts, engine: Engine) -> None:
     """Tell everything that depends on earlier reports, then end."""
-    session, alerts = interpreting(first.session), CurrentAlerts(Subscriptions(engine), at_reports)
+    session, alerts = (
+        interpreting(first.session),
+        CurrentAlerts(streak_stream.QUERY_NAME, Subscriptions(engine), at_reports),
+    )
     parts, deadline = replace(first, session=session, alerts=alerts), time.monotonic() + 150
     log = EventLog(engine)
     with streak_stream.streaming(parts) as query:
@@ -54,7 +57,7 @@ def main(url: str, checkpoint: str, wheel: str) -> None:
     session = open_session(master="local-cluster[2,1,1024]", py_files=wheel, conf={"spark.executor.memory": "1g"})
     parts = Parts(
         session=session,
-        alerts=CurrentAlerts(Subscriptions(engine)),
+        alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
         directory=SqlDirectory(engine),
         views=Views(SqlSubjects(engine)),
         events=SqlEvents(engine),

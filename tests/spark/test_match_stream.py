@@ -50,7 +50,7 @@ def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: in
     notes = Notifications(engine)
     return Parts(
         session=spark,
-        alerts=CurrentAlerts(Subscriptions(engine)),
+        alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
         directory=SqlDirectory(engine),
         views=Views(SqlSubjects(engine)),
         events=SqlEvents(engine),

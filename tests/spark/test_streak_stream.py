@@ -37,7 +37,9 @@ ANAS = {"owners": [{"type": "user", "name": "ana"}]}
 
 def streak_parts(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000) -> Parts:
     first = parts_of(spark, engine, checkpoint, batch=batch)
-    return replace(first, session=interpreting(spark), alerts=CurrentAlerts(Subscriptions(engine), at_reports))
+    return replace(
+        first, session=interpreting(spark), alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine), at_reports)
+    )
 
 
 def following(
@@ -170,7 +172,7 @@ def noticing(spark: SparkSession, company: SmallCompany, checkpoint: Path) -> Si
         session.conf.set(key, value)
     return SilenceParts(
         session=session,
-        alerts=CurrentAlerts(Subscriptions(company.engine), at_reports),
+        alerts=CurrentAlerts(QUERY_NAME, Subscriptions(company.engine), at_reports),
         log=EventLog(company.engine),
         reports=Reports(company.engine),
         silences=Silences(company.writes),

@@ -59,9 +59,13 @@ class Alerts:
 
 
 class CurrentAlerts:
-    """Keeps the newest alerts; asking costs one small query unless they have changed, and then only those are read."""
+    """Keeps the newest alerts; asking costs one small query unless they have changed, and then only those are read.
 
-    def __init__(self, store: SubscriptionStore, select: Select = between_reports) -> None:
+    ``query`` is the name of the streaming query that asks, for the log.
+    """
+
+    def __init__(self, query: str, store: SubscriptionStore, select: Select = between_reports) -> None:
+        self._query = query
         self._store = store
         self._select = select
         self._alerts: Alerts | None = None
@@ -90,6 +94,7 @@ class CurrentAlerts:
         unindexed = index.unindexed()
         _LOG.info(
             "alerts_loaded",
+            query=self._query,
             revision=revision,
             count=len(now.asked),
             changed=len(changed),

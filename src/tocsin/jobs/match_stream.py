@@ -73,7 +73,7 @@ def build(settings: Settings) -> Parts:
     session = session_of(settings)
     return Parts(
         session=session,
-        alerts=CurrentAlerts(Subscriptions(engine)),
+        alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
         directory=SqlDirectory(engine),
         views=Views(SqlSubjects(engine)),
         events=SqlEvents(engine),

@@ -50,7 +50,7 @@ def build(settings: Settings, session: SparkSession, engine: Engine) -> SilenceP
         own.conf.set(key, value)
     return SilenceParts(
         session=own,
-        alerts=CurrentAlerts(Subscriptions(engine), at_reports),
+        alerts=CurrentAlerts("silences", Subscriptions(engine), at_reports),
         log=EventLog(engine),
         reports=Reports(engine),
         silences=Silences(Writes(SqlCatalogue(engine), clock)),

@@ -50,7 +50,7 @@ def build(settings: Settings, first: Parts) -> Parts:
     return replace(
         first,
         session=interpreting(first.session),
-        alerts=CurrentAlerts(Subscriptions(engine), at_reports),
+        alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine), at_reports),
         views=Views(SqlSubjects(engine)),
         checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
         told_before=EventLog(engine).progress(QUERY_NAME),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import pytest
+from structlog.testing import capture_logs
 
 from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan, plan_of
@@ -62,7 +63,7 @@ def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pyt
 
     monkeypatch.setattr(alerts, "plan_of", counted)
     shelf = Shelf(*(subscription(n, "owners == 'ann'") for n in range(COUNT)))
-    current = CurrentAlerts(shelf)
+    current = CurrentAlerts("match_stream", shelf)
     first = current.read()
     assert len(planned) == COUNT
     assert current.read() is first
@@ -75,9 +76,15 @@ def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pyt
     assert _anchors(second.index.rows.to_pylist(), "04711") == [wanted]
 
 
+def test_the_log_says_which_query_loaded_them() -> None:
+    with capture_logs() as logged:
+        CurrentAlerts("streak_stream", Shelf(subscription(1, "owners == 'ann'"))).read()
+    assert [(one["event"], one["query"]) for one in logged] == [("alerts_loaded", "streak_stream")]
+
+
 def test_alerts_come_and_go() -> None:
     shelf = Shelf(subscription(1, "owners == 'ann'"))
-    current = CurrentAlerts(shelf)
+    current = CurrentAlerts("match_stream", shelf)
     current.read()
     shelf.put(subscription(2, "userName != 'ann'"))
     assert current.read().index.unindexed() == []

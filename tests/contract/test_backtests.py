@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Iterator
 
 import httpx
@@ -58,6 +60,21 @@ def test_it_is_taken_by_the_pipeline_and_its_result_is_shown(
     assert pipeline.finish(taken, "pipeline", {"matched": 3}, now_ms=now_ms)
     done = administrator.get(f"{PATH}/{shown['id']}")
     assert (done.status_code, done.json()["state"], done.json()["result"]) == (200, "done", {"matched": 3})
+
+
+def test_whoever_waits_is_answered_as_soon_as_it_is_over(
+    administrator: httpx.Client, orders: Json, pipeline: Backtests
+) -> None:
+    asked = ask(administrator).json()
+    taken = pipeline.claim("pipeline", now_ms=1, lost_after_ms=1)
+    assert taken is not None
+    ending = threading.Timer(0.3, pipeline.finish, (taken, "pipeline", {"matched": 3}), {"now_ms": 1})
+    ending.start()
+    began_s = time.monotonic()
+    assert administrator.get(f"{PATH}/{asked['id']}").json()["state"] == "running"
+    assert administrator.get(f"{PATH}/{asked['id']}", params={"wait": 20}).json()["state"] == "done"
+    assert time.monotonic() - began_s < 10
+    ending.join()
 
 
 def test_a_stored_alert_is_taken_with_what_is_different_about_it(

@@ -19,6 +19,7 @@ from tests.spark.test_streak_stream import company_with_alerts, following
 from tests.waiting import until
 
 from tocsin.clock import FixedClock, SystemClock
+from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
@@ -69,8 +70,12 @@ def stored_alert(company: SmallCompany, name: str) -> Document:
 def ran(company: SmallCompany, parts: BacktestParts, alert: Document, **more: Any) -> Document:
     seen: list[tuple[int, int]] = []
     result = backtest(asked(company, alert, **more), parts, lambda done, total: seen.append((done, total)))
-    assert seen[0] == (0, result["events"]) and seen[-1] == (result["events"], result["events"])
+    assert seen[0] == (0, seen[-1][1]) and seen[-1][0] == seen[-1][1]
     return result
+
+
+def matches_in(result: Document) -> tuple[int, int]:
+    return result["matched"], result["toldNobody"]
 
 
 def told_in(result: Document) -> Counter[tuple[str, str]]:
@@ -78,16 +83,20 @@ def told_in(result: Document) -> Counter[tuple[str, str]]:
     return Counter({(channel, key): told for channel, key, told in who})
 
 
-def by_oracle(company: SmallCompany, alert: Document) -> tuple[int, Counter[tuple[str, str]], int]:
-    """What the Python engine says of every event: matches, told by (channel, recipient), and reasons merged away."""
+def by_oracle(company: SmallCompany, alert: Document) -> tuple[tuple[int, int], Counter[tuple[str, str]], int]:
+    """What the Python engine says of every event.
+
+    Matches and how many of them told nobody, told by (channel, recipient), and reasons merged away.
+    """
     engine, one = company.engine, alert_of(alert, created_at_ms=0)
     world = World(EventLog(engine).find, [one], SqlDirectory(engine), {}, FixedClock(STARTED_MS))
     earlier = Reports(engine).before
     log = [with_facts(plain, earlier(plain)) for plain in EventLog(engine).read(0, 10_000)]
     found = [logged for logged in log if matches(plan_of(one), logged)]
-    due = [scheduled for logged in found for scheduled in told_of(logged, [one], world)]
+    each = [told_of(logged, [one], world) for logged in found]
+    due = [scheduled for some in each for scheduled in some]
     told = Counter((str(d.notification.channel), d.notification.recipient_id or d.target) for d in due)
-    return len(found), told, sum(len(d.notification.reasons) - 1 for d in due)
+    return (len(found), sum(not some for some in each)), told, sum(len(d.notification.reasons) - 1 for d in due)
 
 
 @pytest.fixture
@@ -117,8 +126,8 @@ def test_it_counts_what_the_pipeline_tells_and_the_oracle_says(
         alert = stored_alert(company, name)
         result = ran(company, parts, alert)
         matched, told, merged = by_oracle(company, alert)
-        assert (result["matched"], told_in(result), result["merged"]) == (matched, told, merged)
-        assert sum(day["matched"] for day in result["perDay"]) == matched
+        assert (matches_in(result), told_in(result), result["merged"]) == (matched, told, merged)
+        assert sum(day["matched"] for day in result["perDay"]) == result["matched"]
         assert result["told"] == told.total() == sum(one["told"] for one in result["channels"])
     before = company.clock.now_ms() - 1
     result = ran(company, parts, stored_alert(company, "schema"), until_ms=before)
@@ -143,8 +152,10 @@ def test_what_depends_on_earlier_reports_is_told_as_it_would_have_been(
     alert = stored_alert(company, "streak")
     everything, lately = ran(company, parts, alert), ran(company, parts, alert, since_ms=after_ms)
     matched, told, merged = by_oracle(company, alert)
-    assert (everything["matched"], told_in(everything), everything["merged"]) == (matched, told, merged)
-    assert (matched, lately["matched"]) == (43, 2), "what was reported before the window counts all the same"
+    assert (matches_in(everything), told_in(everything), everything["merged"]) == (matched, told, merged)
+    assert (everything["matched"], lately["matched"]) == (43, 2), (
+        "what was reported before the window counts all the same"
+    )
 
 
 def test_a_window_narrows_it_and_samples_are_the_newest(company: SmallCompany, parts: BacktestParts) -> None:
@@ -155,7 +166,21 @@ def test_a_window_narrows_it_and_samples_are_the_newest(company: SmallCompany, p
     samples = lately["samples"]
     assert [one["timestamp"] for one in samples] == sorted((one["timestamp"] for one in samples), reverse=True)
     assert all(one["timestamp"] >= since_ms and "entity" not in one for one in samples)
-    assert ran(company, parts, alert, since_ms=since_ms + 10**12)["matched"] == 0
+    never = ran(company, parts, alert, since_ms=since_ms + 10**12)
+    assert (never["events"], never["matched"], never["toldNobody"]) == (0, 0, 0)
+
+
+def test_only_what_happened_in_the_window_counts_as_looked_at(company: SmallCompany, parts: BacktestParts) -> None:
+    grow(parts.history)
+    company.clock.advance(60_000)
+    company.describe("orders", "In the log alone.", by="dia")
+    log = EventLog(company.engine).read(0, 10_000)
+    alert, times = stored_alert(company, "schema"), sorted(one.event.timestamp for one in log)
+    since_ms, until_ms = times[len(times) // 2], times[-1]
+    for window in (Window(), Window(since_ms), Window(until_ms=until_ms - 1), Window(since_ms, until_ms)):
+        limits = {"since_ms": window.since_ms, "until_ms": window.until_ms}
+        within = sum((window.since_ms or 0) <= at <= (window.until_ms or times[-1]) for at in times)
+        assert ran(company, parts, alert, **limits)["events"] == within
 
 
 def test_what_asks_of_earlier_reports_counts_as_it_is_told(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Annotated
 
@@ -24,12 +25,24 @@ from tocsin.model.entity import Document
 MOST_BARS = 45
 """Rows a plot may have; more days than that are drawn by weeks, or by months of 28 days."""
 
-_LOOK_EVERY_S = 0.4
+_WAIT_S = 1
 _NOBODY_COMES_S = 30.0
 _WIDEST = 60
 _ROWS = 10
 
-Bars = list[tuple[str, int]]
+
+@dataclass(frozen=True)
+class Bars:
+    """How many events match, by the first day of each span of ``days`` days."""
+
+    days: int
+    counts: tuple[tuple[str, int], ...]
+
+    @property
+    def title(self) -> str:
+        """Return what is drawn."""
+        each = {1: "day", 7: "week"}.get(self.days, f"{self.days} days")
+        return f"Matches per {each}" + ("" if self.days == 1 else ", by its first day")
 
 
 def backtest(
@@ -66,8 +79,10 @@ def draw(ended: Document, screen: Console) -> None:
     screen.print(_summary(ended))
     if not result["matched"]:
         return
+    drawn = bars(result["perDay"], ended)
     screen.print()
-    screen.print(_plot(bars(result["perDay"], ended)))
+    screen.print(Text(drawn.title, style="bold"))
+    screen.print(_plot(drawn, screen.width))
     for title, rows in (("Assets", _assets(result)), ("People", _people(result)), ("Newest events", _samples(result))):
         if rows:
             screen.print()
@@ -76,20 +91,15 @@ def draw(ended: Document, screen: Console) -> None:
 
 
 def bars(per_day: Sequence[Document], asked: Document) -> Bars:
-    """Return what to draw: every day between the first and the last, by weeks or months where there are too many."""
+    """Return what to draw: every day of what was asked for, by weeks or months where there are too many."""
     counts = {date.fromisoformat(day["date"]): int(day["matched"]) for day in per_day}
-    first, last = min(counts), max(counts)
-    if asked.get("since") is not None:
-        first = to_datetime(asked["since"]).date()
-    if asked.get("until") is not None:
-        last = to_datetime(asked["until"]).date()
+    ends = [to_datetime(asked[key]).date() for key in ("until", "endedAt") if key in asked]
+    first = min([*counts, *(to_datetime(asked[key]).date() for key in ("since",) if key in asked)])
+    last = max([*counts, *sorted(ends)[:1]])
     days = (last - first).days + 1
     width = next((one for one in (1, 7, 28) if days <= one * MOST_BARS), -(-days // MOST_BARS))
-    found: Bars = []
-    for start in range(0, days, width):
-        span = [first + timedelta(days=start + more) for more in range(width)]
-        found.append((span[0].isoformat(), sum(counts.get(day, 0) for day in span)))
-    return found
+    spans = ([first + timedelta(days=start + more) for more in range(width)] for start in range(0, days, width))
+    return Bars(width, tuple((span[0].isoformat(), sum(counts.get(day, 0) for day in span)) for span in spans))
 
 
 def _ended(client: Client, asked: Document, report: Report) -> Document:
@@ -105,8 +115,7 @@ def _ended(client: Client, asked: Document, report: Report) -> Document:
 def _followed(client: Client, asked: Document, report: Report) -> Document:
     lonely_since_s: float | None = None
     while asked["state"] in ("waiting", "running"):
-        time.sleep(_LOOK_EVERY_S)
-        asked = client.get_backtest(asked["id"])
+        asked = client.get_backtest(asked["id"], wait=_WAIT_S)
         if asked["progress"]["total"]:
             report(asked["progress"]["done"], asked["progress"]["total"])
         is_lonely = asked["state"] == "waiting" and "pipeline" in str(asked.get("message"))
@@ -124,7 +133,11 @@ def _summary(ended: Document) -> Text:
     result = ended["result"]
     told, people = f"{result['told']:,} times", f"{result['recipientCount']:,} recipients"
     text = Text(f"{ended['alert']['name']}: ", style="bold")
-    text.append(f"{result['matched']:,} of {result['events']:,} events match, about {result['assetCount']:,} assets. ")
+    text.append(f"{result['matched']:,} of {result['events']:,} events match")
+    if not result["matched"]:
+        return text.append(".")
+    silent = f"; {result['toldNobody']:,} of them tell nobody" if result["toldNobody"] else ""
+    text.append(f", about {result['assetCount']:,} assets{silent}. ")
     text.append(f"It would have told {people} {told}")
     through = ", ".join(f"{one['channel']} {one['told']:,}" for one in result["channels"])
     text.append(f" ({through}); " if through else "; ")
@@ -132,11 +145,12 @@ def _summary(ended: Document) -> Text:
     return text
 
 
-def _plot(drawn: Bars) -> Table:
+def _plot(drawn: Bars, columns: int) -> Table:
     table = Table.grid(padding=(0, 1))
-    most = max((count for _, count in drawn), default=0) or 1
-    for label, count in drawn:
-        width = max(1, round(count / most * _WIDEST)) if count else 0
+    most = max(count for _, count in drawn.counts)
+    widest = max(1, min(_WIDEST, columns - len(f" {most:,} ") - len("2026-01-31 ")))
+    for label, count in drawn.counts:
+        width = max(1, round(count / most * widest)) if count else 0
         table.add_row(Text(label, style="dim"), Text("█" * width, style="cyan"), Text(f"{count:,}" if count else ""))
     return table
 

@@ -261,9 +261,12 @@ def start_backtest(
     return Call("POST", _BACKTESTS, _document, {"wait": "0"}, body={**alert, **window})
 
 
-def get_backtest(backtest_id: str) -> Call[Document]:
-    """Return how a backtest of yours stands, and its ``result`` once its ``state`` is ``done``."""
-    return Call("GET", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document)
+def get_backtest(backtest_id: str, *, wait: int = 0) -> Call[Document]:
+    """Return how a backtest of yours stands, and its ``result`` once its ``state`` is ``done``.
+
+    Waits so many seconds (at most 30) for it to end; answers at once when it does.
+    """
+    return Call("GET", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document, query_of({"wait": wait or None}))
 
 
 def cancel_backtest(backtest_id: str) -> Call[Document]:

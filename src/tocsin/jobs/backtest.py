@@ -89,7 +89,7 @@ def backtest(asked: Backtest, parts: BacktestParts, report: Report) -> Document:
     InvalidInput : the alert is none that can be matched
     """
     run = _run_of(asked, parts)
-    extent = parts.history.extent()
+    extent, count = parts.history.happened(run.window)
     steps = list(extent.steps(run.window, parts.events_per_step))
     total, done = sum(step.event_count for step in steps), 0
     began_ms = parts.clock.now_ms()
@@ -102,7 +102,7 @@ def backtest(asked: Backtest, parts: BacktestParts, report: Report) -> Document:
     if run.at_reports is not None:
         reports = reported(parts.session, parts.history.place, extent.log_end, run.window)
         run.count(matches(reports, run.at_reports, columns=_OF_EVENT), lambda: report(done, total))
-    return run.result(total) | {"tookMs": parts.clock.now_ms() - began_ms}
+    return run.result(count) | {"tookMs": parts.clock.now_ms() - began_ms}
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ class _Run:
         """Count what matched and who would have been told, a bounded part at a time."""
         for some in self.visible(each_once(matched.toArrow())):
             self.tally.match({name: some[name].to_pylist() for name in ("log_offset", *_OF_EVENT)})
-            self.tally.tell(self.told(some))
+            self.tally.tell(*self.told(some))
             report()
 
     def visible(self, matched: pa.Table) -> Iterator[pa.Table]:
@@ -134,23 +134,26 @@ class _Run:
             if shown.num_rows:
                 yield shown
 
-    def told(self, matched: pa.Table) -> list[dict[str, Any]]:  # Any: a column's value
-        """Return who would have been told of these, as rows of ``spark/backtest.py``."""
+    def told(self, matched: pa.Table) -> tuple[list[dict[str, Any]], int]:  # Any: a column's value
+        """Return who would have been told of these, as rows of ``spark/backtest.py``, and of how many events."""
         parts, policies = self.parts, self.parts.views.now()
         audience = audience_of(set(matched["entity_id"].to_pylist()), self.rows, parts.directory)
         batch = batch_of(parts.session, matched, self.rows, audience, now_ms=parts.clock.now_ms())
         found = recipients(batch)
         if _is_all_open(policies):
-            return list(parts.session.sql(counted(found)).toArrow().to_pylist())
+            rows = parts.session.sql(counted(found)).toArrow().to_pylist()
+            return [row for row in rows if row["channel"]], next(row["told"] for row in rows if not row["channel"])
         rows = parts.session.sql(each(found)).toArrow().to_pylist()
-        return [dict(row) for row in only_visible(rows, policies, _Events(parts.events, self.asked.requested_by))]
+        events = _Events(parts.events, self.asked.requested_by)
+        shown = [dict(row) for row in only_visible(rows, policies, events)]
+        return shown, len({row["log_offset"] for row in shown})
 
-    def result(self, total: int) -> Document:
+    def result(self, count: int) -> Document:
         """Return what all of it came to, in the words of the wire."""
         policies = self.parts.views.now()
         found = {offset: self._sample(offset) for offset in reversed(self.tally.samples)}
         return {
-            "events": total,
+            "events": count,
             **self.tally.counts(),
             "recipients": [self._recipient(one, policies) for one in self.tally.most_told()],
             "samples": [one for one in found.values() if one is not None],

@@ -12,7 +12,7 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,9 @@ from sqlalchemy import Engine
 
 from tocsin.clock import Clock, SystemClock
 from tocsin.errors import InvalidInput
-from tocsin.flow.eventlog.lake import Extent, Segment, worth_merging
+from tocsin.flow.eventlog.lake import Extent, Segment, Window, worth_merging
 from tocsin.settings import Settings
-from tocsin.spark.lake import VIEW, Place, change_events, dated, folder_of, history, logged, write_segment
+from tocsin.spark.lake import VIEW, Place, change_events, dated, folder_of, history, kept, logged, write_segment
 from tocsin.spark.session import register_source, session_of
 from tocsin.spark.sources import LogSource
 from tocsin.store.eventlog.lake import Lake
@@ -61,6 +61,17 @@ class LakeParts:
         """Return how far the history goes now."""
         segments = self.lake.segments()
         return Extent(segments, max(self.log.readable_end(), segments[-1].through if segments else 0))
+
+    def happened(self, window: Window) -> tuple[Extent, int]:
+        """Return how far the history goes for ``window``, and how many events happened in it."""
+        whole = self.extent()
+        met = [one for one in whole.segments if window.meets(one)]
+        partly = [one for one in met if not window.covers(one)]
+        count, last = self.log.happened(window, after=whole.lake_end, through=whole.log_end)
+        count += sum(one.event_count for one in met if one not in partly)
+        if partly:
+            count += kept(self.session, self.place, partly, window).count()
+        return replace(whole, log_end=max(whole.lake_end, last)), count
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 _KINDS = "transform(reasons, reason -> reason.kind)"
 _COUNTED = f"""
-SELECT channel, key, max(target) AS target, min(recipient_id) AS recipient_id, count(*) AS told,
-    sum(size(reasons)) AS ways, array_sort(array_distinct(flatten(collect_list(kinds)))) AS kinds
+SELECT channel, key, max(target) AS target, min(recipient_id) AS recipient_id, count(DISTINCT log_offset) AS told,
+    sum(size(reasons)) AS ways, array_sort(array_distinct(flatten(collect_set(kinds)))) AS kinds
 FROM (SELECT *, array_distinct({_KINDS}) AS kinds FROM ({{recipients}}))
-GROUP BY channel, key
+GROUP BY GROUPING SETS ((channel, key), ())
 """  # noqa: S608  our own constants; nothing of a user's gets into the text
 _EACH = f"""
 SELECT concat_ws('|', log_offset, channel, key) AS id, log_offset, channel, key, target, recipient_id,
@@ -24,7 +24,8 @@ def counted(recipients: str) -> str:
     """Return SQL for how often each recipient of ``recipients`` (SQL as well) is told.
 
     One row per (channel, key): ``target``, ``recipient_id``, ``told`` (how many events), ``ways`` (how many reasons
-    that were in all) and ``kinds`` (of reasons, distinct). Unordered. Shuffles by (channel, key).
+    that were in all) and ``kinds`` (of reasons, distinct). One more row, whose ``channel`` is null, says in ``told`` of
+    how many events anybody is told. Unordered. Shuffles by (channel, key, event).
     """
     return _COUNTED.format(recipients=recipients)
 

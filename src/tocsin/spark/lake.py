@@ -82,24 +82,36 @@ def history(session: SparkSession, place: Place, extent: Extent, window: Window 
 
     Offsets up to the lake's end come from Parquet, the rest from the log; ``LogSource`` must be registered.
     """
-    kept = _kept(session, place.root, tuple(filter(window.meets, extent.segments)), window)
-    return kept.union(_within(logged(session, place, extent.lake_end, extent.log_end), window))
+    stored = kept(session, place, tuple(filter(window.meets, extent.segments)), window)
+    return stored.union(_within(logged(session, place, extent.lake_end, extent.log_end), window))
 
 
 def between(session: SparkSession, place: Place, extent: Extent, after: int, through: int) -> DataFrame:
     """Return the events above one offset, through another, from wherever they are, as ``EVENTS``."""
     met = tuple(one for one in extent.segments if one.after < through and one.through > after)
-    kept = _kept(session, place.root, met, ALWAYS).where(f"log_offset > {after} AND log_offset <= {through}")
+    stored = kept(session, place, met, ALWAYS).where(f"log_offset > {after} AND log_offset <= {through}")
     start = max(after, extent.lake_end)
-    return kept.union(logged(session, place, start, through)) if through > start else kept
+    return stored.union(logged(session, place, start, through)) if through > start else stored
 
 
 def part(session: SparkSession, place: Place, step: Step, window: Window = ALWAYS) -> DataFrame:
     """Return the events of one step through the history that happened in ``window``, as ``EVENTS``."""
     if not step.segments:
         return _within(logged(session, place, step.after, step.through), window)
-    kept = _kept(session, place.root, step.segments, window)
-    return kept.where(f"log_offset > {step.after} AND log_offset <= {step.through}")
+    stored = kept(session, place, step.segments, window)
+    return stored.where(f"log_offset > {step.after} AND log_offset <= {step.through}")
+
+
+def kept(session: SparkSession, place: Place, segments: Sequence[Segment], window: Window) -> DataFrame:
+    """Return the events of these segments of the lake that happened in ``window``, as ``EVENTS``."""
+    if not segments:
+        return session.createDataFrame([], EVENTS)
+    folders = [folder_of(place.root, segment.id) for segment in segments]
+    found = session.read.schema(_STORED).option("basePath", place.root).parquet(*folders)
+    for compares, at_ms in ((">=", window.since_ms), ("<=", window.until_ms)):
+        if at_ms is not None:  # folders of other days are not even listed
+            found = found.where(f"{_DATE} {compares} DATE'{to_datetime(at_ms):%Y-%m-%d}'")
+    return _within(found.select(*EVENTS.names), window)
 
 
 def logged(session: SparkSession, place: Place, after: int, through: int) -> DataFrame:
@@ -124,17 +136,6 @@ def change_events(events: DataFrame) -> DataFrame:
     ``timestamp`` is a timestamp, ``changeDescription`` a struct whose values are JSON texts, ``entity`` is JSON text.
     """
     return events.selectExpr(*_WIRE)
-
-
-def _kept(session: SparkSession, root: str, segments: Sequence[Segment], window: Window) -> DataFrame:
-    if not segments:
-        return session.createDataFrame([], EVENTS)
-    folders = [folder_of(root, segment.id) for segment in segments]
-    found = session.read.schema(_STORED).option("basePath", root).parquet(*folders)
-    for compares, at_ms in ((">=", window.since_ms), ("<=", window.until_ms)):
-        if at_ms is not None:  # folders of other days are not even listed
-            found = found.where(f"{_DATE} {compares} DATE'{to_datetime(at_ms):%Y-%m-%d}'")
-    return _within(found.select(*EVENTS.names), window)
 
 
 def _within(events: DataFrame, window: Window) -> DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ RUNNING = {**WAITING, "state": "running", "progress": {"done": 1, "total": 2}}
 RESULT: dict[str, Any] = {
     "events": 1200,
     "matched": 30,
+    "toldNobody": 4,
     "perDay": [{"date": "2026-03-01", "matched": 10}, {"date": "2026-03-03", "matched": 20}],
     "assetCount": 1,
     "assets": [{"id": "t", "type": "table", "fullyQualifiedName": "pg.store.orders", "matched": 30}],
@@ -39,7 +41,6 @@ DONE = {**WAITING, "state": "done", "progress": {"done": 2, "total": 2}, "result
 
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    monkeypatch.setattr(command, "_LOOK_EVERY_S", 0.001)
     path = tmp_path / "alert.json"
     path.write_text(json.dumps({"name": "a", "resources": ["table"]}))
     return str(path)
@@ -52,9 +53,11 @@ def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServe
     assert ended.code == 0, ended.err
     assert small_server.asked[0].body == {"name": "a", "resources": ["table"], "since": "90d"}
     assert "30 of 1,200 events match" in ended.out
+    assert "1 assets; 4 of them tell nobody" in " ".join(ended.out.split())
     assert "5 further reasons merged" in " ".join(ended.out.split())
     plot = [line for line in ended.out.splitlines() if line.startswith("2026-03")]
     assert [line.count("█") for line in plot] == [30, 0, 60]
+    assert "Matches per day" in ended.out
     for name in ("ana", "somebody", "pg.store.orders", "those of today"):
         assert name in ended.out
     assert json.loads(run("alerts", "backtest", file, "--json").out)["result"] == RESULT
@@ -76,12 +79,13 @@ def test_failing_ends_with_the_reason(run: Run, small_server: SmallServer, file:
 def test_breaking_off_cancels_it(
     run: Run, small_server: SmallServer, file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken_off(_s: float) -> None:
+    def broken_off(_done: int, _total: int) -> None:
         raise KeyboardInterrupt
 
     small_server.answer("POST", PATH, WAITING, status=202)
+    small_server.answer("GET", f"{PATH}/b0", RUNNING)
     small_server.answer("DELETE", f"{PATH}/b0", {**WAITING, "state": "cancelled"})
-    monkeypatch.setattr("tocsin.cli.backtest.time.sleep", broken_off)
+    monkeypatch.setattr(command, "progress_bar", lambda _title: nullcontext(broken_off))
     assert run("alerts", "backtest", file).code != 0
     assert [(one.method, one.path) for one in small_server.asked][-1] == ("DELETE", f"{PATH}/b0")
 
@@ -108,8 +112,24 @@ def test_a_file_of_several_alerts_is_refused(run: Run, tmp_path: Path) -> None:
 def test_many_days_are_drawn_by_weeks_and_months() -> None:
     days = [{"date": "2026-01-01", "matched": 1}, {"date": "2026-03-31", "matched": 2}]
     weekly = bars(days, {})
-    assert len(weekly) == 13 and sum(count for _, count in weekly) == 3
+    assert len(weekly.counts) == 13 and sum(count for _, count in weekly.counts) == 3
+    assert weekly.title == "Matches per week, by its first day"
     long_ago = round(datetime(2019, 1, 1, tzinfo=UTC).timestamp() * 1000)
     longest = bars(days, {"since": long_ago})
-    assert len(longest) <= MOST_BARS and sum(count for _, count in longest) == 3
-    assert longest[0][0] == "2019-01-01"
+    assert len(longest.counts) <= MOST_BARS and sum(count for _, count in longest.counts) == 3
+    assert longest.counts[0][0] == "2019-01-01"
+    april = {"endedAt": round(datetime(2026, 4, 3, tzinfo=UTC).timestamp() * 1000)}
+    assert bars(days[:1], april).counts[-1] == ("2026-04-02", 0), "days without any up to now are part of it"
+    long = {"until": 2 * april["endedAt"]}
+    assert bars(days[:1], april | long) == bars(days[:1], april), "what is still to come is not"
+
+
+@pytest.mark.parametrize("columns", ["40", "80", "200"])
+def test_bars_keep_their_shares_however_wide_the_terminal_is(
+    run: Run, small_server: SmallServer, file: str, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    small_server.answer("POST", PATH, DONE)
+    ended = run("alerts", "backtest", file)
+    few, _, many = (line.count("█") for line in ended.out.splitlines() if line.startswith("2026-03"))
+    assert few * 2 == pytest.approx(many, abs=1) and "…" not in ended.out

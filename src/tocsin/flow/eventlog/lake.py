@@ -42,6 +42,11 @@ class Window:
         is_late = self.until_ms is not None and segment.first_ms > self.until_ms
         return not (is_early or is_late)
 
+    def covers(self, segment: Segment) -> bool:
+        """Say whether it holds all of ``segment``."""
+        has_begun = self.since_ms is None or self.since_ms <= segment.first_ms
+        return has_begun and (self.until_ms is None or segment.last_ms <= self.until_ms)
+
 
 ALWAYS = Window()
 

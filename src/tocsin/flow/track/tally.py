@@ -43,6 +43,7 @@ class Tally:
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
     samples: list[int] = field(default_factory=list)
     ways: int = 0
+    told_of: int = 0
     heard: dict[tuple[str, str], Heard] = field(default_factory=dict)
 
     def match(self, rows: Mapping[str, list[Any]]) -> None:  # Any: a column's values
@@ -53,8 +54,9 @@ class Tally:
         self.names.update(zip(rows["entity_id"], places, strict=True))
         self.samples = sorted([*self.samples, *rows["log_offset"]])[-MOST_SAMPLES:]
 
-    def tell(self, rows: Iterable[Told]) -> None:
-        """Count who would have been told."""
+    def tell(self, rows: Iterable[Told], event_count: int) -> None:
+        """Count who would have been told; ``event_count`` says of how many events anybody would have been."""
+        self.told_of += event_count
         for row in rows:
             at = (row["channel"], row["key"])
             before = self.heard.get(at)
@@ -73,6 +75,7 @@ class Tally:
         told = sum(one.told for one in self.heard.values())
         return {
             "matched": self.days.total(),
+            "toldNobody": self.days.total() - self.told_of,
             "perDay": [{"date": _date(day), "matched": count} for day, count in sorted(self.days.items())],
             "assetCount": len(self.assets),
             "assets": [self._asset(entity_id, count) for entity_id, count in self.assets.most_common(MOST_ASSETS)],

@@ -17,7 +17,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.operations import new_entity_id
 from tocsin.flow.capture.ports import Key
 from tocsin.model.access import Operation
-from tocsin.model.backtest import Backtest, BacktestState
+from tocsin.model.backtest import OPEN, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, moment, told
@@ -44,22 +44,18 @@ async def ask(body: DocumentBody, caller: Asked, *, wait: Wait = 3.0) -> Respons
     Answers 200 with the result if it is there in time, else 202 and where to look for it.
     """
     asked = await run_in_threadpool(_added, body, caller)
-    give_up = time.monotonic() + wait
-    shown = await run_in_threadpool(_shown, asked.id, caller)
-    while shown["state"] in ("waiting", "running") and time.monotonic() < give_up:
-        await asyncio.sleep(_LOOK_EVERY_S)
-        shown = await run_in_threadpool(_shown, asked.id, caller)
+    shown = await _awaited(asked.id, caller, wait)
     response = answer(shown)
-    if shown["state"] in ("waiting", "running"):
+    if shown["state"] in OPEN:
         response.status_code = 202
     response.headers["Location"] = f"{caller.root}/api/v1/{ROW.collection}/backtest/{asked.id}"
     return response
 
 
 @router.get("/{backtest_id}")
-def read(backtest_id: PathId, caller: Asked) -> Response:
-    """Return how one's backtest stands, and its result once there is one."""
-    return answer(_shown(str(backtest_id), caller))
+async def read(backtest_id: PathId, caller: Asked, *, wait: Wait = 0.0) -> Response:
+    """Return how one's backtest stands, and its result once there is one; at once, or when it ends within ``wait``."""
+    return answer(await _awaited(str(backtest_id), caller, wait))
 
 
 @router.delete("/{backtest_id}")
@@ -68,6 +64,16 @@ def cancel(backtest_id: PathId, caller: Asked) -> Response:
     asked = _own(str(backtest_id), caller)
     caller.parts.backtests.cancel(asked, now_ms=caller.parts.clock.now_ms())
     return answer(_shown(asked.id, caller))
+
+
+async def _awaited(backtest_id: str, caller: Caller, wait: float) -> Document:
+    """Return a backtest as it is shown, as soon as it is over; after ``wait`` seconds as it stands."""
+    give_up = time.monotonic() + wait
+    shown = await run_in_threadpool(_shown, backtest_id, caller)
+    while shown["state"] in OPEN and time.monotonic() < give_up:
+        await asyncio.sleep(_LOOK_EVERY_S)
+        shown = await run_in_threadpool(_shown, backtest_id, caller)
+    return shown
 
 
 def _added(body: Document, caller: Caller) -> Backtest:

@@ -12,6 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Select, and_, func, insert, literal, or_, select, text
 
 from tocsin.flow.capture.ports import CapturedEvent
+from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.eventlog.readable import POSTGRESQL_END, POSTGRESQL_TAKE
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedEvent
@@ -96,6 +97,14 @@ class EventLog:
             query = select(*_LOGGED).where(_EVENT.log_offset > after, _EVENT.log_offset <= end)
             return _logged(connection, query.where(*_conditions(selection)).order_by(_EVENT.log_offset).limit(limit))
 
+    def happened(self, window: Window, *, after: int, through: int) -> tuple[int, int]:
+        """Return how many events between two offsets happened in ``window``, and the last one's offset (or 0)."""
+        query = select(func.count(), func.coalesce(func.max(_EVENT.log_offset), 0))
+        placed = query.where(_EVENT.log_offset > after, _EVENT.log_offset <= through)
+        with reading(self._engine) as connection:
+            count, last = connection.execute(placed.where(*_happened(window))).one()
+            return int(count), int(last)
+
     def progress(self, query_name: str) -> int:
         """Return the offset up to which a streaming query has told every event."""
         done = tables.pipeline_progress.c
@@ -165,13 +174,15 @@ def _conditions(selection: EventSelection) -> list[Any]:  # Any: SQLAlchemy's co
         _EVENT.user_name: selection.user_name,
     }
     found: list[Any] = [column == value for column, value in equal.items() if value is not None]
-    if selection.since_ms is not None:
-        found.append(_EVENT.timestamp_ms >= selection.since_ms)
-    if selection.until_ms is not None:
-        found.append(_EVENT.timestamp_ms <= selection.until_ms)
+    found += _happened(Window(selection.since_ms, selection.until_ms))
     if selection.kinds is not None:
         found.append(or_(literal(False), *(_is_kind(*kind) for kind in selection.kinds.items())))
     return found
+
+
+def _happened(window: Window) -> list[Any]:  # Any: SQLAlchemy's conditions
+    since = [] if window.since_ms is None else [_EVENT.timestamp_ms >= window.since_ms]
+    return since if window.until_ms is None else [*since, _EVENT.timestamp_ms <= window.until_ms]
 
 
 def _is_kind(event_type: str, entity_types: frozenset[str] | None) -> Any:  # Any: SQLAlchemy's condition

@@ -264,8 +264,9 @@ def test_what_is_stored_and_what_should_be_are_compared(
     answer = explained(administrator, event, subscription="Watch")
     assert {(one["kind"], one["who"]) for one in answer["disagreements"]} == {
         ("expectedButNotStored", "ben"),
-        ("storedButNotExpected", ann[0]),
+        ("storedButNotExpected", "ann"),
     }
+    assert all(ann[0] not in one["says"] for one in answer["disagreements"]), "people are called by name"
     assert explained(administrator, event, subscription="Watch", user="ann")["answer"].startswith("Yes: ann was told")
 
 
@@ -283,6 +284,27 @@ def test_a_delivery_is_told_with_its_attempts(
     assert "by mail at" in answer["answer"]
     assert "not delivered yet, 0 attempts" in answer["answer"]
     assert Deliveries(sqlite_engine).due_destinations(told["dueAt"] + 1)
+
+
+def test_what_a_deleted_alert_told_can_still_be_asked_for(
+    person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}
+    made = alert(administrator, "Gone", destinations=[{"category": "Owners", "type": "ActivityFeed"}, hook])
+    event = describe(administrator, orders, "All orders.")
+    tell_all(sqlite_engine)
+    assert administrator.delete(f"/events/subscriptions/{made['id']}").status_code == 200
+    for named in (made["id"], "Gone"):
+        answer = explained(administrator, event, subscription=named)
+        assert answer["answer"] == "2 notifications, by ActivityFeedAlert, Gone."
+        assert [one["recipientName"] for one in answer["told"]["data"]] == ["ann", None]
+    assert explained(administrator, event)["told"]["total"] == 2, "an administrator sees what was told by what is gone"
+    assert explained(ann[1], event, subscription="Gone", user="ann")["answer"].startswith(
+        "Yes: ann was told in the app"
+    )
+    for client, query in ((person("ben")[1], {"subscription": "Gone"}), (administrator, {"subscription": "Nope"})):
+        refused = client.get(f"/events/{event}/explain", params=query)
+        assert (refused.status_code, refused.json()["message"]) == (404, f"alert {query['subscription']} not found")
 
 
 def test_alerts_come_page_by_page_those_that_matched_first(

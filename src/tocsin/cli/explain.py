@@ -137,7 +137,7 @@ def _grow_told(tree: Tree, told: Document) -> None:
     for one in told["data"]:
         read = "" if one["delivery"] else f", {'read' if one['isRead'] else 'not read'}"
         due = f"  due {_moment(one['dueAt'])}{read}"
-        whom = one["recipientName"] or one["recipient"]
+        whom = one["recipientName"] or (one["delivery"] or {}).get("target") or one["recipient"]
         below = branch.add(Text.assemble(f"{one['channel']} to {whom}", (due, "dim")))
         for line in _delivered(one["delivery"]):
             below.add(line)

@@ -109,8 +109,8 @@ class Explanation:
         for record in self.told if trace.is_whole else ():
             told = record.notification
             if record.names(alert) and (told.channel, told.recipient) not in due:
-                says = f"{name} told {told.recipient} {_OVER.get(told.channel, told.channel)}, and as of now would not"
-                yield Disagreement("storedButNotExpected", name, told.recipient, f"{says}; {_OTHERWISE}")
+                says = f"{name} told {record.who} {_OVER.get(told.channel, told.channel)}, and as of now would not"
+                yield Disagreement("storedButNotExpected", name, record.who, f"{says}; {_OTHERWISE}")
 
 
 _OTHERWISE = "the alert, or who has to do with the asset, was otherwise then, or has changed since"

@@ -37,12 +37,21 @@ class DeliveryRecord:
 
 @dataclass(frozen=True)
 class Record:
-    """A notification as it is stored; ``delivery`` is None for the inbox, whose row is its own."""
+    """A notification as it is stored, and what its recipient, if a user, is called.
+
+    ``delivery`` is None for the inbox, whose row is its own.
+    """
 
     notification: Notification
     read_at_ms: int | None = None
     delivery: DeliveryRecord | None = None
+    user_name: str | None = None
 
-    def names(self, subscription_id: str) -> bool:
-        """Say whether that alert is one of its reasons."""
-        return any(reason.subscription_id == subscription_id for reason in self.notification.reasons)
+    @property
+    def who(self) -> str:
+        """Return whom it is for, as people say it: a user's name, or the address."""
+        return self.user_name or (self.delivery.target if self.delivery else self.notification.recipient)
+
+    def names(self, alert: str) -> bool:
+        """Say whether the alert of that id or name is one of its reasons."""
+        return any(alert in (reason.subscription_id, reason.subscription_name) for reason in self.notification.reasons)

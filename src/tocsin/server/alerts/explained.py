@@ -34,7 +34,7 @@ _DEAD = (DeliveryStatus.FAILED.value, DeliveryStatus.RETRY_LIMIT_REACHED.value)
 def on_wire(findings: Findings, *, now_ms: int) -> Document:
     """Return the whole explanation, the answer first."""
     explanation = findings.explanation
-    person, names = explanation.person, _names(explanation)
+    person = explanation.person
     return {
         "answer": explanation.answer(),
         "asOf": now_ms,
@@ -44,7 +44,7 @@ def on_wire(findings: Findings, *, now_ms: int) -> Document:
         "alerts": [_alert(trace) for trace in findings.page],
         "told": {
             "total": explanation.told_count,
-            "data": [_record(one, names) for one in explanation.told[:MOST_PEOPLE]],
+            "data": [_record(one) for one in explanation.told[:MOST_PEOPLE]],
         },
         "disagreements": _disagreements(explanation),
     }
@@ -140,20 +140,14 @@ def _reason(reason: Reason) -> Document:
     return {**reason.to_wire(), "sentence": reason.sentence()}
 
 
-def _names(explanation: Explanation) -> dict[str, str]:
-    """Return the names of the people that are known from the alerts that were looked at."""
-    people = {one.person for trace in explanation.alerts for one in trace.reached} | {explanation.person}
-    return {person.id: person.name for person in people if person}
-
-
-def _record(record: Record, names: dict[str, str]) -> Document:
+def _record(record: Record) -> Document:
     told = record.notification
     return {
         "id": told.id,
         "channel": told.channel,
         "recipient": told.recipient,
         "recipientId": told.recipient_id,
-        "recipientName": names.get(told.recipient_id or ""),
+        "recipientName": record.user_name,
         "reasons": [_reason(reason) for reason in told.reasons],
         "dueAt": told.due_at_ms,
         "createdAt": told.created_at_ms,

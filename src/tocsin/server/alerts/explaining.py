@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tocsin.errors import Forbidden, InvalidInput
+from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import match_trace
 from tocsin.explain.people import Reached, Scene, reached_by, rows_of
@@ -43,7 +43,8 @@ _ALERT = "eventsubscription"
 class Question:
     """What is asked: of which event, of one alert or all that the caller may see, of one person or everybody.
 
-    Of all alerts, ``limit`` after the first ``skip`` are told of; those that matched come first.
+    Of all alerts, ``limit`` after the first ``skip`` are told of; those that matched come first. ``gone`` is the id or
+    the name of an alert that is there no more: of that one, all there is to say is what it has told.
     """
 
     logged: LoggedEvent
@@ -51,6 +52,7 @@ class Question:
     person: Person | None = None
     limit: int = 20
     skip: int = 0
+    gone: str | None = None
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,7 @@ def explain(question: Question, caller: Caller) -> Findings:
     Raises
     ------
     Forbidden : it asks about somebody else, of alerts that the caller may not edit
+    NotFound : it asks of an alert that is not there and that has told nothing that the caller may know of
     """
     alerts = _alerts(question, caller)
     tended = frozenset(one.id for one in alerts if tends(one, caller))
@@ -79,6 +82,8 @@ def explain(question: Question, caller: Caller) -> Findings:
     reached = _reached(question, caller, (alerts, matching, tended))
     ordered = sorted(alerts, key=lambda one: (one.id not in matching, not reached.get(one.id), one.name))
     told, told_count = _told(question, caller, tended)
+    if question.gone is not None and not told:
+        raise NotFound(f"alert {question.gone} not found")
     page = ordered[question.skip : question.skip + question.limit]
     near = [one for one in ordered if one.id in matching or reached.get(one.id)][:_MOST_NEAR]
     shown = {one.id: one for one in (*near, *page)}
@@ -116,7 +121,7 @@ def _pipeline_at(logged: LoggedEvent, caller: Caller) -> int:
 def _alerts(question: Question, caller: Caller) -> list[EventSubscription]:
     if question.subscription is not None:
         return [question.subscription]
-    return visible_alerts(caller)
+    return [] if question.gone is not None else visible_alerts(caller)
 
 
 def visible_alerts(caller: Caller) -> list[EventSubscription]:
@@ -181,14 +186,15 @@ def _records(question: Question, caller: Caller) -> dict[str, Record]:
 
 def _told(question: Question, caller: Caller, tended: frozenset[str]) -> tuple[tuple[Record, ...], int]:
     """Return what is stored that the caller may know of, and how much it is."""
-    alert, me = question.subscription, caller.actor.id
+    alert = question.gone if question.subscription is None else question.subscription.id
+    me = caller.actor
     every = _records(question, caller)
     told = [
         one
         for one in every.values()
-        if (alert is None or one.names(alert.id))
-        and (one.notification.recipient_id == me or any(one.names(own) for own in tended))
+        if (alert is None or one.names(alert))
+        and (me.is_admin or one.notification.recipient_id == me.id or any(one.names(own) for own in tended))
     ]
-    is_whole = len(every) < MOST_RECORDS or alert is not None or not caller.actor.is_admin
+    is_whole = len(every) < MOST_RECORDS or alert is not None or not me.is_admin
     count = len(told) if is_whole else caller.parts.telling.records.count(question.logged.offset)
     return tuple(sorted(told, key=lambda one: (one.notification.channel, one.notification.recipient))), count

@@ -39,26 +39,30 @@ def explain_event(
     limit: Annotated[int, Query(ge=0, le=100)] = 20,
     after: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Response:
-    """Return why an event was told or not: of one alert or all, to one user or everybody (each by id or name)."""
+    """Return why an event was told or not: of one alert or all, to one user or everybody (each by id or name).
+
+    Of an alert that has been deleted since, what it told can still be asked for.
+    """
     logged = caller.parts.log.find(str(event_id))
     if logged is None or not may_be_shown(caller.actor, logged.event, caller.policies, caller.parts.catalogue):
         raise NotFound(f"change event {event_id} not found")
     alert = None if subscription is None else _alert(subscription, caller)
     person = None if user is None else _person(user, caller)
     whole = with_streaks(logged, caller.parts.telling)
-    findings = explain(Question(whole, alert, person, limit, after), caller)
+    gone = subscription if alert is None else None
+    findings = explain(Question(whole, alert, person, limit, after, gone), caller)
     count = findings.explanation.alert_count
     paging = {"total": count} | ({"after": str(after + limit)} if limit and after + limit < count else {})
     return answer({**on_wire(findings, now_ms=caller.parts.clock.now_ms()), "paging": paging})
 
 
-def _alert(named: str, caller: Caller) -> EventSubscription:
+def _alert(named: str, caller: Caller) -> EventSubscription | None:
     key = Key.by_id(named.lower()) if _ID.fullmatch(named) else Key.by_name(named)
-    document = found(ROW, key, caller)
-    alert = caller.parts.subscriptions.find(document["id"])
-    if alert is None:
-        raise NotFound(f"alert {named} not found")
-    return alert
+    try:
+        document = found(ROW, key, caller)
+    except NotFound:
+        return None
+    return caller.parts.subscriptions.find(document["id"])
 
 
 def _person(named: str, caller: Caller) -> Person:

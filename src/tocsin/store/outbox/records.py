@@ -17,7 +17,7 @@ from tocsin.explain.records import AttemptRecord, DeliveryRecord, Record
 from tocsin.model.notification import Notification, Reason
 from tocsin.store.catalogue.projections import batched
 from tocsin.store.engine import reading
-from tocsin.store.tables import attempt, delivery, notification
+from tocsin.store.tables import attempt, delivery, notification, person
 
 _AT_ONCE = 500
 _MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")
@@ -61,7 +61,19 @@ class Records:
 
 def _records(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, Record]:
     deliveries = _deliveries(connection, [row.id for row in rows])
-    return {row.id: Record(_notification(row), row.read_at_ms, deliveries.get(row.id)) for row in rows}
+    names = _names(connection, {row.recipient_id for row in rows if row.recipient_id})
+    return {
+        row.id: Record(_notification(row), row.read_at_ms, deliveries.get(row.id), names.get(row.recipient_id))
+        for row in rows
+    }
+
+
+def _names(connection: Connection, user_ids: Collection[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for some in batched(sorted(user_ids), _AT_ONCE):
+        query = select(person.c.user_id, person.c.name).where(person.c.user_id.in_(some))
+        found |= {row.user_id: row.name for row in connection.execute(query)}
+    return found
 
 
 def _notification(row: Row[Any]) -> Notification:

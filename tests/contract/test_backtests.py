@@ -96,6 +96,7 @@ def test_a_stored_alert_is_taken_with_what_is_different_about_it(
     ("wrong", "place"),
     [
         ({"since": "yesterday"}, "since"),
+        ({"since": "0d"}, "since"),
         ({"since": "999999w"}, None),
         ({"until": True}, "until"),
         ({"until": 10**18}, "until"),

@@ -73,6 +73,12 @@ def test_the_numbers_of_an_alert_are_for_who_may_edit_it(person: Person, noisy: 
     assert zoe.get("/events/subscriptions/noise").status_code == 200
 
 
+def test_a_window_begins_as_one_of_a_backtest_does(administrator: httpx.Client) -> None:
+    for since in ("2026-01-31", "20260131", "1769817600000"):
+        answer = administrator.get("/events/subscriptions/noise", params={"since": since})
+        assert (answer.status_code, answer.json().get("since")) == (200, 1_769_817_600_000)
+
+
 @pytest.mark.parametrize(
     "query", ["since=", "since=soon", "since=0d", "since=9999999999999999", "limit=-1", "since=-1"]
 )

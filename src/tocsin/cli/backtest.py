@@ -21,6 +21,7 @@ from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, TocsinError, Unavailable
 from tocsin.model.entity import Document
+from tocsin.model.words import counted
 
 MOST_BARS = 45
 """Rows a plot may have; more days than that are drawn by weeks, or by months of 28 days."""
@@ -62,7 +63,7 @@ def backtest(
     if len(alerts) > 1:
         raise InvalidInput(f"{file} holds {len(alerts)} alerts; a backtest is of one.")
     with Client() as client:
-        asked = client.start_backtest(alerts[0], since=_number_or(since), until=_number_or(until))
+        asked = client.start_backtest(alerts[0], since=since, until=until)
         with progress_bar("Backtest") as report:
             ended = _ended(client, asked, report)
     if ended["state"] != "done":
@@ -125,23 +126,19 @@ def _followed(client: Client, asked: Document, report: Report) -> Document:
     return asked
 
 
-def _number_or(given: str | None) -> str | int | None:
-    return int(given) if given is not None and given.isdigit() and len(given) > 8 else given
-
-
 def _summary(ended: Document) -> Text:
     result = ended["result"]
-    told, people = f"{result['told']:,} times", f"{result['recipientCount']:,} recipients"
+    told, people = counted(result["told"], "time"), counted(result["recipientCount"], "recipient")
     text = Text(f"{ended['alert']['name']}: ", style="bold")
     text.append(f"{result['matched']:,} of {result['events']:,} events match")
     if not result["matched"]:
         return text.append(".")
     silent = f"; {result['toldNobody']:,} of them tell nobody" if result["toldNobody"] else ""
-    text.append(f", about {result['assetCount']:,} assets{silent}. ")
+    text.append(f", about {counted(result['assetCount'], 'asset')}{silent}. ")
     text.append(f"It would have told {people} {told}")
     through = ", ".join(f"{one['channel']} {one['told']:,}" for one in result["channels"])
     text.append(f" ({through}); " if through else "; ")
-    text.append(f"{result['merged']:,} further reasons merged into these.")
+    text.append(f"{counted(result['merged'], 'further reason')} merged into these.")
     return text
 
 

@@ -17,7 +17,7 @@ from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
-from tocsin.model.words import value_in_words
+from tocsin.model.words import counted, value_in_words
 
 _EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MOST_VALUES = 4
@@ -132,8 +132,8 @@ def _grow_told(tree: Tree, told: Document) -> None:
     if not told["total"]:
         tree.add(Text("no notification is stored", style="dim"))
         return
-    stored = "1 notification is" if told["total"] == 1 else f"{told['total']} notifications are"
-    branch = tree.add(f"{stored} stored")
+    verb = "is" if told["total"] == 1 else "are"
+    branch = tree.add(f"{counted(told['total'], 'notification')} {verb} stored")
     for one in told["data"]:
         read = "" if one["delivery"] else f", {'read' if one['isRead'] else 'not read'}"
         due = f"  due {_moment(one['dueAt'])}{read}"

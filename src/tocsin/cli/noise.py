@@ -12,6 +12,7 @@ from tocsin.cli.assets import find_alert
 from tocsin.cli.output import AsJson, console, show_json
 from tocsin.client import Client
 from tocsin.model.entity import Document
+from tocsin.model.words import counted
 
 _WIDTH = 30
 
@@ -82,12 +83,12 @@ def _bars(rows: Sequence[tuple[str, Document]]) -> Iterator[Text]:
 
 
 def _numbers(row: Document) -> str:
-    people = f" to {row['people']} people" if row.get("people") is not None else ""
+    people = f" to {counted(row['people'], 'person', 'people')}" if row.get("people") else ""
     silent = f" ({row['toldNobody']} told nobody)" if row.get("toldNobody") else ""
     parts = [
-        f"{row['fired']} {'event' if row['fired'] == 1 else 'events'}{silent}",
-        f"{row['told']} told{people}",
-        f"{row['opened']} opened",
+        f"{counted(row['fired'], 'event')}{silent}",
+        f"{row['told']:,} told{people}",
+        f"{row['opened']:,} opened",
     ]
     parts += [f"{row[key]} {key}" for key in ("muted", "unsubscribed") if row.get(key)]
     return ", ".join(parts)

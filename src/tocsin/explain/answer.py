@@ -16,6 +16,7 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel, EventSubscription
+from tocsin.model.words import counted
 
 _OVER = {Channel.ACTIVITY_FEED.value: "in the app", Channel.EMAIL.value: "by mail", Channel.WEBHOOK.value: "by webhook"}
 _MOST_NAMED = 3
@@ -88,10 +89,9 @@ class Explanation:
         matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
         if self.is_in_flight and not self.told:
             return f"Not matched yet: {self._flight()}; as of now {_listed(matching) or 'no alert'} would match."
-        people = "1 notification" if self.told_count == 1 else f"{self.told_count} notifications"
         if self.told:
             names = dict.fromkeys(reason.subscription_name for one in self.told for reason in one.notification.reasons)
-            return f"{people}, by {_listed(list(names))}."
+            return f"{counted(self.told_count, 'notification')}, by {_listed(list(names))}."
         if not matching:
             return f"Nobody was told: {_first_obstacle(self.alerts, self.alert_count)}."
         return f"Nobody was told: {_listed(matching)} matched, but {_left_out(self.alerts)}."
@@ -127,7 +127,7 @@ def _became(record: Record) -> str:
     at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}"
     if record.delivery is None:
         return f"{at} ({'read' if record.read_at_ms else 'not read yet'})"
-    tries = "1 attempt" if record.delivery.attempt_count == 1 else f"{record.delivery.attempt_count} attempts"
+    tries = counted(record.delivery.attempt_count, "attempt")
     status = record.delivery.status
     if status in (DeliveryStatus.PENDING.value, DeliveryStatus.AWAITING_RETRY.value):
         return f"{at} (not delivered yet, {tries})"

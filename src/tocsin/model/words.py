@@ -17,6 +17,11 @@ def with_article(word: str) -> str:
     return f"{'an' if has_an else 'a'} {word}"
 
 
+def counted(count: int, noun: str, plural: str | None = None) -> str:
+    """Return ``1 asset``, ``1,200 assets``; ``plural`` is what several are called if not ``noun`` with an s."""
+    return f"{count:,} {noun if count == 1 else plural or noun + 's'}"
+
+
 def nearest(word: str, words: Iterable[str]) -> str | None:
     """Return the one of ``words`` that looks most like ``word``, case aside; None when none does."""
     by_lower = {known.lower(): known for known in words}

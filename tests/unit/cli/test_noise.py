@@ -11,7 +11,7 @@ from tests.unit.small_server import SmallServer
 API = "/api/v1/events/subscriptions"
 COUNTS = {"fired": 80, "told": 80, "opened": 20, "people": 4, "muted": 1, "unsubscribed": 0}
 ROW: dict[str, Any] = {"name": "Loud", **COUNTS}
-LOW: dict[str, Any] = {"name": "Low", **COUNTS, "told": 8, "opened": 0, "people": None, "muted": 0, "toldNobody": 72}
+LOW: dict[str, Any] = {"name": "Low", **COUNTS, "told": 8, "opened": 0, "people": 1, "muted": 0, "toldNobody": 72}
 RANKED = {"data": [ROW, LOW], "formula": "noise = told - opened", "paging": {"total": 5}}
 ONE = {
     **ROW,
@@ -29,7 +29,7 @@ def test_the_noisiest_alerts_are_bars(run: Run, small_server: SmallServer) -> No
     small_server.answer("GET", f"{API}/noise", RANKED)
     assert run("alerts", "noise", "--since", "7d").out.splitlines() == [
         "Loud  ████████░░░░░░░░░░░░░░░░░░░░░░  80 events, 80 told to 4 people, 20 opened, 1 muted",
-        "Low   ░░░                             80 events (72 told nobody), 8 told, 0 opened",
+        "Low   ░░░                             80 events (72 told nobody), 8 told to 1 person, 0 opened",
         "█ opened  ░ not opened; 3 more alerts matched something. noise = told - opened",
     ]
     assert small_server.asked[-1].query == {"since": "7d", "limit": "10"}

@@ -5,17 +5,15 @@ Next: ``explain/noise.py``.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from tocsin.errors import InvalidInput
 from tocsin.explain.noise import Fired, Firing, rule_shares, suggestions
 from tocsin.flow.match.streak import report_of
 from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.permissions import seen
-from tocsin.server.request import LATEST_MS, Caller
+from tocsin.server.request import Caller
 from tocsin.server.telling import with_streaks
 from tocsin.server.told import may_be_shown
 from tocsin.store.alerts.firings import Tally
@@ -28,23 +26,6 @@ MOST_EXAMINED = 2_000
 _MOST_REPORTS = 300
 _MOST_TOLD = 200_000
 _MOST_ASSETS = 10
-_UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
-_WINDOW = re.compile(r"([1-9][0-9]{0,5})([mhdw])")
-
-
-def since_ms(text: str, now_ms: int) -> int:
-    """Return when a window begins: ``30d`` (also m, h, w) before now, or epoch milliseconds.
-
-    Raises
-    ------
-    InvalidInput : it is neither
-    """
-    window = _WINDOW.fullmatch(text)
-    if window:
-        return max(0, now_ms - int(window[1]) * _UNITS_MS[window[2]])
-    if text.isascii() and text.isdigit() and len(text) < 16 and int(text) <= LATEST_MS:
-        return int(text)
-    raise InvalidInput(f"{text!r} is no time: say 30d, 12h, or epoch milliseconds", field="since")
 
 
 def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller: Caller) -> Document:

@@ -20,7 +20,8 @@ from tocsin.model.access import Operation
 from tocsin.model.backtest import OPEN, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, moment, told
+from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, told
+from tocsin.server.alerts.moments import moment
 from tocsin.server.alerts.request import checked_alert
 from tocsin.server.permissions import require
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
@@ -78,7 +79,8 @@ async def _awaited(backtest_id: str, caller: Caller, wait: float) -> Document:
 
 def _added(body: Document, caller: Caller) -> Backtest:
     now_ms = caller.parts.clock.now_ms()
-    since_ms, until_ms = (moment(body.get(key), key, now_ms) for key in ("since", "until"))
+    window = {key: moment(body[key], key, now_ms) for key in ("since", "until") if body.get(key) is not None}
+    since_ms, until_ms = window.get("since"), window.get("until")
     if since_ms is not None and until_ms is not None and since_ms > until_ms:
         raise InvalidInput("must not lie after until", field="since")
     request = {key: value for key, value in body.items() if key not in ("since", "until")}

@@ -14,29 +14,30 @@ from tocsin.flow.capture.ports import Key
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.alerts.explaining import tends, visible_alerts
-from tocsin.server.alerts.noise import detail, overview, since_ms
+from tocsin.server.alerts.moments import moment
+from tocsin.server.alerts.noise import detail, overview
 from tocsin.server.permissions import require
 from tocsin.server.request import Asked, PathId, answer
 from tocsin.server.routes.entities import found
 
 ROW = ENTITY_TYPES["eventsubscription"]
-Since = Annotated[str, Query(max_length=20)]
+Since = Annotated[str, Query(max_length=40)]
 
 router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 
 @router.get("/noise")
 def list_noise(caller: Asked, *, since: Since = "30d", limit: Annotated[int, Query(ge=0, le=1000)] = 10) -> Response:
-    """Return the noisiest alerts of a window (`since`: `30d`, `12h`, epoch ms): fired, told, opened, muted."""
+    """Return the noisiest alerts of a window (`since`: `30d`, a date, epoch ms): fired, told, opened, muted."""
     require(caller, Operation.VIEW_BASIC, ROW)
-    begins = since_ms(since, caller.parts.clock.now_ms())
+    begins = moment(since, "since", caller.parts.clock.now_ms())
     return answer(overview(visible_alerts(caller), begins, limit, caller))
 
 
 @router.get("/{subscription_id}/noise")
 def read_noise(subscription_id: PathId, caller: Asked, *, since: Since = "30d") -> Response:
     """Return one alert's noise, per asset and per rule, with conditions that would have spared some of it."""
-    begins = since_ms(since, caller.parts.clock.now_ms())
+    begins = moment(since, "since", caller.parts.clock.now_ms())
     document = found(ROW, Key.by_id(str(subscription_id)), caller)
     alert = caller.parts.subscriptions.find(document["id"])
     if alert is None:

@@ -1,0 +1,46 @@
+"""Which moment is meant by ``90d``, ``2026-01-31`` or epoch milliseconds? Where any window begins or ends.
+
+Next: ``server/alerts/backtests.py``, ``server/alerts/noise.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from tocsin.errors import InvalidInput
+from tocsin.server.request import LATEST_MS
+
+_UNITS_MS = {"m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 7 * 86_400_000}
+_AGO = re.compile(r"(?P<count>[1-9]\d{0,5})(?P<unit>[mhdw])", re.ASCII)
+_EPOCH_MS = re.compile(r"\d{9,16}", re.ASCII)
+"""Fewer digits are a date as ISO 8601 also writes them: 20260131."""
+
+
+def moment(given: object, field: str, now_ms: int) -> int:
+    """Return the moment that ``given`` names, in epoch milliseconds: those, an ISO date or time, or ``90d`` ago.
+
+    Raises
+    ------
+    InvalidInput : it names none
+    """
+    found = _milliseconds(given, now_ms)
+    if found is None or not 0 <= found <= LATEST_MS:
+        raise InvalidInput("must be epoch milliseconds, a date as 2026-01-31, or how long ago as 90d", field=field)
+    return found
+
+
+def _milliseconds(given: object, now_ms: int) -> int | None:
+    if isinstance(given, int) and not isinstance(given, bool):
+        return given
+    if not isinstance(given, str):
+        return None
+    if ago := _AGO.fullmatch(given):
+        return max(0, now_ms - int(ago["count"]) * _UNITS_MS[ago["unit"]])
+    if _EPOCH_MS.fullmatch(given):
+        return int(given)
+    try:
+        at = datetime.fromisoformat(given)
+        return round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
+        return None

@@ -80,11 +80,17 @@ def test_a_wrong_password_says_so_and_the_right_one_lets_in(served: Served, page
 
 
 def test_an_asset_is_found_and_followed(served: Served, page: Page, orders: Json) -> None:
+    with served.administrator() as client:
+        described = [{"op": "add", "path": "/columns/0/description", "value": "One of many."}]
+        headers = {"Content-Type": "application/json-patch+json"}
+        assert client.patch(f"/tables/{orders['id']}", json=described, headers=headers).status_code == 200
     alice(served, page)
     page.get_by_label("Find an asset").fill("orde")
     page.get_by_role("link", name="orders").click()
     expect(page.get_by_role("heading", name="orders")).to_be_visible()
     expect(page.get_by_role("cell", name="VARCHAR")).to_be_visible()
+    newest = page.locator("#changes > li").first
+    expect(newest).to_contain_text(f"description of column {orders['columns'][0]['name']} added")
     follow = page.get_by_role("button", name="Follow", exact=True)
     expect(follow).to_have_attribute("aria-pressed", "false")
     follow.click()

@@ -1,6 +1,7 @@
 // What does a person see? Log in, find an asset, follow it, and hear the bell. Speaks only the public API.
 // Everything that comes from the server is put in as text, never as markup.
 
+import { showAlerts } from "./alerts.js";
 import { call, forgetToken, logIn, token } from "./api.js";
 import { hearLess, showMutes } from "./mutes.js";
 import { openStream } from "./stream.js";
@@ -50,7 +51,7 @@ function make(tag, { text, ...attributes } = {}, ...children) {
 }
 
 function show(name) {
-  for (const id of ["login", "assets", "asset"]) at(id).hidden = id !== name;
+  for (const id of ["login", "assets", "asset", "alerts"]) at(id).hidden = id !== name;
   at("session").hidden = !me;
 }
 
@@ -149,6 +150,7 @@ async function route() {
   const [, collection, id] = location.hash.match(/^#\/(.+)\/([0-9a-f-]{36})$/) || [];
   try {
     if (id) await openAsset(collection, id);
+    else if (location.hash === "#/alerts") await openAlerts();
     else if (location.pathname !== "/") await openLink();
     else {
       listAssets();
@@ -168,11 +170,17 @@ async function openLink() {
   location.hash = `#/${COLLECTION_OF[type]}/${asset.id}`;
 }
 
+async function openAlerts() {
+  await showAlerts(make, at("alerts"));
+  say("");
+  show("alerts");
+}
+
 async function openAsset(collection, id) {
   const fields = NOT_FOLLOWED.includes(collection) ? "" : "fields=owners,followers&";
   const [asset, past] = await Promise.all([
     call("GET", `/${collection}/${id}?${fields}include=all`),
-    call("GET", `/${collection}/${id}/versions`),
+    call("GET", `/${collection}/${id}/versions?words=true`),
   ]);
   const heading = make("div", { class: "row" }, make("h2", { text: asset.displayName || asset.name }));
   if (!NOT_FOLLOWED.includes(collection)) heading.append(followButton(collection, asset));
@@ -184,7 +192,7 @@ async function openAsset(collection, id) {
     named("Followed by", asset.followers),
     columns(asset.columns || asset.tasks || []),
     make("h3", { text: "Changes" }),
-    changes(past.versions.map((version) => JSON.parse(version))),
+    changes(past.versions.map((version, index) => [JSON.parse(version), past.words[index]])),
   );
   say("");
   show("asset");
@@ -225,19 +233,12 @@ function columns(members) {
 }
 
 function changes(versions) {
-  const lines = versions.map((version) => {
+  const lines = versions.map(([version, words]) => {
     const head = `${version.version} · ${version.updatedBy} · ${when(version.updatedAt)}`;
-    return make("li", { class: "card" }, make("div", { class: "soft", text: head }), words(version.changeDescription));
+    const said = make("ul", { class: "plain" }, ...words.map((text) => make("li", { text })));
+    return make("li", { class: "card" }, make("div", { class: "soft", text: head }), said);
   });
   return make("ol", { id: "changes" }, ...lines);
-}
-
-function words(description) {
-  const verbs = { fieldsAdded: "added", fieldsUpdated: "changed", fieldsDeleted: "removed" };
-  const lines = Object.entries(verbs).flatMap(([key, verb]) =>
-    ((description || {})[key] || []).map((change) => make("li", { text: `${change.name} ${verb}` })),
-  );
-  return make("ul", { class: "plain" }, ...(lines.length ? lines : [make("li", { text: "created" })]));
 }
 
 // ---- the bell

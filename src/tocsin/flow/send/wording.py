@@ -17,7 +17,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.send.phrases import CONTROL, ChangeLine, clean_line, cut
 from tocsin.flow.send.talk import subject_of, thread_headline, thread_lines
 from tocsin.model import fqn
-from tocsin.model.change import ChangeEvent, EventType, FieldChange
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
@@ -86,17 +86,17 @@ def change_lines(event: ChangeEvent) -> list[ChangeLine]:
     """
     if event.entity_type == THREAD and (said := thread_lines(event)):
         return said
-    described = event.change_description
-    if described is None:
+    if event.change_description is None:
         return []
-    lines = [
-        *(line for change in described.fields_added for line in _lines(change, "added")),
-        *(line for change in described.fields_updated for line in _lines(change, "changed")),
-        *(line for change in described.fields_deleted for line in _lines(change, "removed")),
-    ]
-    lines = list(_tiers_moved(event, lines))
+    lines = list(_tiers_moved(event, _described(event.change_description)))
     known = {line.text for line in lines}
     return lines + [ChangeLine(text) for text in dict.fromkeys(_labels(event)) if text not in known]
+
+
+def version_lines(version: Document) -> list[str]:
+    """Return in words what a version of an entity brought, as it is stored: ``created`` for the first."""
+    described = ChangeDescription.model_validate(version.get("changeDescription") or {})
+    return [line.text for line in _described(described)] or ["created"]
 
 
 def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[ChangeLine]:
@@ -156,6 +156,14 @@ def _said_of_asset(change: Change, value: str) -> str | None:
             return None
 
 
+def _described(described: ChangeDescription) -> list[ChangeLine]:
+    return [
+        *(line for change in described.fields_added for line in _lines(change, "added")),
+        *(line for change in described.fields_updated for line in _lines(change, "changed")),
+        *(line for change in described.fields_deleted for line in _lines(change, "removed")),
+    ]
+
+
 def _labels(event: ChangeEvent) -> Iterator[str]:
     """Yield in words the labels that came to members or left them."""
     for one in changes_of(event):
@@ -170,6 +178,9 @@ def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
         yield _status_line(change, *_NAMED_BY_STATUS[path[-1]])
         return
     value = _parsed(change.old_value if verb == "removed" else change.new_value)
+    if path == ["deleted"]:
+        yield ChangeLine("deleted" if value is True else "restored")
+        return
     members = value if isinstance(value, list) else [value]
     if verb != "changed" and path[-1] in _MEMBERS and all(isinstance(member, dict | str) for member in members):
         where = f" {_TOWARDS[verb]} {_subject(path[:-1])}" if len(path) > 1 else ""

@@ -15,6 +15,7 @@ from fastapi import APIRouter, Header, Query, Response
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture import etag
 from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.send.wording import version_lines
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -134,12 +135,13 @@ def delete(
 
 
 @router.get("/{entity_id}/versions")
-def list_versions(row: Row, entity_id: PathId, caller: Asked) -> Response:
-    """Return every version of the entity, newest first, each as a JSON text as upstream does."""
+def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
+    """Return every version of the entity, newest first, each as a JSON text; with ``words``, what each brought."""
     versions = caller.parts.catalogue.versions(str(entity_id))
     check_visible(caller, row, versions[0])
     texts = [orjson.dumps(shown(row, one, caller.root)).decode() for one in versions]
-    return answer({"entityType": row.name, "versions": texts})
+    said = {"words": [version_lines(one) for one in versions]} if words else {}
+    return answer({"entityType": row.name, "versions": texts, **said})
 
 
 @router.get("/{entity_id}/versions/{version}")

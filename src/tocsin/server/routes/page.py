@@ -14,7 +14,10 @@ from tocsin.model.entity_types import ENTITY_TYPES
 
 FILES = {
     "page.js": "text/javascript",
+    "alerts.js": "text/javascript",
     "api.js": "text/javascript",
+    "backtest.js": "text/javascript",
+    "drawn.js": "text/javascript",
     "mutes.js": "text/javascript",
     "stream.js": "text/javascript",
     "why.js": "text/javascript",

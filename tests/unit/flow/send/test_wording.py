@@ -29,6 +29,8 @@ from tocsin.model.change import ChangeDescription, EventType, FieldChange
         (updated("extension.costCenter", 1, 2), "orders: custom property costCenter changed"),
         (updated('not"a path', 1, 2), 'orders: not"a path changed'),
         (updated("description", None, "new"), "orders: description changed"),
+        (updated("deleted", False, True), "orders: deleted"),
+        (updated("deleted", True, False), "orders: restored"),
         (updated("testCaseResult", None, {"testCaseStatus": "Failed"}), "orders: test failed"),
         (updated("pipelineStatus", None, {"executionStatus": "Failed"}), "orders: run failed"),
         (added("description", "new"), "orders: description added"),

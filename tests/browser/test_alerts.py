@@ -1,0 +1,119 @@
+"""Does the page show which alerts are noise, what would spare it, and what a backtest comes to?"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Page, expect
+from sqlalchemy import Engine
+from tests.browser.test_page import described_for, log_in
+from tests.serving import Served, warehouse
+from tests.waiting import until
+
+from tocsin.clock import SystemClock
+from tocsin.model.backtest import JOB, Backtest
+from tocsin.model.entity import Document
+from tocsin.server.founding import ADMINISTRATOR
+from tocsin.store.alerts.backtests import Backtests
+from tocsin.store.scheduled import ScheduledJobs
+
+pytestmark = pytest.mark.browser
+
+RESULT: Document = {
+    "events": 1200,
+    "matched": 30,
+    "toldNobody": 4,
+    "perDay": [{"date": "2026-03-01", "matched": 10}, {"date": "2026-03-03", "matched": 20}],
+    "assetCount": 1,
+    "assets": [{"id": "t", "type": "table", "fullyQualifiedName": "pg.store.orders", "matched": 30}],
+    "told": 60,
+    "merged": 1,
+    "recipientCount": 2,
+    "channels": [{"channel": "Email", "told": 60, "recipients": 2}],
+    "recipients": [{"channel": "Email", "told": 40, "because": ["owner"], "id": "u", "name": "<b>ana</b>"}],
+    "samples": [{"timestamp": 0, "eventType": "entityUpdated", "entityFullyQualifiedName": "pg.store.orders"}],
+    "people": "Owners, followers and teams are those of today.",
+}
+
+
+@pytest.fixture
+def alerts(served: Served, page: Page, sqlite_engine: Engine) -> Page:
+    """The page about alerts, as an administrator sees it; one alert has told of two events."""
+    with served.administrator() as client:
+        asset = warehouse(client)
+    user_id, owner = served.person("owen")
+    owner.close()
+    described_for(served, sqlite_engine, user_id, asset, "All orders.")
+    log_in(page, ADMINISTRATOR["email"], served.password)
+    page.get_by_role("link", name="Alerts").click()
+    return page
+
+
+@contextmanager
+def at_work(engine: Engine, result: Document | None) -> Iterator[list[Backtest]]:
+    """A pipeline that takes one backtest, says how far it is, and comes to ``result``; or waits to be cancelled."""
+    ScheduledJobs(engine).seen(JOB, now_ms=SystemClock().now_ms())
+    backtests, taken = Backtests(engine), list[Backtest]()
+
+    def work() -> None:
+        now_ms = SystemClock().now_ms()
+        until(lambda: _claimed(backtests, taken, now_ms), within_s=20)
+        backtests.seen(taken[0], "p", 300, 1200, now_ms=now_ms)
+        if result is None:
+            until(lambda: not backtests.seen(taken[0], "p", 300, 1200, now_ms=now_ms), within_s=20)
+        else:
+            backtests.finish(taken[0], "p", result, now_ms=now_ms)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    yield taken
+    worker.join()
+
+
+def _claimed(backtests: Backtests, taken: list[Backtest], now_ms: int) -> bool:
+    found = backtests.claim("p", now_ms=now_ms, lost_after_ms=60_000)
+    taken.extend([found] if found else [])
+    return bool(found)
+
+
+def test_the_noisiest_alerts_are_ranked_and_what_would_spare_it_is_said(alerts: Page) -> None:
+    row = alerts.locator("#noise li.card").filter(has_text="Described")
+    expect(row).to_contain_text("1 event, 1 told to 1 person, 0 opened, 0 muted, 0 unsubscribed")
+    expect(row.get_by_role("img", name="1 told, 0 of it opened")).to_be_visible()
+    row.get_by_text("What would a tighter rule spare?").click()
+    expect(row).to_contain_text("Nothing that was tried")
+    expect(alerts.get_by_text("noise = notifications to people - opened in the app")).to_be_visible()
+
+
+def test_a_backtest_is_drawn_with_whom_it_would_have_told(alerts: Page, sqlite_engine: Engine) -> None:
+    alerts.get_by_label("Alert", exact=True).select_option(label="Described")
+    with at_work(sqlite_engine, RESULT) as taken:
+        alerts.get_by_role("button", name="Backtest").click()
+        answer = alerts.locator("#backtest")
+        expect(answer.locator(".answer")).to_have_text(
+            "30 of 1,200 events match, about 1 asset; 4 of them tell nobody. It would have told 2 recipients 60 times "
+            "(Email 60); 1 further reason merged into these."
+        )
+    assert taken[0].alert["name"] == "Described"
+    drawn = answer.get_by_role("img", name="Matches per day")
+    assert drawn.locator("rect title").all_text_contents() == ["2026-03-01: 10", "2026-03-03: 20"]
+    expect(answer.get_by_role("cell", name="<b>ana</b>")).to_be_visible()
+    assert answer.get_by_role("cell", name="pg.store.orders").count() == 2
+
+
+def test_a_backtest_shows_how_far_it_is_and_is_cancelled(alerts: Page, sqlite_engine: Engine) -> None:
+    with at_work(sqlite_engine, None):
+        alerts.get_by_role("button", name="Backtest").click()
+        answer = alerts.locator("#backtest")
+        expect(answer).to_contain_text("300 of 1,200 events")
+        assert answer.get_by_role("progressbar").get_attribute("max") == "1200"
+        answer.get_by_role("button", name="Cancel").click()
+        expect(answer).to_have_text("It was cancelled.")
+
+
+def test_without_a_pipeline_the_page_says_so(alerts: Page) -> None:
+    alerts.get_by_role("button", name="Backtest").click()
+    expect(alerts.locator("#backtest")).to_contain_text("No pipeline is running")

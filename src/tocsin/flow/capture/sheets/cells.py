@@ -1,7 +1,7 @@
 """What stands in a cell of a sheet? Lists, labels, people and extensions as text, and back.
 
 Members are separated by ``;``; one that holds a ``;``, or quotation marks or spaces at its ends, stands in quotation
-marks. Next: ``table_sheet.py``, ``term_sheet.py``.
+marks. Next: ``columns.py``, ``terms.py``.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ Next: ``children.py``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Transaction
@@ -19,10 +19,9 @@ from tocsin.flow.capture.sheets.cells import (
     people_cell,
     with_labels,
 )
+from tocsin.flow.capture.sheets.written import Setter
 from tocsin.model import fqn
 from tocsin.model.entity import Document
-
-Setter = Callable[[Transaction, Document, str], object]
 
 _TIER = "Tier."
 _CODE = "storedProcedure."

@@ -5,25 +5,23 @@ Source: OpenMetadata's ``databaseCsvDocumentation.json`` and ``teamCsvDocumentat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
-from tocsin.errors import InvalidInput, TocsinError
-from tocsin.flow.capture import naming
-from tocsin.flow.capture.diff import is_empty
-from tocsin.flow.capture.ports import Key, Stored, Transaction, Written
-from tocsin.flow.capture.prepare import patched
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.ports import Key, Stored, Transaction
 from tocsin.flow.capture.requested import create
 from tocsin.flow.capture.sheets.child_cells import (
     PROCEDURE_SETTERS,
     SETTERS,
     TEAM_SETTERS,
-    Setter,
     cells,
     procedure_cells,
     team_cells,
 )
 from tocsin.flow.capture.sheets.rows import Header, Outcome, Row, SheetKind
+from tocsin.flow.capture.sheets.written import Setters, fill, outcome, put, rewritten
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
@@ -65,7 +63,7 @@ class _Children:
 
     headers: tuple[Header, ...]
     cells: Callable[[Document], dict[str, str]]
-    setters: Mapping[str, Setter]
+    setters: Setters
 
 
 _PLAIN = _Children(HEADERS, cells, SETTERS)
@@ -110,16 +108,8 @@ def child_rows(parent_type: str, documents: Iterable[Document]) -> Iterator[list
 
 def import_children(record: Record, parent: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
     """Bring what lies under something to what the rows say, each as a change of its own; what cannot be is left out."""
-    outcomes: list[Outcome] = []
     told: set[str] = set()
-    for row in rows:
-        made = len(record.events)
-        try:
-            outcomes.append(Outcome(row, _import_one(record, parent, row, told)))
-        except TocsinError as refused:
-            del record.events[made:]
-            outcomes.append(Outcome(row, refused.message, failed=True))
-    return outcomes
+    return [outcome(record, row, partial(_import_one, record, parent, row, told)) for row in rows]
 
 
 def _import_one(record: Record, parent: Stored, row: Row, told: set[str]) -> str:
@@ -147,7 +137,8 @@ def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row
         raise InvalidInput(f"{child} {full} is deleted; restore it first")
     if child == "team" and not _stands_under(record.transaction, old, parent.id):
         raise InvalidInput(f"team {full} stands elsewhere than under {parent.fqn}")
-    return f"{child} unchanged" if _change(record, old, row).event is None else f"{child} updated"
+    written = put(record, old, document_of(record.transaction, old, row))
+    return f"{child} unchanged" if written.event is None else f"{child} updated"
 
 
 def request_of(transaction: Transaction, parent: Stored, child: str, row: Row) -> Document:
@@ -157,28 +148,14 @@ def request_of(transaction: Transaction, parent: Stored, child: str, row: Row) -
     else:
         key = ENTITY_TYPES[child].places[0].field
         request = {"name": row.values["name"], key: parent.fqn} | ({"columns": []} if child == "table" else {})
-    setters = _of(child).setters
-    for name, text in row.values.items():
-        if name != "name" and text:
-            setters[name](transaction, request, text)
+    fill(transaction, request, row, _of(child).setters)
     return request
-
-
-def _change(record: Record, old: Stored, row: Row) -> Written:
-    document = document_of(record.transaction, old, row)
-    if document == old.document:
-        return Written(old.document, None)
-    return naming.put(record, old, patched(ENTITY_TYPES[old.entity_type], old, document))
 
 
 def document_of(transaction: Transaction, old: Stored, row: Row) -> Document:
     """Return the document of something as its row wants it."""
     known = _of(old.entity_type)
-    before, document = known.cells(old.document), dict(old.document)
-    for name, text in row.values.items():
-        if name != "name" and text != before[name]:
-            known.setters[name](transaction, document, text)
-    return {key: value for key, value in document.items() if not is_empty(value) or old.document.get(key) == value}
+    return rewritten(transaction, old.document, row, known.setters, known.cells(old.document))
 
 
 def _stands_under(transaction: Transaction, team: Stored, above_id: str) -> bool:

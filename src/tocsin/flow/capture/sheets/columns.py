@@ -1,12 +1,12 @@
 """What does a sheet say of a table? A row for each of its columns: names, descriptions, types and labels.
 
-Source: OpenMetadata's ``tableCsvDocumentation.json``. Next: ``imports.py``.
+Source: OpenMetadata's ``tableCsvDocumentation.json``. Next: ``written.py``.
 """
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.flow.capture import naming
@@ -14,6 +14,7 @@ from tocsin.flow.capture.ports import Stored, Transaction, Written
 from tocsin.flow.capture.prepare import patched
 from tocsin.flow.capture.sheets.cells import labels_cell, with_labels
 from tocsin.flow.capture.sheets.rows import Header, Outcome, Row, SheetKind
+from tocsin.flow.capture.sheets.written import Setter
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
@@ -38,8 +39,6 @@ TABLE_SHEET = SheetKind(
         Header("column.glossaryTerms", "Full names of its glossary terms, with `;` between them.", ("`Shop.Client`",)),
     ),
 )
-
-Setter = Callable[[Transaction, Document, str], object]
 
 
 def column_rows(table: Document) -> Iterator[list[str]]:

@@ -1,6 +1,6 @@
 """How does a sheet become writes? In one transaction, row by row; a dry run is the same, and then not kept.
 
-A sheet that cannot be read changes nothing. A row that cannot be done stops no other. Next: ``sheet.py``.
+A sheet that cannot be read changes nothing. A row that cannot be done stops no other. Next: ``rows.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """How are metadata and CSV text turned into each other? Rows under known headers, read strictly and written safely.
 
 A cell that a spreadsheet would run as a formula is written with an apostrophe before it, which reading takes away
-again. Next: ``table_sheet.py`` and ``term_sheet.py`` for what the cells mean.
+again. Next: ``columns.py`` and ``terms.py`` for what the cells mean.
 """
 
 from __future__ import annotations

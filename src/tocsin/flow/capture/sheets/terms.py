@@ -1,17 +1,15 @@
 """What does a sheet say of a glossary? A row for each of its terms: names, meaning, relations, labels and people.
 
-Source: OpenMetadata's ``glossaryCsvDocumentation.json``. Next: ``imports.py``.
+Source: OpenMetadata's ``glossaryCsvDocumentation.json``. Next: ``written.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
+from functools import partial
 
-from tocsin.errors import InvalidInput, TocsinError
-from tocsin.flow.capture import naming
-from tocsin.flow.capture.diff import is_empty
+from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Key, Stored, Transaction, Written
-from tocsin.flow.capture.prepare import patched
 from tocsin.flow.capture.requested import create
 from tocsin.flow.capture.sheets.cells import (
     extension,
@@ -24,14 +22,13 @@ from tocsin.flow.capture.sheets.cells import (
     with_labels,
 )
 from tocsin.flow.capture.sheets.rows import Header, Outcome, Row, SheetKind
+from tocsin.flow.capture.sheets.written import Setter, fill, outcome, put, rewritten
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
 
 _TERM = "glossaryTerm"
 _RELATED = "relatedTo"
-_PLACE = frozenset({"parent", "name"})
 
 TERM_SHEET = SheetKind(
     "Describes the terms of a glossary that is there, and makes those that are not; a term whose row is missing stays.",
@@ -53,8 +50,6 @@ TERM_SHEET = SheetKind(
     ),
 )
 
-Setter = Callable[[Transaction, Document, str], object]
-
 
 def term_rows(terms: Iterable[Document]) -> Iterator[list[str]]:
     """Yield a row for every term; given in FQN order, each comes after the one it lies under."""
@@ -72,12 +67,8 @@ def import_terms(record: Record, glossary: Stored, rows: tuple[Row, ...]) -> lis
     outcomes: dict[int, Outcome] = {}
     told: set[str] = set()
     for number in sorted(range(len(rows)), key=lambda at: _depth(rows[at])):
-        made = len(record.events)
-        try:
-            outcomes[number] = Outcome(rows[number], _import_one(record, glossary, rows[number], told))
-        except TocsinError as refused:
-            del record.events[made:]
-            outcomes[number] = Outcome(rows[number], refused.message, failed=True)
+        row = rows[number]
+        outcomes[number] = outcome(record, row, partial(_import_one, record, glossary, row, told))
     return [outcomes[number] for number in range(len(rows))]
 
 
@@ -103,28 +94,15 @@ def _bring(record: Record, glossary: Stored, place: tuple[str, str | None], row:
         return "Term created"
     if old.deleted:
         raise InvalidInput(f"term {full} is deleted; restore it first")
-    return "Term unchanged" if _change(record, old, row).event is None else "Term updated"
+    wanted = rewritten(record.transaction, old.document, row, _SETTERS, _cells(old.document))
+    return "Term unchanged" if put(record, old, wanted).event is None else "Term updated"
 
 
 def _create(record: Record, request: Document, row: Row) -> Written:
-    for name, text in row.values.items():
-        if name not in _PLACE and text:
-            _SETTERS[name](record.transaction, request, text)
+    fill(record.transaction, request, row, _SETTERS)
     if not request["description"]:
         raise InvalidInput("a new term needs a description")
     return create(record, _TERM, request)
-
-
-def _change(record: Record, old: Stored, row: Row) -> Written:
-    cells = _cells(old.document)
-    document = dict(old.document)
-    for name, text in row.values.items():
-        if name not in _PLACE and text != cells[name]:
-            _SETTERS[name](record.transaction, document, text)
-    document = {key: value for key, value in document.items() if not is_empty(value) or old.document.get(key) == value}
-    if document == old.document:
-        return Written(old.document, None)
-    return naming.put(record, old, patched(ENTITY_TYPES[_TERM], old, document))
 
 
 def _parent(glossary: Stored, cell: str) -> str | None:

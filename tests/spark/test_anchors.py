@@ -30,6 +30,8 @@ COMBINATIONS = [
     ("fieldChanged", "owners"),
     ("fieldsAdded",),
     ("changes:category+operation",),
+    ("databaseNames",),
+    ("entityType", "schemaNames"),
 ]
 
 
@@ -53,7 +55,23 @@ def test_an_event_states_the_numbers_of_its_anchors_each_once(spark: SparkSessio
 
 @pytest.mark.parametrize(
     "name",
-    ['svc."a.b".c', 'svc.""', "a", "a..b", ".a", "a.", ".", "é.ö.ü", "a b.c", '"a.b"', 'a."b".c."d.e.f"', "x." * 40],
+    [
+        *(
+            'svc."a.b".c',
+            'svc.""',
+            "a",
+            "a..b",
+            ".a",
+            "a.",
+            ".",
+            "é.ö.ü",
+            "a b.c",
+            '"a.b"',
+            'a."b".c."d.e.f"',
+            "x." * 40,
+        ),
+        *('a."say ""b.c""".d', '"a"."a"."a"', 'a"b.c.d', "a.a.a", 'a.".c.d', '"".a.b', 'a.b""c.d'),
+    ],
 )
 def test_a_name_is_cut_alike_however_odd(name: str, spark: SparkSession) -> None:
     odd = replace(LOG[0], event=LOG[0].event.model_copy(update={"entity_fully_qualified_name": name}))

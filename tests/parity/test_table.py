@@ -6,20 +6,24 @@ import re
 
 import pytest
 from pyspark.sql import SparkSession
+from tests.parity.comparisons import COMPARISONS
 from tests.parity.engines import found_by, indexed, on_columns, plan, python
 from tests.parity.happenings import HAPPENINGS
-from tests.parity.table import ALL, TABLE
+from tests.parity.table import ALL
+from tests.parity.table import TABLE as GENERAL
 
 from tocsin.conditions.check import checked
-from tocsin.conditions.fields import FIELDS
+from tocsin.conditions.fields import FIELDS, kind_of
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.methods import METHODS
+from tocsin.conditions.nodes import Compare, FieldValue, Lowered, Operator, PathValue, Size, Value, leaves
 from tocsin.conditions.relations import RELATIONS
 from tocsin.flow.match.taken import MANY, MOST, asked_leaves
 from tocsin.spark.match import index_of
 
 pytestmark = pytest.mark.spark
 
+TABLE = (*GENERAL, *COMPARISONS)
 NODES = [checked(condition) for condition, _ in TABLE]
 EVENTS = list(HAPPENINGS.values())
 EXPECTED = {(n, HAPPENINGS[name].offset) for n, (_, names) in enumerate(TABLE) for name in names}
@@ -43,6 +47,36 @@ def test_the_table_has_a_line_for_every_word_of_the_language() -> None:
     assert [name for name in METHODS if f".{name}(" not in told] == []
     assert [name for name in RELATIONS if f"user.{name}(" not in told] == []
     assert [name for name in FIELDS if not re.search(rf"\b{name}\b", told)] == []
+
+
+def test_the_table_has_a_line_for_every_sign_beside_every_kind_of_value() -> None:
+    compared = [leaf for node in NODES for leaf in leaves(node) if isinstance(leaf, Compare)]
+    asked = {(_kind(leaf.left), leaf.operator) for leaf in compared}
+    kinds = {_kind(value) for leaf in compared for value in (leaf.left, leaf.right)} - {"literals"}
+    facts = {"text", "status", "set of texts", "true or false"}  # whose equality is a fact, or that have no order
+    assert {"text", "status", "set of texts", "number", "path", "size"} <= kinds
+    assert [
+        (kind, sign.value)
+        for kind in kinds
+        for sign in Operator
+        if sign is not Operator.EQ and (kind, sign) not in asked
+    ] == []
+    assert {kind for kind in kinds - facts if (kind, Operator.EQ) not in asked} == set()
+    told = " ".join(condition for condition, _ in TABLE)
+    spelt = ["eq", "ne", "lt", "le", "gt", "ge", "in", "matches", "and", "or", "not", "AND", "OR", "NOT"]
+    assert [word for word in spelt if f" {word} " not in f" {told}"] == []
+
+
+def _kind(value: Value) -> str:
+    match value:
+        case FieldValue(name=name):
+            return kind_of(name).value
+        case Lowered(of=of):
+            return _kind(of)
+        case Size():
+            return "size"
+        case _:
+            return "path" if isinstance(value, PathValue) else "literals"
 
 
 def test_python_agrees_with_the_table() -> None:

@@ -73,6 +73,17 @@ def test_names_and_administrators_are_found(company: SmallCompany, directory: Sq
     assert [one.principal_id for one in directory.named(ReasonKind.TEAM, {"shop"})] == [company.ids["shop"]]
 
 
+@pytest.mark.parametrize("named", ["ana.b", '"ana.b"'])
+def test_a_name_with_a_dot_is_found_as_it_is_written_and_as_it_is_quoted(
+    company: SmallCompany, directory: SqlDirectory, named: str
+) -> None:
+    company.put("user", {"name": "ana.b", "email": "ana.b@example.com"})
+    company.put("team", {"name": "ana.b", "teamType": "Group"})
+    for relation, kind in ((ReasonKind.USER, "user"), (ReasonKind.TEAM, "team")):
+        (found,) = directory.named(relation, {named})
+        assert (found.principal_type, found.receiver) == (kind, named)
+
+
 def test_people_come_with_what_decides_whether_they_are_told(company: SmallCompany, directory: SqlDirectory) -> None:
     company.put("user", {"name": "robot", "email": "Robot@Example.com", "isBot": True})
     (robot,) = directory.people({company.ids["robot"], "unknown"})

@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, select
 
 from tocsin.flow.resolve.directory import Member, Principal, Reach
+from tocsin.model import fqn
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
@@ -99,11 +100,15 @@ class SqlDirectory:
                 yield Principal(ReasonKind.OWNER, owner["id"], owner["type"], node_id=node)
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
-        """Return the users or teams of those names."""
+        """Return the users or teams of those names, which may be quoted as in FQNs."""
+        meant: dict[str, set[str]] = defaultdict(set)
+        for name in names:
+            meant[name].add(name)
+            meant[fqn.quote(name)].add(name)
         kind = "team" if relation is ReasonKind.TEAM else "user"
         statement = select(entity.c.fqn, entity.c.id).where(entity.c.entity_type == kind, ~entity.c.deleted)
-        for row in self._by_key(statement, entity.c.fqn, names):
-            yield Principal(relation, row.id, kind, receiver=row.fqn)
+        for row in self._by_key(statement, entity.c.fqn, meant):
+            yield from (Principal(relation, row.id, kind, receiver=name) for name in sorted(meant[row.fqn]))
 
     def administrators(self) -> Iterator[Principal]:
         """Return all administrators."""

@@ -13,6 +13,7 @@ from tocsin.conditions.certainty import Certainty, certainty, is_never
 from tocsin.conditions.check import checked
 from tocsin.conditions.fields import canonical
 from tocsin.conditions.nodes import Constant, Has, Node, conjoined, leaves
+from tocsin.conditions.normal_form import normal_form
 from tocsin.conditions.relations import questions_of
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import ALL_RESOURCES, Plan, plan_of
@@ -131,5 +132,8 @@ def _of_plan(plan: Plan, *, is_told: bool) -> Iterator[Remark]:
 
 def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:
     why = how_found(plan).unindexed
+    asked = (conjoined(case.about, case.node or Constant(True)) for case in plan.cases())
+    if why is None and any(normal_form(node) is None for node in asked):
+        why = f"It is too large to be taken apart, so every event about {', '.join(plan.resources)} is asked."
     if why is not None:
         yield Remark(Kind.UNINDEXED, why, field)

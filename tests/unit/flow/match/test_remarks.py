@@ -42,6 +42,7 @@ def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str =
         (alert("matchPipelineState('Failed')", resources=("table", "pipeline")), []),
         (alert("threadType == 'Task'", resources=("conversation",)), [Kind.OUTSIDE_RESOURCES]),
         (alert(MANY), [Kind.UNINDEXED]),
+        (alert(MANY, resources=("table",)), [Kind.UNINDEXED]),
         (alert("testStatus == 'Fialed'"), [Kind.UNKNOWN_WORD]),
         (alert("matchAnySource({'tabel','topic'})"), [Kind.UNKNOWN_WORD]),
         (alert("entityType == 'Table'", "false"), [Kind.UNKNOWN_WORD, Kind.NEVER_TRUE]),

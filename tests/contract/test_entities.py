@@ -223,8 +223,8 @@ def test_a_misspelt_name_is_answered_with_the_one_that_was_meant(administrator: 
     about = {"about": "<#E::table::warehouse.shop.public.ordrs>", "message": "x"}
     for answer, meant in (
         (administrator.get("/tables/name/warehouse.shop.publc.orders"), "warehouse.shop.public.orders"),
-        (administrator.get("/users/name/dana.witlock"), '"dana.whitlock"'),
-        (administrator.get("/permissions?user=dana.whitlok"), '"dana.whitlock"'),
+        (administrator.get("/users/name/dana.witlock"), "dana.whitlock"),
+        (administrator.get("/permissions?user=dana.whitlok"), "dana.whitlock"),
         (administrator.post("/tables", json=request), "warehouse.shop.public"),
         (administrator.post("/feed", json=about), "warehouse.shop.public.orders"),
     ):

@@ -61,6 +61,27 @@ def test_a_definition_tests_what_it_is_for(administrator: httpx.Client, orders: 
     assert "tableRowCountToEqual tests a table" in said
 
 
+@pytest.mark.parametrize("column", ["id", "emial"])
+def test_what_a_test_case_is_of_stays(administrator: httpx.Client, case: Json, column: str) -> None:
+    said = _patched(administrator, case, "/entityLink", f"<#E::table::{_ORDERS}::columns::{column}>")
+    assert said == "a testCase cannot be moved: entityLink is fixed"
+
+
+def test_another_definition_must_be_for_the_same(administrator: httpx.Client, case: Json) -> None:
+    of_tables = administrator.get("/dataQuality/testDefinitions/name/tableRowCountToEqual").json()
+    reference = {"type": "testDefinition", "id": of_tables["id"]}
+    assert "tableRowCountToEqual tests a table" in _patched(administrator, case, "/testDefinition", reference)
+    assert "testDefinition" in _patched(administrator, case, "/testDefinition", None)
+
+
+def _patched(client: httpx.Client, case: Json, path: str, value: Json) -> str:
+    content = json.dumps([{"op": "replace", "path": path, "value": value}])
+    headers = {"Content-Type": "application/json-patch+json"}
+    answer = client.patch(f"/dataQuality/testCases/{case['id']}", content=content, headers=headers)
+    assert answer.status_code == 400
+    return str(answer.json()["message"])
+
+
 def test_an_incident_goes_from_new_to_resolved(served: Served, administrator: httpx.Client, case: Json) -> None:
     alice_id, alice = served.person("alice")
     alice.close()

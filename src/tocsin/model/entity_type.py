@@ -60,6 +60,7 @@ class EntityType:
     beside : keys of what is kept beside the document: shown when asked for, never written with it
     is_renamable : a PATCH may give it another name
     is_movable : a PATCH may put it under another parent
+    fixed : further keys that say where it stands, which no PATCH changes
     ignored : further keys of its create request, which say nothing that is kept
     is_service : it is a service, from which everything under it takes its ``serviceType``
     """
@@ -78,6 +79,7 @@ class EntityType:
     beside: frozenset[str] = frozenset()
     is_renamable: bool = False
     is_movable: bool = False
+    fixed: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     is_service: bool = False
 

@@ -12,7 +12,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Key
 from tocsin.model import fqn as names
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.words import hint, nearest
+from tocsin.model.words import nearest
 from tocsin.server.permissions import seen
 from tocsin.server.request import Caller
 from tocsin.store.catalogue.write import lookups
@@ -25,7 +25,10 @@ def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
         return ""
     typed = lookups(entity_type, Key.by_name(fqn))[1][-1]
     beside = seen(caller, caller.parts.catalogue.neighbours(entity_type, typed))
-    return hint(typed, [name for one in beside if _is_near(name := one["fullyQualifiedName"], typed)])
+    near = nearest(typed, [name for one in beside if _is_near(name := one["fullyQualifiedName"], typed)])
+    if near is None:
+        return ""
+    return f"; did you mean {near if ENTITY_TYPES[entity_type].places else names.split(near)[0]}?"
 
 
 def _is_near(fqn: str, typed: str) -> bool:

@@ -103,7 +103,7 @@ def _check_allowed(kind: EntityType, old: Document, new: Document) -> None:
 
 
 def _moved_keys(kind: EntityType, old: Document, new: Document) -> list[str]:
-    return [key for key in kind.upward if _target(old.get(key)) != _target(new.get(key))]
+    return [key for key in (*kind.upward, *kind.fixed) if _target(old.get(key)) != _target(new.get(key))]
 
 
 def _target(reference: object) -> str | None:

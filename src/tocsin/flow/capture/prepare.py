@@ -11,6 +11,7 @@ from tocsin.flow.capture.extension_values import check_extension
 from tocsin.flow.capture.heritage import INHERITED_KEYS
 from tocsin.flow.capture.policies import ruled
 from tocsin.flow.capture.ports import Stored
+from tocsin.flow.capture.purpose import check_purpose
 from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.request import check_required, clean, shaped, without_server_keys
 from tocsin.flow.capture.spelling import spelled_out
@@ -78,6 +79,8 @@ def complete(kind: EntityType, resolver: Resolver, document: Document, old: Docu
         whole = spelled_out(kind.name, resolver, whole, old)
         whole = tagged(resolver.transaction, whole, old)
         check_extension(resolver.transaction, kind.name, whole, old)
+        if kind.name == "testCase":
+            check_purpose(resolver.transaction, whole, old)
         check_changed(kind.name, whole, old)
     return whole
 

@@ -28,13 +28,11 @@ def place_case(record: Record, resolver: Resolver, document: Document) -> Draft:
         raise InvalidInput("entityLink must be <#E::table::FQN> or <#E::table::FQN::columns::NAME>", field="entityLink")
     table = resolver.stored("table", link["fqn"])
     tested = f"{table.fqn}.{_column(table, link['column'])}" if link["column"] else table.fqn
-    definition = resolver.stored("testDefinition", document["testDefinition"])
-    _check_purpose(definition, "COLUMN" if link["column"] else "TABLE")
     suite = document.get("testSuite")
     filled = {
         "entityFQN": tested,
         "testSuite": resolver.one("testSuite", suite) if suite else basic_suite(record, resolver, table.fqn),
-        "testDefinition": reference_to(definition),
+        "testDefinition": resolver.one("testDefinition", document["testDefinition"]),
     }
     return Draft(fqn.child(tested, document["name"]), document | filled)
 
@@ -44,15 +42,6 @@ def _column(table: Stored, name: str) -> str:
     if name not in paths:
         raise missing_column(table.fqn, name, paths, field="entityLink")
     return paths[name]
-
-
-def _check_purpose(definition: Stored, tested: str) -> None:
-    purpose = definition.document["entityType"]
-    if purpose == tested:
-        return
-    wanted = "<#E::table::FQN::columns::NAME>" if purpose == "COLUMN" else "<#E::table::FQN>"
-    said = f"{definition.fqn} tests a {purpose.lower()}, and entityLink names a {tested.lower()}; it must be {wanted}"
-    raise InvalidInput(said, field="entityLink")
 
 
 def place_suite(resolver: Resolver, document: Document) -> Draft:

@@ -41,6 +41,7 @@ ROWS = (
             "testCaseResult testCaseStatus testDefinition testSuite testSuites topDimensions useDynamicAssertion"
         ),
         required=("name", "entityLink", "testDefinition"),
+        fixed=("entityLink",),
         beside=words("failedRowsSample inspectionQuery testSuites"),
     ),
     EntityType(

@@ -13,7 +13,7 @@ from tocsin.conditions.changes import ANY_PART, KNOWN_CATEGORIES
 from tocsin.conditions.changes import Operation as ChangeOperation
 from tocsin.conditions.compare import comparison
 from tocsin.conditions.fields import has
-from tocsin.conditions.functions import FUNCTIONS, TIMES
+from tocsin.conditions.functions import FUNCTIONS, TIMES, Function
 from tocsin.conditions.methods import METHODS, text_test
 from tocsin.conditions.nodes import (
     Constant,
@@ -225,12 +225,21 @@ def _called(written: Call) -> Node | Operand:
         raise unknown("function", written.function, written.at, (*FUNCTIONS, *_OLD_AND_NEW))
     arguments = _arguments(written, function.parameters)
     for name, texts, argument in zip(function.parameters, arguments, written.arguments, strict=False):
-        if ANY_PART not in texts and name.rstrip("?") in function.words:
-            _check_known(function.words[name.rstrip("?")], texts, argument)
+        _check_argument(function, name.rstrip("?"), texts, argument)
     try:
         return function.asks(*arguments)
     except InvalidCondition as error:
         raise refused(error.message, written.at, expected=error.expected) from error
+
+
+def _check_argument(function: Function, parameter: str, texts: tuple[str, ...], argument: Written) -> None:
+    if ANY_PART not in texts and parameter in function.words:
+        _check_known(function.words[parameter], texts, argument)
+    for text in texts if parameter in function.checks else ():
+        try:
+            function.checks[parameter](text)
+        except InvalidCondition as error:
+            raise refused(error.message, _place_in(argument, text), expected=error.expected) from error
 
 
 def _arguments(written: Call, parameters: tuple[str, ...]) -> list[tuple[str, ...]]:

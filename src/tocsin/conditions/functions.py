@@ -28,7 +28,16 @@ from tocsin.conditions.nodes import (
     disjoined,
 )
 from tocsin.conditions.paths import quoted
-from tocsin.conditions.streaks import duration_ms, first_failure, in_a_row, no_success_for, resolved, transition
+from tocsin.conditions.streaks import (
+    check_verdict,
+    count_of,
+    duration_ms,
+    first_failure,
+    in_a_row,
+    no_success_for,
+    resolved,
+    transition,
+)
 from tocsin.errors import InvalidCondition
 from tocsin.model.entity_types import types_below
 from tocsin.model.thread import THREAD
@@ -53,12 +62,14 @@ class Function:
     asks : what it asks for, given its arguments
     meaning : one line for ``docs/conditions.md``
     words : parameters whose texts must be some that a field can have, by the field's name
+    checks : what raises InvalidCondition for a text that one of these parameters cannot be
     """
 
     parameters: tuple[str, ...]
     asks: Callable[..., Node]
     meaning: str
     words: Mapping[str, str] = field(default_factory=dict)
+    checks: Mapping[str, Callable[[str], object]] = field(default_factory=dict)
 
 
 def _any_of(field: str) -> Callable[[Texts], Node]:
@@ -152,7 +163,10 @@ FUNCTIONS: dict[str, Function] = {
         {"categories": "changeCategory", "operations": "changeOperation"},
     ),
     "olderThan": Function(
-        ("durations",), _older_than, "the asset had not changed for `7d`, `12h`, … before this event"
+        ("durations",),
+        _older_than,
+        "the asset had not changed for `7d`, `12h`, … before this event",
+        checks={"durations": duration_ms},
     ),
     "matchAnyDomain": Function(("domains",), _any_of("domains"), "the asset is in one of these domains"),
     "matchAnyTag": Function(("tags",), _any_of("tags"), "the asset, or a column of it, has one of these tags"),
@@ -172,15 +186,24 @@ FUNCTIONS: dict[str, Function] = {
         "the new words of a thread mention one of these people or teams; `all`: any thread",
     ),
     "matchStatusTransition": Function(
-        ("before", "after"), transition, "the verdict was one of `before` and is now one of `after`"
+        ("before", "after"),
+        transition,
+        "the verdict was one of `before` and is now one of `after`",
+        checks={"before": check_verdict, "after": check_verdict},
     ),
     "matchStatusInARow": Function(
-        ("statuses", TIMES), in_a_row, "one of these verdicts comes for exactly the so-manyth time in a row"
+        ("statuses", TIMES),
+        in_a_row,
+        "one of these verdicts comes for exactly the so-manyth time in a row",
+        checks={"statuses": check_verdict, TIMES: count_of},
     ),
     "firstFailure": Function((), first_failure, "the first failure since the last success, or ever"),
     "resolved": Function((), resolved, "a success after failures"),
     "noSuccessFor": Function(
-        ("durations",), no_success_for, "there has now been no success for `30m`, `6h`, `7d`, …: once until the next"
+        ("durations",),
+        no_success_for,
+        "there has now been no success for `30m`, `6h`, `7d`, …: once until the next",
+        checks={"durations": duration_ms},
     ),
 }
 """Every function that holds or not, by name; ``oldValue`` and ``newValue`` return values and live in ``check``."""

@@ -44,14 +44,12 @@ _MOST_TIMES = 10_000
 
 def transition(before: Texts, after: Texts) -> Node:
     """Return "it was one of ``before`` and is now one of ``after``"."""
-    _check_verdicts(*before, *after)
     return conjoined(has("previousStatus", before), _reports(after))
 
 
 def in_a_row(statuses: Texts, times: Texts) -> Node:
     """Return "one of ``statuses``, for the so-manyth time in a row"; it holds for that one and no later one."""
-    _check_verdicts(*statuses)
-    counts = tuple(sorted({_count(one) for one in times}))
+    counts = tuple(sorted({count_of(one) for one in times}))
     return conjoined(_reports(statuses), _equals("streak", counts))
 
 
@@ -113,13 +111,19 @@ def _equals(field: str, numbers: tuple[float, ...]) -> Node:
     return Compare(Operator.EQ, FieldValue(field), Literals(Kind.NUMBER, numbers))
 
 
-def _check_verdicts(*statuses: str) -> None:
-    for one in statuses:
-        if verdict_of(one) is None:
-            raise InvalidCondition(f"{one!r} is no verdict: what is under way has neither begun nor ended a streak")
+def check_verdict(status: str) -> None:
+    """Raise InvalidCondition if nothing can come to ``status``."""
+    if verdict_of(status) is None:
+        raise InvalidCondition(f"{status!r} is no verdict: what is under way has neither begun nor ended a streak")
 
 
-def _count(text: str) -> float:
+def count_of(text: str) -> float:
+    """Return a number of times.
+
+    Raises
+    ------
+    InvalidCondition : it is no whole number, or not one that anything can reach
+    """
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= _MOST_TIMES:
         raise InvalidCondition(f"{text!r} is no number of times", expected=(f"a whole number from 1 to {_MOST_TIMES}",))
     return float(text)

@@ -59,26 +59,28 @@ def test_what_does_not_hold(condition: str, facts: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "told"),
+    ("condition", "column", "told"),
     [
-        ("noSuccessFor('6 hours')", "no duration"),
-        ("noSuccessFor('0h')", "no duration"),
-        ("noSuccessFor(6)", "takes texts"),
-        ("matchStatusInARow('Failed', 0)", "no number of times"),
-        ("matchStatusInARow('Failed', 1.5)", "no number of times"),
-        ("matchStatusInARow('Failed', -1)", "no number of times"),
-        ("matchStatusInARow('Failed', '²')", "no number of times"),
-        ("matchStatusInARow('Failed', 1e300)", "no number of times"),
-        ("matchStatusInARow('Failed', true)", "no number of times"),
-        ("matchStatusInARow('Failed')", "statuses and times"),
-        ("matchStatusTransition('Success','Running')", "no verdict"),
-        ("matchStatusInARow('queued', 2)", "no verdict"),
+        ("noSuccessFor('6 hours')", 16, "no duration"),
+        ("noSuccessFor({'6h','0h'})", 22, "no duration"),
+        ("noSuccessFor(6)", 16, "takes texts"),
+        ("olderThan('a week')", 13, "no duration"),
+        ("matchStatusInARow('Failed', 0)", 31, "no number of times"),
+        ("matchStatusInARow('Failed', 1.5)", 31, "no number of times"),
+        ("matchStatusInARow('Failed', -1)", 31, "no number of times"),
+        ("matchStatusInARow('Failed', '²')", 31, "no number of times"),
+        ("matchStatusInARow('Failed', 1e300)", 31, "no number of times"),
+        ("matchStatusInARow('Failed', true)", 31, "no number of times"),
+        ("matchStatusInARow('Failed')", 3, "statuses and times"),
+        ("matchStatusTransition('Success','Running')", 35, "no verdict"),
+        ("matchStatusTransition({'Success','Queued'},'Failed')", 36, "no verdict"),
+        ("matchStatusInARow('queued', 2)", 21, "no verdict"),
     ],
 )
-def test_what_can_never_be_meant_is_refused_with_its_place(condition: str, told: str) -> None:
+def test_what_can_never_be_meant_is_refused_with_its_place(condition: str, column: int, told: str) -> None:
     with pytest.raises(InvalidCondition, match=told) as refusal:
         checked(f"isBot() ||\n  {condition}")
-    assert refusal.value.line == 2
+    assert (refusal.value.line, refusal.value.column) == (2, column)
 
 
 def test_durations_are_numbers_with_a_unit() -> None:

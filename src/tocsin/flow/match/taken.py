@@ -13,7 +13,6 @@ from hashlib import sha256
 
 from tocsin.conditions.fields import TAKEN
 from tocsin.conditions.nodes import (
-    And,
     Compare,
     Contains,
     FieldValue,
@@ -22,13 +21,13 @@ from tocsin.conditions.nodes import (
     Leaf,
     Literals,
     Node,
-    Not,
     Operator,
-    Or,
     PathValue,
     Test,
     TextTest,
     conjoined,
+    leaves,
+    replaced,
 )
 from tocsin.flow.match.indexing import share_asked
 from tocsin.flow.match.plan import Plan
@@ -64,11 +63,11 @@ class TakenPaths:
     def count(self, plans: Iterable[Plan]) -> None:
         """Take note of what these plans ask about."""
         for plan in plans:
-            leaves = list(asked_leaves(plan.node)) if plan.node is not None else []
-            asked = share_asked(plan) if leaves else 0.0
-            for path in {path for path, _ in leaves}:
+            asking = list(asked_leaves(plan.node)) if plan.node is not None else []
+            asked = share_asked(plan) if asking else 0.0
+            for path in {path for path, _ in asking}:
                 self._uses[path] += asked
-            for path in {path for path, leaf in leaves if _is_search(leaf)}:
+            for path in {path for path, leaf in asking if _is_search(leaf)}:
                 self._searches[path] += asked
         for path, uses in sorted(self._uses.items(), key=lambda one: -one[1])[:MOST]:
             if uses >= MANY and len(self._names) < MOST:
@@ -76,19 +75,9 @@ class TakenPaths:
 
     def rewritten(self, node: Node) -> Node:
         """Return ``node`` asking of fields what it asks of the texts at paths that are taken out; it means the same."""
-        match node:
-            case Not(operand=operand):
-                return Not(self.rewritten(operand))
-            case And(operands=operands):
-                return And(tuple(map(self.rewritten, operands)))
-            case Or(operands=operands):
-                return Or(tuple(map(self.rewritten, operands)))
-            case Compare() | TextTest() | Contains():
-                return self._leaf(node)
-            case _:
-                return node
+        return replaced(node, self._leaf)
 
-    def _leaf(self, leaf: Compare | TextTest | Contains) -> Node:
+    def _leaf(self, leaf: Leaf) -> Node:
         name = self._names.get(path) if (path := _path(leaf)) else None
         if name is None:
             return leaf
@@ -105,15 +94,7 @@ class TakenPaths:
 
 def asked_leaves(node: Node) -> Iterator[tuple[PathValue, Leaf]]:
     """Yield the leaves of ``node`` that ask about texts at a path, each with it."""
-    match node:
-        case Not(operand=operand):
-            yield from asked_leaves(operand)
-        case And(operands=operands) | Or(operands=operands):
-            for operand in operands:
-                yield from asked_leaves(operand)
-        case Compare() | TextTest() | Contains():
-            if path := _path(node):
-                yield path, node
+    return ((path, leaf) for leaf in leaves(node) if (path := _path(leaf)))
 
 
 def _is_search(leaf: Leaf) -> bool:

@@ -12,8 +12,22 @@ from itertools import product
 from math import prod
 
 from tocsin.conditions.fields import FQN_PATH, kind_of
-from tocsin.conditions.nodes import Constant, FieldValue, Kind, Test, TextTest, conjoined
-from tocsin.conditions.normal_form import Conjunction, Disjunction, Fact, Group, normal_form
+from tocsin.conditions.nodes import (
+    Compare,
+    Constant,
+    Contains,
+    FieldValue,
+    Filled,
+    Kind,
+    Lowered,
+    PathValue,
+    Present,
+    Test,
+    TextTest,
+    Value,
+    conjoined,
+)
+from tocsin.conditions.normal_form import Conjunction, Disjunction, Fact, Group, Term, normal_form
 from tocsin.conditions.paths import stem
 from tocsin.conditions.patterns import literal_prefix
 from tocsin.flow.match.plan import Plan
@@ -136,7 +150,12 @@ def _order(way: Way) -> tuple[object, ...]:
 
 def _way(asked: Conjunction, worded: Collection[str]) -> Way:
     """Return ``asked`` with its rarest anchors: one group of facts, made rarer by others while that is worth it."""
-    candidates = [*_fact_groups(asked), *_implied_places(asked), *_implied_words(asked, worded)]
+    candidates = [
+        *_fact_groups(asked),
+        *_implied_places(asked),
+        *_implied_changes(asked),
+        *_implied_words(asked, worded),
+    ]
     if not candidates:
         return Way((EVERY,), asked, asked)
     chosen = [min(candidates, key=lambda group: (_share(group), sorted(map(_said, group))))]
@@ -177,6 +196,37 @@ def _implied_places(asked: Conjunction) -> Iterator[frozenset[Fact]]:
         places = [place for term in group for place in _places(term)]
         if all(places):
             yield frozenset(Fact(FQN_PATH, place) for place in places)
+
+
+def _implied_changes(asked: Conjunction) -> Iterator[frozenset[Fact]]:
+    """Yield the same of changes: a field that has an old or a new value has changed."""
+    for group in asked.groups:
+        changed = [_changed(term) for term in group]
+        if all(changed):
+            yield frozenset(Fact("fieldChanged", name) for name in changed if name)
+
+
+def _changed(term: Term) -> str | None:
+    """Return a field that must have changed for ``term`` to pass; None when there is none."""
+    match term:
+        case Fact(field="fieldChanged", value=name):
+            return name
+        case Compare(left=left, right=right):
+            return _change_of(left) or _change_of(right)
+        case TextTest(value=value) | Contains(value=value) | Present(value=value) | Filled(value=value):
+            return _change_of(value)
+        case _:
+            return None
+
+
+def _change_of(value: Value) -> str | None:
+    match value:
+        case PathValue(change=name):
+            return name
+        case Lowered(of=of):
+            return _change_of(of)
+        case _:  # a size is there, 0, without any change
+            return None
 
 
 def _implied_words(asked: Conjunction, worded: Collection[str]) -> Iterator[frozenset[Fact]]:

@@ -28,6 +28,8 @@ def plan(condition: str | None, *resources: str) -> Plan:
         ("matchAnySchema('public')", ("all",), [("schemaNames",)]),
         ("entity.columns.dataLength > 7 && owners == 'ann'", ("all",), [("owners",)]),
         ("owners == 'ann' && userName != 'ann'", ("all",), [("owners",)]),
+        ("newValue('description').contains('draft')", ("all",), [("fieldChanged",)]),
+        ("oldValue('a').toLowerCase() == 'x' || newValue('b') > oldValue('b')", ("all",), [("fieldChanged",)]),
     ],
 )
 def test_alerts_are_found_by_their_rarest_facts(
@@ -43,6 +45,9 @@ def test_alerts_are_found_by_their_rarest_facts(
     [
         None,
         "userName != 'ann'",
+        "newValue('columns').size() == 0",
+        "oldValue('description') == null",
+        "oldValue('description') == 'a' || entity.name == 'orders'",
         "entity.name == 'orders'",
         "entityFullyQualifiedName matches '.*_tmp'",
         "entityFullyQualifiedName.startsWith('ab')",

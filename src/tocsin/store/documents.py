@@ -10,6 +10,13 @@ import orjson
 from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document, version_from_tenths, version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.store import tables
+
+_ENTITY = tables.entity.c
+STORED = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.fqn, _ENTITY.version_tenths, _ENTITY.document)
+"""The columns of which ``stored_of`` makes an entity."""
+REFERENCE = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.name, _ENTITY.fqn, _ENTITY.deleted)
+"""The columns of which ``reference_of`` makes a reference."""
 
 Row = dict[str, Any]  # Any: a row's values are whatever its columns hold
 

@@ -11,12 +11,10 @@ from sqlalchemy import Engine, select
 
 from tocsin.model.entity import Document
 from tocsin.model.thread import THREAD
-from tocsin.store.catalogue.projections import batched
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
+from tocsin.store.lots import in_lots
 from tocsin.store.tables import change_event, entity, entity_version, person
-
-_AT_ONCE = 500
 
 
 class SqlEvents:
@@ -30,9 +28,7 @@ class SqlEvents:
         found: dict[int, tuple[str, Document]] = {}
         with reading(self._engine) as connection:
             event = change_event.c
-            ordered = sorted(offsets)
-            for start in range(0, len(ordered), _AT_ONCE):
-                some = ordered[start : start + _AT_ONCE]
+            for some in in_lots(sorted(offsets)):
                 query = select(event.log_offset, event.entity_type, event.document).where(event.log_offset.in_(some))
                 for offset, entity_type, text in connection.execute(query):
                     found[offset] = (entity_type, from_text(text).get("entity") or {})
@@ -42,7 +38,7 @@ class SqlEvents:
         """Return who made each of these alerts, by id; None for those that Tocsin made itself."""
         version, made = entity_version.c, dict[str, str | None]()
         with reading(self._engine) as connection:
-            for some in batched(sorted(subscription_ids), _AT_ONCE):
+            for some in in_lots(sorted(subscription_ids)):
                 query = select(version.entity_id, version.document).where(
                     version.entity_id.in_(some), version.version_tenths == 1
                 )
@@ -58,7 +54,7 @@ class SqlEvents:
         ids = {str(reference.get("id")) for reference in about.values()}
         documents: dict[str, Document] = {}
         with reading(self._engine) as connection:
-            for some in batched(sorted(ids), _AT_ONCE):
+            for some in in_lots(sorted(ids)):
                 query = select(entity.c.id, entity.c.document).where(entity.c.id.in_(some))
                 documents |= {one: from_text(text) for one, text in connection.execute(query)}
         return {

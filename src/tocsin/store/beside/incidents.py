@@ -20,7 +20,7 @@ from tocsin.store import tables
 from tocsin.store.access.visibility import visible
 from tocsin.store.beside.tables import incident_status
 from tocsin.store.cursors import ReportPage, Window, place_of, place_text
-from tocsin.store.documents import from_text, reference_of, to_text
+from tocsin.store.documents import REFERENCE, from_text, reference_of, to_text
 from tocsin.store.engine import is_sqlite, reading
 
 _ROW = incident_status.c
@@ -138,8 +138,7 @@ class IncidentLog:
 
 
 def _steps_with_cases() -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
-    case = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.name, _ENTITY.fqn, _ENTITY.deleted)
-    return select(_ROW.document, *case).join(tables.entity, _ENTITY.id == _ROW.test_case_id)
+    return select(_ROW.document, *REFERENCE).join(tables.entity, _ENTITY.id == _ROW.test_case_id)
 
 
 def _seen(connection: Connection, scope: Condition) -> ColumnElement[bool]:

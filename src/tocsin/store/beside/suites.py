@@ -13,12 +13,11 @@ from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, in
 from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document
 from tocsin.store.beside.tables import series, suite_member
-from tocsin.store.documents import reference_of
+from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.tables import entity
 
 _MEMBER = suite_member.c
-_REFERENCE = (entity.c.id, entity.c.entity_type, entity.c.name, entity.c.fqn, entity.c.deleted)
 STATUSES = {"Success": "success", "Failed": "failed", "Aborted": "aborted", "Queued": "queued"}
 """What a result may say, and what a suite's summary calls it."""
 
@@ -50,7 +49,7 @@ class SuiteReader:
 
     def tests(self, suite_id: str) -> list[Document]:
         """Return references to the test cases of a suite that are not deleted, by FQN."""
-        query = select(*_REFERENCE).join(suite_member, entity.c.id == _MEMBER.test_case_id)
+        query = select(*REFERENCE).join(suite_member, entity.c.id == _MEMBER.test_case_id)
         query = query.where(_MEMBER.suite_id == suite_id, entity.c.deleted.is_(False)).order_by(entity.c.fqn)
         with reading(self._engine) as connection:
             return [reference_of(*row) for row in connection.execute(query)]
@@ -84,7 +83,7 @@ class SuiteReader:
     def of_tables(self, table_fqns: Sequence[str]) -> dict[str, Document]:
         """Return the reference to each table's own suite, by the table's FQN."""
         names = {f"{fqn}.testSuite": fqn for fqn in table_fqns}
-        query = select(*_REFERENCE).where(entity.c.entity_type == "testSuite", entity.c.fqn.in_(names))
+        query = select(*REFERENCE).where(entity.c.entity_type == "testSuite", entity.c.fqn.in_(names))
         with reading(self._engine) as connection:
             return {names[row.fqn]: reference_of(*row) for row in connection.execute(query)}
 
@@ -106,7 +105,7 @@ def add_suites(connection: Connection, cases: Sequence[Document]) -> None:
     by_id = {case["id"]: case for case in cases}
     for case in cases:
         case.pop("testSuites", None)
-    query = select(_MEMBER.test_case_id, *_REFERENCE).join(entity, entity.c.id == _MEMBER.suite_id)
+    query = select(_MEMBER.test_case_id, *REFERENCE).join(entity, entity.c.id == _MEMBER.suite_id)
     query = query.where(_MEMBER.test_case_id.in_(by_id)).order_by(_MEMBER.own.desc(), entity.c.fqn)
     for case_id, *suite in connection.execute(query):
         by_id[case_id].setdefault("testSuites", []).append(reference_of(*suite))

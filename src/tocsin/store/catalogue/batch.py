@@ -23,11 +23,11 @@ from tocsin.store import tables
 from tocsin.store.catalogue import changes, projections
 from tocsin.store.catalogue.changes import Change
 from tocsin.store.catalogue.heritage import heritage_on
-from tocsin.store.catalogue.write import STORED, SqlTransaction, held, lookups, reference_on
-from tocsin.store.documents import reference_of, stored_of
+from tocsin.store.catalogue.write import SqlTransaction, held, lookups, reference_on
+from tocsin.store.documents import STORED, reference_of, stored_of
 from tocsin.store.eventlog import log
+from tocsin.store.lots import in_lots
 
-_AT_ONCE = 500
 _STRENGTH = {Hold.SHARED: 0, Hold.CHANGE: 1, Hold.REMOVE: 2}
 
 _ENTITY = tables.entity.c
@@ -111,7 +111,7 @@ class Batch(SqlTransaction):
     def look_ahead(self, entity_type: str, fqns: Iterable[str]) -> None:
         """Fetch together the entities of these names, and remember which there are not."""
         wanted = list(dict.fromkeys(fqns))
-        for some in projections.batched(wanted, _AT_ONCE):
+        for some in in_lots(wanted):
             self._fetch(entity_type, "fqn", some, Hold.CHANGE)
 
     def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:

@@ -29,8 +29,8 @@ from tocsin.store.catalogue.heritage import heritage_on
 from tocsin.store.catalogue.listing import Listing, Page, page_of
 from tocsin.store.catalogue.relations import related
 from tocsin.store.catalogue.totals import Totals
-from tocsin.store.catalogue.write import REFERENCE, STORED, SqlTransaction, by_value, called, lies_under, lookups
-from tocsin.store.documents import from_text, reference_of, stored_of, tenths_of
+from tocsin.store.catalogue.write import SqlTransaction, by_value, called, lies_under, lookups
+from tocsin.store.documents import REFERENCE, STORED, from_text, reference_of, stored_of, tenths_of
 from tocsin.store.engine import is_sqlite, reading, writing
 from tocsin.store.lots import in_lots
 
@@ -42,7 +42,7 @@ _PEOPLE = frozenset({"user", "bot", "team", "role", "policy"})
 _FOUND = {column: by_value(select(*STORED), column) for column in ("id", "fqn")}
 _REFERRED = {column: by_value(select(*REFERENCE), column) for column in ("id", "fqn")}
 _LIVE = select(*REFERENCE).where(_ENTITY.deleted.is_(False))
-_AT_ONCE, _NEIGHBOURS = 500, 100
+_NEIGHBOURS = 100
 _RACES = frozenset({"40001", "40P01"})  # PostgreSQL: serialization failure, deadlock
 
 
@@ -111,7 +111,7 @@ class SqlCatalogue:
         found: set[str] = set()
         with reading(self._engine) as connection:
             asked = visible(visible_to, is_sqlite=is_sqlite(connection))
-            for some in projections.batched(sorted(ids), _AT_ONCE):
+            for some in in_lots(sorted(ids)):
                 query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, _ENTITY.id.in_(some), asked)
                 found.update(connection.execute(query).scalars())
         return found
@@ -238,7 +238,7 @@ class SqlCatalogue:
         follow, found = tables.follow.c, dict[str, list[Document]]()
         query = select(follow.entity_id, *REFERENCE).join(tables.entity, _ENTITY.id == follow.user_id)
         with reading(self._engine) as connection:
-            for some in projections.batched(entity_ids, _AT_ONCE):
+            for some in in_lots(entity_ids):
                 rows = connection.execute(query.where(follow.entity_id.in_(some)).order_by(_ENTITY.fqn))
                 for entity_id, *reference in rows:
                     found.setdefault(entity_id, []).append(reference_of(*reference))

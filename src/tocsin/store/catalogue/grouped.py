@@ -14,8 +14,7 @@ from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.access.visibility import Scopes, in_scopes
 from tocsin.store.catalogue.reference_tables import entity_reference
-from tocsin.store.catalogue.write import REFERENCE
-from tocsin.store.documents import reference_of
+from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import is_sqlite, reading
 
 _ENTITY = tables.entity.c

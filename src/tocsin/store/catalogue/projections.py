@@ -20,11 +20,11 @@ from tocsin.store import tables
 from tocsin.store.beside import suites
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.documents import Row
+from tocsin.store.lots import in_lots
 
 Entry = tuple[str, str, str]
 Rows = frozenset[Entry]
 
-_AT_ONCE = 500
 """Values in one query."""
 _REFERENCE_FIELDS = frozenset(REFERENCE_LISTS.keys() - {"owners"})
 """The lists of references that have no table of their own."""
@@ -85,19 +85,13 @@ def write_again(connection: Connection, entity: Stored) -> None:
 def naming(entity_ids: Sequence[str], tags: Sequence[str]) -> Iterator[Select[tuple[str]]]:
     """Yield queries for the ids of all entities that name one of these in a list, or carry one of these tags."""
     owner, refers, member, tag = tables.ownership.c, entity_reference.c, tables.membership.c, tables.entity_tag.c
-    for some in batched(entity_ids, _AT_ONCE):
+    for some in in_lots(entity_ids):
         yield select(owner.entity_id).where(owner.owner_id.in_(some))
         yield select(refers.entity_id).where(refers.target_id.in_(some))
         yield select(member.team_id).where(member.member_id.in_(some))
         yield select(member.member_id).where(member.team_id.in_(some))
-    for some in batched(tags, _AT_ONCE):
+    for some in in_lots(tags):
         yield select(tag.entity_id).where(tag.tag_fqn.in_(some))
-
-
-def batched(members: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    """Yield the members in pieces of this size."""
-    for start in range(0, len(members), size):
-        yield members[start : start + size]
 
 
 def without_memberships(entity: Stored) -> Document:

@@ -16,8 +16,8 @@ from tocsin.model.relations import Relation
 from tocsin.store import tables
 from tocsin.store.catalogue import teams
 from tocsin.store.catalogue.reference_tables import entity_reference
-from tocsin.store.catalogue.write import REFERENCE, lies_under
-from tocsin.store.documents import reference_of
+from tocsin.store.catalogue.write import lies_under
+from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.lots import in_lots
 
 _ENTITY = tables.entity.c

@@ -16,13 +16,12 @@ from tocsin.access.subject import ORGANIZATION
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.catalogue.reference_tables import entity_reference
-from tocsin.store.documents import from_text, reference_of
+from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.lots import in_lots
 
 _ENTITY = tables.entity.c
 _MEMBER = tables.membership.c
-_REFERENCE = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.name, _ENTITY.fqn, _ENTITY.deleted)
 _Select = Any  # Any: SQLAlchemy's select of whatever columns
 
 _HOLD_ADDRESS = text("SELECT pg_advisory_xact_lock(hashtext('tocsin address'), hashtext(:address))")
@@ -56,7 +55,7 @@ class SqlTeams:
         if not is_sqlite(self._connection):  # a transaction that writes to SQLite is alone
             self._connection.execute(_HOLD_ADDRESS, {"address": email})
         has_it = tables.person.c.email == email
-        query = select(*_REFERENCE).join(tables.person, tables.person.c.user_id == _ENTITY.id).where(has_it)
+        query = select(*REFERENCE).join(tables.person, tables.person.c.user_id == _ENTITY.id).where(has_it)
         row = self._connection.execute(query.order_by(_ENTITY.fqn).limit(1)).first()
         return None if row is None else reference_of(*row)
 
@@ -70,11 +69,11 @@ def children(connection: Connection, team_ids: Sequence[str]) -> Lists:
     found: Lists = defaultdict(list)
     root = root_of(connection)
     for some in in_lots(list(team_ids)):
-        query = select(_MEMBER.team_id, *_REFERENCE).where(_MEMBER.team_id.in_(some), _is_live_child())
+        query = select(_MEMBER.team_id, *REFERENCE).where(_MEMBER.team_id.in_(some), _is_live_child())
         for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):
             found[team_id].append(reference_of(*reference))
     if root and root["id"] in team_ids:
-        rows = connection.execute(select(*_REFERENCE).where(under_the_root()).order_by(_ENTITY.fqn))
+        rows = connection.execute(select(*REFERENCE).where(under_the_root()).order_by(_ENTITY.fqn))
         found[root["id"]] = [reference_of(*row) for row in rows]
     return found
 
@@ -101,7 +100,7 @@ def under_the_root() -> Any:  # Any: SQLAlchemy's condition
 
 def root_of(connection: Connection) -> Document | None:
     """Return a reference to the Organization; None before the first start."""
-    query = select(*_REFERENCE).where(_ENTITY.entity_type == "team", _ENTITY.fqn == ORGANIZATION, ~_ENTITY.deleted)
+    query = select(*REFERENCE).where(_ENTITY.entity_type == "team", _ENTITY.fqn == ORGANIZATION, ~_ENTITY.deleted)
     row = connection.execute(query).one_or_none()
     return None if row is None else reference_of(*row)
 
@@ -186,7 +185,7 @@ def _named(connection: Connection, team_ids: Collection[str], field: str) -> Lis
     named = entity_reference.c
     found: Lists = defaultdict(list)
     for some in in_lots(sorted(team_ids)):
-        query = select(named.entity_id, *_REFERENCE).where(
+        query = select(named.entity_id, *REFERENCE).where(
             named.entity_id.in_(some), named.field == literal(field), named.target_id == _ENTITY.id, ~_ENTITY.deleted
         )
         for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):

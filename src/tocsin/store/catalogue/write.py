@@ -29,17 +29,13 @@ from tocsin.store.catalogue import changes, partings, projections
 from tocsin.store.catalogue.changes import Change
 from tocsin.store.catalogue.heritage import heritage_on
 from tocsin.store.catalogue.teams import SqlTeams
-from tocsin.store.documents import Row, from_text, reference_of, stored_of, to_text
+from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
 from tocsin.store.eventlog import log
 from tocsin.store.feed.rows import SqlThreads, erase_about
 from tocsin.store.lineage import edges
 from tocsin.store.prepared import Prepared
 
 _ENTITY = tables.entity.c
-STORED = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.fqn, _ENTITY.version_tenths, _ENTITY.document)
-"""What makes a ``Stored``."""
-REFERENCE = (_ENTITY.id, _ENTITY.entity_type, _ENTITY.name, _ENTITY.fqn, _ENTITY.deleted)
-"""What makes a reference."""
 
 
 def by_value(query: Select[Any], column: str) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns

@@ -5,7 +5,7 @@ Part of ``store/alerts/directory.py``: every statement looks up a bounded list o
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from sqlalchemy import Connection, Select, func, select
@@ -14,6 +14,7 @@ from tocsin.flow.capture.feed.ports import Part
 from tocsin.flow.resolve.directory import FOREVER_MS, Principal
 from tocsin.model.notification import ReasonKind
 from tocsin.store.feed.tables import thread, thread_part
+from tocsin.store.lots import in_lots
 
 PARTS: dict[ReasonKind, tuple[Part, ...]] = {
     ReasonKind.CREATOR: (Part.AUTHOR,),
@@ -24,14 +25,13 @@ PARTS: dict[ReasonKind, tuple[Part, ...]] = {
 """The relations in which people stand to a thread, and the parts in it that make them."""
 
 _PART = thread_part.c
-_KEYS_PER_STATEMENT = 500
 
 
 def assets_of(connection: Connection, ids: Collection[str]) -> dict[str, str]:
     """Return, for those of ``ids`` that are threads, the id of the asset each is about."""
     query = select(thread.c.id, thread.c.about_id)
     found: dict[str, str] = {}
-    for some in _batched(ids):
+    for some in in_lots(sorted(ids)):
         found |= {row.id: row.about_id for row in connection.execute(query.where(thread.c.id.in_(some)))}
     return found
 
@@ -42,7 +42,7 @@ def parts_in(connection: Connection, ids: Collection[str], relation: ReasonKind)
     A mention is told once, by the event that made it; whoever takes part hears of all that follows.
     """
     query = _query(relation)
-    for some in _batched(ids):
+    for some in in_lots(sorted(ids)):
         for row in connection.execute(query.where(_PART.thread_id.in_(some))):
             yield Principal(
                 relation,
@@ -63,9 +63,3 @@ def _query(relation: ReasonKind) -> Select[Any]:
     if relation is ReasonKind.CREATOR:
         query = query.where(_PART.place == "")
     return query.group_by(*who)
-
-
-def _batched(ids: Collection[str]) -> Iterator[Sequence[str]]:
-    ordered = sorted(ids)
-    for start in range(0, len(ordered), _KEYS_PER_STATEMENT):
-        yield ordered[start : start + _KEYS_PER_STATEMENT]

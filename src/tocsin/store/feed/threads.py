@@ -17,12 +17,12 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_link import EntityLink, steps_of
 from tocsin.model.thread import StoredThread, TaskStatus, ThreadType, thread_document
 from tocsin.store.access.visibility import Scopes
-from tocsin.store.catalogue.write import REFERENCE
-from tocsin.store.documents import from_text, reference_of
+from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.feed.filters import FeedQuery, FilterType, Place, conditions_of, counted, lies_at, lies_before
 from tocsin.store.feed.rows import THREAD_COLUMNS, id_of_task, latest_posts, thread_of
 from tocsin.store.feed.tables import thread, thread_post
+from tocsin.store.lots import in_lots
 from tocsin.store.tables import entity
 
 Sees = Callable[[str, str], bool]
@@ -215,9 +215,8 @@ def _assignee_ids(threads: Iterable[StoredThread]) -> Iterable[str]:
 
 def _references(connection: Connection, ids: set[str]) -> dict[str, Document]:
     found: dict[str, Document] = {}
-    ordered = sorted(ids)
-    for start in range(0, len(ordered), _AT_ONCE):
-        query = select(*REFERENCE).where(entity.c.id.in_(ordered[start : start + _AT_ONCE]))
+    for some in in_lots(sorted(ids)):
+        query = select(*REFERENCE).where(entity.c.id.in_(some))
         found |= {row.id: reference_of(*row) for row in connection.execute(query)}
     return found
 

@@ -17,8 +17,7 @@ from tocsin.model.lineage import Edge
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.catalogue.owners import owners_of
 from tocsin.store.catalogue.partings import DOWNSTREAM
-from tocsin.store.catalogue.write import REFERENCE
-from tocsin.store.documents import reference_of
+from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.lineage import edges
 from tocsin.store.lineage.tables import lineage_carrier

@@ -15,11 +15,10 @@ from sqlalchemy import Connection, Engine, Row, func, select
 
 from tocsin.explain.records import AttemptRecord, DeliveryRecord, Record
 from tocsin.model.notification import Notification, Reason
-from tocsin.store.catalogue.projections import batched
 from tocsin.store.engine import reading
+from tocsin.store.lots import in_lots
 from tocsin.store.tables import attempt, delivery, notification, person
 
-_AT_ONCE = 500
 _MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")
 _SENT = tuple(field.name for field in fields(DeliveryRecord) if field.name != "attempts")
 _TRIED = tuple(field.name for field in fields(AttemptRecord))
@@ -35,7 +34,7 @@ class Records:
         """Return those of these notifications that are stored."""
         found: list[Row[Any]] = []
         with reading(self._engine) as connection:
-            for some in batched(sorted(ids), _AT_ONCE):
+            for some in in_lots(sorted(ids)):
                 found += connection.execute(select(notification).where(notification.c.id.in_(some)))
             return _records(connection, found)
 
@@ -70,7 +69,7 @@ def _records(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, Reco
 
 def _names(connection: Connection, user_ids: Collection[str]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for some in batched(sorted(user_ids), _AT_ONCE):
+    for some in in_lots(sorted(user_ids)):
         query = select(person.c.user_id, person.c.name).where(person.c.user_id.in_(some))
         found |= {row.user_id: row.name for row in connection.execute(query)}
     return found
@@ -83,7 +82,7 @@ def _notification(row: Row[Any]) -> Notification:
 
 def _deliveries(connection: Connection, notification_ids: Sequence[str]) -> dict[str, DeliveryRecord]:
     found: dict[str, Row[Any]] = {}
-    for some in batched(sorted(notification_ids), _AT_ONCE):
+    for some in in_lots(sorted(notification_ids)):
         query = select(delivery).where(delivery.c.notification_id.in_(some))
         found |= {row.notification_id: row for row in connection.execute(query)}
     tried = _attempts(connection, [row.id for row in found.values()])
@@ -95,7 +94,7 @@ def _deliveries(connection: Connection, notification_ids: Sequence[str]) -> dict
 
 def _attempts(connection: Connection, delivery_ids: Sequence[str]) -> dict[str, list[AttemptRecord]]:
     tried: dict[str, list[AttemptRecord]] = defaultdict(list)
-    for some in batched(sorted(delivery_ids), _AT_ONCE):
+    for some in in_lots(sorted(delivery_ids)):
         query = select(attempt).where(attempt.c.delivery_id.in_(some)).order_by(attempt.c.delivery_id, attempt.c.number)
         for row in connection.execute(query):
             tried[row.delivery_id].append(AttemptRecord(**{name: getattr(row, name) for name in _TRIED}))

@@ -180,6 +180,13 @@ def test_a_word_that_no_filter_knows_is_refused(catalogue: SqlCatalogue, entity_
         catalogue.list_entities(entity_type, Listing(filters=((name, "spoon"),)))
 
 
+@pytest.mark.parametrize("cursor", ["cGcAeA", "!", "_w"])
+def test_what_is_no_cursor_is_refused(catalogue: SqlCatalogue, cursor: str) -> None:
+    for listing in (Listing(after=cursor), Listing(before=cursor)):
+        with pytest.raises(InvalidInput, match="not a cursor"):
+            catalogue.list_entities("table", listing)
+
+
 def test_a_domain_tells_of_its_assets(catalogue: SqlCatalogue) -> None:
     domains = [catalogue.get("domain", Key.by_name(name)) for name in ("Sales", "Sales.Web")]
     found = catalogue.related(RELATIONS["domain"]["assets"], domains)

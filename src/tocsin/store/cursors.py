@@ -1,4 +1,7 @@
-"""Where does a page of things in order of time go on? At a cursor: a moment and what tells equals apart."""
+"""Where does a page go on? At a cursor, which survives in an address unescaped: a text, or a moment and a name.
+
+A moment is where a page of things in order of time goes on; the name tells equals apart.
+"""
 
 from __future__ import annotations
 
@@ -32,18 +35,30 @@ class ReportPage:
     after: str | None = None
 
 
+def cursor_of(text: str) -> str:
+    """Return the cursor that stands at a text: URL-safe base64 without padding."""
+    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+
+def text_of(cursor: str, field: str = "after") -> str:
+    """Return where a cursor stands; ``InvalidInput`` for ``field`` if it is none of ours."""
+    try:
+        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
+    except (binascii.Error, ValueError) as refused:
+        raise InvalidInput(f"not a cursor: {cursor}", field=field) from refused
+    if "\0" in text:
+        raise InvalidInput(f"not a cursor: {cursor}", field=field)
+    return text
+
+
 def place_text(at_ms: int, name: str) -> str:
-    """Return the cursor that stands at ``at_ms`` and ``name``: URL-safe base64 without padding."""
-    return base64.urlsafe_b64encode(f"{at_ms}|{name}".encode()).decode().rstrip("=")
+    """Return the cursor that stands at ``at_ms`` and ``name``."""
+    return cursor_of(f"{at_ms}|{name}")
 
 
 def place_of(cursor: str) -> tuple[int, str]:
     """Return where a cursor stands; ``InvalidInput`` if it is none of ours."""
-    try:
-        text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except (binascii.Error, ValueError) as refused:
-        raise InvalidInput(f"not a cursor: {cursor}", field="after") from refused
-    digits, _, name = text.partition("|")
-    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS) or "\0" in name:
+    digits, _, name = text_of(cursor).partition("|")
+    if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS):
         raise InvalidInput(f"not a cursor: {cursor}", field="after")
     return int(digits), name

@@ -5,8 +5,6 @@ Only oneself or an administrator may look. Next: ``server/streams.py``.
 
 from __future__ import annotations
 
-import base64
-import binascii
 from collections.abc import AsyncIterable
 from typing import Annotated
 
@@ -23,6 +21,7 @@ from tocsin.server.build import Parts
 from tocsin.server.filtered import visible_page
 from tocsin.server.request import PartsHere, PathId, Sender, answer
 from tocsin.server.told import may_be_shown
+from tocsin.store.cursors import cursor_of, text_of
 from tocsin.store.outbox.inbox import InboxEntry, Place
 
 _RECONNECT_AFTER_MS = 2000
@@ -125,18 +124,14 @@ def _may_see(sender: Actor, entry: InboxEntry, parts: Parts) -> bool:
 
 
 def _cursor(entry: InboxEntry) -> str:
-    text = f"{'r' if entry.read else 'u'}{entry.log_offset}"
-    return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+    return cursor_of(f"{'r' if entry.read else 'u'}{entry.log_offset}")
 
 
 def _parse_cursor(cursor: str) -> Place:
-    try:
-        text = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode("ascii")
-    except (binascii.Error, ValueError) as error:
-        raise InvalidInput("is not a cursor that this server gave", field="after") from error
+    text = text_of(cursor)
     offset = _parse_offset(text[1:])
     if text[:1] not in ("r", "u") or offset is None:
-        raise InvalidInput("is not a cursor that this server gave", field="after")
+        raise InvalidInput(f"not a cursor: {cursor}", field="after")
     return Place(read=text[0] == "r", log_offset=offset)
 
 

@@ -5,15 +5,12 @@ A cursor is the FQN it stands after (or before), so a page costs the same wherev
 
 from __future__ import annotations
 
-import base64
-import binascii
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from sqlalchemy import Connection, func, or_, select
 
 from tocsin.access.logic import ALWAYS, Condition
-from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible_of
@@ -21,6 +18,7 @@ from tocsin.store.catalogue import projections
 from tocsin.store.catalogue.filters import Question, filters_of
 from tocsin.store.catalogue.totals import Totals
 from tocsin.store.catalogue.write import lies_under
+from tocsin.store.cursors import cursor_of, text_of
 from tocsin.store.documents import from_text
 from tocsin.store.engine import is_sqlite
 
@@ -82,9 +80,9 @@ def page_of(connection: Connection, entity_type: str, listing: Listing, *, total
     backwards = listing.before is not None
     query = select(_ENTITY.fqn, _ENTITY.document).where(*conditions)
     if listing.before is not None:
-        query = query.where(_ENTITY.fqn < fqn_of(listing.before))
+        query = query.where(_ENTITY.fqn < text_of(listing.before, "before"))
     elif listing.after is not None:
-        query = query.where(_ENTITY.fqn > fqn_of(listing.after))
+        query = query.where(_ENTITY.fqn > text_of(listing.after))
     order = _ENTITY.fqn.desc() if backwards else _ENTITY.fqn
     rows = list(connection.execute(query.order_by(order).limit(listing.limit + 1).offset(listing.offset)))
     more, rows = len(rows) > listing.limit, rows[: listing.limit]
@@ -100,19 +98,6 @@ def page_of(connection: Connection, entity_type: str, listing: Listing, *, total
         after=cursor_of(rows[-1].fqn) if has_next else None,
         before=cursor_of(rows[0].fqn) if has_previous else None,
     )
-
-
-def cursor_of(fqn: str) -> str:
-    """Return the cursor that stands at ``fqn``: URL-safe base64 without padding."""
-    return base64.urlsafe_b64encode(fqn.encode()).decode().rstrip("=")
-
-
-def fqn_of(cursor: str) -> str:
-    """Return where a cursor stands; ``InvalidInput`` if it is none of ours."""
-    try:
-        return base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
-    except (binascii.Error, ValueError) as refused:
-        raise InvalidInput(f"not a cursor: {cursor}") from refused
 
 
 def _conditions(entity_type: str, listing: Listing, *, sqlite: bool) -> list[Any]:  # Any: SQLAlchemy's conditions

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, OperationalError
 
 from tocsin.errors import InvalidSetting, Unavailable
@@ -54,6 +55,11 @@ def open_engine(url: str, *, synchronous: str = "FULL", pool_size: int = 10, pat
 def is_sqlite(connection: Connection) -> bool:
     """Say whether the connection is to SQLite."""
     return connection.dialect.name == "sqlite"
+
+
+def inserting(connection: Connection, table: Table) -> Any:  # Any: the two dialects' inserts share no type
+    """Return an INSERT that can say what happens to a row that is there already."""
+    return sqlite.insert(table) if is_sqlite(connection) else postgresql.insert(table)
 
 
 @contextmanager

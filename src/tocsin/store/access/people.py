@@ -10,8 +10,7 @@ import secrets
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Insert, Row, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, select
 
 from tocsin.flow.send.unsubscribe import KEY_NAME
 from tocsin.model import fqn
@@ -19,7 +18,7 @@ from tocsin.model.people import Person
 from tocsin.store.access import attempts
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.tokens import IssuedTokens
-from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.tables import credential, entity, person, server_secret
 
 
@@ -128,8 +127,6 @@ def person_of(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value
     )
 
 
-def _insert_once(connection: Connection, table: Any, row: dict[str, str]) -> Insert:  # Any: a SQLAlchemy table
+def _insert_once(connection: Connection, table: Table, row: dict[str, str]) -> Any:  # Any: as ``inserting``
     """Return an insert that does nothing where the primary key is taken."""
-    if is_sqlite(connection):
-        return sqlite.insert(table).values(**row).on_conflict_do_nothing()
-    return postgresql.insert(table).values(**row).on_conflict_do_nothing()
+    return inserting(connection, table).values(**row).on_conflict_do_nothing()

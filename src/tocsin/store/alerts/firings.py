@@ -14,14 +14,13 @@ from typing import Any
 import orjson
 from sqlalchemy import ColumnElement, Connection, Engine, Select, case, func, select, tuple_, update
 from sqlalchemy import cast as sql_cast
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tocsin.explain.noise import Firing
 from tocsin.model.subscription import Channel
 from tocsin.model.telling import Pair
 from tocsin.store.alerts.firing_tables import firing
-from tocsin.store.engine import is_sqlite, reading
+from tocsin.store.engine import inserting, is_sqlite, reading
 from tocsin.store.tables import change_event, notification
 
 _ROWS_PER_STATEMENT = 5_000
@@ -124,9 +123,9 @@ def note_firings(connection: Connection, pairs: Iterable[Pair], rows: Iterable[M
         {"log_offset": offset, "subscription_id": alert, **_NONE_YET, **counted}
         for (offset, alert), counted in sorted(counts.items())
     ]
-    insert: Any = sqlite.insert if is_sqlite(connection) else postgresql.insert  # Any: they share no type
+    statement = inserting(connection, firing).on_conflict_do_nothing()
     for start in range(0, len(new), _ROWS_PER_STATEMENT):
-        connection.execute(insert(firing).on_conflict_do_nothing(), new[start : start + _ROWS_PER_STATEMENT])
+        connection.execute(statement, new[start : start + _ROWS_PER_STATEMENT])
 
 
 def note_opened(connection: Connection, unread: ColumnElement[bool]) -> None:

@@ -10,12 +10,11 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.store.alerts.mute_tables import mute
-from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.feed.thread_directory import assets_of
 from tocsin.store.lots import in_lots
 from tocsin.store.tables import entity
@@ -38,12 +37,13 @@ class Mutes:
         """Mute; what was muted before keeps its start and takes the new end."""
         row = asdict(one)
         with writing(self._engine) as connection:
-            insert: Any = sqlite.insert if is_sqlite(connection) else postgresql.insert  # Any: they share no type
             ended = {"until_ms": row["until_ms"], "unsubscribed": row["unsubscribed"]}
             keys = ["who", "about_id", "channel"]
             fresh = delete(mute).where(mute.c.who == one.who, mute.c.about_id == one.about_id)
             connection.execute(fresh.where(mute.c.channel == one.channel, mute.c.until_ms <= one.since_ms))
-            connection.execute(insert(mute).values(row).on_conflict_do_update(index_elements=keys, set_=ended))
+            connection.execute(
+                inserting(connection, mute).values(row).on_conflict_do_update(index_elements=keys, set_=ended)
+            )
 
     def remove(self, who: str, about_id: str) -> int:
         """Hear of it again, over every channel; return how many mutes that ended."""

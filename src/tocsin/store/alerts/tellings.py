@@ -10,11 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.model.telling import Pair, Telling
 from tocsin.store.alerts.telling_tables import telling
-from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.tables import pipeline_progress
 
 KEPT_FROM = "tellings"
@@ -39,9 +38,8 @@ def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[Telli
 
 def keep(connection: Connection, tellings: Sequence[Telling]) -> None:
     """Store what matches came to; what stands there already stays as it is."""
-    dialect = sqlite if is_sqlite(connection) else postgresql
     rows = [vars(one) for one in tellings]
-    statement = dialect.insert(telling).on_conflict_do_nothing()
+    statement = inserting(connection, telling).on_conflict_do_nothing()
     for start in range(0, len(rows), _ROWS_PER_STATEMENT):
         connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT])
 

@@ -10,14 +10,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import Connection, Engine, Table, delete, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.telling import Telling
 from tocsin.store.alerts import tellings
 from tocsin.store.alerts.firings import note_firings
 from tocsin.store.catalogue import partings
-from tocsin.store.engine import is_sqlite, writing
+from tocsin.store.engine import inserting, writing
 from tocsin.store.tables import delivery, notification, outbox, pipeline_progress
 
 _ROWS_PER_STATEMENT = 5_000
@@ -49,18 +48,14 @@ class Notifications:
         done = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == query_name)
         with writing(self._engine) as connection:
             partings.let_go(connection, connection.execute(done).scalar_one_or_none() or 0, log_offset)
-            insert = _insert(connection, pipeline_progress).values(row)
+            insert = inserting(connection, pipeline_progress).values(row)
             connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
             connection.execute(delete(outbox).where(outbox.c.log_offset <= log_offset))
 
 
-def _insert(connection: Connection, table: Table) -> Any:  # Any: the two dialects' inserts share no type
-    return sqlite.insert(table) if is_sqlite(connection) else postgresql.insert(table)
-
-
 def _insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> set[str]:
     """Store the rows that are not there yet; return their ids."""
-    statement = _insert(connection, table).on_conflict_do_nothing().returning(table.c.id)
+    statement = inserting(connection, table).on_conflict_do_nothing().returning(table.c.id)
     stored: set[str] = set()
     for start in range(0, len(rows), _ROWS_PER_STATEMENT):
         stored.update(connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT]).scalars())

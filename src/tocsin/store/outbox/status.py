@@ -11,12 +11,11 @@ from collections.abc import Collection, Iterable
 from dataclasses import asdict
 
 from sqlalchemy import Connection, Engine, Row, bindparam, select, tuple_
-from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.flow.track.attempts import Finished
 from tocsin.flow.track.standing import UNTRIED, Standing, concerns_destination, standing_after
 from tocsin.model.subscription import SubscriptionState
-from tocsin.store.engine import is_sqlite, reading
+from tocsin.store.engine import inserting, reading
 from tocsin.store.tables import destination_status, notification
 
 _KEYS = (destination_status.c.subscription_id, destination_status.c.destination_id)
@@ -78,9 +77,8 @@ def _locked(connection: Connection, keys: list[Key]) -> dict[Key, Standing]:
     """
     if not keys:
         return {}
-    insert = sqlite.insert if is_sqlite(connection) else postgresql.insert
     new = [{"subscription_id": one[0], "destination_id": one[1], **asdict(UNTRIED)} for one in keys]
-    connection.execute(insert(destination_status).on_conflict_do_nothing(), new)
+    connection.execute(inserting(connection, destination_status).on_conflict_do_nothing(), new)
     query = select(destination_status).where(tuple_(*_KEYS).in_(keys)).order_by(*_KEYS).with_for_update()
     return {(row.subscription_id, row.destination_id): _standing(row) for row in connection.execute(query)}
 

@@ -170,6 +170,13 @@ def test_a_window_narrows_it_and_samples_are_the_newest(company: SmallCompany, p
     assert (never["events"], never["matched"], never["toldNobody"]) == (0, 0, 0)
 
 
+def test_where_nobody_is_left_to_be_told_that_is_what_is_counted(company: SmallCompany, parts: BacktestParts) -> None:
+    company.alert("unheard", [FOLLOWERS_BELL], "entityFullyQualifiedName == 'pg.store.public.revenue'")
+    result = ran(company, parts, stored_alert(company, "unheard"))
+    assert result["matched"] == result["toldNobody"] > 0
+    assert (result["told"], result["recipients"], result["channels"]) == (0, [], [])
+
+
 def test_only_what_happened_in_the_window_counts_as_looked_at(company: SmallCompany, parts: BacktestParts) -> None:
     grow(parts.history)
     company.clock.advance(60_000)

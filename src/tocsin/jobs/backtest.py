@@ -142,7 +142,7 @@ class _Run:
         found = recipients(batch)
         if _is_all_open(policies):
             rows = parts.session.sql(counted(found)).toArrow().to_pylist()
-            return [row for row in rows if row["channel"]], next(row["told"] for row in rows if not row["channel"])
+            return [row for row in rows if row["channel"]], sum(row["told"] for row in rows if not row["channel"])
         rows = parts.session.sql(each(found)).toArrow().to_pylist()
         events = _Events(parts.events, self.asked.requested_by)
         shown = [dict(row) for row in only_visible(rows, policies, events)]

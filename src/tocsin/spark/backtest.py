@@ -25,7 +25,7 @@ def counted(recipients: str) -> str:
 
     One row per (channel, key): ``target``, ``recipient_id``, ``told`` (how many events), ``ways`` (how many reasons
     that were in all) and ``kinds`` (of reasons, distinct). One more row, whose ``channel`` is null, says in ``told`` of
-    how many events anybody is told. Unordered. Shuffles by (channel, key, event).
+    how many events anybody is told; there is none where nobody is. Unordered. Shuffles by (channel, key, event).
     """
     return _COUNTED.format(recipients=recipients)
 

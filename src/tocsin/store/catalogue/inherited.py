@@ -84,7 +84,7 @@ def reached(entity_type: str, naming: Naming, which: _Condition = None) -> Any: 
     whole = reached.union(step)
     if entity_type not in _UNDER_A_TABLE:
         return select(whole.c.id)
-    return select(whole.c.id).union(_tests_under((entity_type,), whole, naming))
+    return select(whole.c.id).union_all(_tests_under((entity_type,), whole, naming))
 
 
 def below(naming: Naming, starts: Any, *, with_tests: bool) -> Any:  # Any: SQLAlchemy's select of one column
@@ -92,7 +92,7 @@ def below(naming: Naming, starts: Any, *, with_tests: bool) -> Any:  # Any: SQLA
     reached = select(starts.subquery().c[0].label("id")).cte("below", recursive=True, nesting=True)
     whole = reached.union(_step(reached, naming))
     found = select(whole.c.id)
-    return found.union(_tests_under(_UNDER_A_TABLE, whole, naming)) if with_tests else found
+    return found.union_all(_tests_under(_UNDER_A_TABLE, whole, naming)) if with_tests else found
 
 
 def _step(reached: Any, naming: Naming) -> Any:  # Any: SQLAlchemy's CTE, and its select
@@ -125,7 +125,10 @@ def _text(document: Any, *place: str, is_sqlite: bool) -> Any:  # Any: as above
 
 
 def _tests_under(entity_types: Sequence[str], whole: Any, naming: Naming) -> Any:  # Any: as above
-    """Return the query for the tests, or suites, that lie in the tables of ``whole`` and name none themselves."""
+    """Return the query for the tests, or suites, that lie in the tables of ``whole`` and name none themselves.
+
+    ``whole`` walks through parents, which tests have none of, so it holds none of these already.
+    """
     table, test = tables.entity.alias("tested"), tables.entity.alias("test")
     under = (test.c.fqn > table.c.fqn + ".") & (test.c.fqn < table.c.fqn + "/")
     tests = select(test.c.id).where(table.c.id == whole.c.id, table.c.entity_type == "table")

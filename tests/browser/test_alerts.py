@@ -99,6 +99,7 @@ def test_a_backtest_is_drawn_with_whom_it_would_have_told(alerts: Page, sqlite_e
         )
     assert taken[0].alert["name"] == "Described"
     drawn = answer.get_by_role("img", name="Matches per day")
+    expect(answer.get_by_text("Matches per day, 2026-03-01 to ")).to_contain_text("(UTC), at most 20.")
     assert drawn.locator("rect title").all_text_contents() == ["2026-03-01: 10", "2026-03-03: 20"]
     expect(answer.get_by_role("cell", name="<b>ana</b>")).to_be_visible()
     assert answer.get_by_role("cell", name="pg.store.orders").count() == 2

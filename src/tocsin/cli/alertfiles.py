@@ -23,7 +23,7 @@ def parse_alerts(text: str, source: str) -> list[Document]:
     """
     parsed = _parse(text, source)
     source = _named(source)
-    alerts = parsed.get(_LIST_KEY, [parsed]) if isinstance(parsed, dict) else parsed
+    alerts = parsed.get(_LIST_KEY, [parsed] if parsed else []) if isinstance(parsed, dict) else parsed
     if not isinstance(alerts, list) or not alerts:
         raise InvalidInput(f"{source} holds no alerts.")
     for number, alert in enumerate(alerts, start=1):

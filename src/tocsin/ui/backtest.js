@@ -67,12 +67,18 @@ function shown(make, test) {
   ]);
   return [
     make("p", { class: "answer", text: summary(result) }),
-    ...(result.matched ? [columns(days(test), `Matches per day, ${amount(result.perDay.length, "day")} with any`)] : []),
+    ...(result.matched ? plot(make, days(test)) : []),
     ...table(make, "Assets", ["Asset", "Type", "Matched"], result.assets.map((one) => [one.fullyQualifiedName, one.type, one.matched])),
     ...table(make, "Would have been told", ["Who", "Through", "Times", "As"], told),
     ...table(make, "Newest events", ["When", "Event", "Asset", "By"], samples),
     make("p", { class: "soft", text: result.people }),
   ];
+}
+
+function plot(make, drawn) {
+  const most = Math.max(...drawn.map(([, count]) => count));
+  const text = `Matches per day, ${drawn[0][0]} to ${drawn.at(-1)[0]} (UTC), at most ${most.toLocaleString("en")}`;
+  return [columns(drawn, text), make("p", { class: "soft", text: `${text}.` })];
 }
 
 function summary(result) {

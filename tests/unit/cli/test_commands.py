@@ -209,6 +209,8 @@ def test_an_alert_reads_the_same_in_every_form(text: str, source: str) -> None:
 def test_what_holds_no_alerts_is_refused_with_the_files_name(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"a\.json"):
         parse_alerts(text, "a.json")
+    with pytest.raises(InvalidInput, match="holds no alerts"):
+        parse_alerts("", "a.toml")
 
 
 def test_alerts_are_listed_with_whom_they_tell(run: Run, small_server: SmallServer) -> None:

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable
+from operator import itemgetter
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -62,18 +64,23 @@ def _into_the_lake(parts: LakeParts) -> Measurement:
 def _backtested(
     parts: LakeParts, engine: Engine, report: Report, alert: tuple[str, tuple[str, str, str]], *, of: str
 ) -> Measurement:
-    """Measure one alert over all there is, beside a bare scan of the same."""
+    """Measure one alert over all there is, beside a bare scan of the same; of both the better of two runs."""
     extent, total = parts.happened(ALWAYS)
     floor_s = min(_scan(history(parts.session, parts.place, extent)) for _ in range(2))
     made, admin = build(parts, engine), People(engine).by_name("admin")
     if admin is None:
         raise AssertionError("there is no administrator")
     name, meant = alert
-    began_s = time.perf_counter()
-    result = backtest(Backtest("b", admin.id, 0, _alert(*meant), None, None, BacktestState.WAITING), made, report)
-    took_s = time.perf_counter() - began_s
+    asked = Backtest("b", admin.id, 0, _alert(*meant), None, None, BacktestState.WAITING)
+    took_s, result = min((_timed(lambda: backtest(asked, made, report)) for _ in range(2)), key=itemgetter(0))
     told = f"{of}; {name}: {result['matched']:,} match, {result['told']:,} told"
     return Measurement("backtest", told, total / took_s, "events/s", total / floor_s, total)
+
+
+def _timed(do: Callable[[], Document]) -> tuple[float, Document]:
+    began_s = time.perf_counter()
+    result = do()
+    return time.perf_counter() - began_s, result
 
 
 def _multiply(parts: LakeParts) -> None:

@@ -122,6 +122,17 @@ def test_a_new_password_lets_a_locked_account_in(sqlite_engine: Engine, founded:
             assert tried("alice", "another-password") == 200
 
 
+def test_wrong_old_passwords_count_for_the_address_they_come_from(sqlite_engine: Engine, founded: Founded) -> None:
+    settings = Settings(log_level="warning", login_failures=3, login_wait_s=600)
+    with running_server(sqlite_engine, settings, password=founded.password) as served:
+        _, alice = served.person("alice")
+        with alice:
+            wrong = {"username": "alice", "oldPassword": "guess", "newPassword": "another-password"}
+            assert alice.put("/users/changePassword", json=wrong).status_code == 401
+    counted = LoginAttempts(sqlite_engine).failures(["address:", "address:127.0.0.1"])
+    assert {key: count for key, (count, _) in counted.items()} == {"address:127.0.0.1": 1}
+
+
 def test_failures_are_forgotten_in_time_and_when_somebody_comes_in(store_engine: Engine) -> None:
     people, clock = People(store_engine), FixedClock(1_000_000)
     door = Doorkeeper(people, LoginAttempts(store_engine), clock, most=2, wait_s=60)

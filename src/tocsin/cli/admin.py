@@ -41,12 +41,13 @@ def create_user(
 
 @app.command()
 def reset_password(name: UserName, *, as_json: AsJson = False) -> None:
-    """Give a person a new password and print it, once; the old one stops working."""
+    """Give a person a new password and print it, once; the old one and every token of theirs stop working."""
     with existing_store(settings_of()) as engine:
         person = _people(engine).by_name(name)
         if person is None or person.deleted:
             raise NotFound(f"user {name!r} not found")
         password = _set_new_password(engine, person.id)
+        _people(engine).tokens.take_all_back(person.id)
     show_facts({"name": name, "password": password}, as_json=as_json)
 
 

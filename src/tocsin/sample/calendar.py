@@ -6,7 +6,6 @@ Next: ``sample/history.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
 from random import Random
 
 from tocsin.clock import to_datetime
@@ -48,7 +47,3 @@ class Calendar:
     def day_of(self, at_ms: int) -> int:
         """Return the day a moment lies in."""
         return (at_ms - self.at(0, 0)) // DAY_MS
-
-    def iso_date(self, day: int) -> str:
-        """Return the date of a day as ISO 8601 writes it."""
-        return (to_datetime(self.at(0, 0)) + timedelta(days=day)).date().isoformat()

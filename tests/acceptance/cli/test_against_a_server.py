@@ -103,7 +103,9 @@ def test_a_newcomer_follows_watches_and_keeps_alerts(logged_in: Shell, tmp_path:
 def test_people_and_bots_are_made_beside_the_server(logged_in: Shell) -> None:
     again = logged_in.run("admin", "create-user", "ada", "--email", EMAIL)
     assert (again.returncode, again.stdout) == (5, "")
+    assert logged_in.run("alerts", "list").returncode == 0
     new = logged_in.json("admin", "reset-password", "ada")["password"]
+    assert logged_in.run("alerts", "list").returncode == 4, "whoever held a token of hers is out"
     assert logged_in.run("login", EMAIL, "--password-stdin", given="wrong\n").returncode == 4
     assert logged_in.run("login", EMAIL, "--password-stdin", given=new).returncode == 0
     assert logged_in.run("admin", "reset-password", "nobody").returncode == 3

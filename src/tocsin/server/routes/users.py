@@ -29,8 +29,7 @@ router = APIRouter(tags=["users"])
 @open_router.post("/users/login")
 def login(request: Request, body: DocumentBody, parts: PartsHere) -> Response:
     """Return a token for an address and a password (base64, as OpenMetadata sends it, or plain)."""
-    address = request.client.host if request.client else ""
-    person = parts.doorkeeper.let_in(_text(body, "email"), _text(body, "password"), address)
+    person = parts.doorkeeper.let_in(_text(body, "email"), _text(body, "password"), _address(request))
     token = parts.tokens.issue(person)
     expires_at_ms = token.expires_at_ms
     return answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": expires_at_ms})
@@ -46,7 +45,7 @@ def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
 
 
 @router.put("/users/changePassword")
-def change_password(body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
+def change_password(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
     """Change one's own password (``oldPassword``, ``newPassword``), or as administrator that of ``username``.
 
     Every token that the person had stops working, but the one that this request was sent with.
@@ -55,7 +54,7 @@ def change_password(body: DocumentBody, caller: Asked, token_id: TokenId) -> Res
     name = body.get("username", sender.name)
     new = check_password(_text(body, "newPassword"))
     if name == sender.name:
-        person = parts.doorkeeper.let_in(sender.name, _text(body, "oldPassword"), "")
+        person = parts.doorkeeper.let_in(sender.name, _text(body, "oldPassword"), _address(request))
     else:
         person = _other_person(name, sender.is_admin, parts)
     parts.people.set_password(person.id, hash_password(new))
@@ -75,6 +74,10 @@ def _other_person(name: object, by_administrator: bool, parts: PartsHere) -> Per
     if person is None or person.deleted:
         raise missing("user", Key.by_name(str(name)))
     return person
+
+
+def _address(request: Request) -> str:
+    return request.client.host if request.client else ""
 
 
 def _text(body: Document, key: str) -> str:

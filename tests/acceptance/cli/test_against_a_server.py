@@ -83,7 +83,7 @@ def test_a_newcomer_follows_watches_and_keeps_alerts(logged_in: Shell, tmp_path:
     shown = [one.partition("  ")[2] for one in tail.stdout.splitlines()]
     assert "table shop.sales.public.orders  created  by user_001" in shown
     assert "table shop.sales.public.orders  columns.id.dataType updated  by user_001" in shown
-    assert shown[-1] == "table shop.sales.public.orders  followers added  by ada"
+    assert shown[-1] == "table shop.sales.public.orders  follower ada added  by ada"
 
     alerts = tmp_path / "alerts.toml"
     alerts.write_text(ALERT)

@@ -336,6 +336,28 @@ def test_others_are_open_to_who_may_edit_the_alert(
     assert [one["name"] for one in answer["alerts"]] == ["Mine"]
 
 
+def test_who_may_not_know_of_others_is_not_told_that_nobody_was(
+    person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    alert(administrator, "Watch")
+    alert(administrator, "Never", {"effect": "include", "condition": "isBot()"})
+    _, zoe = person("zoe")
+    event = describe(administrator, orders, "All orders.")
+    tell_all(sqlite_engine)
+    hidden = " What others are told is not shown to you."
+    answer = explained(zoe, event, subscription="Watch")
+    assert answer["answer"] == (f"You were not told: Watch matched, but you are none of those whom it tells.{hidden}")
+    assert answer["told"] == {"total": 0, "isWhole": False, "data": []}
+    assert explained(zoe, event, subscription="Never")["answer"].startswith("You were not told: Never did not match")
+    own = explained(ann[1], event)
+    assert own["answer"] == f"1 notification that you may see, by ActivityFeedAlert, Watch.{hidden}"
+    whole = explained(administrator, event, subscription="Watch")
+    assert (whole["answer"], whole["told"]["isWhole"]) == ("1 notification, by ActivityFeedAlert, Watch.", True)
+    assert explained(ann[1], event, user="ann")["told"]["isWhole"]
+    alert(zoe, "Mine", {"effect": "include", "condition": "isBot()"})
+    assert explained(zoe, event, user="ann")["answer"].endswith("Of alerts that you may not edit nothing is said.")
+
+
 @pytest.mark.parametrize(
     ("query", "status"),
     [("user=nobody", 404), ("subscription=none", 404), ("limit=-1", 400), ("limit=x", 400), ("after=-1", 400)],

@@ -31,6 +31,12 @@ def test_every_file_and_folder_that_a_page_names_exists(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_name_that_a_page_puts_in_a_file_stands_there(page: Path) -> None:
+    named = re.findall(r"`([A-Za-z_]+)`\s+in\s+`(src/[\w/]+\.py)`", page.read_text())
+    assert [(name, file) for name, file in named if name not in (ROOT / file).read_text()] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_link_leads_somewhere(page: Path) -> None:
     targets = [link["target"] for link in LINK.finditer(page.read_text())]
     local = [target for target in targets if "://" not in target]

@@ -130,7 +130,8 @@ def _grow_person(branch: Tree, one: Document) -> None:
 
 def _grow_told(tree: Tree, told: Document) -> None:
     if not told["total"]:
-        tree.add(Text("no notification is stored", style="dim"))
+        seen = "" if told["isWhole"] else " that you may see"
+        tree.add(Text(f"no notification{seen} is stored", style="dim"))
         return
     verb = "is" if told["total"] == 1 else "are"
     branch = tree.add(f"{counted(told['total'], 'notification')} {verb} stored")

@@ -55,6 +55,7 @@ class Explanation:
     told : what is stored, of ``person`` alone where somebody is asked about; ``told_count`` is how much there is
     pipeline_at : the offset up to which the pipeline has told every event
     is_complete : ``told`` and ``reached`` hold everybody, so that the two can be compared
+    is_narrowed : others may have been told as well, which is kept from the asker
     """
 
     logged: LoggedEvent
@@ -65,6 +66,7 @@ class Explanation:
     alert_count: int
     person: Person | None = None
     is_complete: bool = True
+    is_narrowed: bool = False
 
     @property
     def is_in_flight(self) -> bool:
@@ -83,7 +85,8 @@ class Explanation:
             return _told(self.person.name, self.told)
         if self.is_in_flight:
             return f"Not yet: {self._flight()}."
-        return f"No: {_why_not(self.alerts, self.person.name, self.alert_count)}."
+        kept_back = " Of alerts that you may not edit nothing is said." if self.is_narrowed else ""
+        return f"No: {_why_not(self.alerts, self.person.name, self.alert_count)}.{kept_back}"
 
     def _of_everybody(self) -> str:
         matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
@@ -91,10 +94,14 @@ class Explanation:
             return f"Not matched yet: {self._flight()}; as of now {_listed(matching) or 'no alert'} would match."
         if self.told:
             names = dict.fromkeys(reason.subscription_name for one in self.told for reason in one.notification.reasons)
-            return f"{counted(self.told_count, 'notification')}, by {_listed(list(names))}."
-        if not matching:
-            return f"Nobody was told: {_first_obstacle(self.alerts, self.alert_count)}."
-        return f"Nobody was told: {_listed(matching)} matched, but {_left_out(self.alerts)}."
+            seen = " that you may see" if self.is_narrowed else ""
+            return f"{counted(self.told_count, 'notification')}{seen}, by {_listed(list(names))}.{self._hidden()}"
+        who, left_out = ("You were not", _not_you(matching)) if self.is_narrowed else ("Nobody was", _nobody(matching))
+        because = f"{_listed(matching)} matched, but {_left_out(self.alerts, left_out)}" if matching else None
+        return f"{who} told: {because or _first_obstacle(self.alerts, self.alert_count)}.{self._hidden()}"
+
+    def _hidden(self) -> str:
+        return " What others are told is not shown to you." if self.is_narrowed else ""
 
     def _flight(self) -> str:
         return f"the pipeline is at offset {self.pipeline_at}, and this event stands at {self.logged.offset}"
@@ -162,10 +169,19 @@ def _first_obstacle(alerts: Sequence[AlertTrace], count: int) -> str:
     return f"none of {count} alerts matched" if count else "there is no alert that could have told of it"
 
 
-def _left_out(alerts: Sequence[AlertTrace]) -> str:
+def _left_out(alerts: Sequence[AlertTrace], otherwise: str) -> str:
+    """Return what kept those from being told whom the alerts reach; ``otherwise`` if these are none."""
     matched = [one for trace in alerts if trace.match.matched for one in trace.reached]
     stops = dict.fromkeys(stop.says for one in matched for stop in one.obstacles())
-    return _listed(list(stops)) or ("nothing is stored, although it should be" if matched else "they reach nobody")
+    return _listed(list(stops)) or ("nothing is stored, although it should be" if matched else otherwise)
+
+
+def _nobody(names: Sequence[str]) -> str:
+    return "it reaches nobody" if len(names) == 1 else "they reach nobody"
+
+
+def _not_you(names: Sequence[str]) -> str:
+    return f"you are none of those whom {_they(names)} tells"
 
 
 def _they(names: Sequence[str]) -> str:

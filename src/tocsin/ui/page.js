@@ -123,13 +123,20 @@ function listAssets() {
   );
 }
 
+// A last bare word may be unfinished; what is written in the language of searches is asked as it stands.
+function withStar(wanted) {
+  const [last] = wanted.match(/(?<=^|\s)[\p{L}\p{N}](?:[\p{L}\p{N}._-]*[\p{L}\p{N}])?$/u) || [""];
+  const isBare = last && !["AND", "OR", "NOT"].includes(last) && !/["([{/]/.test(wanted);
+  return isBare ? `${wanted}*` : wanted;
+}
+
 // What is loaded shows at once; what the server finds by words, columns and descriptions follows.
 async function search() {
   const wanted = at("search").value.trim();
   hits = [];
   listAssets();
   if (!wanted) return;
-  const q = /[\p{L}\p{N}]$/u.test(wanted) ? `${wanted}*` : wanted;
+  const q = withStar(wanted);
   try {
     const answer = await call("GET", `/search/query?size=50&q=${encodeURIComponent(q)}`);
     if (at("search").value.trim() !== wanted) return;

@@ -78,6 +78,7 @@ ANSWER: dict[str, Any] = {
     ],
     "told": {
         "total": 1,
+        "isWhole": True,
         "data": [
             {
                 "channel": "Email",

@@ -44,6 +44,7 @@ def on_wire(findings: Findings, *, now_ms: int) -> Document:
         "alerts": [_alert(trace) for trace in findings.page],
         "told": {
             "total": explanation.told_count,
+            "isWhole": not explanation.is_narrowed,
             "data": [_record(one) for one in explanation.told[:MOST_PEOPLE]],
         },
         "disagreements": _disagreements(explanation),

@@ -105,8 +105,16 @@ def explain(question: Question, caller: Caller) -> Findings:
         alert_count=len(alerts),
         person=question.person,
         is_complete=told_count <= MOST_RECORDS,
+        is_narrowed=_is_narrowed(question, caller, tended),
     )
     return Findings(explanation, tuple(traces[one.id] for one in page))
+
+
+def _is_narrowed(question: Question, caller: Caller, tended: frozenset[str]) -> bool:
+    """Say whether there may be more to it than the caller may know: of others, by alerts that they may not edit."""
+    about_me = question.person is not None and question.person.id == caller.actor.id
+    asked_of = None if question.subscription is None else question.subscription.id
+    return not caller.actor.is_admin and not about_me and asked_of not in tended
 
 
 def _pipeline_at(logged: LoggedEvent, caller: Caller) -> int:

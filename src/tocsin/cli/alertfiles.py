@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from pathlib import Path
@@ -10,8 +11,20 @@ from typing import Any
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
+from tocsin.model.words import nearest
 
 _LIST_KEY = "alerts"
+_ENDINGS = (".json", ".toml")
+_KEYS = "name|displayName|description|alertType|enabled|trigger|resources|input|filteringRules|destinations|alerts"
+_COMMENTS = r"(?:\s|#[^\n]*\n)*"
+_JSON = re.compile(r'\s*(?:\{\s*(?:"[^"]*"\s*:|\})|\[\s*[\]{])')
+_TOML = re.compile(rf"{_COMMENTS}(?:\[\[\s*[A-Za-z]|\[\s*(?:{_KEYS})\b|(?:{_KEYS})(?:\.\w+)*\s*=(?!=))")
+"""How alerts begin, and conditions do not."""
+
+
+def holds_alerts(text: str, source: str) -> bool:
+    """Say whether ``text`` is alerts, not conditions: by the file's name, or on standard input by how it begins."""
+    return source.endswith(_ENDINGS) or (source == "-" and any(form.match(text) for form in (_JSON, _TOML)))
 
 
 def parse_alerts(text: str, source: str) -> list[Document]:
@@ -22,8 +35,8 @@ def parse_alerts(text: str, source: str) -> list[Document]:
     InvalidInput : neither JSON nor TOML, or something in it is not an alert with a name
     """
     parsed = _parse(text, source)
-    source = _named(source)
-    alerts = parsed.get(_LIST_KEY, [parsed] if parsed else []) if isinstance(parsed, dict) else parsed
+    source = named(source)
+    alerts = _listed(parsed, source) if isinstance(parsed, dict) else parsed
     if not isinstance(alerts, list) or not alerts:
         raise InvalidInput(f"{source} holds no alerts.")
     for number, alert in enumerate(alerts, start=1):
@@ -35,26 +48,47 @@ def parse_alerts(text: str, source: str) -> list[Document]:
 def text_of(file: str) -> str:
     """Return what a file holds, or standard input where it is called ``-``."""
     if file == "-":
-        return sys.stdin.read()
+        return _standard_input()
     try:
         return Path(file).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise NotFound(f"file {file} not found") from error
-    except (OSError, UnicodeDecodeError) as error:
-        raise InvalidInput(f"{file} cannot be read: {error}.") from error
+    except OSError as error:
+        raise InvalidInput(f"{file} cannot be read: {(error.strerror or str(error)).lower()}.") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{file} cannot be read: byte {error.start + 1} is no text in UTF-8.") from error
+
+
+def named(source: str) -> str:
+    """Return what a file is called: ``-`` is standard input."""
+    return "standard input" if source == "-" else source
 
 
 def _parse(text: str, source: str) -> Any:  # Any: what a file may hold; parse_alerts checks it
-    is_toml = source.endswith(".toml") or (source == "-" and text.lstrip()[:1] not in ("{", "["))
-    # A TOML list of tables also begins with a bracket, but with two of them.
-    if source == "-" and text.lstrip().startswith("[["):
-        is_toml = True
+    is_toml = source.endswith(".toml") or (source == "-" and _is_toml(text))
     try:
-        return tomllib.loads(text) if is_toml else json.loads(text)
+        # A TOML file may hold dates, of which an alert has none: to the server they are texts.
+        return json.loads(json.dumps(tomllib.loads(text), default=str)) if is_toml else json.loads(text)
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         kind = "TOML" if is_toml else "JSON"
-        raise InvalidInput(f"{_named(source)} is not valid {kind}: {error}.") from error
+        raise InvalidInput(f"{named(source)} is not valid {kind}: {error}.") from error
 
 
-def _named(source: str) -> str:
-    return "standard input" if source == "-" else source
+def _is_toml(text: str) -> bool:
+    """Say whether standard input is TOML: there a list of tables may begin with a bracket, too."""
+    return text.lstrip()[:1] not in ("{", "[") or _TOML.match(text) is not None
+
+
+def _listed(parsed: Document, source: str) -> Any:  # Any: as above
+    """Return what stands under ``alerts``, or the one alert that the file is."""
+    written = next((key for key in parsed if nearest(key, (_LIST_KEY,))), None)
+    if _LIST_KEY not in parsed and "name" not in parsed and written is not None:
+        raise InvalidInput(f"{source} holds no alerts: there is no such key as {written}; did you mean {_LIST_KEY}?")
+    return parsed.get(_LIST_KEY, [parsed] if parsed else [])
+
+
+def _standard_input() -> str:
+    try:
+        return sys.stdin.read()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("Standard input cannot be read: it is no text in UTF-8.") from error

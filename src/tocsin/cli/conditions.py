@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.alertfiles import parse_alerts, text_of
+from tocsin.cli.alertfiles import holds_alerts, named, parse_alerts, text_of
 from tocsin.cli.exits import exit_code
 from tocsin.cli.extras import needing
 from tocsin.cli.output import AsJson, show_json
@@ -19,7 +19,6 @@ from tocsin.model.entity import Document
 app = typer.Typer(help="Check conditions and alerts before they are saved.", no_args_is_help=True)
 
 _AT = re.compile(r"filteringRules\.(?P<key>rules|actions)\[(?P<index>\d+)\]\.condition")
-_ALERTS = (".json", ".toml")
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,7 @@ def check(
     with needing("server"):
         from tocsin.conditions.check import checked  # noqa: F401  # the language's library is an extra
     text = text_of(file)
-    findings = list(_of_alerts(text, file) if file.endswith(_ALERTS) else _of_lines(text, file))
+    findings = list(_of_alerts(text, file) if holds_alerts(text, file) else _of_lines(text, named(file)))
     if as_json:
         show_json({"findings": [one.to_wire() for one in findings]})
     else:
@@ -90,7 +89,7 @@ def _of_lines(text: str, file: str) -> Iterator[Finding]:
 
 def _of_alerts(text: str, file: str) -> Iterator[Finding]:
     for alert in parse_alerts(text, file):
-        yield from _of_alert(alert, f"{file}: {alert['name']}")
+        yield from _of_alert(alert, f"{named(file)}: {alert['name']}")
 
 
 def _of_alert(alert: Document, place: str) -> Iterator[Finding]:

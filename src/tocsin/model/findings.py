@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel
 
 from tocsin.model.words import hint
 
@@ -44,19 +46,36 @@ _LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {  # Any: as above
 }
 
 
-def said(finding: Finding) -> str:
-    """Return what is wrong, to stand behind the name of the place where it is."""
+def said(finding: Finding, keys: Collection[str] = ()) -> str:
+    """Return what is wrong, to stand behind the name of the place where it is; ``keys`` are those that may be there."""
     kind, limits = str(finding["type"]), finding.get("ctx") or {}
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        return "there is no such key; remove it"
+        return f"there is no such key{hint(finding['loc'][-1], keys) or '; remove it'}"
     if kind in ("literal_error", "enum"):
         there_are = str(limits["expected"])
-        return f"is none of {there_are}{hint(finding.get('input'), _QUOTED.findall(there_are))}"
+        return f"must be {there_are}{hint(finding.get('input'), _QUOTED.findall(there_are))}"
     if kind in _LIMITS:
         return _LIMITS[kind](limits)
     wanted = _WANTED.get(kind.split("_")[0])
     if wanted is not None and kind != "value_error":
         return f"must be {wanted}"
     return str(finding["msg"]).removeprefix("Value error, ").replace("Input should be", "must be", 1)
+
+
+def keys_at(model: type[BaseModel] | None, path: Sequence[str | int]) -> frozenset[str]:
+    """Return the keys that what stands at ``path`` of a ``model`` may have; none where nothing is laid down."""
+    for step in path:
+        found = {field.alias or name: field for name, field in model.model_fields.items()} if model else {}
+        if isinstance(step, str):
+            model = _model_in(found[step].annotation) if step in found else None
+    return frozenset(field.alias or name for name, field in model.model_fields.items()) if model else frozenset()
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:  # Any: whatever may stand behind the colon of a field
+    """Return the model that a field holds, or holds several of."""
+    inner = get_args(annotation)
+    if not inner:
+        return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+    return next((found for one in inner if (found := _model_in(one)) is not None), None)

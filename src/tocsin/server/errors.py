@@ -15,6 +15,7 @@ import orjson
 import structlog
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -30,7 +31,7 @@ from tocsin.errors import (
     Unauthenticated,
     Unavailable,
 )
-from tocsin.model.findings import Finding, said
+from tocsin.model.findings import Finding, keys_at, said
 from tocsin.server.near import did_you_mean
 
 STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
@@ -143,11 +144,14 @@ def _http(request: Request, error: Exception) -> Response:
     return error_answer(error.status_code, message, dict(error.headers or {}))
 
 
-def describe_validation(errors: Sequence[Finding]) -> str:
-    """Return what pydantic found as one line: each place once, and what is wrong there."""
+def describe_validation(errors: Sequence[Finding], model: type[BaseModel] | None = None) -> str:
+    """Return what pydantic found as one line: each place once, and what is wrong there.
+
+    ``model`` is what it looked for; a key that it has not is answered with the nearest that it has.
+    """
     found: dict[str, list[str]] = {}
     for one in errors:
-        found.setdefault(_place(one["loc"]), []).append(said(one))
+        found.setdefault(_place(one["loc"]), []).append(said(one, keys_at(model, one["loc"][:-1])))
     lines = [f"{place}: {', or '.join(dict.fromkeys(wrong))}" for place, wrong in found.items()]
     more = [f"and {len(lines) - 5} more"] if len(lines) > 5 else []
     return "; ".join(lines[:5] + more)

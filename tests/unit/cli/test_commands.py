@@ -275,3 +275,18 @@ def test_a_server_that_is_not_there_is_named_with_the_way_out(run: Run, monkeypa
 def test_names_in_a_table_are_not_broken(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     assert "TOCSIN_PIPELINE_EVENTS_PER_PARTITION " in run("settings").out
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b'[[alert]]\nname = "a"\n', "holds no alerts: there is no such key as alert; did you mean alerts?"),
+        (b"\xff\xfe", "cannot be read: byte 1 is no text in UTF-8."),
+        (None, "cannot be read: is a directory."),
+    ],
+)
+def test_a_file_that_is_no_alerts_is_told_why(run: Run, tmp_path: Path, content: bytes | None, says: str) -> None:
+    file = tmp_path / "alerts.toml"
+    file.mkdir() if content is None else file.write_bytes(content)
+    ended = run("alerts", "apply", str(file))
+    assert (ended.code, ended.err) == (2, f"tocsin: {file} {says}\n")

@@ -57,3 +57,82 @@ def test_alerts_are_checked_as_they_would_be_saved(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["{", "[]", '[{"name": 1}]', '{"name": "a", "filteringRules": {"resources": 1}}'])
 def test_what_is_no_alert_is_refused(tmp_path: Path, text: str) -> None:
     assert check(tmp_path / "alerts.json", text).exit_code != 0
+
+
+def with_destination(**destination: object) -> dict[str, object]:
+    return {**ruled("hook", "isBot()"), "destinations": [{"category": "External", "type": "Webhook", **destination}]}
+
+
+URL = {"endpoint": "https://example.org/hook"}
+
+
+@pytest.mark.parametrize(
+    ("alert", "says"),
+    [
+        (with_destination(config={"endpoint": "hooks.example"}), "config.endpoint: must be an http or https URL"),
+        (with_destination(category="Owners"), "destinations[0].category: Webhook cannot tell Owners"),
+        (with_destination(config=URL, retires=1), "destinations[0].retires: there is no such key"),
+        (
+            with_destination(config={**URL, "sendToOwner": True}),
+            "sendToOwner: there is no such key; did you mean sendTo",
+        ),
+        (with_destination(config={**URL, "sendToOwners": "yes"}), "config.sendToOwners: must be true or false"),
+        ({**with_destination(config=URL), "retries": "5"}, "retries: must be a whole number"),
+        ({**with_destination(config=URL), "retries": 101}, "retries: must lie between 0 and 100"),
+        (
+            {**with_destination(config=URL), "alertTyp": "Custom"},
+            "alertTyp: there is no such key; did you mean alertType?",
+        ),
+        ({**with_destination(config=URL), "alertType": "Custm"}, "alertType: must be 'Notification', 'Observability'"),
+        ({**ruled("typo", "true"), "filteringRules": {"rules": [{"conditon": "true"}]}}, "did you mean condition?"),
+        ({**ruled("late", "true"), "trigger": {"triggerType": "Scheduled"}}, "Scheduled triggers come later"),
+        ({**ruled("long", "true"), "name": "x" * 257}, "at most 256 characters"),
+    ],
+)
+def test_what_a_server_would_refuse_of_an_alert_is_said_without_one(
+    tmp_path: Path, alert: dict[str, object], says: str
+) -> None:
+    answer = check(tmp_path / "alerts.json", json.dumps(alert))
+    assert (answer.exit_code, says in answer.output) == (2, True), answer.output
+
+
+def test_whom_only_the_server_knows_is_taken_to_be_there(tmp_path: Path) -> None:
+    told = {"category": "Users", "type": "Email", "config": {"receivers": ["jane", "jane@example.org"]}}
+    alert = {**ruled("ours", "user.isMemberOf('Finance') && isBot()"), "destinations": [told]}
+    assert check(tmp_path / "alerts.json", json.dumps(alert)).exit_code == 0
+
+
+ALERTS_AS_TOML = """# ours
+[[alerts]]
+name = "ours"
+alertType = "Custom"
+filteringRules.resources = ["table"]
+[[alerts.filteringRules.rules]]
+effect = "include"
+condition = "isBt()"
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        (ALERTS_AS_TOML, "standard input: ours: filteringRules.rules[0].condition"),
+        (json.dumps(ruled("ours", "isBt()")), "standard input: ours: filteringRules.rules[0].condition"),
+        (json.dumps([ruled("ours", "isBt()")]), "standard input: ours: filteringRules.rules[0].condition"),
+        ('name = "ours"\nalertType = "Custm"\n', "standard input: ours: alertType"),
+        ("[filteringRules]\nresources = []\n", "standard input: alert 1 has no name"),
+        ("tier = 'a'\n", "standard input:1:6: '=' cannot stand here"),
+        ("{'a'} == tgs\n", "standard input:1:10: there is no field 'tgs'"),
+        ("[true] == isBt", "standard input:1:11: there is no field 'isBt'"),
+    ],
+)
+def test_on_standard_input_alerts_are_told_from_conditions(text: str, says: str) -> None:
+    answer = CliRunner().invoke(app, ["conditions", "check", "-"], input=text)
+    assert says in answer.output + str(answer.exception), answer.output
+
+
+def test_a_date_in_an_alert_is_refused_like_any_other_value(tmp_path: Path) -> None:
+    answer = check(
+        tmp_path / "alerts.toml", ALERTS_AS_TOML.replace("isBt", "isBot") + "name = 2026-01-01\nnme = 1979-05-27\n"
+    )
+    assert (answer.exit_code, "rules[0].nme: there is no such key; did you mean name?" in answer.output) == (2, True)

@@ -39,7 +39,7 @@ def test_what_the_schema_allows_is_allowed(entity_type: str, key: str, value: ob
 @pytest.mark.parametrize(
     ("entity_type", "key", "value", "message"),
     [
-        ("table", "columns", [COLUMN | {"dataType": "SPOON"}], r"columns\.0\.dataType: is none of 'NUMBER'"),
+        ("table", "columns", [COLUMN | {"dataType": "SPOON"}], r"columns\.0\.dataType: must be 'NUMBER'"),
         ("table", "columns", [COLUMN | {"dataType": "BIGNIT"}], r"columns\.0\.dataType: .*; did you mean BIGINT\?"),
         ("table", "columns", [COLUMN | {"colour": "red"}], r"columns\.0\.colour: there is no such key"),
         ("table", "columns", [{"name": "id"}], r"columns\.0\.dataType: is missing"),

@@ -69,7 +69,7 @@ def test_what_may_be_one_or_the_other_is_said_once() -> None:
         {"type": "greater_than_equal", "loc": ("query", "offset", "constrained-int"), "ctx": {"ge": 0}},
         {"type": "literal_error", "loc": ("query", "offset", "literal['latest']"), "ctx": {"expected": "'latest'"}},
     ]
-    assert describe_validation(found) == "offset: must be 0 or more, or is none of 'latest'"
+    assert describe_validation(found) == "offset: must be 0 or more, or must be 'latest'"
 
 
 async def answered(boundary: Boundary) -> list[Message]:

@@ -31,11 +31,11 @@ _LONGEST_URL = 2048
 class Names(Protocol):
     """Who exists (``store/access/people.py``)."""
 
-    def by_name(self, name: str) -> Person | None:
+    def by_name(self, name: str, /) -> Person | None:
         """Return the person of that name, deleted ones included."""
         ...
 
-    def team_exists(self, name: str) -> bool:
+    def team_exists(self, name: str, /) -> bool:
         """Say whether there is a team of that name."""
         ...
 

@@ -11,12 +11,20 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, text
 from tests.serving import KEY
 
+from tocsin.clock import FixedClock
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key
 from tocsin.model.change import EventType
+from tocsin.model.people import SYSTEM
+from tocsin.model.subscription import EventSubscription
+from tocsin.sample.alerts import HOOK_ALERT
 from tocsin.sample.company import DEMO_PERSON
+from tocsin.sample.hook import lead_hook_to
 from tocsin.sample.load import is_loaded, load
 from tocsin.settings import Settings
 from tocsin.store.access.people import People
 from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine, reading
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.vault import use_vault
@@ -92,6 +100,27 @@ def test_the_webhook_has_a_key_that_no_version_and_no_event_shows(sample: Engine
         for table in ("entity", "entity_version", "change_event"):
             documents = connection.execute(text(f"SELECT document FROM {table}")).scalars()
             assert all(secret["secretKey"] not in document for document in documents)
+
+
+def test_the_webhook_follows_the_post_room_and_stays_where_it_was_led_elsewhere(sqlite_engine: Engine) -> None:
+    load(sqlite_engine, Settings(), now_ms=NOW_MS, receiver_port=11241)
+    secret = Subscriptions(sqlite_engine).secrets_of(_orders(sqlite_engine).id)
+    lead_hook_to(sqlite_engine, 8586, clock=FixedClock(NOW_MS + 1))
+    moved = _orders(sqlite_engine)
+    assert moved.destinations[0].config.endpoint == "http://127.0.0.1:8586/hook"
+    assert Subscriptions(sqlite_engine).secrets_of(moved.id) == secret
+    before = _rows(sqlite_engine)
+    lead_hook_to(sqlite_engine, 8586, clock=FixedClock(NOW_MS + 2))
+    assert _rows(sqlite_engine) == before
+    elsewhere = [{"op": "replace", "path": "/destinations/0/config/endpoint", "value": "https://hooks.example.com/x"}]
+    writes = Writes(SqlCatalogue(sqlite_engine), FixedClock(NOW_MS + 3))
+    writes.patch("eventsubscription", Key.by_id(moved.id), elsewhere, actor=SYSTEM)
+    lead_hook_to(sqlite_engine, 9000, clock=FixedClock(NOW_MS + 4))
+    assert _orders(sqlite_engine).destinations[0].config.endpoint == "https://hooks.example.com/x"
+
+
+def _orders(engine: Engine) -> EventSubscription:
+    return next(one for one in Subscriptions(engine).list_enabled() if one.name == HOOK_ALERT)
 
 
 def test_a_load_that_fails_half_way_leaves_nothing_and_can_be_repeated(sqlite_engine: Engine) -> None:

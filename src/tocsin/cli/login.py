@@ -19,7 +19,7 @@ def login(
 ) -> None:
     """Log in and print a token: export TOCSIN_TOKEN=$(tocsin login you@example.com).
 
-    The server is TOCSIN_SERVER, or the one that `tocsin up` started on this machine.
+    The server is TOCSIN_SERVER, or one on this machine, on TOCSIN_PORT or 8585.
     """
     # The prompt goes to stderr, so that $(…) holds nothing but the token.
     piped = password_stdin or not sys.stdin.isatty()

@@ -27,12 +27,13 @@ class Login:
 class Welcome:
     """What a newcomer needs: the address, the logins, and where mails and webhooks can be seen.
 
-    ``post_room`` is None when a mail server is set.
+    ``post_room`` is None when a mail server is set, ``server`` when commands find the server by themselves.
     """
 
     address: str
     logins: tuple[Login, ...]
     post_room: str | None
+    server: str | None = None
 
 
 class Screen:
@@ -57,6 +58,8 @@ class Screen:
             rows.add_row("", _password(login))
         if welcome.post_room:
             rows.add_row("Mails and webhooks", Text(welcome.post_room, style="cyan"))
+        if welcome.server:
+            rows.add_row("For commands", Text(f"export TOCSIN_SERVER={welcome.server}"))
         rows.add_row("End", "Ctrl-C")
         self._console.print(Panel(rows, title="Tocsin is ready", expand=False))
 

@@ -24,5 +24,5 @@ def serve(
     settings = settings_of(host=host, port=port, processes=processes)
     with needing("server"):
         from tocsin.server.app import main
-    check_free(settings.host, settings.port)
+    check_free(settings.host, settings.port, option="--port or TOCSIN_PORT")
     main(settings)

@@ -25,6 +25,7 @@ from tocsin.cli.receive import HTTP_PORT
 from tocsin.cli.screen import Login, Screen, Welcome
 from tocsin.cli.stored import opened_store
 from tocsin.cli.supervise import supervise
+from tocsin.client.connection import local_server
 from tocsin.clock import SystemClock
 from tocsin.settings import Settings
 
@@ -45,7 +46,7 @@ def up(
     """
     check_java()
     settings = settings_of(port=port, data_dir=data_dir)
-    check_free(settings.host, settings.port)
+    check_free(settings.host, settings.port, option="--port or TOCSIN_PORT")
     with needing("all"):
         import pyspark  # noqa: F401  # better now than in the pipeline, after all else has started
     check_alone(settings.checkpoint_dir())
@@ -66,10 +67,16 @@ def _prepare(engine: Engine, settings: Settings, post_room: PostRoom | None, *, 
 
 
 def _load_sample(engine: Engine, settings: Settings, post_room: PostRoom | None) -> Login | None:
-    """Load the sample company unless it is there; return its demo person's login if it was made just now."""
+    """Load the sample company unless it is there; return its demo person's login if it was made just now.
+
+    The webhook of one that is there is led to this start's post room.
+    """
+    from tocsin.sample.hook import lead_hook_to
     from tocsin.sample.load import is_loaded, load
 
     if is_loaded(engine):
+        if post_room:
+            lead_hook_to(engine, post_room.http_port, clock=SystemClock())
         return None
     port = post_room.http_port if post_room else HTTP_PORT
     with progress_bar("Loading the sample company") as report:
@@ -88,7 +95,10 @@ async def _run(settings: Settings, post_room: PostRoom | None, logins: Sequence[
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     screen, parts = Screen(), parts_of(settings, post_room, question)
-    welcome = Welcome(settings.public_url or local_url(settings), tuple(logins), post_room.url() if post_room else None)
+    server, received = local_url(settings), post_room.url() if post_room else None
+    welcome = Welcome(
+        settings.public_url or server, tuple(logins), received, None if server == local_server(None) else server
+    )
     screen.say("up", f"starting {', '.join(part.name for part in parts)}")
     try:
         await supervise(parts, say=screen.say, on_ready=lambda: screen.welcome(welcome), stop=stop)

@@ -43,7 +43,7 @@ class Client:
 
     Parameters
     ----------
-    server : its address; without it ``TOCSIN_SERVER``, or the one that ``tocsin up`` starts on this machine
+    server : its address; without it ``TOCSIN_SERVER``, or this machine, on ``TOCSIN_PORT`` or 8585
     token : a person's or bot's token; without it ``TOCSIN_TOKEN``
 
     Raises

@@ -1,5 +1,7 @@
 """Where is the server and who is asking? Arguments first, then ``TOCSIN_SERVER`` and ``TOCSIN_TOKEN``.
 
+Without any it is a server on this machine, on ``TOCSIN_PORT`` or the usual port.
+
 Also the two steps that both clients share around the sending itself: the request's parts and the answer's reading.
 """
 
@@ -18,7 +20,8 @@ from tocsin.errors import InternalError
 
 T = TypeVar("T")
 
-DEFAULT_SERVER = "http://127.0.0.1:8585"
+_HERE = "http://127.0.0.1"
+_PORT = "8585"
 TIMEOUT_S = 30.0
 
 
@@ -38,12 +41,17 @@ class Address:
         return {"Authorization": f"Bearer {self.token}"} if self.token else {}
 
 
+def local_server(port: str | None) -> str:
+    """Return the address of a server on this machine; ``port`` is None for the usual one."""
+    return f"{_HERE}:{port or _PORT}"
+
+
 def address_of(server: str | None, token: str | None) -> Address:
     """Return the address that the arguments and the environment give.
 
     ``server`` may end in ``/api`` or ``/api/v1``, as in OpenMetadata's ``hostPort``.
     """
-    given = (server or os.environ.get("TOCSIN_SERVER") or DEFAULT_SERVER).rstrip("/")
+    given = (server or os.environ.get("TOCSIN_SERVER") or local_server(os.environ.get("TOCSIN_PORT"))).rstrip("/")
     return Address(given.removesuffix("/v1").removesuffix("/api"), token or os.environ.get("TOCSIN_TOKEN"))
 
 

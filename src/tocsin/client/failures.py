@@ -54,10 +54,11 @@ def reaching(server: str) -> Iterator[None]:
     """Turn a failed connection to ``server`` into Unavailable."""
     try:
         yield
-    except httpx.TimeoutException as error:
-        raise Unavailable(f"{server} took too long to answer.") from error
+    except httpx.TimeoutException:
+        raise Unavailable(f"{server} took too long to answer.") from None
     except (httpx.TransportError, httpx.InvalidURL) as error:
+        # The sentence says all that the long chain below it would.
         raise Unavailable(
             f"{server} cannot be reached ({error or type(error).__name__}). "
             "Is Tocsin running there, and is TOCSIN_SERVER right?"
-        ) from error
+        ) from None

@@ -14,6 +14,9 @@ from tocsin.store.alerts.masking import MASK
 WATCHED_TABLE = "postgres_prod.ecommerce.public.orders"
 """The table everything of which goes to the local webhook; the story of the README changes it."""
 
+HOOK_ALERT = "OrdersTable"
+"""The alert that calls it."""
+
 
 def alerts(home_url: str | None, new_id: Callable[[], str]) -> list[Document]:
     """Return the create requests of all alerts; ``home_url`` takes webhooks (None: there is no such alert)."""
@@ -24,7 +27,7 @@ def _webhook(url: str, new_id: Callable[[], str]) -> Document:
     # The mask stands for a key that is drawn when the sample is loaded and kept apart.
     config = {"endpoint": url, "secretKey": MASK}
     return _alert(
-        "OrdersTable",
+        HOOK_ALERT,
         "Sends everything about the orders table and its tests to a webhook on this machine.",
         resources=("table", "testCase"),
         condition=f"matchAnyEntityFqn({{'{WATCHED_TABLE}'}})",

@@ -21,6 +21,7 @@ from tocsin.flow.capture.ports import Transaction
 from tocsin.sample.alerts import alerts
 from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.history import SEED, history
+from tocsin.sample.hook import hook_url
 from tocsin.sample.ids import Ids
 from tocsin.sample.steps import Create, Step
 from tocsin.sample.teller import Teller
@@ -73,7 +74,7 @@ def load(
     people = People(engine)
     if people.by_name(DEMO_PERSON) is None:
         steps = history(now_ms)
-        home = f"http://{_RECEIVER_ADDRESS}:{receiver_port}/hook" if _may_call_home(settings) else None
+        home = hook_url(receiver_port) if _may_call_home(settings) else None
         with SqlCatalogue(engine).transaction() as transaction:
             _tell(steps, transaction, now_ms, home_url=home, progress=progress)
     _draw_webhook_secrets(Subscriptions(engine))

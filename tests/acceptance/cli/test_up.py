@@ -122,5 +122,7 @@ def test_a_taken_port_is_said_at_once(shell: Shell) -> None:
         taken.listen()
         ended = shell.run("up")
     assert ended.returncode == 5
-    assert ended.stderr == f"tocsin: Port {shell.port} on 127.0.0.1 is taken; choose another with --port.\n"
+    assert (
+        ended.stderr == f"tocsin: Port {shell.port} on 127.0.0.1 is taken; choose another with --port or TOCSIN_PORT.\n"
+    )
     assert not (shell.folder / "data").exists()

@@ -51,7 +51,7 @@ def test_a_taken_port_is_said_and_replaced_where_it_may_be() -> None:
         taken.listen()
         port = taken.getsockname()[1]
         with pytest.raises(Conflict, match=f"Port {port} on 127.0.0.1 is taken"):
-            check_free("127.0.0.1", port)
+            check_free("127.0.0.1", port, option="--port")
         other = free_port(port)
         assert other != port
         assert is_free("127.0.0.1", other)
@@ -69,7 +69,8 @@ def test_a_part_that_is_started_alone_says_that_its_port_is_taken(run: Run, comm
         port = taken.getsockname()[1]
         ended = run(command, *others, option, str(port))
     assert ended.code == 5
-    assert ended.err == f"tocsin: Port {port} on 127.0.0.1 is taken; choose another with {option}.\n"
+    ways = f"{option} or TOCSIN_PORT" if command == "serve" else option
+    assert ended.err == f"tocsin: Port {port} on 127.0.0.1 is taken; choose another with {ways}.\n"
 
 
 async def test_a_part_is_ready_once_its_address_answers_well(small_server: SmallServer) -> None:

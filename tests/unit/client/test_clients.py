@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import inspect
 import socket
+import traceback
 from collections.abc import Iterator
 
 import pytest
 from tests.unit.small_server import SmallServer
 
 from tocsin.client import AsyncClient, Client, calls
+from tocsin.client.connection import address_of
 from tocsin.errors import (
     Conflict,
     Forbidden,
@@ -150,6 +152,24 @@ def test_the_address_may_end_as_openmetadatas_does(
     monkeypatch.setenv("TOCSIN_SERVER", small_server.url + suffix)
     with Client() as client:
         assert client.server_version() == "1.13.0"
+
+
+def test_without_an_address_it_is_this_machine_on_the_port_that_is_set(
+    small_server: SmallServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("TOCSIN_SERVER", raising=False)
+    monkeypatch.delenv("TOCSIN_PORT", raising=False)
+    assert address_of(None, None).server == "http://127.0.0.1:8585"
+    small_server.answer("GET", "/api/v1/system/version", {"version": "1.13.0"})
+    monkeypatch.setenv("TOCSIN_PORT", small_server.url.rpartition(":")[2])
+    with Client() as client:
+        assert client.server_version() == "1.13.0"
+
+
+def test_a_server_that_is_not_there_is_said_without_what_lies_below() -> None:
+    with Client("http://127.0.0.1:1") as client, pytest.raises(Unavailable) as raised:
+        client.server_version()
+    assert "httpx" not in "".join(traceback.format_exception(raised.value)).split("tocsin.errors.Unavailable")[0]
 
 
 def test_the_token_is_not_printed(small_server: SmallServer) -> None:

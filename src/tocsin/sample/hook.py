@@ -1,0 +1,41 @@
+"""Where does the sample's webhook lead? To this start's post room, on whatever port that listens now.
+
+``cli/up.py`` asks, before the parts start. Next: ``flow/capture/operations.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from tocsin.clock import Clock
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key
+from tocsin.model.people import SYSTEM
+from tocsin.sample.alerts import HOOK_ALERT
+from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
+from tocsin.store.catalogue.entities import SqlCatalogue
+
+if TYPE_CHECKING:  # only named here; opening stores is the store's business
+    from sqlalchemy import Engine
+
+_HOME = re.compile(r"http://127\.0\.0\.1:\d+/hook")
+
+
+def hook_url(port: int) -> str:
+    """Return where a post room that listens on ``port`` of this machine takes webhooks."""
+    return f"http://127.0.0.1:{port}/hook"
+
+
+def lead_hook_to(engine: Engine, port: int, *, clock: Clock) -> None:
+    """Change the sample's alert so that it calls the post room on ``port``; one that calls something else is left."""
+    alert = next((one for one in Subscriptions(engine).list_all() if one.name == HOOK_ALERT), None)
+    if alert is None:
+        return
+    operations = [
+        {"op": "replace", "path": f"/destinations/{number}/config/endpoint", "value": hook_url(port)}
+        for number, one in enumerate(alert.destinations)
+        if _HOME.fullmatch(one.config.endpoint or "") and one.config.endpoint != hook_url(port)
+    ]
+    if operations:
+        Writes(SqlCatalogue(engine), clock).patch(ENTITY_TYPE, Key.by_id(alert.id), operations, actor=SYSTEM)

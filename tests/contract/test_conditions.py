@@ -55,12 +55,15 @@ def test_upstreams_validation_answers_nothing_or_400(administrator: httpx.Client
 
 def test_saving_an_alert_says_what_may_not_be_meant(administrator: httpx.Client) -> None:
     rules = {"resources": ["topic"], "rules": [{"effect": "include", "condition": "entityType == 'table'"}]}
-    request = {"name": "Odd", "alertType": "Custom", "filteringRules": rules}
+    told = [{"category": "Owners", "type": "Email"}]
+    request = {"name": "Odd", "alertType": "Custom", "filteringRules": rules, "destinations": told}
     answer = administrator.post("/events/subscriptions", json=request)
     assert answer.status_code == 201
     assert [one["kind"] for one in json.loads(answer.headers["X-Tocsin-Remarks"])] == ["outsideResources"]
     right = {**request, "filteringRules": {"resources": ["table"], "rules": rules["rules"]}}
     assert "X-Tocsin-Remarks" not in administrator.put("/events/subscriptions", json=right).headers
+    silent = administrator.put("/events/subscriptions", json={**right, "destinations": []})
+    assert [one["kind"] for one in json.loads(silent.headers["X-Tocsin-Remarks"])] == ["noDestinations"]
 
 
 @standards.needed

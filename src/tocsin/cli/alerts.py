@@ -21,6 +21,8 @@ app.command()(backtest)
 
 _REMARKS = "remarks"
 
+NameOfAlert = Annotated[str, typer.Argument(help="Name of the alert.")]
+
 
 @app.command()
 def apply(
@@ -54,7 +56,7 @@ def list_alerts(*, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def status(name: Annotated[str, typer.Argument(help="Name of the alert.")], *, as_json: AsJson = False) -> None:
+def status(name: NameOfAlert, *, as_json: AsJson = False) -> None:
     """Show how each destination of an alert fares."""
     with Client() as client:
         answer = client.subscription_status(find_alert(client, name).id)
@@ -62,6 +64,33 @@ def status(name: Annotated[str, typer.Argument(help="Name of the alert.")], *, a
         show_json(answer)
         return
     show_rows([_status_row(row) for row in answer["data"]], as_json=False)
+
+
+@app.command()
+def enable(name: NameOfAlert) -> None:
+    """Switch an alert on: it tells of what happens from now on."""
+    _switch(name, is_on=True)
+
+
+@app.command()
+def disable(name: NameOfAlert) -> None:
+    """Switch an alert off: it stays, and tells nobody of anything."""
+    _switch(name, is_on=False)
+
+
+@app.command()
+def delete(name: NameOfAlert) -> None:
+    """Delete an alert for good, and who had muted it; what it told of stays."""
+    with Client() as client:
+        client.delete_subscription(find_alert(client, name).id)
+    typer.echo(f"Deleted alert {name}.")
+
+
+def _switch(name: str, *, is_on: bool) -> None:
+    with Client() as client:
+        operation = {"op": "add", "path": "/enabled", "value": is_on}
+        client.patch_subscription(find_alert(client, name).id, [operation])
+    typer.echo(f"Alert {name} is switched {'on' if is_on else 'off'}.")
 
 
 def _apply(client: Client, document: Document) -> Document:

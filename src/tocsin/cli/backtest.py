@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,17 +16,19 @@ from rich.table import Table
 from rich.text import Text
 
 from tocsin.cli.alertfiles import parse_alerts, text_of
+from tocsin.cli.assets import find_alert
 from tocsin.cli.output import AsJson, console, show_json
 from tocsin.cli.progress import Report, progress_bar
 from tocsin.client import Client
 from tocsin.clock import to_datetime
-from tocsin.errors import InvalidInput, TocsinError, Unavailable
+from tocsin.errors import InvalidInput, NotFound, TocsinError, Unavailable
 from tocsin.model.entity import Document
 from tocsin.model.words import counted
 
 MOST_BARS = 45
 """Rows a plot may have; more days than that are drawn by weeks, or by months of 28 days."""
 
+_SUFFIXES = (".json", ".toml")
 _WAIT_S = 1
 _NOBODY_COMES_S = 30.0
 _WIDEST = 60
@@ -47,7 +50,12 @@ class Bars:
 
 
 def backtest(
-    file: Annotated[str, typer.Argument(help="A JSON or TOML file that holds one alert, or - for standard input.")],
+    alert: Annotated[
+        str,
+        typer.Argument(
+            help="A JSON or TOML file that holds one alert, - for standard input, or a stored alert's name."
+        ),
+    ],
     *,
     since: Annotated[
         str | None, typer.Option(help="How long ago (90d), or a date; the whole history if left out.")
@@ -59,11 +67,8 @@ def backtest(
 
     The pipeline works it out from the whole history. Ctrl-C cancels it.
     """
-    alerts = parse_alerts(text_of(file), file)
-    if len(alerts) > 1:
-        raise InvalidInput(f"{file} holds {len(alerts)} alerts; a backtest is of one.")
     with Client() as client:
-        asked = client.start_backtest(alerts[0], since=since, until=until)
+        asked = client.start_backtest(_alert(client, alert), since=since, until=until)
         with progress_bar("Backtest") as report:
             ended = _ended(client, asked, report)
     if ended["state"] != "done":
@@ -72,6 +77,19 @@ def backtest(
         show_json(ended)
     else:
         draw(ended, console())
+
+
+def _alert(client: Client, given: str) -> Document:
+    """Return the alert of a file, or the ``id`` of a stored one; a name with a suffix of such files is a file's."""
+    if given != "-" and not Path(given).exists() and not given.endswith(_SUFFIXES):
+        try:
+            return {"id": find_alert(client, given).id}
+        except NotFound as error:
+            raise NotFound(f"{error.message} (and there is no file {given})") from error
+    alerts = parse_alerts(text_of(given), given)
+    if len(alerts) > 1:
+        raise InvalidInput(f"{given} holds {len(alerts)} alerts; a backtest is of one.")
+    return alerts[0]
 
 
 def draw(ended: Document, screen: Console) -> None:

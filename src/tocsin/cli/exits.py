@@ -35,7 +35,7 @@ EXITS = (
     Exit(4, "not logged in, or not allowed", (Unauthenticated, Forbidden)),
     Exit(5, "something else stands there already, or a port is taken", (Conflict,)),
     Exit(6, "a part that is needed does not answer or is not installed", (Unavailable,)),
-    Exit(7, "`tocsin fsck` found the store damaged"),
+    Exit(7, "`tocsin fsck` found the store damaged, or `tocsin audit` something wrong"),
     Exit(130, "stopped by Ctrl-C"),
 )
 """Every exit code there is."""

@@ -96,7 +96,9 @@ class Explanation:
             names = dict.fromkeys(reason.subscription_name for one in self.told for reason in one.notification.reasons)
             seen = " that you may see" if self.is_narrowed else ""
             return f"{counted(self.told_count, 'notification')}{seen}, by {_listed(list(names))}.{self._hidden()}"
-        who, left_out = ("You were not", _not_you(matching)) if self.is_narrowed else ("Nobody was", _nobody(matching))
+        who, left_out = (
+            ("You were not", _not_you(matching)) if self.is_narrowed else ("Nobody was", _nobody(self.alerts))
+        )
         because = f"{_listed(matching)} matched, but {_left_out(self.alerts, left_out)}" if matching else None
         return f"{who} told: {because or _first_obstacle(self.alerts, self.alert_count)}.{self._hidden()}"
 
@@ -176,8 +178,12 @@ def _left_out(alerts: Sequence[AlertTrace], otherwise: str) -> str:
     return _listed(list(stops)) or ("nothing is stored, although it should be" if matched else otherwise)
 
 
-def _nobody(names: Sequence[str]) -> str:
-    return "it reaches nobody" if len(names) == 1 else "they reach nobody"
+def _nobody(alerts: Sequence[AlertTrace]) -> str:
+    matching = [trace.subscription for trace in alerts if trace.match.matched]
+    is_one = len(matching) == 1
+    if not any(one.destinations for one in matching):
+        return "it has no destinations" if is_one else "they have no destinations"
+    return "it reaches nobody" if is_one else "they reach nobody"
 
 
 def _not_you(names: Sequence[str]) -> str:

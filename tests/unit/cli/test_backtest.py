@@ -46,6 +46,19 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(path)
 
 
+def test_a_stored_alert_is_asked_of_by_its_name(run: Run, small_server: SmallServer) -> None:
+    alerts = "/api/v1/events/subscriptions"
+    small_server.answer("GET", f"{alerts}/name/Pii", {"id": "a1", "name": "Pii"})
+    small_server.answer("GET", alerts, {"data": [{"id": "a1", "name": "Pii"}], "paging": {}})
+    small_server.answer("POST", PATH, DONE)
+    assert "30 of 1,200 events match" in run("alerts", "backtest", "Pii", "--since", "90d").out
+    assert small_server.asked[-1].body == {"id": "a1", "since": "90d"}
+    ended = run("alerts", "backtest", "Pij")
+    said = "tocsin: alert 'Pij' not found; did you mean Pii? (and there is no file Pij)\n"
+    assert (ended.code, ended.err) == (3, said)
+    assert run("alerts", "backtest", "none.toml").err == "tocsin: file none.toml not found\n"
+
+
 def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServer, file: str) -> None:
     small_server.answer("POST", PATH, WAITING, status=202)
     small_server.answer("GET", f"{PATH}/b0", WAITING, RUNNING, DONE)

@@ -229,6 +229,19 @@ def test_the_status_of_an_alert_says_how_each_destination_fares(run: Run, small_
     assert shown[1].split() == ["Owners", "by", "Email", "awaitingRetry", "2024-05-01", "12:00:00", "timeout"]
 
 
+def test_an_alert_is_switched_off_and_on_and_deleted_by_its_name(run: Run, small_server: SmallServer) -> None:
+    path = f"{API}/events/subscriptions"
+    small_server.answer("GET", f"{path}/name/owners", {**ALERT, "id": "1"})
+    small_server.answer("PATCH", f"{path}/1", {**ALERT, "id": "1"})
+    small_server.answer("DELETE", f"{path}/1", {**ALERT, "id": "1"})
+    said = {"disable": "Alert owners is switched off.", "enable": "Alert owners is switched on."}
+    for command, is_on in (("disable", False), ("enable", True)):
+        assert run("alerts", command, "owners").out == f"{said[command]}\n"
+        assert small_server.asked[-1].body == [{"op": "add", "path": "/enabled", "value": is_on}]
+    assert run("alerts", "delete", "owners").out == "Deleted alert owners.\n"
+    assert (small_server.asked[-1].method, small_server.asked[-1].path) == ("DELETE", f"{path}/1")
+
+
 def test_every_setting_is_shown_and_secrets_are_not(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TOCSIN_SMTP_PASSWORD", "hush")
     monkeypatch.setenv("TOCSIN_PORT", "4711")
@@ -244,7 +257,7 @@ def test_a_history_that_is_not_there_ends_with_three(run: Run) -> None:
 
 def test_an_alert_that_is_not_there_is_named_with_the_nearest(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/events/subscriptions", {"data": [{**ALERT, "id": "1"}], "paging": {}})
-    for asked in (("status", "ownres"), ("noise", "ownres")):
+    for asked in (("status", "ownres"), ("noise", "ownres"), ("delete", "ownres"), ("disable", "ownres")):
         ended = run("alerts", *asked)
         assert (ended.code, ended.err) == (3, "tocsin: alert 'ownres' not found; did you mean owners?\n")
 

@@ -37,7 +37,8 @@ def test_what_is_right_is_passed_over_in_silence(tmp_path: Path) -> None:
 
 def ruled(name: str, condition: str) -> dict[str, object]:
     rules = {"resources": ["table"], "rules": [{"effect": "include", "condition": condition}]}
-    return {"name": name, "alertType": "Custom", "filteringRules": rules}
+    told = [{"category": "Owners", "type": "Email"}]
+    return {"name": name, "alertType": "Custom", "filteringRules": rules, "destinations": told}
 
 
 def test_alerts_are_checked_as_they_would_be_saved(tmp_path: Path) -> None:

@@ -29,6 +29,7 @@ class Kind(StrEnum):
 
     ALWAYS_TRUE = "alwaysTrue"
     NEVER_TRUE = "neverTrue"
+    NO_DESTINATIONS = "noDestinations"
     NO_RESOURCES = "noResources"
     NOT_OFFERED = "notOffered"
     OUTSIDE_RESOURCES = "outsideResources"
@@ -82,9 +83,11 @@ def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
     """
     plan = plan_of(subscription)
     found = [*_of_rules(subscription.filtering_rules)]
+    if not subscription.destinations:
+        found.append(Remark(Kind.NO_DESTINATIONS, "Without destinations an alert tells nobody", "destinations"))
     if not plan.resources:
         return (*found, Remark(Kind.NO_RESOURCES, "Without resources an alert matches nothing", _RESOURCES))
-    is_told = any(remark.kind is not Kind.UNKNOWN_WORD for remark in found)
+    is_told = any(remark.kind not in (Kind.UNKNOWN_WORD, Kind.NO_DESTINATIONS) for remark in found)
     return (*found, *_of_plan(plan, is_told=is_told))
 
 

@@ -20,6 +20,7 @@ def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str =
             "fullyQualifiedName": "a",
             "alertType": "Notification",
             "filteringRules": {"resources": list(resources), "rules": rules},
+            "destinations": [{"id": "d", "category": "Owners", "type": "Email"}],
         }
     )
 
@@ -53,6 +54,13 @@ def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str =
 )
 def test_what_is_odd_is_remarked_upon_once(subscription: EventSubscription, kinds: list[Kind]) -> None:
     assert [remark.kind for remark in of_alert(subscription)] == kinds
+
+
+def test_an_alert_that_tells_nobody_is_remarked_upon() -> None:
+    silent = alert("isBot()").model_copy(update={"destinations": ()})
+    assert [remark.to_wire() for remark in of_alert(silent)] == [
+        {"kind": "noDestinations", "message": "Without destinations an alert tells nobody", "field": "destinations"}
+    ]
 
 
 def test_a_remark_has_its_place() -> None:

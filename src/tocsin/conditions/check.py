@@ -6,12 +6,14 @@ engines interpret. Next: ``conditions/evaluate.py``, ``conditions/normal_form.py
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 from tocsin.conditions import operands
 from tocsin.conditions.changes import ANY_PART, KNOWN_CATEGORIES
 from tocsin.conditions.changes import Operation as ChangeOperation
 from tocsin.conditions.compare import comparison
+from tocsin.conditions.examples import call_of, method_of, relation_of
 from tocsin.conditions.fields import has
 from tocsin.conditions.functions import FUNCTIONS, TIMES, Function
 from tocsin.conditions.methods import METHODS, text_test
@@ -33,6 +35,7 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.operands import Nothing, Operand
 from tocsin.conditions.parse import parse
+from tocsin.conditions.quotes import check_quoted, not_quoted, quoted
 from tocsin.conditions.refusal import refused, unknown
 from tocsin.conditions.relations import MEMBER, RELATIONS, question
 from tocsin.conditions.syntax import (
@@ -48,6 +51,7 @@ from tocsin.conditions.syntax import (
     Word,
     Written,
 )
+from tocsin.conditions.wording import text_of
 from tocsin.errors import InvalidCondition
 from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -59,9 +63,6 @@ _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "changeOperation": ("operation of change", tuple(ChangeOperation)),
 }
 """Fields that can have but a few values: what one of them is called, and which there are."""
-
-_PERSON = "user"
-"""What stands for whoever would be told. There is a type of entity of that name too: ``user.name`` means that one."""
 
 _OLD_AND_NEW = {"oldValue": Root.OLD, "newValue": Root.NEW}
 
@@ -144,16 +145,36 @@ def _operand(written: Written) -> Operand:
 
 
 def _compared(written: Comparison) -> Node:
+    _check_negation(written)
     left, right = _side(written.left, written.right), _side(written.right, written.left)
     is_negative = written.operator == "!="
     node = _related(written, left, right)
     return negated(node) if is_negative else node
 
 
+def _check_negation(written: Comparison) -> None:
+    """Refuse ``!eventType == 'a'``, which asks whether a text is not true, and means ``!(eventType == 'a')``."""
+    if not isinstance(written.left, Negation) or not isinstance(written.left.operand, Name | Step):
+        return
+    of = _meaning(written.left.operand)
+    if isinstance(of, Operand) and of.kind not in (Kind.BOOLEAN, Kind.ANY):
+        meant = text_of(Negation(replace(written, left=written.left.operand), written.left.at))
+        raise refused(f"! binds tighter than a comparison; write {meant}", written.left.at, expected=("(",))
+
+
 def _side(side: Written, other: Written) -> Node | Operand | Nothing:
     """Return what one side of a comparison means: beside ``null``, a whole entity is a value, too."""
     is_about_null = isinstance(other, Word) and other.value is None
-    return operands.named(side) if is_about_null and isinstance(side, Name) else _meaning(side)
+    if is_about_null and isinstance(side, Name):
+        return operands.named(side)
+    check_quoted(side, other, _words_beside(other))
+    return _meaning(side)
+
+
+def _words_beside(other: Written) -> Collection[str]:
+    """Return the words that may stand beside ``other``, where it is a field that can have but a few."""
+    name = other.name if isinstance(other, Name) else ""
+    return ENTITY_TYPES if name == "entityType" else _WORDS.get(name, ("", ()))[1]
 
 
 def _related(written: Comparison, left: Node | Operand | Nothing, right: Node | Operand | Nothing) -> Node:
@@ -218,7 +239,7 @@ def _called(written: Call) -> Node | Operand:
     if written.function in _OLD_AND_NEW:
         (paths,) = _arguments(written, ("path",))
         if len(paths) != 1:
-            raise refused(f"{written.function} takes one path", written.at)
+            raise refused(f"{written.function} takes one path, as {call_of(written.function)}", written.at)
         return Operand(PathValue(_OLD_AND_NEW[written.function], (), paths[0]), Kind.ANY, written.at)
     function = FUNCTIONS.get(written.function)
     if function is None:
@@ -246,7 +267,9 @@ def _arguments(written: Call, parameters: tuple[str, ...]) -> list[tuple[str, ..
     """Return the arguments of a function, each a list of texts; one text stands for a list of one."""
     required = sum(not name.endswith("?") for name in parameters)
     if not required <= len(written.arguments) <= len(parameters):
-        wanted = _in_words(parameters)
+        wanted = f"{_in_words(parameters)}, as {call_of(written.function)}"
+        if len(parameters) == 1 < len(written.arguments):
+            wanted += "; several stand in one list, {" + ", ".join(map(text_of, written.arguments)) + "}"
         raise refused(f"{written.function} takes {wanted}", written.at, expected=parameters)
     return [_texts(written.function, *one) for one in zip(parameters, written.arguments, strict=False)]
 
@@ -259,26 +282,31 @@ def _in_words(parameters: tuple[str, ...]) -> str:
 
 
 def _texts(function: str, parameter: str, argument: Written) -> tuple[str, ...]:
+    if quoted(argument):
+        raise not_quoted(f"{function} takes texts", argument)
     given = _meaning(argument)
     if parameter == TIMES and isinstance(given, Operand) and isinstance(given.value, Literals):
         return tuple(f"{value:g}" if isinstance(value, float) else str(value) for value in given.value.values)
     if not isinstance(given, Operand) or not isinstance(given.value, Literals) or given.kind is not Kind.TEXT:
-        raise refused(f"{function} takes texts", argument.at, expected=("a list of texts such as {'a','b'}",))
+        raise not_quoted(f"{function} takes texts", argument)
     return tuple(str(value) for value in given.value.values)
 
 
 def _method(written: Method) -> Node | Operand:
-    if isinstance(written.of, Name) and written.of.name == _PERSON:
+    if isinstance(written.of, Name) and written.of.name == operands.PERSON:
         return _asked(written)
     row = METHODS.get(written.name)
     if row is None:
         raise unknown("method", written.name, written.at, METHODS)
     wanted = () if row.takes is None else (row.takes,)
     if len(written.arguments) != len(wanted):
-        raise refused(f"{written.name} takes {row.takes or 'no argument'}", written.at, expected=wanted)
+        says = f"{written.name} takes {row.takes or 'no argument'}, as {method_of(written.name)}"
+        raise refused(says, written.at, expected=wanted)
     of = operands.settled(_path(written.of))
     if of.is_literal:
         raise refused("a literal has no methods", of.at)
+    for argument in written.arguments:
+        check_quoted(argument, written.of)
     return row.asks(of, *(_operand(argument) for argument in written.arguments))
 
 
@@ -288,7 +316,8 @@ def _asked(written: Method) -> Node:
         raise unknown("relation", written.name, written.at, RELATIONS)
     wanted = "the name of a team" if written.name == MEMBER else "entity"
     if len(written.arguments) != 1:
-        raise refused(f"user.{written.name} takes {wanted}", written.at, expected=(wanted,))
+        says = f"user.{written.name} takes {wanted}, as {relation_of(written.name)}"
+        raise refused(says, written.at, expected=(wanted,))
     (argument,) = written.arguments
     if written.name == MEMBER:
         return disjoined(*(Personal(question(MEMBER, team)) for team in _texts(f"user.{MEMBER}", "team", argument)))

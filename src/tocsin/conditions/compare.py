@@ -24,6 +24,10 @@ _FAMILY = {
 }
 
 
+_MOMENTS = frozenset({FieldValue("timestamp"), FieldValue("reportedAt")})
+_MOMENT = "; a moment is epoch milliseconds, as 1767225600000 for 2026-01-01"
+
+
 def comparison(operator: Operator, left: Operand, right: Operand) -> Node:
     """Return "some value of ``left`` compares so with some value of ``right``", false when either is missing.
 
@@ -44,7 +48,8 @@ def _check_kinds(operator: Operator, left: Operand, right: Operand) -> None:
     families = {_FAMILY[one.kind] for one in (left, right) if one.kind is not Kind.ANY}
     if len(families) > 1:
         expected = _FAMILY.get(left.kind, "text")
-        raise refused(f"a {left.kind} cannot be compared with a {right.kind}", right.at, expected=(expected,))
+        moment = _MOMENT if {left.value, right.value} & _MOMENTS else ""
+        raise refused(f"a {left.kind} cannot be compared with a {right.kind}{moment}", right.at, expected=(expected,))
     if operator is not Operator.EQ and Kind.BOOLEAN in (left.kind, right.kind):
         raise refused("true and false have no order", right.at, expected=("==", "!="))
 

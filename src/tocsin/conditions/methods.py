@@ -90,12 +90,12 @@ def _to_lower_case(of: Operand) -> Operand:
 
 
 METHODS: dict[str, MethodRow] = {
-    "contains": MethodRow("literal", _contains, "a set or list has it as a member; a text has it as a part"),
-    "containsAny": MethodRow("list", _contains, "the same for one of several"),
-    "startsWith": MethodRow("text", lambda of, given: text_test(Test.STARTS_WITH, of, given), "begins so"),
-    "endsWith": MethodRow("text", lambda of, given: text_test(Test.ENDS_WITH, of, given), "ends so"),
+    "contains": MethodRow("one value", _contains, "a set or list has it as a member; a text has it as a part"),
+    "containsAny": MethodRow("one list of values", _contains, "the same for one of several"),
+    "startsWith": MethodRow("one text", lambda of, given: text_test(Test.STARTS_WITH, of, given), "begins so"),
+    "endsWith": MethodRow("one text", lambda of, given: text_test(Test.ENDS_WITH, of, given), "ends so"),
     "matches": MethodRow(
-        "pattern", lambda of, given: text_test(Test.MATCHES, of, given), "is, as a whole, of this form"
+        "one regular expression", lambda of, given: text_test(Test.MATCHES, of, given), "is, as a whole, of this form"
     ),
     "size": MethodRow(None, _size, "how many members there are"),
     "isEmpty": MethodRow(None, _is_empty, "there is nothing, or only the empty text"),

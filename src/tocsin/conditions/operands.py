@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tocsin.conditions.examples import call_of
 from tocsin.conditions.fields import FIELDS, NESTED_STATUSES, has
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.nodes import (
@@ -29,6 +30,9 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.thread import THREAD_KEYS
 from tocsin.model.words import nearest
 
+PERSON = "user"
+"""What stands for whoever would be told. There is a type of entity of that name too: ``user.name`` means that one."""
+
 _UNWRITABLE = frozenset("'\"?")
 
 ALIASES = {
@@ -43,6 +47,20 @@ ALIASES = {
     "service": "service",
 }
 """Keys of the entity's document that, standing alone, mean the field derived from them."""
+
+
+_NAMES = tuple(sorted((*FIELDS, "entity", *ENTITY_TYPES)))
+_CALLED_OTHERWISE = {
+    **{key: field for key, field in ALIASES.items() if key not in FIELDS},
+    "fqn": "entityFullyQualifiedName",
+    **{key: f"entity.{key}" for key in ("name", "displayName", "description", "columns", "extension")},
+}
+"""Names by which fields are looked for, and what they are called."""
+
+_OF_USERS = (
+    "'user' is whoever would be told; ask user.follows(entity), user.owns(entity) or user.isMemberOf('team'); "
+    "userName is who made the change, and user.name the name of a user that was changed"
+)
 
 
 @dataclass(frozen=True)
@@ -99,8 +117,10 @@ def named(written: Name) -> Operand:
         guard = None if name == "entity" else name
         return Operand(PathValue(Root.ENTITY, ()), Kind.ANY, written.at, guard)
     if name in FUNCTIONS:
-        raise refused(f"{name!r} is a function and needs its arguments in parentheses", written.at, expected=("(",))
-    raise unknown("field", name, written.at, (*FIELDS, "entity", *ENTITY_TYPES))
+        raise refused(f"{name!r} is a function; write {call_of(name)}", written.at, expected=("(",))
+    if name in _CALLED_OTHERWISE:
+        raise refused(f"there is no field {name!r}", written.at, expected=_NAMES, suggestion=_CALLED_OTHERWISE[name])
+    raise unknown("field", name, written.at, _NAMES)
 
 
 def step(of: Operand, written: Step) -> Operand:
@@ -133,6 +153,8 @@ def settled(operand: Operand) -> Operand:
 
 def _no_value(entity_type: str, at: Place) -> InvalidCondition:
     """Return the error for a type that stands where a value is needed."""
+    if entity_type == PERSON:
+        return refused(_OF_USERS, at, expected=(".",))
     message = f"there is no field {entity_type!r}, but an entity; ask for what it has, as {entity_type}.name does"
     return refused(message, at, expected=("a field", "."), suggestion=nearest(entity_type, FIELDS))
 

@@ -5,6 +5,7 @@ The grammar is ``grammar.lark`` (LALR). Next: ``conditions/check.py``.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from importlib.resources import files
 from math import isfinite
@@ -88,6 +89,10 @@ def _parser() -> Lark:
 _MEANT = {"=": "==", "&": "&&", "|": "||"}
 """Signs that other languages write once, and what they are here."""
 
+_CURLED = frozenset("‘’‚‛“”„‟`´«»‹›")  # noqa: RUF001  # what word processors make of quotes, and Markdown's
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_BARE = re.compile(r"[\w.]+")
+
 _NUL = "\0"
 _UNCLOSED = "the text has no closing quote"
 
@@ -99,8 +104,21 @@ def _refused(error: UnexpectedInput, text: str) -> InvalidCondition:
     for sign, meant in _MEANT.items():
         if found.startswith(repr(sign)):
             return refused(found, Place(line, column), expected=(meant,), suggestion=meant)
-    wanted = f"; expected {', '.join(expected)}" if expected else ""
-    return refused(f"{found}{wanted}", Place(line, column), expected=expected)
+    said = _better_said(error, text, expected) or (f"; expected {', '.join(expected)}" if expected else "")
+    return refused(f"{found}{said}", Place(line, column), expected=expected)
+
+
+def _better_said(error: UnexpectedInput, text: str, expected: tuple[str, ...]) -> str | None:
+    """Return what is worth saying in place of all that could stand there, where something is."""
+    at = error.pos_in_stream if error.pos_in_stream is not None else len(text)
+    if text[at : at + 1] in _CURLED:
+        return "; a text stands in ' or \""
+    if any(found.start() < at < found.end() for found in _DATE.finditer(text)):
+        return "; a moment is epoch milliseconds, as 1767225600000 for 2026-01-01"
+    bare = _BARE.match(text, at)
+    if bare and not bare[0][0].isdigit() and _FRIENDLY["TEXT"] in expected and _FRIENDLY["NAME"] not in expected:
+        return f"; a text stands in quotes: '{bare[0]}'"
+    return None
 
 
 def _found(error: UnexpectedInput, text: str) -> tuple[int, int, str]:

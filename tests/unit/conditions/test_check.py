@@ -5,8 +5,11 @@ from __future__ import annotations
 import pytest
 
 from tocsin.conditions.check import checked
+from tocsin.conditions.examples import call_of, method_of, relation_of
 from tocsin.conditions.functions import FUNCTIONS
+from tocsin.conditions.methods import METHODS
 from tocsin.conditions.nodes import And, Constant, Has, Not, Or, Personal
+from tocsin.conditions.relations import RELATIONS
 from tocsin.errors import InvalidCondition
 
 SEED_CONDITIONS = (
@@ -67,7 +70,7 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column
         ("timestamp.toLowerCase() == 'a'", 1, "toLowerCase() is for texts"),
         ("userName", 1, "a condition is true or false, and this is a text"),
         ("tags", 1, "a condition is true or false"),
-        ("!eventType == 'a'", 2, "a condition is true or false"),
+        ("!eventType == 'a'", 1, "write !(eventType == 'a')"),
         ("!isBot() == 'a'", 1, "write !( … )"),
         ("isBot() == isBot()", 1, "compared with true or false only"),
         ("null", 1, "cannot be null"),
@@ -78,18 +81,33 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column
         ("userName.name == 'a'", 10, "only the entity"),
         ("'abc'.contains('a')", 1, "a literal has no methods"),
         ("entity.extension['a\"b'] == 1", 18, "cannot be empty or hold quotes"),
-        ("matchAnyTag()", 1, "matchAnyTag takes tags"),
+        ("matchAnyTag()", 1, "matchAnyTag takes tags, as matchAnyTag('PII.Sensitive')"),
         ("matchAnyTag({'a'},{'b'})", 1, "matchAnyTag takes tags"),
         ("matchAnyTag({1})", 13, "matchAnyTag takes texts"),
         ("matchAnyTag(userName)", 13, "matchAnyTag takes texts"),
         ("isBot({'a'})", 1, "isBot takes no argument"),
         ("getTestCaseStatusIfInTestSuite({'a'})", 1, "takes statuses and suites"),
         ("oldValue({'a','b'}) == 1", 1, "takes one path"),
-        ("tags.contains()", 6, "contains takes literal"),
+        ("tags.contains()", 6, "contains takes one value, as contains('PII.Sensitive')"),
         ("tags.isEmpty('a')", 6, "isEmpty takes no argument"),
-        ("matchAnyTag == 'a'", 1, "needs its arguments"),
+        ("matchAnyTag == 'a'", 1, "is a function; write matchAnyTag('PII.Sensitive')"),
         ("userName matches '(a+)+'", 18, "regular expression is refused"),
         ("userName matches entity.name", 18, "needs a text"),
+        ("noSuccessFor('6h','7h')", 1, "as noSuccessFor('6h'); several stand in one list, {'6h', '7h'}"),
+        ("matchStatusInARow('Failed')", 1, "takes statuses and times, as matchStatusInARow('Failed', 3)"),
+        ("tags.containsAny('a','b')", 6, "one list of values, as containsAny({'PII.Sensitive','PII.None'})"),
+        ("newValue() == 1", 1, "takes path, as newValue('description')"),
+        ("firstFailure", 1, "'firstFailure' is a function; write firstFailure()"),
+        ("timestamp > '2024-01-01'", 13, "a moment is epoch milliseconds"),
+        ("timestamp > 2024-01-01", 17, "a moment is epoch milliseconds"),
+        (
+            "user == 'jane'",
+            1,
+            "ask user.follows(entity), user.owns(entity) or user.isMemberOf('team'); userName is who",
+        ),
+        ("fqn == 'x'", 1, "there is no field 'fqn'; did you mean entityFullyQualifiedName?"),
+        ("name == 'x'", 1, "did you mean entity.name?"),
+        ("id == 'x'", 1, "did you mean entityId?"),
         ("isBot() && userName == 'a' && (tags == 'b' ||\n  owner == 'c')", 3, "did you mean owners"),
     ],
 )
@@ -105,12 +123,12 @@ def test_what_makes_no_sense_is_refused_where_it_stands(text: str, column: int, 
     ("text", "column", "says"),
     [
         ("user.folows(entity)", 6, "there is no relation 'folows'; did you mean follows?"),
-        ("user.follows()", 6, "user.follows takes entity"),
+        ("user.follows()", 6, "user.follows takes entity, as user.follows(entity)"),
         ("user.follows('entity')", 14, "user.follows takes entity"),
         ("user.follows(entty)", 14, "user.follows takes entity; did you mean entity?"),
         ("user.owns(entity, table)", 6, "user.owns takes entity"),
         ("user.isMemberOf(entity)", 17, "user.isMemberOf takes texts"),
-        ("user.isMemberOf()", 6, "user.isMemberOf takes the name of a team"),
+        ("user.isMemberOf()", 6, "takes the name of a team, as user.isMemberOf('Finance')"),
     ],
 )
 def test_what_is_wrongly_asked_of_a_person_is_refused(text: str, column: int, says: str) -> None:
@@ -210,3 +228,60 @@ def test_a_sign_of_another_language_is_answered_with_ours(text: str, meant: str)
     with pytest.raises(InvalidCondition) as refusal:
         checked(text)
     assert refusal.value.suggestion == meant
+
+
+@pytest.mark.parametrize(
+    ("text", "column", "says"),
+    [
+        ("eventType == entityUpdated", 14, "no field 'entityUpdated'; a text stands in quotes: 'entityUpdated'"),
+        ("entityUpdatd == eventType", 1, "a text stands in quotes: 'entityUpdatd'"),
+        ("tier == Tier.Tier1", 9, "no field 'Tier'; a text stands in quotes: 'Tier.Tier1'"),
+        ("entityType == table", 15, "a text stands in quotes: 'table'"),
+        ("tier != Gold", 9, "a text stands in quotes: 'Gold'"),
+        ("entity.name == orders", 16, "or the text 'orders'?"),
+        ("oldValue('tags') == PII.None", 21, "a text stands in quotes: 'PII.None'"),
+        ("userName in ownrs", 13, "no field 'ownrs'; did you mean owners, or the text 'ownrs'?"),
+        ("userName == tabel.name", 13, "did you mean table, or the text 'tabel.name'?"),
+        ("matchAnyTag(PII.Sensitive)", 13, "matchAnyTag takes texts; a text stands in quotes: 'PII.Sensitive'"),
+        ("newValue(extension.score) > 5", 10, "newValue takes texts; a text stands in quotes: 'extension.score'"),
+        ("user.isMemberOf(team)", 17, "user.isMemberOf takes texts; a text stands in quotes: 'team'"),
+        ("tags.contains(PII.Sensitive)", 15, "a text stands in quotes: 'PII.Sensitive'"),
+        ("userName.toLowerCase() == jane", 27, "a text stands in quotes: 'jane'"),
+        ("matchAnyTag({PII.Sensitive})", 14, "'PII' cannot stand here; a text stands in quotes: 'PII.Sensitive'"),
+        ("tier == \u2018Tier.Tier1\u2019", 9, "'\u2018' cannot stand here; a text stands in ' or \""),
+        ("tier == `Tier.Tier1`", 9, "'`' cannot stand here; a text stands in ' or \""),
+        ("tags.contains(“a”)", 15, "'“' cannot stand here; a text stands in ' or \""),
+    ],
+)
+def test_a_text_without_its_quotes_is_named_as_one(text: str, column: int, says: str) -> None:
+    with pytest.raises(InvalidCondition) as caught:
+        checked(text)
+    assert says in caught.value.message
+    assert caught.value.column == column
+
+
+@pytest.mark.parametrize("text", ["timestamp > now", "isBot == ja", "'a' == tgas", "tgas.contains('a')"])
+def test_a_name_of_nothing_beside_what_is_no_text_is_no_text(text: str) -> None:
+    with pytest.raises(InvalidCondition, match="there is no field") as caught:
+        checked(text)
+    assert "quotes" not in caught.value.message
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_example_of_every_function_is_right(name: str) -> None:
+    checked(call_of(name))
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_example_of_every_method_is_right(name: str) -> None:
+    result = {"size": "1", "toLowerCase": "'a'"}.get(name, "true")
+    checked(f"entity.name.{method_of(name)} == {result}")
+
+
+@pytest.mark.parametrize("name", RELATIONS)
+def test_the_example_of_every_relation_is_right(name: str) -> None:
+    checked(relation_of(name))
+
+
+def test_a_negation_of_what_is_true_or_false_may_be_compared() -> None:
+    assert checked("!isBot == true") == checked("!(isBot == true)")

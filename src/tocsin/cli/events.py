@@ -32,7 +32,7 @@ def tail(
     once: Annotated[bool, typer.Option("--once", help="Stop at the end of the log instead of waiting.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print every change event from now on; with --json one event a line.
+    """Print every change event from now on, with the id that `tocsin explain` takes; with --json one event a line.
 
     Examples: tocsin events tail · tocsin events tail --since start --once --json
     """
@@ -74,4 +74,5 @@ def _show(change: Change, *, as_json: bool) -> None:
     line.append(change.entity_name, style="bold")
     line.append(f"  {change.change_type}")
     line.append(f"  by {change.user_name}" if change.user_name else "", style="dim")
+    line.append(f"  {change.event['id']}", style="dim")
     console().print(line, soft_wrap=True)

@@ -20,12 +20,14 @@ from tocsin.model.entity import Document
 from tocsin.model.words import counted, value_in_words
 
 _EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_MOST_ALERTS = 100
 _MOST_VALUES = 4
 _MOST_CHANGES = 10
 
 EventId = Annotated[str | None, typer.Argument(metavar="[EVENT]", help="Id of a change event.")]
 OfAsset = Annotated[str | None, typer.Option("--asset", help="The last event of this asset, instead of an id.")]
 OfAlert = Annotated[str | None, typer.Option("--alert", help="Only this alert, by name or id.")]
+EveryAlert = Annotated[bool, typer.Option("--all", help="Show alerts in full that do not concern who is asked about.")]
 ToUser = Annotated[str | None, typer.Option("--user", help="Only this person, by name or id.")]
 
 
@@ -35,21 +37,24 @@ def explain(
     asset: OfAsset = None,
     alert: OfAlert = None,
     user: ToUser = None,
+    every: EveryAlert = False,
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
     """Explain who was told of a change and why, or why not: rule by rule, person by person.
 
+    Alerts that have nothing to do with who is asked about are only counted. `tocsin events tail` prints ids of events.
+
     Examples: tocsin explain EVENT-ID --user dana.whitlock · tocsin explain --asset postgres_prod.shop.public.orders
     """
     with Client() as client:
         found = _event(client, event, asset, entity_type)
-        answer = client.explain(found, subscription=alert, user=user)
+        answer = client.explain(found, subscription=alert, user=user, limit=_MOST_ALERTS)
     if as_json:
         show_json(answer)
         return
     console().print(Text(answer["answer"], style="bold"), soft_wrap=True)
-    console().print(_tree(answer))
+    console().print(_tree(answer, every=every or alert is not None))
 
 
 def _event(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> str:
@@ -66,14 +71,18 @@ def _event(client: Client, event: str | None, asset: str | None, entity_type: st
     return str(last[0].event["id"])
 
 
-def _tree(answer: Document) -> Tree:
+def _tree(answer: Document, *, every: bool) -> Tree:
     event = answer["event"]
     head = Text.assemble((event["title"], "cyan"), f"  {_moment(event['timestamp'])}", f"  by {event['userName']}")
     tree = Tree(head)
     for text in _meant(event):
         tree.add(Text(text, style="cyan"))
-    for alert in answer["alerts"]:
-        _grow_alert(tree, alert)
+    tree.add(Text(f"event {event['id']}", style="dim"))
+    shown = [alert for alert in answer["alerts"] if every or _concerns(alert, answer)]
+    for alert in shown:
+        _grow_alert(tree, alert, unreached=f"it does not tell {_whom(answer)}")
+    if others := answer["paging"]["total"] - len(shown):
+        tree.add(Text(_folded(answer, others, every=every), style="dim"))
     _grow_told(tree, answer["told"])
     for one in answer["disagreements"]:
         tree.add(Text(f"! {one['says']}", style="yellow"))
@@ -89,7 +98,30 @@ def _meant(event: Document) -> Iterator[str]:
         yield f"and {len(texts) - _MOST_CHANGES} more changes"
 
 
-def _grow_alert(tree: Tree, alert: Document) -> None:
+def _concerns(alert: Document, answer: Document) -> bool:
+    """Say whether an alert has to do with who is asked about; with everybody, whatever matched has."""
+    told = (reason["subscriptionId"] for one in answer["told"]["data"] for reason in one["reasons"])
+    about_all = answer["user"] is None and answer["told"]["isWhole"]
+    return bool(alert["reached"]["total"] or (about_all and alert["matched"]) or alert["id"] in told)
+
+
+def _whom(answer: Document) -> str:
+    """Return who is asked about: whoever asks, where they may not know of others."""
+    if answer["user"] is not None:
+        return str(answer["user"]["name"])
+    return "anybody" if answer["told"]["isWhole"] else "you"
+
+
+def _folded(answer: Document, others: int, *, every: bool) -> str:
+    said = f"and {counted(others, 'other alert')}"
+    if every:
+        return f"{said}; --alert asks of one"
+    about_all = answer["user"] is None and answer["told"]["isWhole"]
+    why = "did not match" if about_all else f"would not tell {_whom(answer)}"
+    return f"{said} that {why}; --all shows them"
+
+
+def _grow_alert(tree: Tree, alert: Document, *, unreached: str) -> None:
     verdict = "matched" if alert["matched"] else "did not match"
     branch = tree.add(_marked(alert["matched"], f"alert {alert['name']} {verdict}"))
     for gate in alert["gates"]:
@@ -102,6 +134,8 @@ def _grow_alert(tree: Tree, alert: Document) -> None:
             _grow_trace(branch.add(_marked(rule["holds"], name)), rule["trace"])
     for one in alert["reached"]["data"]:
         _grow_person(branch, one)
+    if alert["matched"] and not alert["reached"]["total"]:
+        branch.add(_marked(False, unreached))
     hidden = alert["reached"]["total"] - len(alert["reached"]["data"])
     if hidden > 0:
         branch.add(Text(f"and {hidden} more", style="dim"))

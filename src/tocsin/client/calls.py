@@ -187,9 +187,14 @@ def event_impact(event_id: str, *, depth: int = 5) -> Call[Document]:
     return Call("GET", f"events/{_quoted(event_id)}/impact", _document, query_of({"depth": depth}))
 
 
-def explain(event_id: str, *, subscription: str | None = None, user: str | None = None) -> Call[Document]:
-    """Return why an event was told or not: of one alert or all, to one user or everybody, each by id or name."""
-    query = query_of({"subscription": subscription, "user": user})
+def explain(
+    event_id: str, *, subscription: str | None = None, user: str | None = None, limit: int | None = None
+) -> Call[Document]:
+    """Return why an event was told or not: of one alert or all, to one user or everybody, each by id or name.
+
+    Of all, the first ``limit`` (20, at most 100) are told of, those that matched first.
+    """
+    query = query_of({"subscription": subscription, "user": user, "limit": limit})
     return Call("GET", f"events/{_quoted(event_id)}/explain", _document, query)
 
 

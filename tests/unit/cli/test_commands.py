@@ -88,6 +88,7 @@ def test_a_login_prints_the_token_and_nothing_else(
 
 def event(name: str) -> dict[str, object]:
     return {
+        "id": f"id-of-{name}",
         "eventType": "entityUpdated",
         "entityType": "table",
         "entityFullyQualifiedName": name,
@@ -115,8 +116,8 @@ def test_the_log_is_followed_from_an_offset_to_its_end(run: Run, small_server: S
     )
     ended = run("events", "tail", "--since", "7", "--once")
     assert ended.out.splitlines() == [
-        "2024-05-01 12:00:00  table a.b  tags added  by dana",
-        "2024-05-01 12:00:00  table a.c  tags added  by dana",
+        "2024-05-01 12:00:00  table a.b  tags added  by dana  id-of-a.b",
+        "2024-05-01 12:00:00  table a.c  tags added  by dana  id-of-a.c",
     ]
     assert [asked.query["offset"] for asked in small_server.asked] == ["7", "8", "9"]
 

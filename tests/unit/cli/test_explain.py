@@ -43,9 +43,12 @@ HAPPENED = {"id": EVENT, "title": "orders: created", "timestamp": 1_700_000_000_
 ANSWER: dict[str, Any] = {
     "answer": "Yes: ann was told.",
     "asOf": 1_700_000_000_000,
+    "user": {"id": "u", "name": "ann"},
+    "paging": {"total": 1},
     "event": {**HAPPENED, "semanticChanges": [{**TAGGED, "text": "tag PII.Sensitive added to column email"}]},
     "alerts": [
         {
+            "id": "a",
             "name": "A",
             "matched": True,
             "gates": [{"name": "enabled", "holds": True, "says": "the alert is switched on"}],
@@ -84,6 +87,7 @@ ANSWER: dict[str, Any] = {
                 "channel": "Email",
                 "recipient": "a@x",
                 "recipientName": None,
+                "reasons": [{"subscriptionId": "a"}],
                 "dueAt": 1_700_000_000_000,
                 "isRead": False,
                 "delivery": DELIVERY,
@@ -100,6 +104,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "Yes: ann was told.",
         "orders: created  2023-11-14 22:13:20  by bob",
         "├── tag PII.Sensitive added to column email",
+        f"├── event {EVENT}",
         "├── ✓ alert A matched",
         "│   ├── ✓ the alert is switched on",
         "│   ├── ✓ rule 1 (include)",
@@ -120,7 +125,38 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "├── ! as of now A tells zoe, but nothing is stored",
         "└── relations and alerts are those of now, 2023-11-14 22:13:20",
     ]
-    assert small_server.asked[-1].query == {"subscription": "A", "user": "ann"}
+    assert small_server.asked[-1].query == {"subscription": "A", "user": "ann", "limit": "100"}
+
+
+def other(name: str, *, matched: bool) -> dict[str, Any]:
+    reached = {"total": 0, "data": []}
+    return {"id": name, "name": name, "matched": matched, "gates": [], "rules": [], "reached": reached}
+
+
+def test_what_does_not_concern_somebody_is_only_counted(run: Run, small_server: SmallServer) -> None:
+    others = [other("B", matched=True), other("C", matched=False)]
+    answer = {**ANSWER, "alerts": [*ANSWER["alerts"], *others], "paging": {"total": 3}}
+    small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
+    shown = run("explain", EVENT, "--user", "ann").out.splitlines()
+    assert "├── and 2 other alerts that would not tell ann; --all shows them" in shown
+    assert not [line for line in shown if "alert B" in line]
+    whole = run("explain", EVENT, "--user", "ann", "--all").out.splitlines()
+    assert whole[whole.index("├── ✓ alert B matched") + 1] == "│   └── ✗ it does not tell ann"
+    assert "├── ✗ alert C did not match" in whole
+
+
+def test_of_everybody_the_alerts_that_matched_are_shown(run: Run, small_server: SmallServer) -> None:
+    others = [other("B", matched=True), other("C", matched=False)]
+    answer = {**ANSWER, "user": None, "alerts": others, "paging": {"total": 2}}
+    small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
+    shown = run("explain", EVENT).out.splitlines()
+    assert shown[shown.index("├── ✓ alert B matched") + 1] == "│   └── ✗ it does not tell anybody"
+    assert "├── and 1 other alert that did not match; --all shows them" in shown
+    narrowed = {**answer, "told": {"total": 0, "isWhole": False, "data": []}}
+    small_server.answer("GET", f"{API}/events/{EVENT}/explain", narrowed)
+    shown = run("explain", EVENT).out.splitlines()
+    assert "├── and 2 other alerts that would not tell you; --all shows them" in shown
+    assert "├── no notification that you may see is stored" in shown
 
 
 def test_of_many_changes_the_first_are_named(run: Run, small_server: SmallServer) -> None:

@@ -38,7 +38,9 @@ def test_both_programs_run_as_printed(
     names["client"].close()  # type: ignore[attr-defined]
     with own:
         followed = {one["fullyQualifiedName"] for one in own.get(f"/users/{user_id}/follows").json()["tables"]}
-        tagged = own.get("/tables", params={"database": "postgres_prod", "tags": "PII.Sensitive", "limit": 1000})
+        tagged = own.get(
+            "/tables", params={"database": "postgres_prod.ecommerce", "tags": "PII.Sensitive", "limit": 1000}
+        )
     assert followed == {one["fullyQualifiedName"] for one in tagged.json()["data"]}
     assert followed
 

@@ -11,6 +11,7 @@ from tocsin.cli.exits import DAMAGED
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
 from tocsin.cli.output import AsJson, show_json, show_rows
+from tocsin.cli.progress import waiting_for
 from tocsin.cli.stored import existing_store
 
 
@@ -29,7 +30,11 @@ def audit(
     with needing("spark"):
         from tocsin.jobs import audit as job
         from tocsin.jobs.lake import opened
-    with existing_store(settings) as engine, opened(settings, engine) as history:
+    with (
+        waiting_for("Comparing what matched with what was told"),
+        existing_store(settings) as engine,
+        opened(settings, engine) as history,
+    ):
         audited = job.audit(job.build(settings, history, engine))
     rows = [{**one.to_wire(), "alert": one.subscription_id} for one in audited.findings]
     facts = {"after": audited.after, "through": audited.through, "judged": audited.judged, "unjudged": audited.unjudged}

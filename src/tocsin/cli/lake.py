@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,7 +14,7 @@ from tocsin.cli.configured import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
 from tocsin.cli.output import AsJson, show_facts, show_rows
-from tocsin.cli.progress import progress_bar
+from tocsin.cli.progress import progress_bar, waiting_for
 from tocsin.cli.stored import existing_store
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
@@ -77,7 +77,7 @@ def query(
     It reads the store itself, so whoever may run it sees every event. It needs Java 17.
     """
     text = question_in(sys.stdin.read() if sql == "-" else sql)
-    with _lake() as parts:
+    with _lake() as parts, waiting_for("Asking"):
         from tocsin.jobs.lake import answers
 
         rows = answers(parts, text)
@@ -105,5 +105,7 @@ def _lake() -> Iterator[LakeParts]:
     settings = settings_of()
     with needing("spark"):
         from tocsin.jobs.lake import opened
-    with existing_store(settings) as engine, opened(settings, engine) as parts:
+    with existing_store(settings) as engine, ExitStack() as spark:
+        with waiting_for("Starting Spark"):
+            parts = spark.enter_context(opened(settings, engine))
         yield parts

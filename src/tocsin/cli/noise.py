@@ -63,11 +63,17 @@ def _one(answer: Document) -> Iterator[Text]:
             yield Text(f"held for {one['held']:>5} of {one['examined']}  {one['condition']}")
     yield Text("\nwhat a tighter rule would have spared", style="bold")
     if not answer["suggestions"]:
-        yield Text("Nothing: no condition that was tried spares a part of it without what people opened.")
+        yield Text("Nothing: whatever was tried leaves out nothing, or all of it, or too much of what people opened.")
     for one in answer["suggestions"]:
-        missed = f", of which {one['missed']} were opened" if one["missed"] else ", none of them opened"
-        yield Text(f"{one['says']}: {one['saved']} of {one['told']}{missed}")
+        yield Text(f"{one['says']}: {one['saved']} of {one['told']}{_missed(one, answer)}")
         yield Text(f"    {one['condition']}", style="cyan")
+
+
+def _missed(suggestion: Document, answer: Document) -> str:
+    """Return how much of what is spared was opened, if any of what the alert tells can be."""
+    if suggestion["missed"]:
+        return f", of which {suggestion['missed']} were opened"
+    return ", none of them opened" if answer["toldInApp"] else ""
 
 
 def _bars(rows: Sequence[tuple[str, Document]]) -> Iterator[Text]:
@@ -76,7 +82,7 @@ def _bars(rows: Sequence[tuple[str, Document]]) -> Iterator[Text]:
     most = max(row["told"] for _, row in rows) or 1
     for name, row in rows:
         opened = round(_WIDTH * row["opened"] / most)
-        rest = max(round(_WIDTH * row["told"] / most), 1) - opened
+        rest = max(round(_WIDTH * row["told"] / most), min(row["told"], 1)) - opened
         bar = Text.assemble(f"{name:<{widest}}  ", ("█" * opened, "green"), ("░" * max(rest, 0), "red"))
         bar.pad_right(max(0, widest + 2 + _WIDTH - len(bar.plain)))
         yield bar.append(f"  {_numbers(row)}", style="dim")

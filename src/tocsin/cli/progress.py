@@ -1,4 +1,4 @@
-"""How do long commands show how far they are? A bar on a terminal, nothing in a pipe."""
+"""How do long commands show how far they are, or that they are at it? On a terminal; nothing in a pipe."""
 
 from __future__ import annotations
 
@@ -6,7 +6,16 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 Report = Callable[[int, int], None]
 """Told how many steps are done, and of how many."""
@@ -16,7 +25,19 @@ Report = Callable[[int, int], None]
 def progress_bar(what: str) -> Iterator[Report]:
     """Yield a function that moves a bar named ``what`` on stderr."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _shown(*columns) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, total: bar.update(task, completed=done, total=total)
+
+
+@contextmanager
+def waiting_for(what: str) -> Iterator[None]:
+    """Show on stderr that ``what`` is being waited for, and how long already, where nothing says how far it is."""
+    with _shown(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as sign:
+        sign.add_task(what, total=None)
+        yield
+
+
+def _shown(*columns: ProgressColumn) -> Progress:
+    console = Console(stderr=True)
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)

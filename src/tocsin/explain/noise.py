@@ -112,22 +112,25 @@ def _conditions(fired: Sequence[Fired], told: int) -> Iterator[tuple[str, str]]:
         ("service", lambda name: (f"without the service {name}", f"!matchAnyService({literal_text(name)})")),
     )
     for field, condition in asked:
-        for value, _ in _heavy(field, fired, told):
+        for value, _, _ in _heavy(field, fired, told):
             yield condition(value)
-    for value, opened in _heavy("fieldChanged", fired, told, least=0.05):
+    for value, in_app, opened in _heavy("fieldChanged", fired, told, least=0.05):
         if not opened and "." not in value:
-            yield f"without {value}, which nobody opens", f"!matchAnyFieldChange({literal_text(value)})"
+            says = f"without {value}, which nobody opens" if in_app else f"without {value}"
+            yield says, f"!matchAnyFieldChange({literal_text(value)})"
 
 
-def _heavy(field: str, fired: Sequence[Fired], told: int, *, least: float = _LEAST_SHARE) -> list[tuple[str, int]]:
-    """Return the values of a field that make much of what was told, and how much of each was opened."""
+def _heavy(field: str, fired: Sequence[Fired], told: int, *, least: float = _LEAST_SHARE) -> list[tuple[str, int, int]]:
+    """Return the values of a field that make much of what was told, how much of each came in the app and was opened."""
     counted: Counter[str] = Counter()
+    in_app: Counter[str] = Counter()
     opened: Counter[str] = Counter()
     for logged, firing in fired:
         for value in {str(one) for one in values_of(field, logged)}:
             counted[value] += firing.told_count
+            in_app[value] += firing.app_count
             opened[value] += firing.opened_count
-    return [(value, opened[value]) for value, count in counted.most_common(10) if count >= least * told]
+    return [(value, in_app[value], opened[value]) for value, count in counted.most_common(10) if count >= least * told]
 
 
 def _weighed(says: str, condition: str, fired: Sequence[Fired], told: int) -> Suggestion:

@@ -68,10 +68,12 @@ function numbers(one) {
   return `${amount(one.fired, "event")}${silent}, ${one.told} told${people}, ${rest}`;
 }
 
-function suggested(make, { suggestions }) {
-  if (!suggestions.length) return [make("p", { text: "Nothing that was tried spares a part of it without what people opened." })];
+function suggested(make, { suggestions, toldInApp }) {
+  const nothing = "Nothing: whatever was tried leaves out nothing, or all of it, or too much of what people opened.";
+  if (!suggestions.length) return [make("p", { text: nothing })];
+  const none = toldInApp ? ", none of them opened" : "";
   const lines = suggestions.map((one) => {
-    const missed = one.missed ? `, of which ${one.missed} were opened` : ", none of them opened";
+    const missed = one.missed ? `, of which ${one.missed} were opened` : none;
     const text = make("div", { text: `${one.says}: ${one.saved} of ${one.told}${missed}` });
     return make("li", {}, text, make("code", { text: one.condition }));
   });

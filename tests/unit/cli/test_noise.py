@@ -9,7 +9,7 @@ from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
 API = "/api/v1/events/subscriptions"
-COUNTS = {"fired": 80, "told": 80, "opened": 20, "people": 4, "muted": 1, "unsubscribed": 0}
+COUNTS = {"fired": 80, "told": 80, "toldInApp": 80, "opened": 20, "people": 4, "muted": 1, "unsubscribed": 0}
 ROW: dict[str, Any] = {"name": "Loud", **COUNTS}
 LOW: dict[str, Any] = {"name": "Low", **COUNTS, "told": 8, "opened": 0, "people": 1, "muted": 0, "toldNobody": 72}
 RANKED = {"data": [ROW, LOW], "formula": "noise = told - opened", "paging": {"total": 5}}
@@ -55,6 +55,19 @@ def test_one_alert_shows_what_would_spare_it(run: Run, small_server: SmallServer
         "only Tier1: 71 of 80, of which 2 were opened",
         "    matchAnyTier('Tier.Tier1')",
     ]
+
+
+def test_of_what_only_programs_get_nothing_is_opened(run: Run, small_server: SmallServer) -> None:
+    silent = {**ONE, "people": 0, "toldInApp": 0, "opened": 0, "muted": 0}
+    idle = {**silent, "name": "Idle", "told": 0}
+    small_server.answer("GET", f"{API}/noise", {**RANKED, "data": [silent, idle]})
+    bars = [line.count("░") for line in run("alerts", "noise").out.splitlines()]
+    assert bars[:2] == [30, 0]
+    small_server.answer("GET", f"{API}/name/Loud", {"id": "x", "name": "Loud"})
+    small_server.answer("GET", f"{API}/x/noise", silent)
+    assert "without bots: 62 of 80" in run("alerts", "noise", "Loud").out.splitlines()
+    small_server.answer("GET", f"{API}/x/noise", {**silent, "suggestions": []})
+    assert "Nothing: whatever was tried leaves out nothing" in run("alerts", "noise", "Loud").out
 
 
 def test_an_alert_that_matched_nothing_says_so(run: Run, small_server: SmallServer) -> None:

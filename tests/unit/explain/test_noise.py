@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tocsin.conditions.check import checked
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import derive
@@ -44,6 +46,16 @@ def test_tiers_and_fields_that_nobody_opens() -> None:
     assert found["matchAnyTier('Tier.Tier1')"] == 9
     assert found["!matchAnyFieldChange('columns')"] == 9
     assert "!matchAnyFieldChange('description')" not in found
+
+
+def test_of_what_no_app_shows_nobody_opens_anything() -> None:
+    def sent(number: int, name: str) -> Fired:
+        logged, firing = fired(number, **changed(name))
+        return logged, replace(firing, app_count=0)
+
+    log = [*(sent(n, "columns.a.tags") for n in range(9)), sent(20, "description")]
+    says = {one.condition: one.says for one in suggestions(log)}
+    assert says["!matchAnyFieldChange('columns')"] == "without columns"
 
 
 def test_the_first_failure_only() -> None:

@@ -1,0 +1,28 @@
+"""Do long commands show that they are at it, on a terminal and nowhere else?"""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.cli.progress import progress_bar, waiting_for
+
+
+def test_a_terminal_shows_what_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TTY_COMPATIBLE", "1")
+    with waiting_for("Starting Spark"):
+        pass
+    with progress_bar("Into the lake") as report:
+        report(1, 2)
+    shown = capsys.readouterr()
+    assert shown.out == ""
+    assert "Starting Spark" in shown.err
+    assert "0:00:0" in shown.err
+    assert "50%" in shown.err
+
+
+def test_a_pipe_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    with waiting_for("Starting Spark"), progress_bar("Into the lake") as report:
+        report(1, 2)
+    assert capsys.readouterr().err == ""

@@ -82,7 +82,7 @@ def dying_at(point: str, settings: Settings) -> Parts:
     if point == "before-commit":
         event.listen(engine, "commit", lambda _connection: die())
     replacements: dict[str, Callable[[], dict[str, Any]]] = {
-        "before-match": lambda: {"alerts": DyingAlerts(None)},  # type: ignore[arg-type]
+        "before-match": lambda: {"alerts": DyingAlerts(QUERY_NAME, None)},  # type: ignore[arg-type]
         "before-write": lambda: {"notifications": DyingNotifications(real, first=True)},
         "before-commit": lambda: {"notifications": real},
         "after-write": lambda: {"notifications": DyingNotifications(real, first=False)},

@@ -84,7 +84,7 @@ def test_the_noisiest_alerts_are_ranked_and_what_would_spare_it_is_said(alerts: 
     expect(row).to_contain_text("1 event, 1 told to 1 person, 0 opened, 0 muted, 0 unsubscribed")
     expect(row.get_by_role("img", name="1 told, 0 of it opened")).to_be_visible()
     row.get_by_text("What would a tighter rule spare?").click()
-    expect(row).to_contain_text("Nothing that was tried")
+    expect(row).to_contain_text("Nothing: whatever was tried")
     expect(alerts.get_by_text("noise = notifications to people - opened in the app")).to_be_visible()
 
 

@@ -114,7 +114,7 @@ GIVEN: dict[str, Json] = {
     "apiEndpoint": {"apiCollection": "full.full"},
     "ingestionPipeline": {"service": {"id": "{databaseService}", "type": "databaseService"}},
     "testSuite": {"basicEntityReference": None, "executableEntityReference": None, "name": "full"},
-    "testDefinition": {"name": "full"},
+    "testDefinition": {"name": "full", "entityType": "COLUMN"},
     "testCase": {
         "entityLink": f"<#E::table::{FULL_TABLE}::columns::full>",
         "testDefinition": "full",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 import pytest
+import structlog
 from structlog.testing import capture_logs
 
 from tocsin.flow.match.indexing import Anchor
@@ -76,7 +77,9 @@ def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pyt
     assert _anchors(second.index.rows.to_pylist(), "04711") == [wanted]
 
 
-def test_the_log_says_which_query_loaded_them() -> None:
+def test_the_log_says_which_query_loaded_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    # A logger that has been used keeps how it was configured then.
+    monkeypatch.setattr(alerts, "_LOG", structlog.get_logger())
     with capture_logs() as logged:
         CurrentAlerts("streak_stream", Shelf(subscription(1, "owners == 'ann'"))).read()
     assert [(one["event"], one["query"]) for one in logged] == [("alerts_loaded", "streak_stream")]

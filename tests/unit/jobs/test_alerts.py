@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import pytest
 import structlog
-from structlog.testing import capture_logs
+from structlog.testing import LogCapture
 
 from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan, plan_of
@@ -78,11 +78,10 @@ def test_one_changed_alert_among_many_is_read_and_planned_alone(monkeypatch: pyt
 
 
 def test_the_log_says_which_query_loaded_them(monkeypatch: pytest.MonkeyPatch) -> None:
-    # A logger that has been used keeps how it was configured then.
-    monkeypatch.setattr(alerts, "_LOG", structlog.get_logger())
-    with capture_logs() as logged:
-        CurrentAlerts("streak_stream", Shelf(subscription(1, "owners == 'ann'"))).read()
-    assert [(one["event"], one["query"]) for one in logged] == [("alerts_loaded", "streak_stream")]
+    heard = LogCapture()
+    monkeypatch.setattr(alerts, "_LOG", structlog.wrap_logger(None, [heard], structlog.BoundLogger))
+    CurrentAlerts("streak_stream", Shelf(subscription(1, "owners == 'ann'"))).read()
+    assert [(one["event"], one["query"]) for one in heard.entries] == [("alerts_loaded", "streak_stream")]
 
 
 def test_alerts_come_and_go() -> None:

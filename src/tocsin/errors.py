@@ -60,9 +60,9 @@ class InvalidCondition(InvalidInput):
         self.line, self.column, self.expected, self.suggestion = line, column, expected, suggestion
         super().__init__(message)
 
-    def of_rule(self, name: str, field: str) -> InvalidCondition:
-        """Return the same failure, saying in which rule it is and where that stands."""
-        said = f"Rule {name!r}: {self.message}"
+    def of_rule(self, name: str | None, field: str) -> InvalidCondition:
+        """Return the same failure, saying where its condition stands, and in which rule if that has a name."""
+        said = f"{field}: Rule {name!r}: {self.message}" if name else f"{field}: {self.message}"
         facts = {"line": self.line, "column": self.column}
         named = InvalidCondition(said, **facts, expected=self.expected, suggestion=self.suggestion)
         named.field = field

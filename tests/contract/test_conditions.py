@@ -33,7 +33,9 @@ def test_a_right_one_is_told_what_is_worth_knowing(administrator: httpx.Client) 
         "indexedBy": [["isBot"]],
         "asksOfPeople": [],
     }
-    assert [one["kind"] for one in validated(administrator, "tier == 'a' && tier == 'b'")["warnings"]] == ["neverTrue"]
+    assert [one["kind"] for one in validated(administrator, "tier == 'Tier.a' && tier == 'Tier.b'")["warnings"]] == [
+        "neverTrue"
+    ]
     unindexed = validated(administrator, "entity.name.startsWith('a')")
     assert unindexed["indexedBy"] == []
     assert [one["kind"] for one in unindexed["warnings"]] == ["unindexed"]

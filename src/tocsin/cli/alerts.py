@@ -9,6 +9,7 @@ import typer
 from tocsin.cli.alertfiles import parse_alerts, text_of
 from tocsin.cli.assets import find_alert
 from tocsin.cli.backtest import backtest
+from tocsin.cli.carets import pointed
 from tocsin.cli.output import AsJson, show_json, show_rows
 from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime
@@ -99,7 +100,7 @@ def _apply(client: Client, document: Document) -> Document:
     try:
         applied = client.apply_subscription(document)
     except InvalidInput as error:
-        raise InvalidInput(f"{name}: {error.message}", field=error.field) from error
+        raise pointed(InvalidInput(f"{name}: {error.message}", field=error.field), document) from error
     after = applied.alert.document.get("version")
     outcomes = {None: "created", after: "unchanged"}
     outcome = outcomes.get(before, "updated")

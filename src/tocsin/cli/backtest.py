@@ -17,6 +17,7 @@ from rich.text import Text
 
 from tocsin.cli.alertfiles import parse_alerts, text_of
 from tocsin.cli.assets import find_alert
+from tocsin.cli.carets import pointed
 from tocsin.cli.output import AsJson, console, show_json
 from tocsin.cli.progress import Report, progress_bar
 from tocsin.client import Client
@@ -68,7 +69,11 @@ def backtest(
     The pipeline works it out from the whole history. Ctrl-C cancels it.
     """
     with Client() as client:
-        asked = client.start_backtest(_alert(client, alert), since=since, until=until)
+        asked_for = _alert(client, alert)
+        try:
+            asked = client.start_backtest(asked_for, since=since, until=until)
+        except InvalidInput as error:
+            raise pointed(error, asked_for)  # noqa: B904  # the same error, with a note
         with progress_bar("Backtest") as report:
             ended = _ended(client, asked, report)
     if ended["state"] != "done":

@@ -2,45 +2,57 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Annotated
 
 import typer
 
 from tocsin.cli.alertfiles import holds_alerts, named, parse_alerts, text_of
+from tocsin.cli.carets import below, condition_at
 from tocsin.cli.exits import exit_code
 from tocsin.cli.extras import needing
 from tocsin.cli.output import AsJson, show_json
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
+from tocsin.model.words import counted
 
 app = typer.Typer(help="Check conditions and alerts before they are saved.", no_args_is_help=True)
-
-_AT = re.compile(r"filteringRules\.(?P<key>rules|actions)\[(?P<index>\d+)\]\.condition")
 
 
 @dataclass(frozen=True)
 class Finding:
-    """An error, or what is worth knowing, and where it stands: line and column of the file, or a place in an alert."""
+    """An error, or what is worth knowing, and where it stands: line and column of the file, or a place in an alert.
+
+    ``kind`` is that of the remark, ``invalidCondition`` or ``invalidAlert``; ``line`` and ``column`` count from 1 in
+    the file, or in the condition of an alert; ``source`` is the line of a condition that is wrong.
+    """
 
     place: str
     message: str
+    kind: str
     is_error: bool = False
     source: str = ""
-    column: int = 1
+    line: int | None = None
+    column: int | None = None
+    suggestion: str | None = None
 
     def lines(self) -> Iterator[str]:
         """Yield it as people read it: where and what, then the line with a caret below."""
-        yield f"{self.place}: {'' if self.is_error else 'warning: '}{self.message}"
-        if self.is_error and self.source:
-            yield f"  {self.source}"
-            yield f"  {' ' * (self.column - 1)}^"
+        yield f"{self._where()}: {'' if self.is_error else 'warning: '}{self.message}"
+        if self.source and self.column is not None:
+            yield from below(self.source, self.column)
 
     def to_wire(self) -> Document:
         """Return it as JSON."""
-        return {"place": self.place, "message": self.message, "error": self.is_error}
+        said = {"place": self._where(), "message": self.message, "error": self.is_error, "kind": self.kind}
+        more = {"line": self.line, "column": self.column, "suggestion": self.suggestion}
+        return said | {key: value for key, value in more.items() if value is not None}
+
+    def _where(self) -> str:
+        return ":".join(str(one) for one in (self.place, self.line, self.column) if one is not None)
 
 
 @app.callback()
@@ -61,35 +73,48 @@ def check(
     with needing("server"):
         from tocsin.conditions.check import checked  # noqa: F401  # the language's library is an extra
     text = text_of(file)
-    findings = list(_of_alerts(text, file) if holds_alerts(text, file) else _of_lines(text, named(file)))
+    are_alerts = holds_alerts(text, file)
+    if are_alerts:
+        found = [[*_of_alert(alert, f"{named(file)}: {alert['name']}")] for alert in parse_alerts(text, file)]
+    else:
+        found = [[*_of_line(number, line, named(file))] for number, line in _conditions(text)]
+    findings = [*chain.from_iterable(found)]
     if as_json:
         show_json({"findings": [one.to_wire() for one in findings]})
     else:
         for one in findings:
             typer.echo("\n".join(one.lines()))
+        if sys.stdout.isatty():
+            typer.echo(summary(len(found), "alert" if are_alerts else "condition", findings))
     if any(one.is_error for one in findings):
         raise typer.Exit(exit_code(InvalidInput()))
 
 
-def _of_lines(text: str, file: str) -> Iterator[Finding]:
+def summary(count: int, noun: str, findings: Sequence[Finding]) -> str:
+    """Return in a line what came of looking at so many: ``3 conditions, all right``."""
+    wrong = sum(one.is_error for one in findings)
+    found = [f"{wrong} wrong"] if wrong else []
+    if warnings := len(findings) - wrong:
+        found.append(counted(warnings, "warning"))
+    return f"{counted(count, noun)}: {', '.join(found)}" if found else f"{counted(count, noun)}, all right"
+
+
+def _conditions(text: str) -> list[tuple[int, str]]:
+    """Return every line that is a condition, with its number."""
+    lines = enumerate(text.splitlines(), start=1)
+    return [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
+
+
+def _of_line(number: int, line: str, file: str) -> Iterator[Finding]:
     from tocsin.conditions.check import checked
     from tocsin.flow.match.remarks import of_condition
 
-    for number, line in enumerate(text.splitlines(), start=1):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        try:
-            remarks = list(of_condition(checked(line)))
-        except InvalidCondition as error:
-            said = error.message.removeprefix(f"Line {error.line}, column {error.column}: ")
-            yield Finding(f"{file}:{number}:{error.column}", said, is_error=True, source=line, column=error.column)
-            continue
-        yield from (Finding(f"{file}:{number}:1", remark.message) for remark in remarks)
-
-
-def _of_alerts(text: str, file: str) -> Iterator[Finding]:
-    for alert in parse_alerts(text, file):
-        yield from _of_alert(alert, f"{named(file)}: {alert['name']}")
+    try:
+        remarks = list(of_condition(checked(line)))
+    except InvalidCondition as error:
+        yield _refused(error, file, line, number)
+        return
+    yield from (Finding(file, one.message, one.kind, line=number, column=1) for one in remarks)
 
 
 def _of_alert(alert: Document, place: str) -> Iterator[Finding]:
@@ -99,19 +124,25 @@ def _of_alert(alert: Document, place: str) -> Iterator[Finding]:
     try:
         remarks = remarks_on(readable(alert))
     except InvalidCondition as error:
-        yield _refused(f"{place}: {error.field}", _written(alert, error.field or ""), error)
+        written = condition_at(alert, error.field or "")
+        source = dict(enumerate(written.split("\n"), start=1)).get(error.line, "")
+        yield _refused(error, f"{place}: {error.field}", source, error.line)
     except InvalidInput as error:
-        yield Finding(f"{place}: {error.field}" if error.field else place, error.message, is_error=True)
+        yield Finding(f"{place}: {error.field}" if error.field else place, error.message, "invalidAlert", is_error=True)
     else:
-        yield from (Finding(f"{place}: {remark.field}", remark.message) for remark in remarks)
+        yield from (Finding(f"{place}: {one.field}", one.message, one.kind) for one in remarks)
 
 
-def _refused(place: str, source: str, error: InvalidCondition) -> Finding:
-    return Finding(place, error.message, is_error=True, source=source.split("\n")[error.line - 1], column=error.column)
-
-
-def _written(alert: Document, field: str) -> str:
-    """Return the condition that stands at ``field`` of an alert; empty when a named filter stands for it."""
-    found = _AT.fullmatch(field)
-    rules = (alert.get("filteringRules") or {}).get(found["key"], ()) if found else ()
-    return str(rules[int(found["index"])]["condition"]) if found and int(found["index"]) < len(rules) else ""
+def _refused(error: InvalidCondition, place: str, source: str, line: int) -> Finding:
+    """Return the finding for a condition that is wrong: its place is said once, in front."""
+    said = error.message.removeprefix(f"{error.field}: ")
+    return Finding(
+        place,
+        said.replace(f"Line {error.line}, column {error.column}: ", "", 1),
+        "invalidCondition",
+        is_error=True,
+        source=source,
+        line=line,
+        column=error.column,
+        suggestion=error.suggestion,
+    )

@@ -12,8 +12,10 @@ from tocsin.errors import TocsinError
 
 
 def report(error: TocsinError) -> int:
-    """Write ``error`` as one line on stderr and return the exit code it stands for."""
+    """Write ``error`` as one line on stderr, its notes below, and return the exit code it stands for."""
     _line(error.message)
+    for note in getattr(error, "__notes__", ()):
+        sys.stderr.write(f"{note}\n")
     return exit_code(error)
 
 

@@ -304,3 +304,18 @@ def test_a_file_that_is_no_alerts_is_told_why(run: Run, tmp_path: Path, content:
     file.mkdir() if content is None else file.write_bytes(content)
     ended = run("alerts", "apply", str(file))
     assert (ended.code, ended.err) == (2, f"tocsin: {file} {says}\n")
+
+
+@pytest.mark.parametrize(("command", "method", "path"), [("apply", "PUT", ""), ("backtest", "POST", "/backtest")])
+@pytest.mark.parametrize("rule", ["", "Rule 'ours': "])
+def test_a_condition_that_a_server_refuses_is_shown_with_a_caret(
+    run: Run, small_server: SmallServer, tmp_path: Path, command: str, method: str, path: str, rule: str
+) -> None:
+    said = f"filteringRules.rules[0].condition: {rule}Line 2, column 3: there is no field 'b'"
+    small_server.answer(method, f"{API}/events/subscriptions{path}", {"code": 400, "message": said}, status=400)
+    alert = {**ALERT, "filteringRules": {"resources": ["all"], "rules": [{"condition": "isBot() &&\n  b == 1"}]}}
+    file = tmp_path / "alert.json"
+    file.write_text(json.dumps(alert))
+    ended = run("alerts", command, str(file))
+    assert ended.code == 2
+    assert ended.err.endswith(f"{said}\n    b == 1\n    ^\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from tocsin.cli.conditions import Finding, summary
 from tocsin.cli.main import app
 
 
@@ -18,7 +19,7 @@ def check(file: Path, text: str, *options: str) -> Result:
 
 def test_every_line_is_checked_with_place_and_caret(tmp_path: Path) -> None:
     file = tmp_path / "rules.txt"
-    answer = check(file, "# ours\nisBot()\n\n  eventTipe == 'a'\ntags ==\ntier == 'a' && tier == 'b'\n")
+    answer = check(file, "# ours\nisBot()\n\n  eventTipe == 'a'\ntags ==\ntier == 'Tier.a' && tier == 'Tier.b'\n")
     assert answer.exit_code == 2
     assert answer.output.splitlines() == [
         f"{file}:4:3: there is no field 'eventTipe'; did you mean eventType?",
@@ -31,7 +32,7 @@ def test_every_line_is_checked_with_place_and_caret(tmp_path: Path) -> None:
 
 
 def test_what_is_right_is_passed_over_in_silence(tmp_path: Path) -> None:
-    answer = check(tmp_path / "rules.txt", "isBot()\nuser.follows(entity) && tier == 'a'\n")
+    answer = check(tmp_path / "rules.txt", "isBot()\nuser.follows(entity) && tier == 'Tier.a'\n")
     assert (answer.exit_code, answer.output) == (0, "")
 
 
@@ -49,10 +50,11 @@ def test_alerts_are_checked_as_they_would_be_saved(tmp_path: Path) -> None:
     assert answer.exit_code == 2
     found = json.loads(answer.output)["findings"]
     assert [one["error"] for one in found] == [False, True, True]
-    assert found[1]["place"].endswith("alerts.json: wrong: filteringRules.rules[0].condition")
+    assert found[1]["place"].endswith("alerts.json: wrong: filteringRules.rules[0].condition:1:1")
     assert "filterByFqn needs the argument fqnList" in found[2]["message"]
     spoken = check(tmp_path / "alerts.json", json.dumps([wrong]))
-    assert spoken.output.splitlines()[1:] == ["  a == 1", "  ^"]
+    place = f"{tmp_path / 'alerts.json'}: wrong: filteringRules.rules[0].condition:1:1"
+    assert spoken.output.splitlines() == [f"{place}: there is no field 'a'", "  a == 1", "  ^"]
 
 
 @pytest.mark.parametrize("text", ["{", "[]", '[{"name": 1}]', '{"name": "a", "filteringRules": {"resources": 1}}'])
@@ -137,3 +139,26 @@ def test_a_date_in_an_alert_is_refused_like_any_other_value(tmp_path: Path) -> N
         tmp_path / "alerts.toml", ALERTS_AS_TOML.replace("isBt", "isBot") + "name = 2026-01-01\nnme = 1979-05-27\n"
     )
     assert (answer.exit_code, "rules[0].nme: there is no such key; did you mean name?" in answer.output) == (2, True)
+
+
+def test_programs_get_kind_line_column_and_suggestion(tmp_path: Path) -> None:
+    file = tmp_path / "rules.txt"
+    answer = check(file, "# ours\nisBot() && evntType == 'a'\n!isBot()\n", "--json")
+    error, remark = json.loads(answer.output)["findings"]
+    assert error == {
+        "place": f"{file}:2:12",
+        "message": "there is no field 'evntType'; did you mean eventType?",
+        "error": True,
+        "kind": "invalidCondition",
+        "line": 2,
+        "column": 12,
+        "suggestion": "eventType",
+    }
+    assert (remark["kind"], remark["line"], remark["error"]) == ("unindexed", 3, False)
+
+
+def test_what_came_of_it_is_said_in_a_line() -> None:
+    wrong, odd = Finding("a", "", "invalidAlert", is_error=True), Finding("a", "", "unindexed")
+    assert summary(3, "condition", []) == "3 conditions, all right"
+    assert summary(1, "alert", [odd]) == "1 alert: 1 warning"
+    assert summary(12, "alert", [wrong, wrong, odd, odd]) == "12 alerts: 2 wrong, 2 warnings"

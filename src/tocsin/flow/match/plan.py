@@ -104,7 +104,7 @@ def plan_of(subscription: EventSubscription) -> Plan:
 
     Raises
     ------
-    InvalidCondition : a rule's condition is wrong; the message names the rule, ``field`` its place.
+    InvalidCondition : a rule's condition is wrong; the message names the rule and its place, as ``field`` does.
     InvalidInput : the trigger is ``Scheduled``.
     """
     if subscription.trigger.trigger_type is TriggerType.SCHEDULED:
@@ -138,5 +138,5 @@ def _ruled(field: str, rule: FilteringRule) -> Node:
     try:
         node = _checked(rule.condition)
     except InvalidCondition as error:
-        raise error.of_rule(rule.name or field, field) from error
+        raise error.of_rule(rule.name, field) from error
     return negated(node) if rule.effect is Effect.EXCLUDE else node

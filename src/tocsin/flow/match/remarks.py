@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from tocsin.conditions.certainty import Certainty, certainty, is_never
 from tocsin.conditions.check import checked
+from tocsin.conditions.documents import TIER_PREFIX
 from tocsin.conditions.fields import canonical
 from tocsin.conditions.nodes import Constant, Has, Node, conjoined, leaves
 from tocsin.conditions.normal_form import normal_form
@@ -107,8 +108,17 @@ def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
     asked = ((leaf.field, word) for leaf in leaves(node) if isinstance(leaf, Has) for word in leaf.values)
     for name, word in dict.fromkeys(asked):
         known = _WORDS.get(name, ())
+        if name == "tier" and not word.startswith(TIER_PREFIX):
+            meant = f"a tier begins with {TIER_PREFIX}; did you mean {_as_tier(word)}?"
+            yield Remark(Kind.UNKNOWN_WORD, f"No asset has the tier {word!r}: {meant}", field)
         if known and word not in {canonical(name, one) for one in known}:
             yield Remark(Kind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, known)}", field)
+
+
+def _as_tier(word: str) -> str:
+    """Return ``Tier1``, ``tier.tier1`` or ``Gold`` as the tag that is meant."""
+    cut = word[len(TIER_PREFIX) :] if word.lower().startswith(TIER_PREFIX.lower()) else word
+    return f"{TIER_PREFIX}{cut[:1].upper()}{cut[1:]}"
 
 
 def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:

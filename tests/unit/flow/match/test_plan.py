@@ -60,8 +60,17 @@ def test_a_wrong_condition_names_its_rule_and_place() -> None:
     with pytest.raises(InvalidCondition) as caught:
         plan_of(subscription([rule("isBot()")], [rule("true"), {"name": "schema", "condition": "tag == 'a'"}]))
     error = caught.value
-    assert error.message.startswith("Rule 'schema': Line 1, column 1: there is no field 'tag'")
+    place = "filteringRules.actions[1].condition"
+    assert error.message.startswith(f"{place}: Rule 'schema': Line 1, column 1: there is no field 'tag'")
     assert (error.field, error.column, error.suggestion) == ("filteringRules.actions[1].condition", 1, "tags")
+
+
+def test_the_place_of_a_rule_without_a_name_is_said_once() -> None:
+    with pytest.raises(InvalidCondition) as caught:
+        plan_of(subscription([{"condition": "tag == 'a'"}]))
+    assert caught.value.message.startswith(
+        "filteringRules.rules[0].condition: Line 1, column 1: there is no field 'tag'"
+    )
 
 
 def test_a_scheduled_trigger_is_refused_for_now() -> None:

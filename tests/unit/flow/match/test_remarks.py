@@ -8,7 +8,9 @@ from tocsin.conditions.check import checked
 from tocsin.flow.match.remarks import Kind, of_alert, of_condition
 from tocsin.model.subscription import EventSubscription
 
-MANY = " && ".join(f"(tags == 'a{n}' && owners == 'b{n}' || domains == 'c{n}' && tier != 'd{n}')" for n in range(9))
+MANY = " && ".join(
+    f"(tags == 'a{n}' && owners == 'b{n}' || domains == 'c{n}' && tier != 'Tier.d{n}')" for n in range(9)
+)
 
 
 def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str = "include") -> EventSubscription:
@@ -34,9 +36,9 @@ def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str =
         (alert("true"), [Kind.ALWAYS_TRUE, Kind.UNINDEXED]),
         (alert("!isBot()"), [Kind.UNINDEXED]),
         (alert("user.follows(entity)"), [Kind.UNINDEXED]),
-        (alert("user.follows(entity) && tier == 'a'"), []),
-        (alert("isBot()", "tier == 'a' && tier == 'b'"), [Kind.NEVER_TRUE]),
-        (alert("tier == 'a'", "tier == 'b'"), [Kind.NEVER_TRUE]),
+        (alert("user.follows(entity) && tier == 'Tier.a'"), []),
+        (alert("isBot()", "tier == 'Tier.a' && tier == 'Tier.b'"), [Kind.NEVER_TRUE]),
+        (alert("tier == 'Tier.a'", "tier == 'Tier.b'"), [Kind.NEVER_TRUE]),
         (alert("isBot()", resources=()), [Kind.NO_RESOURCES]),
         (alert("entityType == 'table'", resources=("topic", "pipeline")), [Kind.OUTSIDE_RESOURCES]),
         (alert("matchPipelineState('Failed')", resources=("table",)), [Kind.OUTSIDE_RESOURCES]),
@@ -77,3 +79,13 @@ def test_a_word_that_no_event_has_is_named_with_the_nearest_one() -> None:
     assert remark.message == "No event has the previousStatus 'sucess'; did you mean Success?"
     (remark,) = of_condition(checked("entityType == 'Table'"))
     assert remark.message == "No event has the entityType 'Table'; did you mean table?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"), [("Tier1", "Tier.Tier1"), ("tier.tier1", "Tier.Tier1"), ("gold", "Tier.Gold")]
+)
+def test_a_tier_without_its_prefix_is_remarked_upon(asked: str, meant: str) -> None:
+    (remark,) = of_condition(checked(f"tier == '{asked}'"))
+    assert remark.kind is Kind.UNKNOWN_WORD
+    assert remark.message == f"No asset has the tier '{asked}': a tier begins with Tier.; did you mean {meant}?"
+    assert not list(of_condition(checked("matchAnyTier('Tier.Tier1')")))

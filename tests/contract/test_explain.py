@@ -346,9 +346,13 @@ def test_who_may_not_know_of_others_is_not_told_that_nobody_was(
     tell_all(sqlite_engine)
     hidden = " What others are told is not shown to you."
     answer = explained(zoe, event, subscription="Watch")
-    assert answer["answer"] == (f"You were not told: Watch matched, but you are none of those whom it tells.{hidden}")
+    assert answer["answer"] == (
+        f"You were not told by this alert: Watch matched, but you are none of those whom it tells.{hidden}"
+    )
     assert answer["told"] == {"total": 0, "isWhole": False, "data": []}
-    assert explained(zoe, event, subscription="Never")["answer"].startswith("You were not told: Never did not match")
+    assert explained(zoe, event, subscription="Never")["answer"].startswith(
+        "You were not told by this alert: Never did not match"
+    )
     own = explained(ann[1], event)
     assert own["answer"] == f"1 notification that you may see, by ActivityFeedAlert, Watch.{hidden}"
     whole = explained(administrator, event, subscription="Watch")

@@ -96,11 +96,11 @@ class Explanation:
             names = dict.fromkeys(reason.subscription_name for one in self.told for reason in one.notification.reasons)
             seen = " that you may see" if self.is_narrowed else ""
             return f"{counted(self.told_count, 'notification')}{seen}, by {_listed(list(names))}.{self._hidden()}"
-        who, left_out = (
-            ("You were not", _not_you(matching)) if self.is_narrowed else ("Nobody was", _nobody(self.alerts))
-        )
+        left_out = _not_you(matching) if self.is_narrowed else _nobody(self.alerts)
         because = f"{_listed(matching)} matched, but {_left_out(self.alerts, left_out)}" if matching else None
-        return f"{who} told: {because or _first_obstacle(self.alerts, self.alert_count)}.{self._hidden()}"
+        you = "You were not told by this alert" if self.alert_count == 1 else "You were not told"
+        who = you if self.is_narrowed else "Nobody was told"
+        return f"{who}: {because or _first_obstacle(self.alerts, self.alert_count)}.{self._hidden()}"
 
     def _hidden(self) -> str:
         return " What others are told is not shown to you." if self.is_narrowed else ""

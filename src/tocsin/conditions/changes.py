@@ -104,6 +104,9 @@ _CATEGORY_OF = {key: category for category, keys in CATEGORIES.items() for key i
 _LABELS = frozenset({"tags", "certification"})
 _MEMBER_LISTS = frozenset({"columns", "children", "fields", "schemaFields", "tasks", "mlFeatures"})
 _AROUND_LISTS = frozenset({"messageSchema", "requestSchema", "responseSchema", "dataModel"})
+TARGETS = frozenset({ASSET, *_MEMBER_LISTS, *_AROUND_LISTS})
+"""What the target of a change begins with."""
+
 _NAMED = frozenset({"owner", "reviewer", "follower", "membership", "access"})
 _NAMED_IN_FULL = frozenset({"domain", "dataProduct"})
 _STATUSES = {
@@ -161,6 +164,7 @@ def derived_changes(event: ChangeEvent) -> Document:
 CHANGES = "changes"
 """The derived field that holds each change as one text: its parts in order, with ``SEPARATOR`` between them."""
 
+_TARGET = PARTS.index("target")
 _FIELDS = {(0,): "changeCategory", (1,): "changeOperation", (2,): "changeTarget"}
 _CHOICES = [chosen for size in range(len(PARTS), 0, -1) for chosen in combinations(range(len(PARTS)), size)]
 
@@ -183,6 +187,12 @@ def reduced(change: str, places: tuple[int, ...]) -> str | None:
     own = change.split(SEPARATOR)
     chosen = [own[at] if at < len(own) else "" for at in places]
     return SEPARATOR.join(chosen) if all(chosen) else None
+
+
+def target_asked(name: str, asked: str) -> str | None:
+    """Return the target that the field or set ``name`` is asked for; None where it is asked for none."""
+    places = next((one for one, known in _SETS.items() if known == name), ())
+    return asked.split(SEPARATOR)[places.index(_TARGET)] if _TARGET in places else None
 
 
 def plain(part: str) -> str:

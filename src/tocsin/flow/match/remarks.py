@@ -10,11 +10,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tocsin.conditions.certainty import Certainty, certainty, is_never
+from tocsin.conditions.changes import TARGETS, target_asked
 from tocsin.conditions.check import checked
 from tocsin.conditions.documents import TIER_PREFIX
 from tocsin.conditions.fields import canonical
 from tocsin.conditions.nodes import Constant, Has, Node, conjoined, leaves
 from tocsin.conditions.normal_form import normal_form
+from tocsin.conditions.paths import parts
 from tocsin.conditions.relations import questions_of
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import ALL_RESOURCES, Plan, plan_of
@@ -22,7 +24,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
 from tocsin.model.subscription import EventSubscription, FilteringRules
 from tocsin.model.thread import THREAD, ThreadType
-from tocsin.model.words import hint
+from tocsin.model.words import hint, nearest
 
 
 class Kind(StrEnum):
@@ -107,10 +109,13 @@ def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
     """Yield each word that a field is asked for and cannot have, with the nearest one that it can."""
     asked = ((leaf.field, word) for leaf in leaves(node) if isinstance(leaf, Has) for word in leaf.values)
     for name, word in dict.fromkeys(asked):
-        known = _WORDS.get(name, ())
+        known, target = _WORDS.get(name, ()), target_asked(name, word)
         if name == "tier" and not word.startswith(TIER_PREFIX):
-            meant = f"a tier begins with {TIER_PREFIX}; did you mean {_as_tier(word)}?"
-            yield Remark(Kind.UNKNOWN_WORD, f"No asset has the tier {word!r}: {meant}", field)
+            says = f"a tier begins with {TIER_PREFIX}; did you mean {_as_tier(word)}?"
+            yield Remark(Kind.UNKNOWN_WORD, f"No asset has the tier {word!r}: {says}", field)
+        if target is not None and (parts(target) or ("",))[0] not in TARGETS:
+            says = f"it is asset, or begins with a list of members; did you mean {_as_target(target)}?"
+            yield Remark(Kind.UNKNOWN_WORD, f"No change has the target {target!r}: {says}", field)
         if known and word not in {canonical(name, one) for one in known}:
             yield Remark(Kind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, known)}", field)
 
@@ -119,6 +124,13 @@ def _as_tier(word: str) -> str:
     """Return ``Tier1``, ``tier.tier1`` or ``Gold`` as the tag that is meant."""
     cut = word[len(TIER_PREFIX) :] if word.lower().startswith(TIER_PREFIX.lower()) else word
     return f"{TIER_PREFIX}{cut[:1].upper()}{cut[1:]}"
+
+
+def _as_target(asked: str) -> str:
+    """Return ``column.email`` or ``email`` as the column that is meant."""
+    first, dot, rest = asked.partition(".")
+    near = nearest(first, TARGETS)
+    return f"{near}{dot}{rest}" if near else f"columns.{asked}"
 
 
 def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:

@@ -89,3 +89,33 @@ def test_a_tier_without_its_prefix_is_remarked_upon(asked: str, meant: str) -> N
     assert remark.kind is Kind.UNKNOWN_WORD
     assert remark.message == f"No asset has the tier '{asked}': a tier begins with Tier.; did you mean {meant}?"
     assert not list(of_condition(checked("matchAnyTier('Tier.Tier1')")))
+
+
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        (
+            "changeTarget == 'column.email'",
+            "'column.email': it is asset, or begins with a list of members; did you mean columns.e",
+        ),
+        (
+            "matchAnyChange('tag','add','email')",
+            "'email': it is asset, or begins with a list of members; did you mean columns.e",
+        ),
+        (
+            "matchAnyChange('*','*',{'asset','colums.a'},'PII.None')",
+            "'colums.a': it is asset, or begins with a list of members; ",
+        ),
+    ],
+)
+def test_a_target_that_no_change_can_have_is_remarked_upon(condition: str, says: str) -> None:
+    (remark,) = of_condition(checked(condition))
+    assert remark.kind is Kind.UNKNOWN_WORD
+    assert remark.message.startswith(f"No change has the target {says}")
+
+
+@pytest.mark.parametrize(
+    "target", ["asset", "columns", "columns.a.children", 'columns."a.b"', "messageSchema.schemaFields.a"]
+)
+def test_a_target_that_a_change_can_have_is_not(target: str) -> None:
+    assert not list(of_condition(checked(f"matchAnyChange('tag', 'add', '{target}') || changeTarget == '{target}'")))

@@ -68,10 +68,26 @@ def _parse(text: str, source: str) -> Any:  # Any: what a file may hold; parse_a
     is_toml = source.endswith(".toml") or (source == "-" and _is_toml(text))
     try:
         # A TOML file may hold dates, of which an alert has none: to the server they are texts.
-        return json.loads(json.dumps(tomllib.loads(text), default=str)) if is_toml else json.loads(text)
+        parsed = json.loads(json.dumps(tomllib.loads(text), default=str)) if is_toml else json.loads(text)
+        json.dumps(parsed, ensure_ascii=False).encode()
     except (tomllib.TOMLDecodeError, json.JSONDecodeError) as error:
         kind = "TOML" if is_toml else "JSON"
-        raise InvalidInput(f"{named(source)} is not valid {kind}: {error}.") from error
+        raise InvalidInput(f"{named(source)} is not valid {kind}: {error}.{_hint_of_quotes(text, error)}") from error
+    except RecursionError as error:
+        raise InvalidInput(f"{named(source)} is nested too deep to be an alert.") from error
+    except UnicodeEncodeError as error:
+        half = error.object[error.start : error.end]
+        raise InvalidInput(f"{named(source)} holds {half!a}, which is half a character.") from error
+    return parsed
+
+
+def _hint_of_quotes(text: str, error: tomllib.TOMLDecodeError | json.JSONDecodeError) -> str:
+    """Return the way out where the quotes of a condition end the text that it stands in; empty for all else."""
+    found = re.search(r"line (\d+)", str(error))
+    lines = dict(enumerate(text.splitlines(), start=1))
+    line = lines.get(int(found[1]), "") if found else ""
+    is_condition = re.search(r"""\bcondition"?\s*[=:]\s*(["']).*\1.*\1""", line)
+    return " Inside a text in double quotes, write those of the condition as '." if is_condition else ""
 
 
 def _is_toml(text: str) -> bool:

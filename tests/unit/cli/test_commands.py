@@ -295,6 +295,12 @@ def test_names_in_a_table_are_not_broken(run: Run, monkeypatch: pytest.MonkeyPat
     ("content", "says"),
     [
         (b'[[alert]]\nname = "a"\n', "holds no alerts: there is no such key as alert; did you mean alerts?"),
+        (b'name = "a"\nname = "b"\n', "is not valid TOML: Cannot overwrite a value (at line 2, column 11)."),
+        (
+            b'name = "a"\ncondition = "tags == "a""\n',
+            "is not valid TOML: Expected newline or end of document after a statement (at line 2, column 23). "
+            "Inside a text in double quotes, write those of the condition as '.",
+        ),
         (b"\xff\xfe", "cannot be read: byte 1 is no text in UTF-8."),
         (None, "cannot be read: is a directory."),
     ],
@@ -319,3 +325,24 @@ def test_a_condition_that_a_server_refuses_is_shown_with_a_caret(
     ended = run("alerts", command, str(file))
     assert ended.code == 2
     assert ended.err.endswith(f"{said}\n    b == 1\n    ^\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ('{"name": "a", "input": ' + '{"a":' * 5000 + "1" + "}" * 5001, "is nested too deep to be an alert."),
+        ('{"name": "a\\ud800"}', "holds '\\ud800', which is half a character."),
+        (
+            '{"name": "a",\n "condition": "tags == "a""}',
+            "is not valid JSON: Expecting ',' delimiter: line 2 column 25 (char 38). "
+            "Inside a text in double quotes, write those of the condition as '.",
+        ),
+    ],
+    ids=["deep", "half", "quotes"],
+)
+def test_a_file_that_cannot_be_sent_is_told_why(run: Run, tmp_path: Path, text: str, says: str) -> None:
+    file = tmp_path / "alerts.json"
+    file.write_text(text)
+    for command in (("alerts", "apply"), ("conditions", "check")):
+        ended = run(*command, str(file))
+        assert (ended.code, ended.err) == (2, f"tocsin: {file} {says}\n")

@@ -80,7 +80,7 @@ def _tree(answer: Document, *, every: bool) -> Tree:
     tree.add(Text(f"event {event['id']}", style="dim"))
     shown = [alert for alert in answer["alerts"] if every or _concerns(alert, answer)]
     for alert in shown:
-        _grow_alert(tree, alert, unreached=f"it does not tell {_whom(answer)}")
+        _grow_alert(tree, alert, verdict=_verdict(alert, answer), unreached=f"it does not tell {_whom(answer)}")
     if others := answer["paging"]["total"] - len(shown):
         tree.add(Text(_folded(answer, others, every=every), style="dim"))
     _grow_told(tree, answer["told"])
@@ -100,9 +100,20 @@ def _meant(event: Document) -> Iterator[str]:
 
 def _concerns(alert: Document, answer: Document) -> bool:
     """Say whether an alert has to do with who is asked about; with everybody, whatever matched has."""
-    told = (reason["subscriptionId"] for one in answer["told"]["data"] for reason in one["reasons"])
     about_all = answer["user"] is None and answer["told"]["isWhole"]
-    return bool(alert["reached"]["total"] or (about_all and alert["matched"]) or alert["id"] in told)
+    return bool(alert["reached"]["total"] or (about_all and alert["matched"]) or _has_told(alert, answer))
+
+
+def _has_told(alert: Document, answer: Document) -> bool:
+    told = (reason["subscriptionId"] for one in answer["told"]["data"] for reason in one["reasons"])
+    return alert["id"] in told
+
+
+def _verdict(alert: Document, answer: Document) -> str:
+    """Say whether the alert matches; one that told of it and has changed since did match then."""
+    if alert["matched"]:
+        return "matched"
+    return "would not match now, but did then" if _has_told(alert, answer) else "did not match"
 
 
 def _whom(answer: Document) -> str:
@@ -121,8 +132,7 @@ def _folded(answer: Document, others: int, *, every: bool) -> str:
     return f"{said} that {why}; --all shows them"
 
 
-def _grow_alert(tree: Tree, alert: Document, *, unreached: str) -> None:
-    verdict = "matched" if alert["matched"] else "did not match"
+def _grow_alert(tree: Tree, alert: Document, *, verdict: str, unreached: str) -> None:
     branch = tree.add(_marked(alert["matched"], f"alert {alert['name']} {verdict}"))
     for gate in alert["gates"]:
         branch.add(_marked(gate["holds"], gate["says"]))

@@ -37,18 +37,19 @@ function explained(make, one, answer) {
   const asOf = `Alerts and relations are those of now, ${new Date(answer.asOf).toLocaleString()}.`;
   return [
     make("p", { class: "answer", text: answer.answer }),
-    make("ul", { class: "tree" }, ...shown.map((alert) => alertBranch(make, alert)), ...others, ...differing),
+    make("ul", { class: "tree" }, ...shown.map((alert) => alertBranch(make, alert, reasons.has(alert.id))), ...others, ...differing),
     make("p", { class: "soft", text: asOf }),
   ];
 }
 
-function alertBranch(make, alert) {
+function alertBranch(make, alert, hasTold) {
   const below = [
     ...alert.gates.map((gate) => branch(make, gate.holds, gate.says)),
     ...alert.rules.map((rule) => ruleBranch(make, rule)),
     ...alert.reached.data.map((person) => personBranch(make, person)),
   ];
-  const verdict = alert.matched ? "matched" : "did not match";
+  const otherwise = hasTold ? "would not match now, but did then" : "did not match";
+  const verdict = alert.matched ? "matched" : otherwise;
   return branch(make, alert.matched, `alert ${alert.displayName || alert.name} ${verdict}`, below);
 }
 

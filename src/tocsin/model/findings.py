@@ -12,6 +12,7 @@ from tocsin.model.words import hint
 
 Finding = Mapping[str, Any]  # Any: pydantic's own description of a problem
 
+_BEGINNING = 5
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 
 _WANTED = {
@@ -55,13 +56,21 @@ def said(finding: Finding, keys: Collection[str] = ()) -> str:
         return f"there is no such key{hint(finding['loc'][-1], keys) or '; remove it'}"
     if kind in ("literal_error", "enum"):
         there_are = str(limits["expected"])
-        return f"must be {there_are}{hint(finding.get('input'), _QUOTED.findall(there_are))}"
+        words, given = _QUOTED.findall(there_are), finding.get("input")
+        return f"must be {there_are}{hint(given, words) or _begun(given, words)}"
     if kind in _LIMITS:
         return _LIMITS[kind](limits)
     wanted = _WANTED.get(kind.split("_")[0])
     if wanted is not None and kind != "value_error":
         return f"must be {wanted}"
     return str(finding["msg"]).removeprefix("Value error, ").replace("Input should be", "must be", 1)
+
+
+def _begun(given: object, words: Sequence[str]) -> str:
+    """Return ``; did you mean …?`` with the one word that begins as ``given`` does: ``Notify``, ``Notification``."""
+    start = str(given)[:_BEGINNING].lower()
+    found = [word for word in words if len(start) == _BEGINNING and word.lower().startswith(start)]
+    return f"; did you mean {found[0]}?" if len(found) == 1 else ""
 
 
 def keys_at(model: type[BaseModel] | None, path: Sequence[str | int]) -> frozenset[str]:

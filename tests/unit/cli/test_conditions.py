@@ -87,6 +87,7 @@ URL = {"endpoint": "https://example.org/hook"}
             "alertTyp: there is no such key; did you mean alertType?",
         ),
         ({**with_destination(config=URL), "alertType": "Custm"}, "alertType: must be 'Notification', 'Observability'"),
+        ({**with_destination(config=URL), "alertType": "Notify"}, "; did you mean Notification?"),
         ({**ruled("typo", "true"), "filteringRules": {"rules": [{"conditon": "true"}]}}, "did you mean condition?"),
         ({**ruled("late", "true"), "trigger": {"triggerType": "Scheduled"}}, "Scheduled triggers come later"),
         ({**ruled("long", "true"), "name": "x" * 257}, "at most 256 characters"),

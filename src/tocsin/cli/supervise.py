@@ -58,6 +58,7 @@ async def supervise(
     ------
     Unavailable : a part ended three times before it was ever ready
     """
+    failed: BaseExceptionGroup[Unavailable] | None = None
     try:
         async with asyncio.TaskGroup() as group:
             watches = [_Watch(part, say, first_wait_s) for part in parts]
@@ -67,7 +68,9 @@ async def supervise(
             for task in running:
                 task.cancel()
     except* Unavailable as failures:
-        raise failures.exceptions[0] from None
+        failed = failures
+    if failed is not None:  # raised up there, some versions of Python would wrap it once more
+        raise failed.exceptions[0] from None
 
 
 async def _announce(watches: Sequence[_Watch], on_ready: Callable[[], None]) -> None:

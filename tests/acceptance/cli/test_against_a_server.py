@@ -7,6 +7,7 @@ import signal
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from tests.acceptance.cli.conftest import WITHIN_S, Shell
@@ -80,7 +81,9 @@ def test_a_newcomer_follows_watches_and_keeps_alerts(logged_in: Shell, tmp_path:
     assert followed == {"user": "ada", "asset": "shop.sales.public.orders", "type": "table", "follows": True}
 
     tail = logged_in.run("events", "tail", "--since", "start", "--once")
-    shown = [one.partition("  ")[2] for one in tail.stdout.splitlines()]
+    lines = [one.partition("  ")[2].rpartition("  ") for one in tail.stdout.splitlines()]
+    shown = [line for line, _, _ in lines]
+    assert len({UUID(event_id) for _, _, event_id in lines}) == len(lines)
     assert "table shop.sales.public.orders  created  by user_001" in shown
     assert "table shop.sales.public.orders  columns.id.dataType updated  by user_001" in shown
     assert shown[-1] == "table shop.sales.public.orders  follower ada added  by ada"

@@ -8,9 +8,11 @@ from tocsin.model.entity import Document
 from tocsin.server.alerts.offers import remarks_on
 from tocsin.server.alerts.request import readable
 
+ALERT: Document = {"name": "a", "destinations": [{"category": "Owners", "type": "ActivityFeed", "config": {}}]}
+
 
 def said(resources: list[str], *, alert_type: str = "Observability", **chosen: list[Document]) -> list[tuple[str, str]]:
-    given = {"name": "a", "alertType": alert_type, "resources": resources, "input": chosen}
+    given = {**ALERT, "alertType": alert_type, "resources": resources, "input": chosen}
     return [(one.kind.value, one.field) for one in remarks_on(readable(given))]
 
 
@@ -45,5 +47,5 @@ def test_what_is_not_offered_is_named(
 
 def test_an_input_beside_rules_by_hand_may_be_anything() -> None:
     rules = {"resources": ["table"], "rules": [{"effect": "include", "condition": "isBot()"}]}
-    given = {"name": "a", "alertType": "Custom", "filteringRules": rules, "input": {"filters": [1, {}], "actions": 2}}
+    given = {**ALERT, "alertType": "Custom", "filteringRules": rules, "input": {"filters": [1, {}], "actions": 2}}
     assert remarks_on(readable(given)) == ()

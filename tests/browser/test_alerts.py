@@ -9,6 +9,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine
+from tests.backtested import RESULT
 from tests.browser.test_page import described_for, log_in
 from tests.serving import Served, warehouse
 from tests.waiting import until
@@ -22,21 +23,7 @@ from tocsin.store.scheduled import ScheduledJobs
 
 pytestmark = pytest.mark.browser
 
-RESULT: Document = {
-    "events": 1200,
-    "matched": 30,
-    "toldNobody": 4,
-    "perDay": [{"date": "2026-03-01", "matched": 10}, {"date": "2026-03-03", "matched": 20}],
-    "assetCount": 1,
-    "assets": [{"id": "t", "type": "table", "fullyQualifiedName": "pg.store.orders", "matched": 30}],
-    "told": 60,
-    "merged": 1,
-    "recipientCount": 2,
-    "channels": [{"channel": "Email", "told": 60, "recipients": 2}],
-    "recipients": [{"channel": "Email", "told": 40, "because": ["owner"], "id": "u", "name": "<b>ana</b>"}],
-    "samples": [{"timestamp": 0, "eventType": "entityUpdated", "entityFullyQualifiedName": "pg.store.orders"}],
-    "people": "Owners, followers and teams are those of today.",
-}
+NAMED_IN_MARKUP: Document = {**RESULT, "recipients": [{**RESULT["recipients"][0], "name": "<b>ana</b>"}]}
 
 
 @pytest.fixture
@@ -90,12 +77,12 @@ def test_the_noisiest_alerts_are_ranked_and_what_would_spare_it_is_said(alerts: 
 
 def test_a_backtest_is_drawn_with_whom_it_would_have_told(alerts: Page, sqlite_engine: Engine) -> None:
     alerts.get_by_label("Alert", exact=True).select_option(label="Described")
-    with at_work(sqlite_engine, RESULT) as taken:
+    with at_work(sqlite_engine, NAMED_IN_MARKUP) as taken:
         alerts.get_by_role("button", name="Backtest").click()
         answer = alerts.locator("#backtest")
         expect(answer.locator(".answer")).to_have_text(
             "30 of 1,200 events match, about 1 asset; 4 of them tell nobody. It would have told 2 recipients 60 times "
-            "(Email 60); 1 further reason merged into these."
+            "(Email 60); 5 further reasons merged into these."
         )
     assert taken[0].alert["name"] == "Described"
     drawn = answer.get_by_role("img", name="Matches per day")

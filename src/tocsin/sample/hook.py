@@ -9,11 +9,12 @@ import re
 from typing import TYPE_CHECKING
 
 from tocsin.clock import Clock
+from tocsin.errors import NotFound
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
 from tocsin.model.people import SYSTEM
 from tocsin.sample.alerts import HOOK_ALERT
-from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
+from tocsin.store.alerts.subscriptions import ENTITY_TYPE
 from tocsin.store.catalogue.entities import SqlCatalogue
 
 if TYPE_CHECKING:  # only named here; opening stores is the store's business
@@ -29,13 +30,15 @@ def hook_url(port: int) -> str:
 
 def lead_hook_to(engine: Engine, port: int, *, clock: Clock) -> None:
     """Change the sample's alert so that it calls the post room on ``port``; one that calls something else is left."""
-    alert = next((one for one in Subscriptions(engine).list_all() if one.name == HOOK_ALERT), None)
-    if alert is None:
+    catalogue, name = SqlCatalogue(engine), Key.by_name(HOOK_ALERT)
+    try:
+        document = catalogue.get(ENTITY_TYPE, name)
+    except NotFound:  # somebody has deleted it
         return
     operations = [
         {"op": "replace", "path": f"/destinations/{number}/config/endpoint", "value": hook_url(port)}
-        for number, one in enumerate(alert.destinations)
-        if _HOME.fullmatch(one.config.endpoint or "") and one.config.endpoint != hook_url(port)
+        for number, one in enumerate(document.get("destinations") or ())
+        if _HOME.fullmatch(endpoint := one.get("config", {}).get("endpoint") or "") and endpoint != hook_url(port)
     ]
     if operations:
-        Writes(SqlCatalogue(engine), clock).patch(ENTITY_TYPE, Key.by_id(alert.id), operations, actor=SYSTEM)
+        Writes(catalogue, clock).patch(ENTITY_TYPE, name, operations, actor=SYSTEM)

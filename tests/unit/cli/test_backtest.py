@@ -6,9 +6,9 @@ import json
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.backtested import RESULT
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
@@ -18,24 +18,6 @@ from tocsin.cli.backtest import MOST_BARS, bars
 PATH = "/api/v1/events/subscriptions/backtest"
 WAITING = {"id": "b0", "alert": {"name": "a"}, "state": "waiting", "progress": {"done": 0, "total": 0}}
 RUNNING = {**WAITING, "state": "running", "progress": {"done": 1, "total": 2}}
-RESULT: dict[str, Any] = {
-    "events": 1200,
-    "matched": 30,
-    "toldNobody": 4,
-    "perDay": [{"date": "2026-03-01", "matched": 10}, {"date": "2026-03-03", "matched": 20}],
-    "assetCount": 1,
-    "assets": [{"id": "t", "type": "table", "fullyQualifiedName": "pg.store.orders", "matched": 30}],
-    "told": 60,
-    "merged": 5,
-    "recipientCount": 2,
-    "channels": [{"channel": "Email", "told": 60, "recipients": 2}],
-    "recipients": [
-        {"channel": "Email", "told": 40, "because": ["owner"], "id": "u", "name": "ana"},
-        {"channel": "Email", "told": 20, "because": ["follower"]},
-    ],
-    "samples": [{"timestamp": 0, "eventType": "entityUpdated", "entityFullyQualifiedName": "pg.store.orders"}],
-    "people": "Owners, followers and teams are those of today.",
-}
 DONE = {**WAITING, "state": "done", "progress": {"done": 2, "total": 2}, "result": RESULT}
 
 

@@ -12,10 +12,11 @@ from tocsin.conditions.fields import TAKEN
 from tocsin.conditions.nodes import FieldValue, Test, TextTest
 from tocsin.conditions.patterns import literal_inside
 
-BETWEEN_WORDS = r"[\x00-/:-@\[-`{-\x7f]+"
+_SIGNS = r"\x00-/:-@\[-`{-\x7f"
+BETWEEN_WORDS = f"[{_SIGNS}]+"
 """What separates words, as Java and Python both read it."""
 
-_WORD = re.compile(r"[^\x00-/:-@\[-`{-\x7f]+")
+_WORD = re.compile(f"[^{_SIGNS}]+")
 _WORDS = "_words"
 
 

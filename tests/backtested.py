@@ -1,0 +1,24 @@
+"""What does a backtest come to? One answer, for whoever draws it."""
+
+from __future__ import annotations
+
+from tocsin.model.entity import Document
+
+RESULT: Document = {
+    "events": 1200,
+    "matched": 30,
+    "toldNobody": 4,
+    "perDay": [{"date": "2026-03-01", "matched": 10}, {"date": "2026-03-03", "matched": 20}],
+    "assetCount": 1,
+    "assets": [{"id": "t", "type": "table", "fullyQualifiedName": "pg.store.orders", "matched": 30}],
+    "told": 60,
+    "merged": 5,
+    "recipientCount": 2,
+    "channels": [{"channel": "Email", "told": 60, "recipients": 2}],
+    "recipients": [
+        {"channel": "Email", "told": 40, "because": ["owner"], "id": "u", "name": "ana"},
+        {"channel": "Email", "told": 20, "because": ["follower"]},
+    ],
+    "samples": [{"timestamp": 0, "eventType": "entityUpdated", "entityFullyQualifiedName": "pg.store.orders"}],
+    "people": "Owners, followers and teams are those of today.",
+}

@@ -93,7 +93,7 @@ def add_follows(engine: Engine, count: int, *, seed: int, strangers: int = 0) ->
     pairs: set[tuple[str, str]] = set()
     while len(pairs) < count:
         pairs.add((rng.choice(assets), rng.choice(people)))
-    columns = {"entity_type": "table", "followed_at_ms": SystemClock().now_ms()}
+    columns = {"entity_type": "table"}
     _insert(engine, [{"entity_id": asset, "user_id": user, **columns} for asset, user in sorted(pairs)])
 
 

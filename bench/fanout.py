@@ -9,6 +9,7 @@ from __future__ import annotations
 import tempfile
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from bench.backlog import size_at
 from bench.estate import build_estate
 from bench.measured import Measurement, Report, scaled
 from bench.running import opened, settings_in
-from bench.traffic import Row, templates
+from bench.traffic import Row, Unlogged, templates
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import Parts, build, tell, warm_up
 from tocsin.spark.schema import EVENTS
@@ -41,7 +42,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         settings = settings_in(Path(name))
         engine, _password = stack.enter_context(opened(settings))
         build_estate(engine, size_at(scale), follows=10)
-        parts = build(settings)
+        parts = replace(build(settings), notifications=Unlogged(engine))
         stack.callback(parts.session.stop)
         followed, quiet = [one for one in templates(engine) if one.row["entity_type"] == "table"][:1] * 2
         _add_followers(engine, count, followed.row["entity_id"])
@@ -60,10 +61,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
 def _add_followers(engine: Engine, count: int, entity_id: str) -> None:
     ids = [f"00000000-0000-4000-9000-{number:012}" for number in range(count)]
     people = [{"user_id": one, "name": f"follower{one[-6:]}", "email": f"f{one[-6:]}@example.com"} for one in ids]
-    now_ms = SystemClock().now_ms()
-    follows = [
-        {"entity_id": entity_id, "user_id": one, "entity_type": "table", "followed_at_ms": now_ms} for one in ids
-    ]
+    follows = [{"entity_id": entity_id, "user_id": one, "entity_type": "table"} for one in ids]
     with writing(engine) as connection:
         for start in range(0, count, _ROWS_PER_STATEMENT):
             connection.execute(insert(person), people[start : start + _ROWS_PER_STATEMENT])

@@ -24,14 +24,13 @@ from bench.backlog import FOLLOW_COUNT, size_at
 from bench.estate import add_follows, build_estate
 from bench.measured import Measurement, Report, p50, scaled
 from bench.running import opened, settings_in
-from bench.traffic import Row, happenings, templates
+from bench.traffic import Row, Unlogged, happenings, templates
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import Parts, build, tell
 from tocsin.spark.sources import to_arrow
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine
-from tocsin.store.outbox.notifications import Notifications
 
 MANY_FOLLOWS, STRANGER_COUNT = 1_000_000, 100_000
 EVENT_COUNT, ROUND_COUNT, WARM_UP_COUNT = 100, 20, 5
@@ -109,7 +108,7 @@ def _built(folder: Path, scale: float) -> tuple[Path, Path]:
 def _counted(path: Path, parts: Parts) -> Iterator[Store]:
     """Yield the store with an engine that counts statements and steps."""
     engine = open_engine(f"sqlite:///{path}")
-    notes = Notifications(engine)
+    notes = Unlogged(engine)
     alerts, directory = CurrentAlerts("bench", Subscriptions(engine)), SqlDirectory(engine)
     store = Store(replace(parts, alerts=alerts, directory=directory, notifications=notes, progress=notes))
     _count(engine, store)

@@ -6,6 +6,7 @@ Only loopback is used. Next: the benchmarks beside this file.
 from __future__ import annotations
 
 import http.client
+import json
 import os
 import signal
 import subprocess
@@ -79,7 +80,8 @@ class Served:
 
 def settings_in(folder: Path, **given: object) -> Settings:
     """Return settings for processes that work in ``folder`` on a free port."""
-    return Settings(data_dir=folder, port=any_free_port(), log_level="info", **given)  # type: ignore[arg-type]  # checked
+    here = (f"{LOOPBACK}/32",)  # where the receivers are
+    return Settings(data_dir=folder, port=any_free_port(), log_level="info", egress_allow=here, **given)  # type: ignore[arg-type]  # checked
 
 
 @contextmanager
@@ -185,6 +187,7 @@ def _environment(settings: Settings) -> Mapping[str, str]:
         **({"TOCSIN_SMTP_HOST": settings.smtp_host} if settings.smtp_host else {}),
         **({"TOCSIN_PROCESSES": str(settings.processes)} if settings.processes else {}),
         "TOCSIN_SMTP_PORT": str(settings.smtp_port),
+        "TOCSIN_EGRESS_ALLOW": json.dumps(settings.egress_allow),
     }
     return {**inherited, **ours, "PYTHONPATH": _SOURCES, "PYTHONUNBUFFERED": "1"}
 

@@ -1,4 +1,4 @@
-"""What happens in the estate? As many change events as wanted, put into the log in bulk.
+"""Traffic of the estate: as many change events as wanted, put into the log in bulk.
 
 Each is one of the estate's real events, of the asset itself or of a copy, under a fresh id and at the present moment:
 as the log would hold it, without the writes that led to it. Next: ``bench/backlog.py``.
@@ -18,7 +18,10 @@ from uuid_utils import uuid7
 from bench.estate import COPIED_TYPES, COPY_COUNT, copy_id, copy_text, stem_of
 from bench.measured import Report
 from tocsin.clock import SystemClock
+from tocsin.flow.eventlog.position import BEGINNING, LogPosition
+from tocsin.model.telling import Telling
 from tocsin.store.engine import reading, writing
+from tocsin.store.outbox.notifications import NotificationRow, Notifications
 from tocsin.store.tables import change_event, outbox
 
 Row = dict[str, Any]  # Any: column values
@@ -81,3 +84,13 @@ def append_events(engine: Engine, count: int, report: Report, *, seed: int = 11)
     with writing(engine) as connection:
         connection.execute(insert(outbox).from_select(["log_offset", "event_id", "entity_id"], waiting))
     return range(before + 1, before + count + 1)
+
+
+class Unlogged(Notifications):
+    """Stores notifications of events that were made up for a benchmark and stand in no log."""
+
+    def add(
+        self, rows: Sequence[NotificationRow], told: Sequence[Telling] = (), *, last: LogPosition = BEGINNING
+    ) -> None:
+        """Store them without asking the log for ``last``."""
+        super().add(rows, told)

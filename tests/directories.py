@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tests.company import STARTED_MS
 
-from tocsin.flow.resolve.directory import FOREVER_MS, Member, Principal, Reach
+from tocsin.flow.resolve.directory import NO_END, Member, Principal, Reach
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
@@ -34,7 +34,7 @@ class Company:
     teams: dict[str, list[str]] = field(default_factory=dict)
     owners: dict[str, list[tuple[str, str]]] = field(default_factory=dict)
     followers: dict[str, list[str]] = field(default_factory=dict)
-    followed_at_ms: dict[str, int] = field(default_factory=dict)
+    followed_at: dict[str, int] = field(default_factory=dict)
     parts: dict[tuple[str, ReasonKind], list[Principal]] = field(default_factory=dict)
     muted: list[Mute] = field(default_factory=list)
 
@@ -55,7 +55,7 @@ class Company:
                 yield from (Principal(relation, who, kind, node_id=node) for who, kind in self.owners.get(node, ()))
             else:
                 for who in self.followers.get(node, ()):
-                    yield Principal(relation, who, "user", node_id=node, since_ms=self.followed_at_ms.get(who, 0))
+                    yield Principal(relation, who, "user", node_id=node, since_offset=self.followed_at.get(who, 0))
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         known, kind = (self.teams, "team") if relation is ReasonKind.TEAM else (self.users, "user")
@@ -109,7 +109,7 @@ def company(rng: random.Random) -> Company:
         for relation in PARTS:
             made.parts[asset, relation] = [_part(rng, made, asset, relation) for _ in range(rng.randint(0, 3))]
     made.muted = [_mute(rng, made) for _ in range(8)]
-    made.followed_at_ms = {user: rng.choice([0, STARTED_MS]) for user in made.users}
+    made.followed_at = {user: rng.choice([0, 2]) for user in made.users}
     return made
 
 
@@ -120,15 +120,15 @@ def _mute(rng: random.Random, made: Company) -> Mute:
         kind=MuteKind.ASSET if about in made.assets else MuteKind.ALERT,
         about_id=about,
         channel=rng.choice(["", "", Channel.EMAIL, Channel.ACTIVITY_FEED]),
-        since_ms=rng.choice([0, STARTED_MS]),
+        since_offset=rng.choice([0, 2]),
         until_ms=rng.choice([STARTED_MS, STARTED_MS + 1, FOR_GOOD_MS]),
     )
 
 
 def _part(rng: random.Random, made: Company, asset: str, relation: ReasonKind) -> Principal:
     who, kind = rng.choice([(rng.choice(list(made.users)), "user"), (rng.choice(list(made.teams)), "team")])
-    since_ms = rng.choice([0, STARTED_MS])
-    return Principal(relation, who, kind, node_id=asset, since_ms=since_ms, until_ms=rng.choice([since_ms, FOREVER_MS]))
+    since = rng.choice([0, 2])
+    return Principal(relation, who, kind, node_id=asset, since_offset=since, until_offset=rng.choice([since, NO_END]))
 
 
 def _alert(rng: random.Random, made: Company, number: int) -> EventSubscription:

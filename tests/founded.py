@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.serving import running_server
+from pydantic import SecretStr
+from tests.serving import KEY, running_server
 
 from tocsin.server.founding import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
@@ -24,7 +25,7 @@ class Founded:
 def found(path: Path) -> Founded:
     """Do the first start of the migrated, empty SQLite file at ``path``."""
     engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
-    password = first_start(engine, Settings())
+    password = first_start(engine, Settings(secrets_key=SecretStr(KEY)))
     assert password is not None
     with running_server(engine, password=password) as served:
         token = served.log_in(ADMINISTRATOR["email"], password)

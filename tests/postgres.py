@@ -1,14 +1,16 @@
-"""A real PostgreSQL for the tests: one cluster per run, from the machine's own binaries, one database per test."""
+"""Real PostgreSQL for the tests: one cluster per run, from the machine's own binaries, one database per test."""
 
 from __future__ import annotations
 
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -21,9 +23,12 @@ MISSING = "PostgreSQL is not installed; on Debian: apt-get install postgresql"
 
 @dataclass(frozen=True)
 class Cluster:
-    """A running PostgreSQL on a loopback port."""
+    """A running PostgreSQL on a loopback port; ``control`` are the words of its ``pg_ctl``."""
 
     port: int
+    control: tuple[str, ...]
+    options: str
+    folder: Path
 
     def url(self, database: str) -> str:
         """Return the SQLAlchemy address of a database."""
@@ -33,6 +38,26 @@ class Cluster:
         """Run one statement outside any transaction."""
         with psycopg.connect(self._address(), autocommit=True) as connection:
             connection.execute(statement.encode())
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop it, as if the machine had lost power by default."""
+        _call([*self.control, "-m", mode, "stop"])
+
+    def kill(self) -> None:
+        """Kill its first process with SIGKILL; those it started end when they notice."""
+        pid = int((self.folder / "db" / "postmaster.pid").read_text().split()[0])
+        os.kill(pid, signal.SIGKILL)
+
+    def start(self) -> None:
+        """Start it again at the same port; what an earlier one left behind is waited for."""
+        for _ in range(40):
+            try:
+                _call([*self.control, "-o", self.options, "-l", str(self.folder / "log"), "start"])
+            except subprocess.CalledProcessError:
+                time.sleep(0.25)
+            else:
+                return
+        raise AssertionError((self.folder / "log").read_text()[-2000:])
 
     def _address(self) -> str:
         return f"postgresql://tocsin@127.0.0.1:{self.port}/postgres"
@@ -61,11 +86,13 @@ def running_cluster(programs: Path, *, durable: bool = False) -> Iterator[Cluste
     quick = "" if durable else " -c fsync=off -c synchronous_commit=off -c full_page_writes=off"
     options = f"-p {port} -c listen_addresses=127.0.0.1 -k {folder} -c max_connections=200{quick}"
     control = [*prefix, str(programs / "pg_ctl"), "-D", str(folder / "db"), "-w"]
-    _call([*control, "-o", options, "-l", str(folder / "log"), "start"])
+    cluster = Cluster(port, tuple(control), options, folder)
+    cluster.start()
     try:
-        yield Cluster(port)
+        yield cluster
     finally:
-        _call([*control, "-m", "immediate", "stop"])
+        with suppress(subprocess.CalledProcessError):  # a test has stopped it
+            cluster.stop()
         shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -10,13 +10,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-import uvicorn
 from fastapi import FastAPI
 from pydantic import SecretStr
 from sqlalchemy import Engine
 
 from tocsin.logs import set_up_logs
-from tocsin.server.app import StreamingServer, build_app
+from tocsin.server.app import StreamingServer, build_app, server_config
 from tocsin.server.founding import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
 
@@ -72,11 +71,12 @@ def running_server(
 
     A store with a ``password`` has had its first start; its administrator need not log in who has a ``token``.
     """
-    settings = settings or Settings(log_level="warning", secrets_key=SecretStr(KEY))
+    here = ("127.0.0.0/8",)  # where the receivers of the tests are
+    settings = settings or Settings(log_level="warning", secrets_key=SecretStr(KEY), egress_allow=here)
     set_up_logs(settings)
     password = password or first_start(engine, settings) or ""
     app = build_app(settings, engine)
-    server = StreamingServer(uvicorn.Config(app, port=0, log_config=None, timeout_graceful_shutdown=2), app)
+    server = StreamingServer(server_config(app, settings, log_config=None, within_s=2), app)
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:

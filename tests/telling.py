@@ -8,6 +8,7 @@ from sqlalchemy import Engine
 
 from tocsin.access.views import Views
 from tocsin.clock import SystemClock
+from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
@@ -23,8 +24,6 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications
 
-PIPELINE = "match_stream"
-
 
 def tell_all(engine: Engine) -> int:
     """Take every event that the pipeline has not reached through the stages; return how many rows that gave."""
@@ -33,14 +32,14 @@ def tell_all(engine: Engine) -> int:
     world = World(log.find, alerts, SqlDirectory(engine), {}, clock)
     rows: list[Told] = []
     pairs: list[Pair] = []
-    for plain in log.read(log.progress(PIPELINE), 10_000):
+    for plain in log.read(log.progress(MATCH_STREAM), 10_000):
         logged = with_facts(plain, Reports(engine).before(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]
         pairs += [(logged.offset, one.id) for one in matched]
         rows += [_row(one) for one in told_of(logged, matched, world)]
     rows = only_visible(rows, Views(SqlSubjects(engine)).now(), SqlEvents(engine))
     notifications.add(rows, tellings_of(pairs, rows, now_ms=clock.now_ms()))
-    notifications.advance(PIPELINE, log.readable_end(), now_ms=clock.now_ms())
+    notifications.advance(MATCH_STREAM, log.readable_end(), now_ms=clock.now_ms())
     return len(rows)
 
 

@@ -1,10 +1,24 @@
-"""What time is it? The only reader of the system clock; everyone else is handed a ``Clock``."""
+"""Clocks: the time of day, which may be set, and a steady one, which never is.
+
+The only reader of the system's clocks; everyone else is handed a ``Clock`` or a ``Steady``.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Protocol
+
+Steady = Callable[[], float]
+"""Tells how many seconds have passed since some moment; nobody can set it, and it runs while the machine sleeps."""
+
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # Linux's monotonic clock stands still in a suspend
+
+
+def steady_s() -> float:
+    """Return the seconds since this machine was started."""
+    return time.clock_gettime(_STEADY)
 
 
 class Clock(Protocol):

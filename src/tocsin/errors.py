@@ -1,4 +1,4 @@
-"""Which failures does Tocsin name, and who must act on each? One base, and families by who must act.
+"""Errors that Tocsin names: one base, and families by who must act.
 
 Each class carries a stable ``code`` and its facts as attributes.
 ``server/errors.py`` maps families to HTTP statuses, ``cli`` to exit codes; nobody else knows either.
@@ -38,6 +38,12 @@ class InvalidInput(TocsinError):
     def __init__(self, message: str | None = None, *, field: str | None = None) -> None:
         self.field = field
         super().__init__(message)
+
+
+class TooLarge(InvalidInput):
+    """A write asks for more than is taken at once."""
+
+    code = "TOO_LARGE"
 
 
 class InvalidCondition(InvalidInput):
@@ -113,15 +119,58 @@ class PreconditionFailed(Conflict):
 
 
 class Unavailable(TocsinError):
-    """A part that is needed does not answer; try again later."""
+    """A part that is needed does not answer; try again later.
+
+    ``retry_after_s`` says when it is worth trying again; None where time alone mends nothing.
+    """
 
     code = "UNAVAILABLE"
+
+    def __init__(self, message: str | None = None, *, retry_after_s: int | None = 5) -> None:
+        self.retry_after_s = retry_after_s
+        super().__init__(message)
+
+
+class TooManyRequests(Unavailable):
+    """There is too much of this at once; wait and try again."""
+
+    code = "TOO_MANY_REQUESTS"
+
+    def __init__(self, message: str | None = None, *, retry_after_s: int = 1) -> None:
+        super().__init__(message, retry_after_s=retry_after_s)
 
 
 class WrongKey(Unavailable):
     """The secrets here were sealed with another key: set `secrets_key` to that one, or send every secret anew."""
 
     code = "WRONG_KEY"
+
+    def __init__(self, message: str | None = None) -> None:
+        super().__init__(message, retry_after_s=None)
+
+
+class StoreDamaged(TocsinError):
+    """The store does not hold what it held before; nothing is written over what is left of it."""
+
+    code = "STORE_DAMAGED"
+
+
+class LogDiverged(StoreDamaged):
+    """The log does not hold what was read of it: the store was restored, replaced or damaged meanwhile."""
+
+    code = "LOG_DIVERGED"
+
+
+class WrongSealOfKeys(Unavailable):
+    """The signing keys were sealed with another key: set `secrets_key` to it, or run `tocsin admin renew-keys`."""
+
+    code = "WRONG_SEAL_OF_KEYS"
+
+
+class StaleSecrets(Unavailable):
+    """The secrets here were given for another address: save the alert again, with its secrets."""
+
+    code = "STALE_SECRETS"
 
 
 class MissingExtra(Unavailable):
@@ -131,7 +180,7 @@ class MissingExtra(Unavailable):
 
     def __init__(self, message: str | None = None, *, extra: str = "all") -> None:
         self.extra = extra
-        super().__init__(message or f"This needs an optional part: pip install 'tocsin[{extra}]'")
+        super().__init__(message or f"This needs an optional part: pip install 'tocsin[{extra}]'", retry_after_s=None)
 
 
 class InternalError(TocsinError):

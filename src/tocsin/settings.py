@@ -1,4 +1,4 @@
-"""What can be set from outside? Environment variables ``TOCSIN_*`` and a TOML file, each with a working default.
+"""Settings: environment variables ``TOCSIN_*`` and a TOML file, each with a working default.
 
 ``docs/settings.md`` documents every one and a test keeps the two equal.
 """
@@ -27,7 +27,7 @@ class Settings(BaseSettings):
     )
     secrets_key: SecretStr | None = Field(
         default=None,
-        description="Key that seals the secrets of connections and alerts; several apart by spaces, newest first. "
+        description="Key that seals secrets and the keys that sign; several apart by spaces, newest first. "
         "Unset: `secrets.key` in `data_dir`.",
     )
     sqlite_synchronous: Literal["FULL", "NORMAL"] = Field(
@@ -55,9 +55,63 @@ class Settings(BaseSettings):
         ge=0,
         description="Minutes within which one person's edits of an entity make one version; events are never merged.",
     )
+    most_patch_operations: int = Field(default=10_000, ge=1, description="Operations that one JSON Patch may have.")
+    largest_document: int = Field(
+        default=8_388_608,
+        ge=1_024,
+        description="Bytes of JSON that one entity may be, and that the copies of one patch may add.",
+    )
     token_hours: float = Field(default=24.0, gt=0, description="Hours until a person's token expires.")
-    login_failures: int = Field(default=5, ge=1, description="Failed log-ins after which an account must wait.")
-    login_wait_s: float = Field(default=600.0, gt=0, description="Seconds that failed log-ins are counted and waited.")
+    login_failures: int = Field(
+        default=5, ge=1, description="Failed log-ins of an account after which the next ones are delayed."
+    )
+    login_longest_delay_s: float = Field(
+        default=30.0, gt=0, description="Longest delay between two log-ins of an account; delays double up to it."
+    )
+    login_wait_s: float = Field(
+        default=600.0, gt=0, description="Seconds without a failed log-in after which earlier ones are forgotten."
+    )
+    login_concurrency: int = Field(default=4, ge=1, description="Most passwords that a process checks at once.")
+    login_waiting: int = Field(
+        default=100, ge=0, description="Most log-ins that wait for that in a process; further ones are answered 429."
+    )
+
+    streams_per_person: int = Field(
+        default=20, ge=1, description="Most live streams of one person in a process of the server."
+    )
+    streams: int = Field(default=1_000, ge=1, description="Most live streams in a process of the server.")
+
+    connections: int = Field(
+        default=2_000,
+        ge=10,
+        description="Most connections of a process; beyond, the one that has waited longest for a request makes room.",
+    )
+    connections_per_source: int = Field(
+        default=500, ge=1, description="Most of these from one address, or /64 network, that is no trusted proxy."
+    )
+    trusted_proxies: tuple[str, ...] = Field(
+        default=("127.0.0.1", "::1"),
+        description="Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is believed.",
+    )
+    header_timeout_s: float = Field(
+        default=10.0, gt=0, description="Seconds that a request may take until its headers are complete."
+    )
+    header_bytes: int = Field(default=65_536, ge=1_024, description="Most bytes of a request's headers.")
+    write_timeout_s: float = Field(
+        default=60.0, gt=0, description="Seconds that an answer may wait for its reader; then the connection is closed."
+    )
+    body_bytes_open: int = Field(default=65_536, ge=1, description="Most bytes of a body from who is not logged in.")
+    body_bytes: int = Field(default=10_485_760, ge=1, description="Most bytes of a body.")
+    body_bytes_bulk: int = Field(
+        default=16_777_216, ge=1, description="Most bytes of the body of a bulk request or an import."
+    )
+    body_timeout_s: float = Field(default=60.0, gt=0, description="Seconds that a body may take to arrive.")
+    body_bytes_per_s: int = Field(
+        default=1_024, ge=1, description="Bytes of a body that must arrive each second, after the first five."
+    )
+    body_memory_bytes: int = Field(
+        default=268_435_456, ge=1, description="Most bytes of all bodies that a process reads at once."
+    )
 
     masked_tags: tuple[str, ...] = Field(
         default=("PII.Sensitive",), description="Tags that mask sample values from all but owners and administrators."
@@ -85,6 +139,11 @@ class Settings(BaseSettings):
     pipeline_events_per_partition: int = Field(
         default=5_000, ge=1, description="Events one Spark task reads; a micro-batch has as many tasks as it needs."
     )
+    pipeline_match_limit_s: float = Field(
+        default=10.0,
+        gt=0,
+        description="Seconds for matching a micro-batch; an alert that alone takes longer is switched off.",
+    )
     search_every_s: float = Field(
         default=1.0, gt=0, description="Seconds between two looks of the index of search at the log."
     )
@@ -107,13 +166,37 @@ class Settings(BaseSettings):
     )
 
     worker_claim_limit: int = Field(default=64, ge=1, description="Most deliveries a worker claims at once.")
-    worker_lease_s: float = Field(default=90.0, gt=0, description="Seconds a claim holds without a heartbeat.")
+    worker_lease_s: float = Field(default=90.0, gt=0, description="Seconds claims hold without a sign of life.")
     worker_poll_s: float = Field(default=0.2, gt=0, description="Seconds between looks for due deliveries.")
     destination_concurrency: int = Field(default=8, ge=1, description="Most requests at once to one destination.")
 
+    alerts_per_person: int = Field(
+        default=50, ge=1, description="Most alerts that one person has made; administrators: any number."
+    )
+    alerts_per_hour: int = Field(
+        default=60, ge=1, description="Most alerts that one person makes in an hour; administrators: any number."
+    )
+    destinations_per_alert: int = Field(
+        default=20, ge=1, description="Most destinations of an alert that is not an administrator's."
+    )
+    external_destinations_per_person: int = Field(
+        default=100, ge=1, description="Most External destinations of all alerts that one person has made."
+    )
+    receivers_per_destination: int = Field(
+        default=50, ge=1, description="Most receivers that such a destination names."
+    )
+    trial_messages_per_hour: int = Field(
+        default=20, ge=1, description="Most messages that one person's trials of destinations send in an hour."
+    )
+    external_mail_domains: tuple[str, ...] = Field(
+        default=(),
+        description="Domains to which anybody's alerts may send mail. To others: users' addresses alone, unless an "
+        "administrator adds one.",
+    )
+
     egress_allow: tuple[str, ...] = Field(
-        default=("127.0.0.0/8", "::1/128"),
-        description="CIDR ranges that webhooks may reach although private. Set to `[]` in production.",
+        default=(),
+        description="Private ranges that webhooks may reach: `10.0.0.0/8`, `10.0.0.7:8080`, `[::1]:8080`.",
     )
     smtp_host: str | None = Field(default=None, description="Mail server. Unset: `tocsin up` starts a post room.")
     smtp_port: int = Field(default=25, ge=1, le=65535, description="Port of the mail server.")

@@ -16,7 +16,7 @@ from tocsin.clock import SystemClock
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import QUERY_NAME, Parts, streaming
+from tocsin.jobs.match_stream import QUERY_NAME, Parts, finding_log, streaming
 from tocsin.spark.session import interpreting, open_session
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
@@ -66,6 +66,7 @@ def main(url: str, checkpoint: str, wheel: str) -> None:
         clock=SystemClock(),
         source_options={"url": url, "eventsPerPartition": "3"},
         checkpoint=checkpoint,
+        findings=finding_log(engine),
     )
     log = EventLog(engine)
     deadline = time.monotonic() + 150

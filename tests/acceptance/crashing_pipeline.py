@@ -17,9 +17,11 @@ from typing import Any
 from sqlalchemy import event
 from tests.waiting import until
 
+from tocsin.flow.eventlog.position import LogPosition
 from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
+from tocsin.jobs.reporting import Progress
 from tocsin.model.telling import Telling
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
@@ -56,20 +58,26 @@ class DyingNotifications:
     def __init__(self, real: Notifications, *, first: bool) -> None:
         self._real, self._first = real, first
 
-    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[Telling]) -> None:
+    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[Telling], *, last: LogPosition) -> None:
         if self._first:
             die()
-        self._real.add(rows, told)
+        self._real.add(rows, told, last=last)
         die()
 
 
 class DyingProgress:
     """Dies once Spark has committed a micro-batch; the report at the start it lets pass."""
 
-    def __init__(self, started_at: int) -> None:
-        self._started_at = started_at
+    def __init__(self, real: Progress, query_name: str) -> None:
+        self._real, self._started_at = real, real.done(query_name)
 
-    def advance(self, query_name: str, log_offset: int, *, now_ms: int) -> None:
+    def done(self, query_name: str) -> int:
+        return self._real.done(query_name)
+
+    def holds(self, position: LogPosition) -> bool:
+        return self._real.holds(position)
+
+    def advance(self, query_name: str, log_offset: int, *, now_ms: int, event_id: str | None = None) -> None:
         if log_offset != self._started_at:
             die()
 
@@ -86,7 +94,7 @@ def dying_at(point: str, settings: Settings) -> Parts:
         "before-write": lambda: {"notifications": DyingNotifications(real, first=True)},
         "before-commit": lambda: {"notifications": real},
         "after-write": lambda: {"notifications": DyingNotifications(real, first=False)},
-        "after-checkpoint": lambda: {"progress": DyingProgress(parts.told_before)},
+        "after-checkpoint": lambda: {"progress": DyingProgress(real, QUERY_NAME)},
         "nowhere": dict,
     }
     return replace(parts, **replacements[point]())
@@ -111,7 +119,7 @@ def main_of_streaks(folder: Path, point: str) -> None:
     if point == "before-match":
         parts = replace(parts, alerts=first.alerts)
     if point == "after-checkpoint":
-        parts = replace(parts, progress=DyingProgress(parts.told_before))
+        parts = replace(parts, progress=DyingProgress(parts.progress, streak_stream.QUERY_NAME))
     with streak_stream.streaming(parts):
         until(lambda: log.progress(streak_stream.QUERY_NAME) == reports.newest(), within_s=120)
 

@@ -18,6 +18,7 @@ ALLOWED = {
     "base_url": "the web's own word for the address that links start with",
     "_base64": "the name of an encoding",
     "handle_DATA": "aiosmtpd calls it by this name",
+    "data_received": "asyncio calls it by this name",
 }
 """Names that hold such a word all the same, each with its reason."""
 

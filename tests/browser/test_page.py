@@ -183,15 +183,16 @@ def test_an_asset_is_muted_from_the_bell_and_heard_again(
 
 
 def described_for(served: Served, engine: Engine, user_id: str, asset: Json, text: str) -> None:
-    """Describe an asset that the user owns, and tell of it for an alert with a rule."""
+    """Describe an asset that the user owns, and tell of it for an alert of theirs with a rule."""
     rule = {"name": "described", "effect": "include", "condition": "fieldChanged == 'description' && !isBot()"}
     owners = {"category": "Owners", "type": "ActivityFeed"}
-    alert = {"name": "Described", "alertType": "Notification", "destinations": [owners]}
+    mine = [{"id": user_id, "type": "user"}]
+    alert = {"name": "Described", "alertType": "Notification", "destinations": [owners], "owners": mine}
     with served.administrator() as client:
         filtering = {"resources": ["table"], "rules": [rule]}
         assert client.post("/events/subscriptions", json={**alert, "filteringRules": filtering}).status_code == 201
         for operation in (
-            {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]},
+            {"op": "add", "path": "/owners", "value": mine},
             {"op": "add", "path": "/description", "value": text},
         ):
             patched = client.patch(

@@ -7,16 +7,19 @@ from contextlib import ExitStack
 
 import httpx
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete
 from tests.contract.test_access import restrict
 from tests.contract.test_quality import _fail, case
 from tests.serving import Json, Served
+from tests.store.rows import finished
 from tests.telling import tell_all
 
-from tocsin.jobs import match_stream, streak_stream
-from tocsin.server.alerts.explaining import PIPELINE, STREAKS
+from tocsin.flow.eventlog.readers import STREAK_STREAM
+from tocsin.model.delivery import OutcomeReason, Rejected
 from tocsin.store.outbox.deliveries import Deliveries
 from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.tables import tombstone_relation
 
 __all__ = ["case"]  # a fixture
 
@@ -82,10 +85,6 @@ def ann(person: Person, administrator: httpx.Client, orders: Json) -> tuple[str,
     return user_id, client
 
 
-def test_the_queries_are_known_by_the_names_they_have() -> None:
-    assert (PIPELINE, STREAKS) == (match_stream.QUERY_NAME, streak_stream.QUERY_NAME)
-
-
 def test_who_was_told_reads_how_and_why(
     administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
@@ -104,7 +103,9 @@ def test_who_was_told_reads_how_and_why(
     )
     (one,) = answer["alerts"]
     assert (one["id"], one["matched"], [gate["holds"] for gate in one["gates"]]) == (made["id"], True, [True] * 3)
-    (rule,) = one["rules"]
+    assert one["rules"] == [], "what somebody else's alert asks for is theirs"
+    whole = explained(administrator, event, user="ann", subscription="Described")
+    (rule,) = whole["alerts"][0]["rules"]
     assert rule["trace"] == {
         "text": "fieldChanged == 'description'",
         "line": 1,
@@ -128,7 +129,12 @@ def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
     alert(administrator, "Important", {"name": "matters", "effect": "include", "condition": condition})
     event = describe(administrator, orders, "All orders.")
     tell_all(sqlite_engine)
-    answer = explained(ann[1], event, user="ann", subscription="Important")
+    closed = explained(ann[1], event, user="ann", subscription="Important")
+    assert closed["answer"].startswith(
+        "No: of the alerts that reach ann, Important did not match: its rules do not hold"
+    )
+    assert (of(closed, "Important")["matched"], of(closed, "Important")["obstacles"]) == (False, [])
+    answer = explained(administrator, event, user="ann", subscription="Important")
     assert not of(answer, "Important")["matched"]
     (rule,) = of(answer, "Important")["rules"]
     both = rule["trace"]["parts"][1]
@@ -249,7 +255,7 @@ def test_what_depends_on_earlier_reports_is_explained_with_them(
     tell_all(sqlite_engine)
     assert first["pipeline"]["hasReached"] is False
     assert explained(administrator, events[0])["pipeline"]["hasReached"] is True
-    Notifications(sqlite_engine).advance(STREAKS, 1, now_ms=1)
+    Notifications(sqlite_engine).advance(STREAK_STREAM, 1, now_ms=1)
     assert explained(administrator, events[0])["pipeline"] == {"offset": 1, "hasReached": False}
 
 
@@ -284,6 +290,23 @@ def test_a_delivery_is_told_with_its_attempts(
     assert "by mail at" in answer["answer"]
     assert "not delivered yet, 0 attempts" in answer["answer"]
     assert Deliveries(sqlite_engine).due_destinations(told["dueAt"] + 1)
+
+
+def test_what_a_receiver_answered_is_shown_to_administrators_alone(
+    administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
+    event = describe(administrator, orders, "All orders.")
+    tell_all(sqlite_engine)
+    deliveries, now_ms = Deliveries(sqlite_engine), 10**14
+    Sessions(sqlite_engine).begin("s", lease_ms=1_000, now_ms=now_ms)
+    answered = Rejected(OutcomeReason.CLIENT_ERROR, status_code=403, detail="<title>router of the office</title>")
+    deliveries.record("s", [finished(one, answered) for one in deliveries.claim("s", 9, now_ms=now_ms)], now_ms=now_ms)
+    for client, shown in ((administrator, True), (ann[1], False)):
+        answer = client.get(f"/events/{event}/explain", params={"subscription": "Mail", "user": "ann"})
+        ((attempt,),) = [one["delivery"]["attempts"] for one in answer.json()["told"]["data"]]
+        assert (attempt["statusCode"], attempt["reason"]) == (403, "clientError")
+        assert ("router of the office" in answer.text, "detail" in attempt) == (shown, shown)
 
 
 def test_what_a_deleted_alert_told_can_still_be_asked_for(
@@ -336,6 +359,28 @@ def test_others_are_open_to_who_may_edit_the_alert(
     assert [one["name"] for one in answer["alerts"]] == ["Mine"]
 
 
+def test_alerts_of_others_are_counted_and_no_more(
+    person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    """What an alert asks for may name what one may not see: it is shown to who may edit the alert, and nobody else."""
+    secret = "matchAnyEntityFqn({'warehouse.shop.public.orders', 'warehouse.vault.salaries'})"
+    alert(administrator, "Salaries", {"name": "vault", "effect": "include", "condition": secret})
+    _, zoe = person("zoe")
+    event = describe(administrator, orders, "All orders.")
+    tell_all(sqlite_engine)
+    for query in ({}, {"user": "zoe"}):
+        answer = explained(zoe, event, **query)
+        assert (answer["alerts"], answer["paging"], answer["otherAlerts"]) == ([], {"total": 0}, {"matched": 2})
+        assert "2 alerts of others matched, but" in answer["answer"]
+        assert not any(word in str(answer) for word in ("vault", "Salaries", "salaries"))
+    named = explained(zoe, event, subscription="Salaries")
+    assert [one["rules"] for one in named["alerts"]] == [[]]
+    assert "vault" not in str(named)
+    reached = explained(ann[1], event)
+    assert [(one["name"], one["rules"]) for one in reached["alerts"]] == [("ActivityFeedAlert", []), ("Salaries", [])]
+    assert "vault" not in str(reached)
+
+
 def test_who_may_not_know_of_others_is_not_told_that_nobody_was(
     person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
@@ -371,3 +416,56 @@ def test_a_broken_question_is_refused(administrator: httpx.Client, orders: Json,
     answer = administrator.get(f"/events/{event}/explain?{query}")
     assert (answer.status_code, "code" in answer.json()) == (status, True)
     assert administrator.get(f"/events/{orders['id']}/explain").status_code == 404
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_somebody_was_told_for_did_stand_then(
+    person: Person, administrator: httpx.Client, orders: Json, sqlite_engine: Engine, again: bool
+) -> None:
+    fay, fays = person("fay")
+    follows = f"/tables/{orders['id']}/followers"
+    alert(administrator, "Watch", destinations=[{"category": "Followers", "type": "ActivityFeed"}])
+    assert fays.put(follows, json=fay).status_code == 200
+    event = describe(administrator, orders, "All orders.")
+    tell_all(sqlite_engine)
+    assert fays.delete(f"{follows}/{fay}").status_code == 200
+    if again:
+        assert fays.put(follows, json=fay).status_code == 200
+    answer = explained(fays, event, user="fay", subscription="Watch")
+    assert answer["answer"].startswith("Yes: fay was told")
+    assert "you follow it" in answer["answer"]
+    ways = [way for one in of(answer, "Watch")["reached"]["data"] for way in one["ways"]]
+    assert [way["stoppedBy"] for way in ways] == ([None] if again else [])
+    assert ("storedButNotExpected" in [one["kind"] for one in answer["disagreements"]]) is not again
+
+
+def test_who_followed_again_too_late_to_be_told_is_not_said_not_to_have_followed(
+    person: Person, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    fay, fays = person("fay")
+    follows = f"/tables/{orders['id']}/followers"
+    alert(administrator, "Watch", destinations=[{"category": "Followers", "type": "ActivityFeed"}])
+    assert fays.put(follows, json=fay).status_code == 200
+    event = describe(administrator, orders, "All orders.")
+    assert fays.delete(f"{follows}/{fay}").status_code == 200
+    assert fays.put(follows, json=fay).status_code == 200
+    tell_all(sqlite_engine)
+    answer = explained(fays, event, user="fay", subscription="Watch")["answer"]
+    assert answer == (
+        "No: Watch matched, but fay came to stand in that relation, or did so again, only after it happened."
+    )
+
+
+def test_a_relation_that_went_missing_is_said(
+    person: Person, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    own(administrator, orders, ann[0])
+    alert(administrator, "Watch")
+    assert administrator.delete(f"/tables/{orders['id']}", params={"hardDelete": True}).status_code == 200
+    events = administrator.get("/events", params={"entityId": orders["id"], "format": "tocsin"}).json()["data"]
+    with sqlite_engine.begin() as connection:
+        connection.execute(delete(tombstone_relation))
+    tell_all(sqlite_engine)
+    answer = explained(administrator, events[-1]["id"], subscription="Watch")
+    assert "1 relation of the deleted asset" in answer["answer"]
+    assert [one["kind"] for one in answer["disagreements"]] == ["relationMissing"]

@@ -1,4 +1,4 @@
-"""Do both forms of following work? The seed's and upstream's, by HTTP."""
+"""Following by HTTP, in both forms, the seed's and upstream's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
+from tests.contract.test_access import restrict
 from tests.serving import Json, Served, table
 
 
@@ -67,6 +68,24 @@ def test_only_an_administrator_follows_for_somebody_else(
     assert administrator.put(path).status_code == 200
     assert alice[1].delete(path).status_code == 403
     assert administrator.delete(path).status_code == 200
+
+
+def test_nobody_is_made_to_follow_what_they_may_not_view(
+    administrator: httpx.Client, alice: tuple[str, httpx.Client], orders: Json
+) -> None:
+    user_id, client = alice
+    hidden = table(administrator, "people", tags=[{"tagFQN": "PII.Sensitive"}])
+    restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    path = f"/tables/{hidden['id']}/followers"
+    for answer in (administrator.put(f"{path}/{user_id}"), administrator.put(path, json=user_id)):
+        assert (answer.status_code, answer.json()["code"]) == (403, 403)
+        assert answer.json()["message"].startswith("alice may not view this table, so cannot follow it")
+    several = {"entities": [{"id": one["id"], "type": "table"} for one in (hidden, orders)]}
+    bulk = administrator.put(f"/users/{user_id}/follows/bulk", json=several).json()
+    assert (bulk["numberOfRowsPassed"], bulk["numberOfRowsFailed"]) == (1, 1)
+    assert administrator.get(path).json()["data"] == []
+    assert administrator.delete(f"/tables/{orders['id']}/followers/{user_id}").status_code == 200
+    assert client.put(f"{path}/{user_id}").status_code == 403
 
 
 def test_what_cannot_be_followed_says_so(

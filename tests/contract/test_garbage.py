@@ -16,7 +16,8 @@ from tests.founded import Founded
 from tests.serving import Json, Served, running_server, warehouse
 
 from tocsin.model.entity_types import BY_COLLECTION
-from tocsin.server.request import DEEPEST_JSON, LARGEST_BODY
+from tocsin.server.request import DEEPEST_JSON
+from tocsin.settings import Settings
 
 FUZZ = settings(
     max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -145,7 +146,7 @@ def test_no_patch_breaks_a_write(furnished: tuple[Served, httpx.Client, Json]) -
         b'{"na\\u0000me": "a"}',
         b'{"name": "\\ud800"}',
         b"NaN",
-        b"[" * 100_000,
+        b"[" * 60_000,
         b'{"a":' * (DEEPEST_JSON + 1) + b"1" + b"}" * (DEEPEST_JSON + 1),
         b'{"name": 1e999}',
     ],
@@ -177,7 +178,7 @@ def test_a_full_name_that_no_index_holds_is_400(administrator: httpx.Client) -> 
 
 
 def test_a_body_that_is_too_large_is_413(administrator: httpx.Client) -> None:
-    answer = administrator.post("/tables", content=b" " * (LARGEST_BODY + 1))
+    answer = administrator.post("/tables", content=b" " * (Settings().body_bytes + 1))
     assert (answer.status_code, answer.json()["code"]) == (413, 413)
 
 
@@ -228,3 +229,25 @@ def test_headers_full_of_garbage_break_nothing(served: Served, administrator: ht
         assert answer.status < 500
         assert json.loads(answer.read())
         connection.close()
+
+
+def test_a_patch_that_doubles_what_it_makes_is_refused_with_the_bound(
+    administrator: httpx.Client, orders: Json
+) -> None:
+    doubling = [{"op": "copy", "from": "/extension", "path": f"/extension/b{at}"} for at in range(40)]
+    patch = [{"op": "add", "path": "/extension", "value": {"a": "x"}}, *doubling]
+    answer = administrator.patch(f"/tables/{orders['id']}", json=patch)
+    assert answer.status_code == 413
+    assert answer.json() == {"code": 413, "message": "the patch copies more than 8388608 bytes"}
+    long = [{"op": "test", "path": "/name", "value": "orders"}] * 10_001
+    assert administrator.patch(f"/tables/{orders['id']}", json=long).status_code == 413
+
+
+def test_an_entity_that_is_too_large_is_refused_however_it_is_sent(administrator: httpx.Client, orders: Json) -> None:
+    large = {"name": "large", "databaseSchema": "warehouse.shop.public", "columns": [], "description": "x" * 8_388_608}
+    assert administrator.post("/tables", json=large).status_code == 413
+    assert administrator.put("/tables", json=large | {"name": orders["name"]}).status_code == 413
+    (failed,) = administrator.put("/tables/bulk", json=[large]).json()["failedRequest"]
+    assert failed["status"] == 413
+    patch = [{"op": "add", "path": "/description", "value": large["description"]}]
+    assert administrator.patch(f"/tables/{orders['id']}", json=patch).status_code == 413

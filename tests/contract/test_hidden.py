@@ -53,6 +53,21 @@ def test_assets_of_a_group(administrator: httpx.Client, alice: httpx.Client) -> 
     assert alice.get("/domains/name/Sales/assets?limit=1&offset=1").json()["data"] == []
 
 
+@pytest.mark.parametrize("condition", ["matchAnyTag('PII.Sensitive')", "!isOwner()", "noDomain() && noOwner()"])
+def test_counts_of_what_carries_a_tag(
+    served: Served, administrator: httpx.Client, orders: Json, condition: str
+) -> None:
+    """How often a tag is used is told of what one may see."""
+    del orders
+    table(administrator, "people", tags=_HIDDEN)
+    user_id, client = served.person("bert")
+    with client:
+        restrict(administrator, user_id, {"effect": "deny", "resources": ["table"], "condition": condition})
+        for path in ("tags/name/PII.Sensitive", "classifications/name/PII"):
+            counts = [one.get(f"/{path}?fields=usageCount").json()["usageCount"] for one in (administrator, client)]
+            assert counts == [1, 0], path
+
+
 def test_threads(administrator: httpx.Client, alice: httpx.Client) -> None:
     for name in ("orders", "people", "people"):
         about = f"<#E::table::{_SCHEMA}.{name}>"

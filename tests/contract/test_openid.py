@@ -205,6 +205,49 @@ def test_a_bot_and_the_deleted_do_not_come_in_this_way(company: Served, provider
         assert log_in(company, provider).status_code == 403
 
 
+def test_an_identity_stays_with_the_user_of_its_first_log_in(company: Served, provider: Provider) -> None:
+    def who() -> str:
+        with company.client(log_in(company, provider).headers["Location"].removeprefix("/#token=")) as client:
+            return str(client.get("/users/loggedInUser").json()["id"])
+
+    first = who()
+    boss_id, boss = company.person("boss", isAdmin=True)
+    boss.close()
+    provider.email = "boss@example.org"
+    assert who() == first != boss_id
+    with company.administrator() as administrator:
+        moved = [{"op": "replace", "path": "/email", "value": "moved@example.org"}]
+        headers = {"Content-Type": "application/json-patch+json"}
+        assert administrator.patch(f"/users/{first}", json=moved, headers=headers).status_code == 200
+    assert who() == first
+
+
+def test_another_identity_with_the_same_address_lets_nobody_in(company: Served, provider: Provider) -> None:
+    assert log_in(company, provider).status_code == 302
+    provider.claims = {"sub": "43"}
+    refused = log_in(company, provider)
+    assert (refused.status_code, "forget-identity alice" in refused.json()["message"]) == (403, True)
+    people = company.app.state.parts.people
+    assert people.forget_identities(people.by_name("alice").id) == 1
+    assert log_in(company, provider).status_code == 302
+
+
+@pytest.mark.parametrize(
+    ("claims", "status"),
+    [
+        ({"azp": "another"}, 401),
+        ({"aud": ["tocsin", "another"]}, 401),
+        ({"aud": ["tocsin", "another"], "azp": "tocsin"}, 302),
+        ({"email_verified": "false"}, 403),
+    ],
+)
+def test_an_identity_token_for_another_application_lets_nobody_in(
+    company: Served, provider: Provider, claims: dict[str, Any], status: int
+) -> None:
+    provider.claims = claims
+    assert log_in(company, provider).status_code == status
+
+
 def test_without_a_provider_there_is_nothing_to_log_in_at(served: Served) -> None:
     with served.client() as browser:
         assert browser.get("/auth/login").status_code == 503

@@ -12,6 +12,7 @@ from sqlalchemy import Engine
 from tests.entries import entry_of
 from tests.serving import Json, table
 
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.search.writes import SearchWrites
 
@@ -22,6 +23,8 @@ def index_all(engine: Engine) -> None:
     """Bring the index up to date as the pipeline does."""
     for logged in EventLog(engine).read(0, 10_000):
         event = logged.event
+        if event.entity_type not in ENTITY_TYPES:
+            continue  # a thread
         entry = entry_of(event.entity_type, event.entity or {}, log_offset=logged.offset)
         SearchWrites(engine).put([entry])
 

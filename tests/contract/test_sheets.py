@@ -11,7 +11,7 @@ import pytest
 from tests.contract import standards
 from tests.serving import Json
 
-from tocsin.server.request import LARGEST_BODY
+from tocsin.settings import Settings
 
 TABLE = "/tables/name/warehouse.shop.public.orders"
 TEXT = {"Content-Type": "text/plain"}
@@ -85,7 +85,8 @@ def test_what_is_no_sheet_is_answered_with_the_reason(administrator: httpx.Clien
         result = sent(administrator, TABLE, text)
         assert (result["status"], reason in result["abortReason"]) == ("aborted", True)
     assert administrator.put(f"{TABLE}/import", content=b"\xff\xfe", headers=TEXT).status_code == 400
-    assert administrator.put(f"{TABLE}/import", content=b" " * (LARGEST_BODY + 1), headers=TEXT).status_code == 413
+    large = b" " * (Settings().body_bytes_bulk + 1)
+    assert administrator.put(f"{TABLE}/import", content=large, headers=TEXT).status_code == 413
     assert administrator.put("/tables/name/nowhere/import", content="x", headers=TEXT).status_code == 404
     assert administrator.put(f"{TABLE}/import?dryRun=perhaps", content="x", headers=TEXT).status_code == 400
     for misspelt in ("dryrun", "dry_run", "DryRun"):

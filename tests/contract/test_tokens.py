@@ -1,20 +1,10 @@
-"""Do tokens stop working when they are taken back, and do guesses end? By HTTP."""
+"""Tokens: who makes them, how long they work, and what revokes them. By HTTP."""
 
 from __future__ import annotations
 
 import httpx
 import pytest
-from sqlalchemy import Engine
-from tests.founded import Founded
-from tests.serving import Json, Served, running_server
-
-from tocsin.clock import FixedClock
-from tocsin.errors import Forbidden, Unauthenticated
-from tocsin.server.auth import hash_password
-from tocsin.server.doorkeeper import Doorkeeper
-from tocsin.settings import Settings
-from tocsin.store.access.attempts import LoginAttempts
-from tocsin.store.access.people import People
+from tests.serving import Json, Served
 
 
 def log_in(served: Served, name: str, password: str) -> httpx.Client:
@@ -92,64 +82,110 @@ def test_only_administrators_get_at_bots_tokens(served: Served, administrator: h
     assert administrator.put("/users/revokeToken", json={"id": 5}).status_code == 400
 
 
-def test_who_guesses_must_wait(sqlite_engine: Engine, founded: Founded) -> None:
-    settings = Settings(log_level="warning", login_failures=3, login_wait_s=600)
-    known = founded.password
-    with running_server(sqlite_engine, settings, password=known) as served, served.client() as client:
-        guess = {"email": "admin@tocsin.example.org", "password": "guess"}
-        assert [client.post("/users/login", json=guess).status_code for _ in range(4)] == [401, 401, 401, 403]
-        right = client.post("/users/login", json={**guess, "password": served.password})
-        assert right.status_code == 403
-        assert "wait" in right.json()["message"]
-        nobody = {"email": "nobody@example.org", "password": "guess"}
-        assert client.post("/users/login", json=nobody).status_code == 401
+def test_a_bot_makes_no_personal_token(served: Served, administrator: httpx.Client, bot: Json) -> None:
+    token = administrator.put(f"/users/generateToken/{bot['id']}").json()["JWTToken"]
+    with served.client(token) as itself:
+        made = itself.put("/users/security/token", json={"tokenName": "mine", "JWTTokenExpiry": "90"})
+    assert made.status_code == 403
 
 
-def test_a_new_password_lets_a_locked_account_in(sqlite_engine: Engine, founded: Founded) -> None:
-    settings = Settings(log_level="warning", login_failures=2, login_wait_s=600)
-    with running_server(sqlite_engine, settings, password=founded.password) as served:
-        _, alice = served.person("alice")
-        with alice, served.client() as client, served.administrator() as administrator:
-
-            def tried(login: str, password: str) -> int:
-                return client.post("/users/login", json={"email": login, "password": password}).status_code
-
-            for login in ("Alice@example.org", "alice", "alice"):
-                assert [tried(login, "guess") for _ in range(3)][-1] == 403
-            change = {"username": "alice", "newPassword": "another-password"}
-            assert administrator.put("/users/changePassword", json=change).status_code == 200
-            assert tried("alice@example.org", "another-password") == 200
-            assert tried("alice", "another-password") == 200
+def personal(client: httpx.Client, expiry: str, **more: str) -> Json:
+    made = client.put("/users/security/token", json={"tokenName": "t", "JWTTokenExpiry": expiry, **more})
+    assert made.status_code == 200, made.text
+    return made.json()
 
 
-def test_wrong_old_passwords_count_for_the_address_they_come_from(sqlite_engine: Engine, founded: Founded) -> None:
-    settings = Settings(log_level="warning", login_failures=3, login_wait_s=600)
-    with running_server(sqlite_engine, settings, password=founded.password) as served:
-        _, alice = served.person("alice")
-        with alice:
-            wrong = {"username": "alice", "oldPassword": "guess", "newPassword": "another-password"}
-            assert alice.put("/users/changePassword", json=wrong).status_code == 401
-    counted = LoginAttempts(sqlite_engine).failures(["address:", "address:127.0.0.1"])
-    assert {key: count for key, (count, _) in counted.items()} == {"address:127.0.0.1": 1}
+def test_no_token_makes_one_that_outlives_it(served: Served) -> None:
+    _, alice = served.person("alice")
+    with alice:
+        hour = personal(alice, "OneHour")
+        with served.client(hour["jwtToken"]) as client:
+            child = personal(client, "90")
+        assert child["expiryDate"] == hour["expiryDate"]
+        with served.client(child["jwtToken"]) as client:
+            assert personal(client, "90")["expiryDate"] == hour["expiryDate"]
 
 
-def test_failures_are_forgotten_in_time_and_when_somebody_comes_in(store_engine: Engine) -> None:
-    people, clock = People(store_engine), FixedClock(1_000_000)
-    door = Doorkeeper(people, LoginAttempts(store_engine), clock, most=2, wait_s=60)
+def test_a_token_is_revoked_with_the_one_it_was_made_with(served: Served) -> None:
+    _, alice = served.person("alice")
+    with alice:
+        first = personal(alice, "1")
+        with served.client(first["jwtToken"]) as client:
+            second = personal(client, "1")["jwtToken"]
+        with served.client(second) as client:
+            third = personal(client, "1")["jwtToken"]
+        with served.client(second) as child, served.client(third) as grandchild:
+            assert grandchild.get("/tables").status_code == 200
+            alice.put("/users/security/token/revoke", json={"tokenIds": [first["token"]]})
+            assert [one.get("/tables").status_code for one in (child, grandchild)] == [401, 401]
 
-    def guess(login: str = "nobody") -> type[Exception]:
-        try:
-            door.let_in(login, "guess", "10.0.0.1")
-        except (Forbidden, Unauthenticated) as error:
-            return type(error)
-        raise AssertionError
 
-    assert [guess(), guess(), guess()] == [Unauthenticated, Unauthenticated, Forbidden]
-    assert guess("another") is Unauthenticated
-    clock.advance(61_000)
-    assert guess() is Unauthenticated
-    for number in range(25):
-        guess(f"n{number}")
-    with pytest.raises(Forbidden, match="wait 60 seconds"):
-        door.let_in("new", "guess", "10.0.0.1")
-    assert hash_password("x") != hash_password("x")
+def test_logging_out_ends_what_was_made_meanwhile_but_not_what_the_password_made(served: Served) -> None:
+    _, alice = served.person("alice")
+    with alice:
+        kept = personal(alice, "90", password="alice-password")
+        made = personal(alice, "90")
+        assert kept["expiryDate"] - made["expiryDate"] > 80 * 86_400_000
+        wrong = {"tokenName": "t", "JWTTokenExpiry": "90", "password": "guess"}
+        assert alice.put("/users/security/token", json=wrong).status_code == 401
+        alice.post("/users/logout")
+    with served.client(kept["jwtToken"]) as client:
+        assert client.get("/tables").status_code == 200
+    with served.client(made["jwtToken"]) as client:
+        assert client.get("/tables").status_code == 401
+
+
+def test_an_administrators_personal_token_gives_no_bot_a_longer_one(
+    served: Served, administrator: httpx.Client, bot: Json
+) -> None:
+    lasting = administrator.put(f"/users/generateToken/{bot['id']}").json()
+    hour = personal(administrator, "OneHour")
+    with served.client(hour["jwtToken"]) as client:
+        assert client.get(f"/users/token/{bot['id']}").status_code == 403
+        made = client.put(f"/users/generateToken/{bot['id']}", json={"JWTTokenExpiry": "90"}).json()
+        assert made["JWTTokenExpiresAt"] == hour["expiryDate"]
+        assert client.get(f"/users/token/{bot['id']}").json() == made
+    administrator.put("/users/security/token/revoke", json={"tokenIds": [hour["token"]]})
+    for one in (lasting, made):
+        with served.client(one["JWTToken"]) as client:
+            assert client.get("/tables").status_code == 401
+
+
+def test_whoever_is_restored_logs_in_anew(served: Served, administrator: httpx.Client) -> None:
+    user_id, alice = served.person("alice")
+    with alice:
+        assert administrator.delete(f"/users/{user_id}").status_code == 200
+        assert alice.get("/tables").status_code == 401
+        assert administrator.put("/users/restore", json={"id": user_id}).status_code == 200
+        assert alice.get("/tables").status_code == 401
+        with log_in(served, "alice", "alice-password") as again:
+            assert again.get("/tables").status_code == 200
+
+
+def test_deleting_a_bot_ends_the_tokens_of_its_user(served: Served, administrator: httpx.Client, bot: Json) -> None:
+    token = administrator.put(f"/users/generateToken/{bot['id']}").json()["JWTToken"]
+    request = {"name": "harvester", "botUser": bot["name"]}
+    made = administrator.post("/bots", json=request)
+    assert made.status_code == 201, made.text
+    with served.client(token) as client:
+        assert client.get("/tables").status_code == 200
+        assert administrator.delete(f"/bots/{made.json()['id']}").status_code == 200
+        assert client.get("/tables").status_code == 401
+
+
+def test_only_administrators_have_the_token_of_a_bot_that_is_one(served: Served, administrator: httpx.Client) -> None:
+    boss = {"name": "boss", "email": "boss@example.org", "isBot": True, "isAdmin": True}
+    bot_id = administrator.post("/users", json=boss).json()["id"]
+    allow = {"name": "a", "effect": "allow", "operations": ["All"], "resources": ["user"]}
+    policy = administrator.post("/policies", json={"name": "p", "rules": [allow]})
+    assert policy.status_code == 201, policy.text
+    role = administrator.post("/roles", json={"name": "keeper", "policies": ["p"]})
+    assert role.status_code == 201, role.text
+    _, alice = served.person("alice", roles=[role.json()["id"]])
+    with alice:
+        for answer in (
+            alice.put(f"/users/generateToken/{bot_id}"),
+            alice.get(f"/users/token/{bot_id}"),
+            alice.put("/users/revokeToken", json={"id": bot_id}),
+        ):
+            assert (answer.status_code, "administrator" in answer.json()["message"]) == (403, True)

@@ -18,10 +18,11 @@ from urllib.parse import quote
 import httpx
 import orjson
 import pytest
+from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.history.requests import Deletion, Puts, custom_properties, founding, requests
 from tests.history.test_histories import _FOLDER
-from tests.serving import running_server
+from tests.serving import KEY, running_server
 from tests.whole import WHOLE
 
 from tocsin.clock import SystemClock
@@ -31,10 +32,12 @@ from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
+from tocsin.settings import Settings
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.fsck.inspection import inspect
+from tocsin.store.vault import use_vault
 
 pytestmark = pytest.mark.skipif(not _FOLDER.is_dir(), reason="no histories: set TOCSIN_TEST_HISTORIES to their folder")
 
@@ -173,7 +176,9 @@ def test_a_long_history_leaves_the_same_events_through_every_door(
 
 def _copied(template: Path, path: Path) -> Engine:
     path.write_bytes(template.read_bytes())
-    return open_engine(f"sqlite:///{path}", synchronous="NORMAL")
+    engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
+    use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
+    return engine
 
 
 def _lines(path: str) -> list[Json]:

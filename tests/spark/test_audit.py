@@ -19,6 +19,7 @@ from tocsin.flow.capture.audits import FindingLog
 from tocsin.jobs.audit import Audited, AuditParts, audit
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.change import LoggedEvent
+from tocsin.model.people import SYSTEM
 from tocsin.spark.lake import Place
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
@@ -30,7 +31,7 @@ from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
-from tocsin.store.tables import delivery, notification
+from tocsin.store.tables import delivery, notification, tombstone_relation
 
 pytestmark = pytest.mark.spark
 
@@ -109,6 +110,16 @@ def test_a_lost_checkpoint_and_an_alert_that_was_changed_are_no_finding(
     audited = audit(parts)
     assert audited.findings == ()
     assert audited.unjudged >= 4
+
+
+def test_relations_that_are_lost_before_a_deletion_is_told_are_found(
+    spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
+) -> None:
+    company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
+    change(company.engine, delete(tombstone_relation).where(tombstone_relation.c.relation == "follower"))
+    told_of(spark, company, tmp_path / "checkpoint", count=0)
+    found = [(one.kind.value, one.expected, one.found) for one in audit(parts).findings]
+    assert found == [("relationMissing", 3, 2)] * 2  # of the bell, and of the alert that tells nobody
 
 
 Break = Callable[[SmallCompany], object]

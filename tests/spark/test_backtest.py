@@ -233,9 +233,10 @@ def test_what_the_asker_may_not_see_does_not_count(company: SmallCompany, parts:
     company.describe("revenue", "Hidden from ben.")
     company.describe("orders", "Shown to ben.")
     whole, narrowed = ran(company, parts, alert), ran(company, parts, alert, by="ben")
-    hidden = [one for one in EventLog(company.engine).read(0, 1_000) if (one.event.entity or {}).get("tags")]
-    assert whole["matched"] - narrowed["matched"] == 1
-    assert len(hidden) >= 1
+    log = list(EventLog(company.engine).read(0, 1_000))
+    hidden = [one for one in log if one.event.entity_id == company.ids["revenue"]]
+    plan = plan_of(alert_of(alert, created_at_ms=0))
+    assert whole["matched"] - narrowed["matched"] == sum(matches(plan, one) for one in hidden) > 1
     assert [one["id"] for one in hidden_samples(narrowed, hidden)] == []
 
 

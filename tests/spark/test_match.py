@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -24,9 +26,13 @@ pytestmark = pytest.mark.spark
 LOG = list(HAPPENINGS.values())
 
 
-def plan(name: str, condition: str | None = None, *, resources: tuple[str, ...] = ("all",), since_ms: int = 0) -> Plan:
+def plan(
+    name: str, condition: str | None = None, *, resources: tuple[str, ...] = ("all",), at: tuple[int, int] = (0, 0)
+) -> Plan:
     node = None if condition is None else checked(condition)
-    return Plan(name, resources, node, since_ms)
+    """Return a plan that was made ``at`` an offset and a moment."""
+    offset, created_at_ms = at
+    return Plan(name, resources, node, created_at_ms, created_at_offset=offset)
 
 
 def found(spark: SparkSession, *plans: Plan) -> list[tuple[str, int]]:
@@ -38,16 +44,28 @@ def expected(*plans: Plan) -> list[tuple[str, int]]:
     return sorted((p.subscription_id, one.offset) for p in plans for one in LOG if local.matches(p, one))
 
 
+def test_what_a_history_tells_of_happened_when_it_says_on_spark_and_in_python(spark: SparkSession) -> None:
+    log = [replace(one, derived=one.derived | {"recorded": True}) if one.offset % 2 else one for one in LOG]
+    moment = sorted(one.event.timestamp for one in LOG)[len(LOG) // 2]
+    asked = plan("since", at=(LOG[2].offset, moment))
+    rows = matches(events_frame(spark, log), index_of([asked])).collect()
+    held = {one.offset for one in log if local.matches(asked, one)}
+    assert {row.log_offset for row in rows} == held
+    placed = {one.offset for one in log if one.offset >= LOG[2].offset}
+    assert held == placed - {one.offset for one in log if one.is_recorded and one.event.timestamp < moment} != placed
+
+
 def test_spark_finds_what_python_finds_whatever_the_plan(spark: SparkSession) -> None:
-    middle = LOG[4].event.timestamp
+    offset, moment = LOG[4].offset, LOG[4].event.timestamp
     plans = [
         plan("every"),
         plan("tables", resources=("table",)),
         plan("two types", resources=("table", "testCase")),
         plan("nothing", resources=()),
         plan("never", "false"),
-        plan("since", since_ms=middle),
-        plan("after all", since_ms=LOG[-1].event.timestamp + 1),
+        plan("since", at=(offset, moment + 1)),
+        plan("since a later moment", at=(offset, LOG[-1].event.timestamp + 1)),
+        plan("after all", at=(LOG[-1].offset + 1, 0)),
         plan("negative", "!isBot() && userName != 'ann'"),
         plan("negative on tables", "!tags.contains('PII.Sensitive')", resources=("table",)),
         plan("several anchors", "tags.containsAny({'PII.Sensitive','Tier.Tier1'})"),

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from sqlalchemy import Engine, func, select
+from sqlalchemy import Engine, delete, func, select, update
 from tests.company import STARTED_MS, SmallCompany
 from tests.waiting import until
 
@@ -22,7 +22,7 @@ from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, told_of
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import QUERY_NAME, Parts, streaming, warm_up
+from tocsin.jobs.match_stream import QUERY_NAME, Parts, finding_log, streaming, warm_up
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.server.founding import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
@@ -36,7 +36,7 @@ from tocsin.store.alerts.told import SqlEvents
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import delivery, notification
+from tocsin.store.tables import METADATA, change_event, delivery, notification, pipeline_progress
 
 pytestmark = pytest.mark.spark
 
@@ -63,6 +63,7 @@ def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: in
             "eventsPerPartition": "7",
         },
         checkpoint=str(checkpoint),
+        findings=finding_log(engine),
     )
 
 
@@ -291,3 +292,87 @@ def test_a_lost_checkpoint_repeats_nothing(spark: SparkSession, sqlite_engine: E
     with sqlite_engine.connect() as connection:
         deliveries = connection.execute(select(func.count()).select_from(delivery)).scalar_one()
     assert deliveries == len([row for row in stored(sqlite_engine).values() if row[1] == "Email"])
+
+
+def test_a_cut_checkpoint_is_mended_from_the_store(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:
+    company = SmallCompany(store_engine)
+    company.clock.advance(1_000)
+    company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'description'")
+    checkpoint = tmp_path / "match_stream"
+    for text in ("one", "two"):
+        company.describe("orders", text)
+        with running(spark, store_engine, checkpoint):
+            until(lambda: caught_up(store_engine), within_s=60)
+        last = max((checkpoint / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))
+        last.write_bytes(last.read_bytes()[:7])
+    told, reader = stored(store_engine), EventLog(store_engine)
+    with store_engine.begin() as connection:  # what is set aside begins after what is told, and not before
+        connection.execute(
+            update(change_event).where(change_event.c.log_offset <= reader.readable_end()).values(derived="?")
+        )
+    with running(spark, store_engine, checkpoint):
+        company.describe("orders", "three")
+        until(lambda: caught_up(store_engine), within_s=60)
+    assert len({row[0] for row in stored(store_engine).values()}) == len({row[0] for row in told.values()}) + 1 == 3
+    assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
+
+
+def lose(engine: Engine, after: int) -> None:
+    """Take what comes after an offset out of the store, as an earlier backup put in its place does."""
+    gone = [table for table in METADATA.sorted_tables if "log_offset" in table.c and table is not pipeline_progress]
+    with engine.begin() as connection:
+        for table in gone:
+            connection.execute(delete(table).where(table.c.log_offset > after))
+        behind = update(pipeline_progress).where(pipeline_progress.c.log_offset > after)
+        connection.execute(behind.values(log_offset=after))
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("UPDATE sqlite_sequence SET seq = ? WHERE name = 'change_event'", (after,))
+        else:
+            connection.exec_driver_sql(f"SELECT setval('change_event_log_offset_seq', {after})")
+
+
+def test_a_store_that_lost_what_the_checkpoint_has_read_tells_of_all_that_comes_after_it(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(store_engine)
+    company.clock.advance(1_000)
+    company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'description'")
+    checkpoint = tmp_path / "match_stream"
+    company.describe("orders", "kept")
+    kept = EventLog(store_engine).readable_end()
+    for number in range(5):
+        company.describe("orders", f"lost {number}")
+    with running(spark, store_engine, checkpoint):
+        until(lambda: caught_up(store_engine), within_s=60)
+    lose(store_engine, kept)
+    for number in range(8):  # the first of them stand at offsets that the checkpoint has passed
+        company.describe("orders", f"after {number}")
+    with running(spark, store_engine, checkpoint):
+        until(lambda: caught_up(store_engine), within_s=60)
+    told = stored(store_engine)
+    assert told == expected(company)
+    assert len({row[0] for row in told.values()}) == 9
+    assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
+
+
+def test_a_store_that_is_exchanged_under_a_running_query_stops_it_and_is_told_of_from_there(
+    spark: SparkSession, store_engine: Engine, tmp_path: Path
+) -> None:
+    company = SmallCompany(store_engine)
+    company.clock.advance(1_000)
+    company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'description'")
+    checkpoint = tmp_path / "match_stream"
+    kept = EventLog(store_engine).readable_end()
+    parts = parts_of(spark, store_engine, checkpoint)
+    with streaming(parts) as query:
+        company.describe("orders", "lost")
+        until(lambda: caught_up(store_engine), within_s=60)
+        lose(store_engine, kept)
+        until(lambda: not query.isActive, within_s=60)
+        assert "LogDiverged" in str(query.exception())
+    company.describe("orders", "after")
+    with streaming(parts):
+        until(lambda: caught_up(store_engine), within_s=60)
+    told = stored(store_engine)
+    assert told == expected(company)
+    assert len({row[0] for row in told.values()}) == 1

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import pytest
 from pyspark.sql import SparkSession
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete
 from tests.company import SmallCompany
 
 from tocsin.conditions.fields import STREAK_FIELDS, derive
+from tocsin.errors import LogDiverged
+from tocsin.model.change import RECORDED
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import _DERIVED, LOG_FORMAT, LogReader, LogSource, OffsetRange
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.streak_tables import status_report
+from tocsin.store.tables import change_event, outbox
 
 
 def reader(engine: Engine, **options: str) -> LogReader:
@@ -35,7 +40,7 @@ def test_every_event_arrives_with_its_derived_fields(store_engine: Engine) -> No
 def test_the_columns_are_pinned_to_what_capture_derives(store_engine: Engine) -> None:
     SmallCompany(store_engine)
     (first, *_) = EventLog(store_engine).read(0, 1)
-    assert set(_DERIVED.values()) == set(derive(first.event, actor_is_bot=False)) | STREAK_FIELDS
+    assert set(_DERIVED.values()) == set(derive(first.event, actor_is_bot=False)) | STREAK_FIELDS | {RECORDED}
     assert set(_DERIVED) <= set(EVENTS.names)
 
 
@@ -44,7 +49,7 @@ def test_a_micro_batch_is_bounded_and_cut_into_ranges(store_engine: Engine) -> N
     source = reader(store_engine, maxEventsPerBatch="10", eventsPerPartition="4")
     try:
         end = source.latestOffset({"offset": 0}, source.getDefaultReadLimit())
-        assert end == {"offset": 10}
+        assert end == EventLog(store_engine).position_at(10).to_json()
         assert source.partitions({"offset": 0}, end) == [OffsetRange(0, 4), OffsetRange(4, 8), OffsetRange(8, 10)]
         assert source.partitions(end, end) == []
     finally:
@@ -63,14 +68,85 @@ def test_who_asks_for_reports_alone_passes_over_everything_else(store_engine: En
             company.run("etl", status)
         events = [one for one in EventLog(store_engine).read(0, 1_000) if one.derived["pipelineStatus"] is not None]
         third = source.latestOffset({"offset": 0}, limit)
-        assert third == {"offset": events[2].offset}
+        assert third == {"offset": events[2].offset, "event": events[2].event.id}
         company.describe("orders", "the last word")
-        assert source.latestOffset(third, limit) == {"offset": events[3].offset} == source.reportLatestOffset()
+        fourth = {"offset": events[3].offset, "event": events[3].event.id}
+        assert source.latestOffset(third, limit) == fourth == source.latestOffset(fourth, limit)
+        assert source.reportLatestOffset() == {"offset": events[3].offset}
         (whole,) = source.partitions({"offset": 0}, {"offset": events[3].offset})
         rows = [row for batch in source.read(whole) for row in batch.to_pylist()]
         assert [(row["log_offset"], row["pipeline_status"]) for row in rows] == [
             (one.offset, one.derived["pipelineStatus"]) for one in events
         ]
+    finally:
+        source.stop()
+
+
+def lose(engine: Engine, after: int) -> None:
+    """Take what comes after an offset out of the store, as restoring an earlier backup does."""
+    with engine.begin() as connection:
+        for table in (change_event, outbox, status_report):
+            connection.execute(delete(table).where(table.c.log_offset > after))
+        if connection.dialect.name == "sqlite":
+            connection.exec_driver_sql("UPDATE sqlite_sequence SET seq = ? WHERE name = 'change_event'", (after,))
+        else:
+            connection.exec_driver_sql(f"SELECT setval('change_event_log_offset_seq', {after})")
+
+
+@pytest.mark.parametrize("only", ["", "reports"])
+def test_a_log_that_is_shorter_than_what_was_read_of_it_is_not_read_on(store_engine: Engine, only: str) -> None:
+    company = SmallCompany(store_engine)
+    company.pipeline("etl")
+    company.run("etl", "Failed")
+    source = reader(store_engine, only=only)
+    limit = source.getDefaultReadLimit()
+    try:
+        read = source.latestOffset({"offset": 0}, limit)
+        assert read["offset"] == EventLog(store_engine).readable_end()
+        lose(store_engine, read["offset"] - 3)
+        with pytest.raises(LogDiverged, match=read["event"]):
+            source.latestOffset(read, limit)
+        with pytest.raises(LogDiverged):
+            source.latestOffset({"offset": read["offset"]}, limit)  # as a checkpoint of an earlier Tocsin has it
+        with pytest.raises(LogDiverged):
+            source.partitions({"offset": 0}, read)
+    finally:
+        source.stop()
+
+
+@pytest.mark.parametrize("only", ["", "reports"])
+def test_a_log_with_other_events_at_the_same_offsets_is_not_read_on(store_engine: Engine, only: str) -> None:
+    company = SmallCompany(store_engine)
+    company.pipeline("etl")
+    company.run("etl", "Failed")
+    source = reader(store_engine, only=only)
+    limit = source.getDefaultReadLimit()
+    try:
+        read = source.latestOffset({"offset": 0}, limit)
+        lose(store_engine, read["offset"] - 1)
+        for number in range(3):
+            company.describe("orders", f"text {number}")
+        assert EventLog(store_engine).readable_end() > read["offset"]
+        with pytest.raises(LogDiverged):
+            source.latestOffset(read, limit)
+        with pytest.raises(LogDiverged):
+            source.partitions({"offset": 0}, read)
+    finally:
+        source.stop()
+
+
+def test_an_offset_that_was_rolled_back_is_a_position_like_any_other(postgres_engine: Engine) -> None:
+    company = SmallCompany(postgres_engine)
+    with postgres_engine.connect() as connection:
+        connection.exec_driver_sql("SELECT nextval('change_event_log_offset_seq')")
+    source = reader(postgres_engine)
+    limit = source.getDefaultReadLimit()
+    try:
+        read = source.latestOffset({"offset": 0}, limit)
+        assert EventLog(postgres_engine).read(read["offset"] - 1, 1) == []
+        assert source.latestOffset(read, limit) == read
+        company.describe("orders", "after the gap")
+        assert source.latestOffset(read, limit)["offset"] == read["offset"] + 1
     finally:
         source.stop()
 

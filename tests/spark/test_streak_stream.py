@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from sqlalchemy import Engine
+from sqlalchemy import Engine, delete
 from tests.company import SmallCompany
 from tests.serving import running_server
 from tests.spark.test_match_stream import FOLLOWERS_BELL, OWNERS_MAIL, expected, parts_of, running, stored
@@ -22,13 +23,17 @@ from tocsin.jobs import match_stream
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import Parts
 from tocsin.jobs.silences import SilenceParts, look
-from tocsin.jobs.streak_stream import QUERY_NAME, beside
+from tocsin.jobs.streak_stream import QUERY_NAME, supervised
+from tocsin.jobs.supervision import Ground, beside
 from tocsin.model.change import EventType
 from tocsin.spark.session import interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
 from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.telling_tables import telling
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
+from tocsin.store.eventlog.waits import Waits
+from tocsin.store.tables import notification
 
 pytestmark = pytest.mark.spark
 
@@ -45,8 +50,15 @@ def streak_parts(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch
 def following(
     spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000
 ) -> AbstractContextManager[None]:
+    return keeping(streak_parts(spark, engine, checkpoint, batch=batch), spark, engine, checkpoint)
+
+
+def keeping(parts: Parts, spark: SparkSession, engine: Engine, checkpoint: Path) -> AbstractContextManager[None]:
     # The next query may use the same checkpoint: this one must have ended, however busy the machine is.
-    return beside(streak_parts(spark, engine, checkpoint, batch=batch), ends_within_s=120)
+    query, begun = supervised(parts), threading.Event()
+    begun.set()
+    ground = Ground(spark, Waits(engine), checkpoint.parent, SystemClock())
+    return beside(query, ground, begun, ends_within_s=120)
 
 
 def caught_up(engine: Engine) -> bool:
@@ -109,6 +121,31 @@ def test_a_restart_goes_on_and_a_lost_checkpoint_comes_to_the_same(
     found = {row.entity_id: row.asDict() for row in streaks(spark, str(tmp_path / "second")).collect()}
     assert set(found) == {company.ids["etl"], company.ids["other"]}
     assert {(row["verdict"], row["length"], row["failures"]) for row in found.values()} == {("failed", 2, 2)}
+
+
+@pytest.mark.parametrize("cut", ["offsets/1", "state/0/*/2.changelog"])
+def test_a_cut_checkpoint_is_made_anew_from_the_log_and_tells_nothing_again(
+    spark: SparkSession, sqlite_engine: Engine, tmp_path: Path, cut: str
+) -> None:
+    company = company_with_alerts(sqlite_engine)
+    checkpoint = tmp_path / "streak_stream"
+    for story in (("Failed",), ("Failed",)):
+        for status in story:
+            company.run("etl", status)
+        with following(spark, sqlite_engine, checkpoint):
+            until(lambda: caught_up(sqlite_engine), within_s=120)
+    before = stored(sqlite_engine)
+    for file in checkpoint.glob(cut):
+        file.write_bytes(file.read_bytes()[:3])
+    with sqlite_engine.begin() as connection:  # whoever told of them again would now write them anew
+        connection.execute(delete(notification))
+        connection.execute(delete(telling))
+    company.run("etl", "Failed")
+    with following(spark, sqlite_engine, checkpoint):
+        until(lambda: caught_up(sqlite_engine), within_s=120)
+    assert before | stored(sqlite_engine) == expected(company)
+    assert not before.keys() & stored(sqlite_engine).keys()
+    assert names(sqlite_engine) == ["third"]
 
 
 def test_the_streak_of_what_is_gone_for_good_is_forgotten(
@@ -246,7 +283,7 @@ def test_the_same_story_over_http_rings_the_owners_bell_once_for_each_alert(
             made = administrator.post("/events/subscriptions", json=_alert_over_http(name, condition))
             assert made.status_code == 201, made.text
         parts = replace(streak_parts(spark, sqlite_engine, tmp_path / "checkpoint"), clock=SystemClock())
-        with beside(parts):
+        with keeping(parts, spark, sqlite_engine, tmp_path / "checkpoint"):
             at_ms = parts.clock.now_ms() - 600_000
             for number, status in enumerate(("Successful", "Failed", "Pending", "Failed", "Failed", "Successful")):
                 report = {"timestamp": at_ms + number * 60_000, "executionStatus": status}

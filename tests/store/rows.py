@@ -50,10 +50,10 @@ def add_alert(engine: Engine, destinations: Sequence[dict[str, object]], **given
 
 
 def add_deliveries(
-    engine: Engine, count: int, *, destination_id: str = "d", due_at_ms: int = NOW_MS, **given: object
+    engine: Engine, count: int, *, destination_id: str = "d", due_at_ms: int = NOW_MS, name: str = "", **given: object
 ) -> list[str]:
     """Add that many due deliveries to a destination, each with its event, and return their ids in due order."""
-    names = [f"{destination_id}/{number}" for number in range(count)]
+    names = [f"{name or destination_id}/{number}" for number in range(count)]
     with writing(engine) as connection:
         start = connection.execute(select(change_event_table.c.log_offset)).all()
         first = len(start) + 1
@@ -127,7 +127,7 @@ def _delivery_row(name: str, offset: int, **given: object) -> dict[str, object]:
         "target": "http://127.0.0.1:1/hook",
         "status": "pending",
         "attempt_count": 0,
-        "lease_until_ms": 0,
+        "wait_ms": 0,
         "created_at_ms": NOW_MS,
         "updated_at_ms": NOW_MS,
         **given,

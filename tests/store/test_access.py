@@ -16,15 +16,19 @@ from tocsin.access.views import Views
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.resolve.visibility import only_visible
+from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.access import Operation
+from tocsin.model.change import ChangeEvent
+from tocsin.model.delivery import Delivery
 from tocsin.model.people import SYSTEM, Actor
-from tocsin.server.permissions import as_asked
+from tocsin.store.access.standing import SqlStanding
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.access.visibility import visible
 from tocsin.store.alerts.told import SqlEvents
 from tocsin.store.catalogue import inherited
 from tocsin.store.catalogue.listing import Listing
 from tocsin.store.engine import is_sqlite, reading
+from tocsin.store.outbox.permitted import Permitted
 from tocsin.store.tables import entity
 
 _LABEL = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
@@ -228,13 +232,85 @@ def test_an_owner_counts_who_comes_from_above(
         assert (seen["databaseService"], seen["table"], seen["testCase"]) == (["other"], [], [])
 
 
-def _seen_alike(small: Small, kind: str) -> list[str]:
-    """The names of a type that Anna may trigger: by document, by row and by list the same."""
+_SHUT = "matchAnyTag('PII.Sensitive')"
+
+
+@pytest.mark.parametrize("when", [_SHUT, f"{_SHUT} && (noDomain() || !isOwner()) && (noOwner() || !hasDomain())"])
+def test_a_test_a_suite_and_a_query_are_as_visible_as_what_they_are_about(small: Small, when: str) -> None:
+    add_tags(small.company.writes, "PII.Sensitive")
+    writes = small.company.writes
+    writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
+    small.table("open")
+    small.table("shut", tags=[{"tagFQN": "PII.Sensitive"}])
+    for name in ("open", "shut"):
+        link = f"<#E::table::pg.shop.public.{name}::columns::email>"
+        writes.create("testCase", {"name": name, "entityLink": link, "testDefinition": "notNull"}, actor=SYSTEM)
+    small.make("testSuite", "mixed")
+    tables = {one: _reference(small, f"pg.shop.public.{one}") for one in ("open", "shut")}
+    for name, used in (("none", []), ("open", ["open"]), ("both", ["open", "shut"])):
+        request = {
+            "name": name,
+            "service": "pg",
+            "query": f"select {name}",
+            "queryUsedIn": [tables[one] for one in used],
+        }
+        writes.create("query", request, actor=SYSTEM)
+    small.policy("Shut", rule("deny", "ViewAll", on="table dashboard pipeline storedProcedure", when=when))
+    small.make("role", "Kept", policies=["Shut"])
+    _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Kept"]}])
+    kinds = ("table", "testCase", "testSuite", "query")
+    seen = {kind: _seen_alike(small, kind, Operation.VIEW_BASIC) for kind in kinds}
+    assert seen["testCase"] == ["open"]
+    assert seen["testSuite"] == ["mixed", "pg.shop.public.open.testSuite"]
+    assert seen["query"] == ["none", "open"]
+    assert "shut" not in seen["table"]
+    assert _seen_alike(small, "testCase", Operation.VIEW_TESTS) == ["open"]
+    writes.delete("table", Key.by_name("pg.shop.public.shut"), actor=SYSTEM, recursive=True, hard=True)
+    gone = SqlStanding(small.engine).of([tables["shut"]["id"]])[tables["shut"]["id"]]
+    assert not small.view("anna").may(Operation.VIEW_BASIC, *gone), "it is as it was last"
+
+
+def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
+    """Days may lie between an event and its mail: what counts is what the table is when it is sent."""
+    writes = small.company.writes
+    writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
+    add_tags(writes, "PII.Sensitive")
+    small.policy("Shut", rule("deny", "ViewAll", on="table", when="matchAnyTag('PII.Sensitive')"))
+    small.make("role", "Kept", policies=["Shut"])
+    _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Kept"]}])
+    small.table("sold", description="Sold.")
+    alerts = {name: small.alert(name) for name in ("anna",)}
+    told = small.company.log.read(0, 1_000)[-2].event
+    assert told.entity_fully_qualified_name == "pg.shop.public.sold"
+    to_anna, to_bert = (_dispatch_of(told, "", small.ids[name]) for name in ("anna", "bert"))
+    to_hook = _dispatch_of(told, alerts["anna"], None)
+    permitted = Permitted(small.engine)
+    assert [permitted.now(one) for one in (to_anna, to_bert, to_hook)] == [to_anna, to_bert, to_hook]
+    _patch(small, ("table", "pg.shop.public.sold"), "/tags", [{"tagFQN": "PII.Sensitive"}])
+    assert [permitted.now(one) for one in (to_anna, to_bert, to_hook)] == [None, to_bert, None]
+    writes.delete("table", Key.by_name("pg.shop.public.sold"), actor=SYSTEM, hard=True)
+    assert [permitted.now(one) for one in (to_anna, to_bert, to_hook)] == [None, to_bert, None]
+
+
+def _dispatch_of(event: ChangeEvent, subscription_id: str, recipient_id: str | None) -> Dispatch:
+    delivery = Delivery("d", "n", event.id, 1, subscription_id, "to", "Email", "x@example.org", 0, 0, 0)
+    return Dispatch(delivery, event, recipient_id=recipient_id)
+
+
+def _reference(small: Small, fqn: str) -> dict[str, Any]:
+    found = small.company.catalogue.reference("table", Key.by_name(fqn))
+    assert found is not None
+    return found
+
+
+def _seen_alike(small: Small, kind: str, operation: Operation = Operation.TRIGGER) -> list[str]:
+    """The names of a type with which Anna may do this: by document, by row and by list the same."""
     view, catalogue = small.view("anna"), small.company.catalogue
-    scope = view.scope(kind, Operation.TRIGGER)
+    scope = view.scope(kind, operation)
     documents = catalogue.list_entities(kind, _everything()).documents
-    asked = [as_asked(view, Operation.TRIGGER, kind, one, catalogue) for one in documents]
-    seen = sorted(one["name"] for one in asked if view.may(Operation.TRIGGER, kind, one))
+    standing = SqlStanding(small.engine)
+    asked = [standing.as_asked(view, operation, kind, one) for one in documents]
+    seen = sorted(one["name"] for one in asked if view.may(operation, kind, one))
     assert sorted(_rows(small, kind, scope)) == seen
     listed = catalogue.list_entities(kind, Listing(limit=100, visible=scope))
     assert sorted(one["name"] for one in listed.documents) == seen

@@ -1,4 +1,4 @@
-"""Are deliveries claimed once, recorded once, and never lost? On both stores."""
+"""Claims and records of deliveries: once each, and nothing lost. On both stores."""
 
 from __future__ import annotations
 
@@ -17,15 +17,18 @@ from tocsin.model.subscription import SubscriptionState
 from tocsin.store.engine import open_engine, reading, writing
 from tocsin.store.outbox.deliveries import Deliveries
 from tocsin.store.outbox.routes import Routes
+from tocsin.store.outbox.sessions import Session, Sessions
 from tocsin.store.outbox.status import Standings
 from tocsin.store.tables import attempt, delivery, entity, notification
 
-LEASE_S = 90.0
+LEASE_MS = 90_000
 LATER_MS = NOW_MS + 10_000
 
 
-def claim(deliveries: Deliveries, owner: str = "a", limit: int = 64, *, now_ms: int = LATER_MS, **given):
-    return deliveries.claim(owner, limit, lease_s=LEASE_S, now_ms=now_ms, **given)
+def claim(deliveries: Deliveries, session_id: str = "a", limit: int = 64, *, now_ms: int = LATER_MS, **given):
+    """Claim under a session, which is begun where there is none."""
+    Sessions(deliveries._engine).begin(session_id, lease_ms=LEASE_MS, now_ms=now_ms)
+    return deliveries.claim(session_id, limit, now_ms=now_ms, **given)
 
 
 def test_what_is_due_is_claimed_longest_due_first(store_engine: Engine) -> None:
@@ -39,39 +42,69 @@ def test_nothing_is_claimed_before_it_is_due(store_engine: Engine) -> None:
     assert len(claim(Deliveries(store_engine), now_ms=LATER_MS + 1)) == 1
 
 
-def test_what_is_claimed_is_nobody_elses_while_the_lease_holds(store_engine: Engine) -> None:
+FAR_AWAY_MS = (-(10**12), -1, 0, 1, 10**12)
+
+
+@pytest.mark.parametrize("set_by_ms", FAR_AWAY_MS)
+def test_what_is_claimed_is_nobody_elses_while_the_session_lasts(store_engine: Engine, set_by_ms: int) -> None:
     ids = add_deliveries(store_engine, 1)
     deliveries = Deliveries(store_engine)
     assert len(claim(deliveries, "a")) == 1
-    end_ms = LATER_MS + 90_000
-    assert claim(deliveries, "b", now_ms=end_ms - 1) == []
-    assert [one.id for one in claim(deliveries, "b", now_ms=end_ms)] == ids
+    assert claim(deliveries, "b", now_ms=LATER_MS + set_by_ms) == []
+    Sessions(store_engine).end("a")
+    assert [one.id for one in claim(deliveries, "b")] == ids
 
 
 def test_a_lost_workers_rows_come_back_with_the_same_id_and_count(store_engine: Engine) -> None:
     add_deliveries(store_engine, 3)
     deliveries = Deliveries(store_engine)
     before = claim(deliveries, "killed")
-    assert claim(deliveries, "next", now_ms=LATER_MS + 90_000) == before
+    Sessions(store_engine).end("killed")
+    assert claim(deliveries, "next") == before
 
 
-def test_a_renewed_lease_holds_longer_and_only_its_owner_renews_it(store_engine: Engine) -> None:
-    (one,) = add_deliveries(store_engine, 1)
+def test_a_session_that_has_ended_claims_nothing(store_engine: Engine) -> None:
+    add_deliveries(store_engine, 1)
+    deliveries = Deliveries(store_engine)
+    assert deliveries.claim("never begun", 64, now_ms=LATER_MS) == []
+    assert len(claim(deliveries, "b")) == 1
+
+
+def test_only_a_session_that_is_there_is_renewed_and_only_a_silent_one_ended(store_engine: Engine) -> None:
+    sessions = Sessions(store_engine)
+    for name in ("a", "b"):
+        sessions.begin(name, lease_ms=LEASE_MS, now_ms=1)
+    seen = sessions.all()
+    assert seen == [Session("a", LEASE_MS, 0), Session("b", LEASE_MS, 0)]
+    assert sessions.renew("a", now_ms=2)
+    assert sessions.end_silent(seen) == ["b"]  # a was renewed since it was seen
+    assert sessions.all() == [Session("a", LEASE_MS, 1)]
+    assert not sessions.renew("b", now_ms=3)
+    sessions.begin("a", lease_ms=1, now_ms=4)
+    assert sessions.all() == [Session("a", LEASE_MS, 1)]
+
+
+def test_what_a_session_does_not_know_that_it_claimed_is_freed(store_engine: Engine) -> None:
+    ids = add_deliveries(store_engine, 3)
     deliveries = Deliveries(store_engine)
     claim(deliveries, "a")
-    assert deliveries.renew("b", [one], lease_s=LEASE_S, now_ms=LATER_MS + 80_000) == set()
-    assert deliveries.renew("a", [one], lease_s=LEASE_S, now_ms=LATER_MS + 80_000) == {one}
-    assert claim(deliveries, "b", now_ms=LATER_MS + 100_000) == []
-
-
-def test_what_is_given_back_is_free_at_once(store_engine: Engine) -> None:
-    ids = add_deliveries(store_engine, 2)
-    deliveries = Deliveries(store_engine)
-    claim(deliveries, "a")
-    deliveries.release("b", ids)
-    assert claim(deliveries, "b") == []
-    deliveries.release("a", ids[:1])
+    assert deliveries.keep_only("b", []) == 0
+    assert deliveries.keep_only("a", ids[1:]) == 1
     assert [one.id for one in claim(deliveries, "b")] == ids[:1]
+
+
+def test_nothing_is_due_later_than_its_wait_from_now(store_engine: Engine) -> None:
+    day_ms = 24 * 3_600_000
+    (put_off,) = add_deliveries(store_engine, 1, due_at_ms=LATER_MS + day_ms, wait_ms=5_000, name="put off")
+    (right,) = add_deliveries(store_engine, 1, due_at_ms=LATER_MS + 5_000, wait_ms=5_000, name="right")
+    (untried,) = add_deliveries(store_engine, 1, due_at_ms=LATER_MS + day_ms, name="untried")
+    add_deliveries(store_engine, 1, due_at_ms=LATER_MS + day_ms, status="failed", name="ended")
+    deliveries = Deliveries(store_engine)
+    assert deliveries.plan_again(LATER_MS) == 2
+    with reading(store_engine) as connection:
+        due = {row.id: row.due_at_ms for row in connection.execute(select(delivery.c.id, delivery.c.due_at_ms))}
+    assert (due[put_off], due[right], due[untried]) == (LATER_MS + 5_000, LATER_MS + 5_000, LATER_MS)
+    assert deliveries.plan_again(LATER_MS) == 0
 
 
 def test_an_outcome_is_written_with_its_attempt_and_its_standing(store_engine: Engine) -> None:
@@ -106,7 +139,8 @@ def test_nothing_is_recorded_once_the_lease_is_somebody_elses(store_engine: Engi
     (one,) = add_deliveries(store_engine, 1)
     deliveries = Deliveries(store_engine)
     (slow,) = claim(deliveries, "slow")
-    (quick,) = claim(deliveries, "quick", now_ms=LATER_MS + 90_000)
+    Sessions(store_engine).end("slow")
+    (quick,) = claim(deliveries, "quick")
     assert deliveries.record("slow", [finished(slow, Rejected(OutcomeReason.BAD_URL))], now_ms=LATER_MS) == set()
     assert states(store_engine) == {one: ("pending", 0)}
     assert deliveries.record("quick", [finished(quick)], now_ms=LATER_MS) == {one}
@@ -115,10 +149,11 @@ def test_nothing_is_recorded_once_the_lease_is_somebody_elses(store_engine: Engi
     assert Standings(store_engine).of(SUBSCRIPTION)["d"].delivered_count == 1
 
 
-def test_a_lease_that_ended_unclaimed_still_records(store_engine: Engine) -> None:
+def test_a_session_that_has_ended_still_records_what_nobody_claimed_since(store_engine: Engine) -> None:
     (one,) = add_deliveries(store_engine, 1)
     deliveries = Deliveries(store_engine)
     (claimed,) = claim(deliveries)
+    Sessions(store_engine).end("a")
     assert deliveries.record("a", [finished(claimed)], now_ms=LATER_MS + 10**6) == {one}
 
 
@@ -164,7 +199,7 @@ def test_a_claim_walks_the_index_of_open_deliveries(store_engine: Engine) -> Non
     add_deliveries(store_engine, 2, destination_id="open")
     query = (
         "SELECT id FROM delivery WHERE status IN ('pending', 'awaitingRetry') AND due_at_ms <= 9999999999999 "
-        "AND lease_until_ms <= 1 AND destination_id = 'open' ORDER BY due_at_ms LIMIT 64"
+        "AND lease_owner IS NULL AND destination_id = 'open' ORDER BY due_at_ms LIMIT 64"
     )
     sqlite = store_engine.dialect.name == "sqlite"
     with writing(store_engine) as connection:

@@ -6,9 +6,11 @@ import pytest
 from sqlalchemy import Engine, event, insert
 from tests.company import SmallCompany
 
+from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.flow.resolve.directory import Member, Principal, Reach
 from tocsin.model.notification import ReasonKind
 from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.tables import membership
 
 
@@ -51,8 +53,13 @@ def test_stakeholders_are_owners_or_followers(company: SmallCompany, directory: 
     assert list(directory.stakeholders({orders}, ReasonKind.OWNER)) == [
         Principal(ReasonKind.OWNER, company.ids["shop"], "team", node_id=orders)
     ]
+    (followed,) = (
+        one.offset
+        for one in EventLog(company.engine).list_events(EventSelection(entity_id=orders), limit=10)
+        if one.event.user_name == "cem"
+    )
     assert list(directory.stakeholders({orders}, ReasonKind.FOLLOWER)) == [
-        Principal(ReasonKind.FOLLOWER, company.ids["cem"], "user", node_id=orders, since_ms=company.clock.now_ms())
+        Principal(ReasonKind.FOLLOWER, company.ids["cem"], "user", node_id=orders, since_offset=followed)
     ]
 
 

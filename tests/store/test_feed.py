@@ -104,6 +104,19 @@ def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: Talk) -> None:
     }
 
 
+@pytest.mark.parametrize("shift_ms", [-86_400_000, 0, 86_400_000])
+def test_who_takes_part_hears_of_all_that_follows_whatever_clocks_say(talk: Talk, shift_ms: int) -> None:
+    asked = talk.begin("dia", "Who knows? <#E::user::cem>")
+    talk.company.clock.at_ms += shift_ms
+    answered = talk.reply("ben", asked, "Ask ana.")
+    assert talk.told(asked)["cem"] == {"you were mentioned"}
+    assert talk.told(answered) == {
+        "ana": {OWN},
+        "cem": {"you take part in it"},
+        "dia": {"you began it", "you take part in it"},
+    }
+
+
 def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: Talk) -> None:
     asked = talk.task("ana", talk.user("dia"))
     assert talk.told(asked) == {"dia": {"the task is assigned to you"}, "ben": {OWN}}

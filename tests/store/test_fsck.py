@@ -100,6 +100,16 @@ def _replaced(column: Column[str], old: str, new: str) -> ColumnElement[str]:
 
 _ORDERS_EVENT = "entity_id = '{orders}' AND event_type = 'entityUpdated' AND document LIKE '%\"currentVersion\"\\:0.2%'"
 
+
+def _told_twice(connection: Connection, shop: Company) -> None:
+    _execute(
+        "INSERT INTO change_event SELECT 999999, 'twice', event_type, entity_type, entity_id, entity_fqn, "
+        f"user_name, timestamp_ms, document, derived FROM change_event WHERE {_ORDERS_EVENT}"
+    )(connection, shop)
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql("SELECT setval('change_event_log_offset_seq', 999999)")
+
+
 DAMAGES: list[tuple[str, Breaking, set[Damage]]] = [
     (
         "an event is lost",
@@ -121,11 +131,7 @@ DAMAGES: list[tuple[str, Breaking, set[Damage]]] = [
     ),
     (
         "an event twice",
-        _execute(
-            "INSERT INTO change_event SELECT 999999, 'twice', event_type, entity_type, entity_id, entity_fqn, "
-            "user_name, timestamp_ms, document, derived FROM change_event "
-            f"WHERE {_ORDERS_EVENT}"
-        ),
+        _told_twice,
         {Damage.EVENT_OUT_OF_ORDER, Damage.WRONG_COLUMN},
     ),
     (
@@ -247,3 +253,94 @@ def test_a_version_that_its_events_do_not_make_is_found_by_a_deep_look(shop: Com
             connection.execute(text(f"UPDATE {table} {change} WHERE {key} = '{shop.ids['orders']}'"))
     assert inspect(store_engine).counts == {}
     assert set(inspect(store_engine, deep=True).counts) == {Damage.NOT_REBUILT}
+
+
+Hurting = tuple[str, str, str]
+"""What is done to the store, and then: in which table, and of which column, the finding must be."""
+
+HURT: list[Hurting] = [
+    ("UPDATE entity SET document = '{{\"id\"' WHERE id = '{orders}'", "entity {orders}", "document"),
+    ("UPDATE entity_version SET document = '' WHERE entity_id = '{orders}'", "entity_version {orders} 1", "document"),
+    ("UPDATE change_event SET derived = '[1' WHERE entity_id = '{orders}'", "change_event ", "derived"),
+    ("UPDATE change_event SET document = 'null' WHERE entity_id = '{orders}'", "change_event ", ""),
+]
+ON_SQLITE: list[Hurting] = [
+    (f"UPDATE {table} SET {column} = {value} WHERE {key} = '{{orders}}'", f"{table} {where}", column)
+    for table, key, where, column in (
+        ("entity", "id", "{orders}", "document"),
+        ("entity", "id", "{orders}", "fqn"),
+        ("entity_version", "entity_id", "{orders} 1", "document"),
+        ("change_event", "entity_id", "", "document"),
+        ("change_event", "entity_id", "", "derived"),
+        ("change_event", "entity_id", "", "event_type"),
+    )
+    for value in ("CAST(x'7b22ff22' AS TEXT) || rowid", "x'00ff'")
+] + [
+    (f"UPDATE {table} SET {column} = 'soon' WHERE {key} = '{{orders}}'", f"{table} {{orders}}", column)
+    for table, key, column in (
+        ("entity", "id", "updated_at_ms"),
+        ("entity", "id", "deleted"),
+        ("entity_version", "entity_id", "updated_at_ms"),
+        ("follow", "entity_id", "followed_at_ms"),
+    )
+]
+
+
+def _furnished(engine: Engine) -> Company:
+    made = company(engine)
+    furnish(made)
+    made.writes.follow("table", made.ids["orders"], made.ids["jane"], actor=JANE)
+    return made
+
+
+@pytest.mark.parametrize("hurting", HURT, ids=lambda one: one[0][:60])
+def test_a_value_that_cannot_be_read_is_named_and_ends_nothing(
+    shop: Company, store_engine: Engine, hurting: Hurting
+) -> None:
+    statement, where, column = (one.format(**shop.ids) for one in hurting)
+    with store_engine.begin() as connection:
+        connection.exec_driver_sql(statement.replace("%", "%%"))
+    found = _found(inspect(store_engine, deep=True))
+    assert [one for one in found if where in one and (f"column {column}:" in one or not column)], found
+
+
+@pytest.mark.parametrize("hurting", ON_SQLITE, ids=lambda one: one[0][:70])
+def test_what_sqlite_keeps_in_a_column_that_is_not_of_its_kind_is_named(
+    sqlite_engine: Engine, hurting: Hurting
+) -> None:
+    shop = _furnished(sqlite_engine)
+    statement, where, column = (one.format(**shop.ids) for one in hurting)
+    with sqlite_engine.begin() as connection:
+        connection.exec_driver_sql(statement)
+    found = _found(inspect(sqlite_engine, deep=True))
+    assert [one for one in found if one.startswith(f"unreadable value: {where}") and f"column {column}:" in one], found
+    "\n".join(found).encode()  # fit to be printed
+    inspect(sqlite_engine)  # without --deep it does not end either
+
+
+def test_a_broken_page_is_named_and_the_rest_is_looked_at(sqlite_engine: Engine) -> None:
+    _furnished(sqlite_engine)
+    path = str(sqlite_engine.url.database)
+    with sqlite_engine.connect() as connection:
+        connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
+        (page,) = connection.execute(text("SELECT rootpage FROM sqlite_master WHERE name = 'follow'")).one()
+        connection.rollback()
+        connection.execute(text("DELETE FROM person"))
+        connection.commit()
+        connection.execute(text("PRAGMA wal_checkpoint(TRUNCATE)"))
+    sqlite_engine.dispose()
+    with Path(path).open("r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xff" * 100)
+    inspection = inspect(sqlite_engine, deep=True)
+    assert inspection.counts[Damage.BROKEN_PAGE]
+    assert [one for one in inspection.findings if one.damage == Damage.UNREADABLE and one.where == "follow"]
+    assert inspection.counts[Damage.WRONG_ROWS], "that there is no person is found all the same"
+
+
+def test_a_sequence_behind_the_log_is_found(postgres_engine: Engine) -> None:
+    _furnished(postgres_engine)
+    with postgres_engine.begin() as connection:
+        connection.exec_driver_sql("SELECT setval('change_event_log_offset_seq', 2)")
+    found = _found(inspect(postgres_engine))
+    assert [one for one in found if "change_event_log_offset_seq" in one], found

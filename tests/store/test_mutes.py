@@ -90,9 +90,10 @@ def test_a_mute_is_changed_and_taken_back(company: SmallCompany) -> None:
 
 
 def test_who_asks_for_many_people_finds_the_same_mutes(company: SmallCompany) -> None:
-    one = mute(company, "ana", "orders")
+    mute(company, "ana", "orders")
+    known = Mutes(company.engine).of(company.ids["ana"], company.clock.now_ms())
     many = [company.ids["ana"], *(f"user-{n}" for n in range(1_200))]
-    assert list(SqlDirectory(company.engine).mutes(many, [company.ids["orders"]])) == [one]
+    assert list(SqlDirectory(company.engine).mutes(many, [company.ids["orders"]])) == known != []
 
 
 def test_what_is_muted_of_an_alert_ends_with_it(company: SmallCompany) -> None:

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
 from sqlalchemy import Engine, func, select
 from tests.company import SmallCompany
 
+from tocsin.errors import LogDiverged
+from tocsin.flow.eventlog.position import LogPosition
+from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.model.telling import Telling
 from tocsin.store.alerts.telling_tables import telling
 from tocsin.store.eventlog.log import EventLog
@@ -63,10 +69,29 @@ def test_progress_moves_and_lets_the_outbox_go(store_engine: Engine) -> None:
     SmallCompany(store_engine)
     log, notes = EventLog(store_engine), Notifications(store_engine)
     end = log.readable_end()
-    notes.advance("q", end - 2, now_ms=1)
-    assert (log.progress("q"), log.lag("q"), count(store_engine, outbox)) == (end - 2, 2, 2)
-    notes.advance("q", end, now_ms=2)
-    assert (log.progress("q"), log.lag("q"), count(store_engine, outbox)) == (end, 0, 0)
+    notes.advance(MATCH_STREAM, end - 2, now_ms=1)
+    assert (log.progress(MATCH_STREAM), log.lag(MATCH_STREAM), count(store_engine, outbox)) == (end - 2, 2, 2)
+    notes.advance(MATCH_STREAM, end, now_ms=2)
+    assert (log.progress(MATCH_STREAM), log.lag(MATCH_STREAM), count(store_engine, outbox)) == (end, 0, 0)
+
+
+def test_what_was_read_of_another_log_is_neither_told_nor_counted(store_engine: Engine) -> None:
+    SmallCompany(store_engine)
+    log, notes = EventLog(store_engine), Notifications(store_engine)
+    end = log.end()
+    for foreign in (
+        replace(end, event_id="another"),
+        replace(end, offset=end.offset - 1),
+        LogPosition(end.offset + 9, "x"),
+    ):
+        with pytest.raises(LogDiverged):
+            notes.add([row(1, leaves=True)], [Telling(1, "a", 1, 5)], last=foreign)
+        with pytest.raises(LogDiverged):
+            notes.advance("q", foreign.offset, now_ms=1, event_id=foreign.event_id)
+    assert (count(store_engine, notification), count(store_engine, telling), log.progress("q")) == (0, 0, 0)
+    notes.add([row(1, leaves=True)], last=end)
+    notes.advance("q", end.offset, now_ms=1, event_id=end.event_id)
+    assert (count(store_engine, notification), log.progress("q")) == (1, end.offset)
 
 
 def test_what_has_been_told_is_not_told_again(store_engine: Engine) -> None:

@@ -19,7 +19,7 @@ from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import parting
+from tocsin.store.tables import tombstone_relation
 
 
 @dataclass
@@ -127,4 +127,4 @@ async def test_a_hard_delete_reaches_whom_it_concerned_and_is_then_forgotten(com
     log = EventLog(company.engine)
     Notifications(company.engine).advance("match_stream", log.readable_end(), now_ms=1)
     with company.engine.connect() as connection:
-        assert connection.execute(select(func.count()).select_from(parting)).scalar_one() == 0
+        assert connection.execute(select(func.count()).select_from(tombstone_relation)).scalar_one() == 0

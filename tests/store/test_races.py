@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import Barrier
 from typing import Any
@@ -11,7 +12,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
-from tocsin.errors import Conflict, NotFound
+from tocsin.errors import Conflict, NotFound, Unavailable
 from tocsin.flow.capture.ports import Key
 
 
@@ -44,6 +45,44 @@ def test_patches_of_one_entity_at_the_same_moment_all_land(shop: Company) -> Non
     assert table["extension"] == {f"key{number}": number for number in range(8)}
     assert table["version"] == 0.9
     assert [one["version"] for one in shop.catalogue.versions(shop.ids["orders"])] == [n / 10 for n in range(9, 0, -1)]
+
+
+class _Interrupted(list[Any]):
+    """Operations of a patch; somebody else writes whenever they are about to be applied."""
+
+    def __init__(self, operations: list[Any], between: Callable[[], Any]) -> None:
+        super().__init__(operations)
+        self.between = between
+
+    def __iter__(self) -> Iterator[Any]:
+        self.between()
+        return super().__iter__()
+
+
+def _long_patch(operations: int = 200) -> list[Any]:
+    return [{"op": "add", "path": f"/extension/mine{at}", "value": at} for at in range(operations)]
+
+
+def test_others_write_while_a_long_patch_is_applied_and_both_land(shop: Company) -> None:
+    others = iter(range(2))
+
+    def write() -> None:
+        if (number := next(others, None)) is not None:
+            shop.patch(("add", f"/extension/theirs{number}", number))
+
+    patch = _Interrupted(_long_patch(), write)
+    shop.writes.patch("table", Key.by_name(ORDERS), patch, actor=JANE)
+    table = shop.get("table", ORDERS)
+    assert table["extension"] == {f"mine{n}": n for n in range(200)} | {"theirs0": 0, "theirs1": 1}
+    assert table["version"] == 0.4
+
+
+def test_a_long_patch_of_what_others_keep_changing_is_given_up(shop: Company) -> None:
+    count = itertools.count()
+    patch = _Interrupted(_long_patch(), lambda: shop.patch(("add", "/extension/theirs", next(count))))
+    with pytest.raises(Unavailable, match="Send it again"):
+        shop.writes.patch("table", Key.by_name(ORDERS), patch, actor=JANE)
+    assert list(shop.get("table", ORDERS)["extension"]) == ["theirs"]
 
 
 def test_one_of_several_creations_at_the_same_moment_wins(shop: Company) -> None:

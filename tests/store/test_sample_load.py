@@ -30,6 +30,7 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.vault import use_vault
 
 NOW_MS = 1_790_000_000_000
+LOOPBACK = Settings(egress_allow=("127.0.0.0/8",))
 TOLD_TABLES = ("entity", "entity_version", "entity_tag", "ownership", "follow", "membership", "lineage_edge")
 REPORTED_TABLES = ("series", "incident_status", "suite_member", "outbox")
 
@@ -41,14 +42,14 @@ def sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     path.write_bytes(sqlite_template.read_bytes())
     engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
     use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
-    load(engine, Settings(), now_ms=NOW_MS)
+    load(engine, LOOPBACK, now_ms=NOW_MS)
     yield engine
     engine.dispose()
 
 
 def test_a_loaded_sample_has_its_assets_and_its_year(store_engine: Engine) -> None:
     assert not is_loaded(store_engine)
-    load(store_engine, Settings(), now_ms=NOW_MS)
+    load(store_engine, LOOPBACK, now_ms=NOW_MS)
     assert is_loaded(store_engine)
     events = EventLog(store_engine).read(0, 10_000)
     assert 1_400 <= len(events) <= 1_700
@@ -72,14 +73,14 @@ def test_the_past_of_the_sample_notifies_nobody(sample: Engine) -> None:
 
 
 def test_two_loads_leave_the_same_rows(sample: Engine, sqlite_engine: Engine) -> None:
-    load(sqlite_engine, Settings(), now_ms=NOW_MS)
+    load(sqlite_engine, LOOPBACK, now_ms=NOW_MS)
     assert _rows(sqlite_engine) == _rows(sample)
 
 
 def test_loading_again_only_draws_a_new_password(sqlite_engine: Engine) -> None:
-    first = load(sqlite_engine, Settings(), now_ms=NOW_MS)
+    first = load(sqlite_engine, LOOPBACK, now_ms=NOW_MS)
     before = _rows(sqlite_engine)
-    second = load(sqlite_engine, Settings(), now_ms=NOW_MS + 1)
+    second = load(sqlite_engine, LOOPBACK, now_ms=NOW_MS + 1)
     assert _rows(sqlite_engine) == before
     assert first.password != second.password
     kept = _password_hash(sqlite_engine)
@@ -103,12 +104,19 @@ def test_the_webhook_has_a_key_that_no_version_and_no_event_shows(sample: Engine
 
 
 def test_the_webhook_follows_the_post_room_and_stays_where_it_was_led_elsewhere(sqlite_engine: Engine) -> None:
-    load(sqlite_engine, Settings(), now_ms=NOW_MS, receiver_port=11241)
+    load(sqlite_engine, LOOPBACK, now_ms=NOW_MS, receiver_port=11241)
     secret = Subscriptions(sqlite_engine).secrets_of(_orders(sqlite_engine).id)
     lead_hook_to(sqlite_engine, 8586, clock=FixedClock(NOW_MS + 1))
     moved = _orders(sqlite_engine)
     assert moved.destinations[0].config.endpoint == "http://127.0.0.1:8586/hook"
-    assert Subscriptions(sqlite_engine).secrets_of(moved.id) == secret
+    assert Subscriptions(sqlite_engine).secrets_of(moved.id) == {
+        one: kept | {"endpoint": "http://127.0.0.1:8586/hook"} for one, kept in secret.items()
+    }
+    sent = Subscriptions(sqlite_engine).with_secrets(moved.id)
+    assert sent is not None
+    assert [{"secretKey": one.config.secret_key, "endpoint": one.config.endpoint} for one in sent.destinations] == [
+        kept | {"endpoint": "http://127.0.0.1:8586/hook"} for kept in secret.values()
+    ]
     before = _rows(sqlite_engine)
     lead_hook_to(sqlite_engine, 8586, clock=FixedClock(NOW_MS + 2))
     assert _rows(sqlite_engine) == before
@@ -131,9 +139,9 @@ def test_a_load_that_fails_half_way_leaves_nothing_and_can_be_repeated(sqlite_en
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        load(sqlite_engine, Settings(), now_ms=NOW_MS, progress=stop)
+        load(sqlite_engine, LOOPBACK, now_ms=NOW_MS, progress=stop)
     assert EventLog(sqlite_engine).read(0, 10) == []
-    load(sqlite_engine, Settings(), now_ms=NOW_MS, progress=lambda done, total: seen.append((done, total)))
+    load(sqlite_engine, LOOPBACK, now_ms=NOW_MS, progress=lambda done, total: seen.append((done, total)))
     assert is_loaded(sqlite_engine)
     assert seen == [(done, len(seen)) for done in range(1, len(seen) + 1)], "progress counts every step"
 

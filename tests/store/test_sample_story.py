@@ -43,7 +43,7 @@ def engine(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
     path.write_bytes(sqlite_template.read_bytes())
     engine = open_engine(f"sqlite:///{path}", synchronous="NORMAL")
     first_start(engine, Settings(secrets_key=SecretStr(KEY)))
-    load(engine, Settings(), now_ms=NOW_MS)
+    load(engine, Settings(egress_allow=("127.0.0.1:8586",)), now_ms=NOW_MS)
     Writes(SqlCatalogue(engine), FixedClock(NOW_MS + 60_000)).patch(
         "table", Key.by_name(WATCHED_TABLE), [NEW_COLUMN], actor=SYSTEM
     )

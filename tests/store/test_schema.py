@@ -1,4 +1,4 @@
-"""Do the revisions make exactly the tables of ``store/tables.py``, whoever starts first?"""
+"""The revisions make exactly the tables of ``store/tables.py``, whoever starts first."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ import tocsin.store
 from tocsin.store import migrations
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.engine import open_engine
+from tocsin.store.outbox.sessions import Session, Sessions
 from tocsin.store.schema import migrate, revision_of
-from tocsin.store.tables import METADATA, entity
+from tocsin.store.tables import METADATA, delivery, entity, follow, tombstone, tombstone_relation
 
 for _module in pkgutil.iter_modules(tocsin.store.__path__):
     if _module.name.endswith("_tables"):  # each aggregate's tables join the same METADATA
@@ -64,6 +65,62 @@ def test_references_of_documents_that_are_there_already_become_rows(tmp_path: Pa
     migrate(engine)
     with engine.connect() as connection:
         assert list(connection.execute(select(entity_reference))) == [("t", "domains", "d")]
+    engine.dispose()
+
+
+def test_who_has_yet_to_hear_of_a_hard_delete_is_carried_over(tmp_path: Path) -> None:
+    engine = open_engine(f"sqlite:///{tmp_path / 'old.db'}")
+    migrate(engine, "0017")
+    event = "INSERT INTO change_event (id, event_type, entity_type, entity_id, timestamp_ms, document, derived)"
+    parting = "INSERT INTO parting (entity_id, relation, other_id, other_type, since_ms)"
+    with engine.begin() as connection:
+        for number, kind in enumerate(("entityUpdated", "entityDeleted")):
+            connection.exec_driver_sql(f"{event} VALUES ('{number}', '{kind}', 'table', 't', 1, '{{}}', '{{}}')")
+        for relation, other in (("owner", "ann"), ("follower", "ann"), ("downstream", "u")):
+            connection.exec_driver_sql(f"{parting} VALUES ('t', '{relation}', '{other}', 'x', 0)")
+    migrate(engine)
+    with engine.connect() as connection:
+        assert connection.execute(select(tombstone.c.log_offset, tombstone.c.relation_count)).all() == [(2, 3)]
+        query = select(tombstone_relation.c.relation, tombstone_relation.c.other_id)
+        assert set(connection.execute(query)) == {("owner", "ann"), ("follower", "ann"), ("downstream", "u")}
+    engine.dispose()
+
+
+def test_leases_of_before_become_sessions_and_retries_keep_their_waits(tmp_path: Path) -> None:
+    engine = open_engine(f"sqlite:///{tmp_path / 'old.db'}")
+    migrate(engine, "0017")
+    columns = "id, notification_id, event_id, log_offset, subscription_id, destination_id, channel, target, status"
+    rows = {"held": ("pending", 5, "old", 95, 5), "failed": ("awaitingRetry", 65, None, 0, 5)}
+    with engine.begin() as connection:
+        for name, (status, due_at_ms, owner, until_ms, updated_at_ms) in rows.items():
+            connection.exec_driver_sql(
+                f"INSERT INTO delivery ({columns}, attempt_count, due_at_ms, lease_owner, lease_until_ms,"
+                " created_at_ms, updated_at_ms)"
+                " VALUES (?, 'n', 'e', 1, 's', 'd', 'Webhook', 'http://x', ?, 1, ?, ?, ?, 5, ?)",
+                (name, status, due_at_ms, owner, until_ms, updated_at_ms),
+            )
+    migrate(engine)
+    with engine.connect() as connection:
+        waits = {row.id: (row.due_at_ms, row.wait_ms, row.lease_owner) for row in connection.execute(select(delivery))}
+    assert waits == {"held": (5, 0, "old"), "failed": (65, 60, None)}
+    assert Sessions(engine).all() == [Session("old", 90_000, 0)]
+    engine.dispose()
+
+
+def test_times_since_which_people_follow_become_places_in_the_log(tmp_path: Path) -> None:
+    engine = open_engine(f"sqlite:///{tmp_path / 'old.db'}")
+    migrate(engine, "0023")
+    event = "INSERT INTO change_event (id, event_type, entity_type, entity_id, timestamp_ms, document, derived)"
+    with engine.begin() as connection:
+        for number, (entity_id, at_ms) in enumerate((("t", 10), ("u", 20), ("t", 20), ("u", 30))):
+            values = f"('{number}', 'entityUpdated', 'table', '{entity_id}', {at_ms}, '{{}}', '{{}}')"
+            connection.exec_driver_sql(f"{event} VALUES {values}")
+        for user, at_ms in (("its own event", 20), ("between", 15), ("after all", 99), ("always", 0)):
+            connection.exec_driver_sql(f"INSERT INTO follow VALUES ('t', '{user}', 'table', {at_ms})")
+    migrate(engine)
+    with engine.connect() as connection:
+        found = dict(connection.execute(select(follow.c.user_id, follow.c.since_offset)).all())
+    assert found == {"its own event": 3, "between": 2, "after all": 5, "always": 0}
     engine.dispose()
 
 

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from tocsin.store import turns
 from tocsin.store.engine import PATIENT_S, open_engine, reading, writing
 
 ADD = text("INSERT INTO server_secret (name, value) VALUES (:name, 'x')")
+ADD_LONG = text("INSERT INTO server_secret (name, value) VALUES (:name, :value)")
 NAMES = text("SELECT name FROM server_secret WHERE name LIKE 'w%' ORDER BY name")
 
 
@@ -253,3 +255,68 @@ def test_a_request_that_cannot_write_is_answered_503(founded: Founded, founded_u
         assert f"kill -CONT {process.pid}" in answer.json()["message"]
         assert client.get("/glossaries").status_code == 200
     engine.dispose()
+
+
+@contextmanager
+def overlapping_readers(engine: Engine) -> Iterator[None]:
+    """Read in two threads, each of which begins before the other ends: there is no moment without a reader."""
+    stopping = threading.Event()
+    begun = [threading.Event(), threading.Event()]
+
+    def read(number: int) -> None:
+        while not stopping.is_set():
+            with reading(engine) as connection:
+                connection.execute(NAMES).all()
+                begun[1 - number].clear()
+                begun[number].set()
+                while not (begun[1 - number].wait(0.01) or stopping.is_set()):
+                    pass
+
+    with ThreadPoolExecutor(2) as pool:
+        done = [pool.submit(read, number) for number in range(2)]
+        begun[0].wait(10)
+        try:
+            yield
+        finally:
+            stopping.set()
+    for one in done:
+        one.result()
+
+
+def test_readers_that_overlap_without_end_do_not_let_the_log_grow(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LOG_BYTES", 1 << 20)
+    monkeypatch.setattr(turns, "_CHECKPOINT_AGAIN_AFTER_S", 0.0)
+    log = Path(f"{sqlite_engine.url.database}-wal")
+    largest = 0
+    with overlapping_readers(sqlite_engine):
+        for number in range(300):
+            with writing(sqlite_engine) as connection:
+                connection.execute(ADD_LONG, {"name": f"l{number}", "value": "x" * 60_000})
+            largest = max(largest, log.stat().st_size)
+    assert largest < 3 << 20, "of 18 MB that were written"
+
+
+def test_what_is_written_seldom_does_not_stay_in_the_log(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LOG_AGE_S", 0.0)
+    write(sqlite_engine, "w1")
+    write(sqlite_engine, "w2")
+    assert Path(f"{sqlite_engine.url.database}-wal").stat().st_size == 0
+    assert names(sqlite_engine) == ["w1", "w2"]
+
+
+def test_one_reader_that_does_not_end_holds_up_no_writer(
+    sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(turns, "LOG_AGE_S", 0.0)
+    write(sqlite_engine, "w1")
+    with reading(sqlite_engine) as connection:
+        connection.execute(NAMES).all()
+        started_s = time.monotonic()
+        for number in range(2, 40):
+            write(sqlite_engine, f"w{number:02}")
+        assert time.monotonic() - started_s < 10, "not a tenth of a second for each"
+    assert len(names(sqlite_engine)) == 39

@@ -1,4 +1,4 @@
-"""May they? Deny wins over allow, and what no rule allows is denied.
+"""Decisions on access: deny wins over allow, and what no rule allows is denied.
 
 ``View`` is what all policies say of one person, worked out once: per type of entity and operation, which conditions
 deny and which allow. Where none of them asks anything, a decision is one look into a dictionary.
@@ -10,13 +10,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from tocsin.access.about import ABOUT, FOUND
 from tocsin.access.bind import bound, guard
 from tocsin.access.evaluate import Facts, holds
-from tocsin.access.logic import ALWAYS, NEVER, Condition, both, either, inherited_keys, negated
+from tocsin.access.logic import (
+    ALWAYS,
+    NEVER,
+    About,
+    Asks,
+    Condition,
+    Question,
+    both,
+    either,
+    inherited_keys,
+    leaves,
+    negated,
+)
 from tocsin.access.rules import Effect, Rule
 from tocsin.access.subject import Grant, Subject
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
+
+_OF_OWNERSHIP = (Question.IS_OWNER, Question.NO_OWNER, Question.MATCH_TEAM)
+_VIEW = "View"
 
 
 @dataclass(frozen=True)
@@ -54,6 +70,7 @@ class View:
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
+        self._denials: dict[str, tuple[Ruling, ...]] = {}
         self._reaches: dict[tuple[str, Operation], Reach] = {}
 
     def reach(self, resource: str, operation: Operation) -> Reach:
@@ -77,6 +94,31 @@ class View:
             return scope is ALWAYS
         return holds(scope, Facts(resource, document))
 
+    def may_apart(self, operation: Operation, resource: str, document: Document) -> bool:
+        """Say whether they may by a rule that does not ask who owns the document."""
+        if self.subject.is_admin:
+            return True
+        reach, facts = self.reach(resource, operation), Facts(resource, document)
+        if any(holds(one.condition, facts) for one in reach.denials):
+            return False
+        return any(holds(one.condition, facts) for one in reach.allowances if not _is_by_ownership(one))
+
+    def lifted(self, resource: str, before: Document, after: Document) -> Ruling | None:
+        """Return a ruling that denies them something on ``before`` and would no longer on ``after``."""
+        denials = self.conditional_denials(resource)
+        if not denials:
+            return None
+        then, now = Facts(resource, before), Facts(resource, after)
+        return next((one for one in denials if holds(one.condition, then) and not holds(one.condition, now)), None)
+
+    def conditional_denials(self, resource: str) -> tuple[Ruling, ...]:
+        """Return what denies them something on entities of this type, if these are of a kind."""
+        known = self._denials.get(resource)
+        if known is None:
+            found = (one for operation in Operation for one in self.reach(resource, operation).denials)
+            known = self._denials[resource] = tuple({one for one in found if one.condition != ALWAYS})
+        return known
+
     def verdict(self, operation: Operation, resource: str, document: Document) -> Verdict:
         """Return whether they may, and which rule says so."""
         reach, facts = self.reach(resource, operation), Facts(resource, document)
@@ -86,7 +128,10 @@ class View:
         if self.subject.is_admin:
             return Verdict(True)
         allowed = next((one for one in reach.allowances if holds(one.condition, facts)), None)
-        return Verdict(allowed is not None, allowed)
+        if allowed is None or holds(reach.scope, facts):
+            return Verdict(allowed is not None, allowed)
+        hidden = (self.verdict(Operation.VIEW_BASIC, kind, one) for kind, one in document.get(FOUND) or ())
+        return next((one for one in hidden if not one.is_allowed), Verdict(False))
 
     def _worked_out(self, resource: str, operation: Operation) -> Reach:
         if self.subject.is_admin:
@@ -96,8 +141,16 @@ class View:
         allowances = tuple(one for one in rulings if one.rule.effect is Effect.ALLOW)
         denied = either(*(one.condition for one in denials))
         allowed = either(*(one.condition for one in allowances))
-        scope = _settled(both(negated(denied), allowed))
+        scope = _settled(both(negated(denied), allowed, self._about(resource, operation)))
         return Reach(denials, allowances, scope, inherited=inherited_keys(scope))
+
+    def _about(self, resource: str, operation: Operation) -> Condition:
+        """Return what is asked of all that an entity of this type is about, for it to be seen."""
+        if not operation.value.startswith(_VIEW):
+            return ALWAYS
+        scopes = ((one, self.scope(one, Operation.VIEW_BASIC)) for one in ABOUT.get(resource, ()))
+        narrowed = tuple((one, scope) for one, scope in scopes if scope is not ALWAYS)
+        return About(resource, narrowed) if narrowed else ALWAYS
 
     def _rulings(self, resource: str, operation: Operation) -> Iterator[Ruling]:
         given = ((grant, rule) for grant in self.subject.grants for rule in grant.policy.rules)
@@ -112,3 +165,9 @@ class View:
 def _settled(scope: Condition) -> Condition:
     """Return the one object for always and for never, so that they are told by identity."""
     return ALWAYS if scope == ALWAYS else NEVER if scope == NEVER else scope
+
+
+def _is_by_ownership(ruling: Ruling) -> bool:
+    """Say whether a ruling asks who owns the document."""
+    asked = (leaf for leaf in leaves(ruling.rule.condition) if isinstance(leaf, Asks))
+    return ruling.grant.is_foreign or any(leaf.question in _OF_OWNERSHIP for leaf in asked)

@@ -1,4 +1,4 @@
-"""Which policies and roles are there from the first start? OpenMetadata's, as documents to create.
+"""Policies and roles of the first start: OpenMetadata's, as documents to create.
 
 They say what OpenMetadata's say, with two differences: rules for everybody speak of assets, never of roles, policies,
 bots or other people's accounts, so that nobody can give themselves powers by becoming an owner; and who owns
@@ -7,11 +7,11 @@ something may also add to it. Administrators may change all of them. ``docs/acce
 
 from __future__ import annotations
 
-from tocsin.access.resources import ASSETS, POWERS
+from tocsin.access.resources import ASSETS, CLAIMABLE, DATA, ORDER, POWERS
 from tocsin.access.subject import ORGANIZATION
 from tocsin.model.entity import Document
 
-_ASSETS = list(ASSETS)
+_ASSETS, _CLAIMABLE, _DATA = list(ASSETS), list(CLAIMABLE), list(DATA)
 _VIEW = ["ViewAll"]
 _WRITE = ["Create", "BulkCreate", "BulkUpdate", "EditAll", "ViewAll"]
 _DESCRIBE = ["ViewAll", "EditDescription", "EditTags", "EditGlossaryTerms", "EditTier", "EditCertification"]
@@ -58,9 +58,9 @@ POLICIES: tuple[Document, ...] = (
         ),
         _allow(
             "OrganizationPolicy-NoOwner-Rule",
-            "Everybody may name an owner for what has none.",
+            "Everybody may name an owner for what has none and holds nothing of others.",
             ["EditOwners"],
-            on=_ASSETS,
+            on=_CLAIMABLE,
             when="noOwner()",
         ),
         _allow(
@@ -90,7 +90,13 @@ POLICIES: tuple[Document, ...] = (
         "DataConsumerPolicy",
         "Data Consumer Policy",
         "What everybody may write about assets.",
-        _allow("DataConsumerPolicy-EditRule", "Everybody may describe and tag assets.", _DESCRIBE, on=_ASSETS),
+        _allow("DataConsumerPolicy-EditRule", "Everybody may describe and tag assets.", _DESCRIBE, on=_DATA),
+        _allow(
+            "DataConsumerPolicy-Order-Rule",
+            "Everybody may describe what orders assets.",
+            ["ViewAll", "EditDescription"],
+            on=list(ORDER),
+        ),
     ),
     _policy(
         "DataStewardPolicy",
@@ -205,6 +211,31 @@ POLICIES: tuple[Document, ...] = (
     ),
 )
 """Every policy of the first start."""
+
+FORMER = frozenset({"OrganizationPolicy-NoOwner-Rule", "DataConsumerPolicy-EditRule"})
+"""Rules that spoke of all assets in former versions."""
+
+
+def renewed(stored: list[Document], default: Document) -> list[Document] | None:
+    """Return the rules of a stored default policy with those that nobody changed since as they are now; None if none.
+
+    Only rules of ``FORMER`` have changed; one that an administrator has rewritten stays as it is.
+    """
+    now = {rule["name"]: rule for rule in default["rules"]}
+    outdated = {rule["name"] for rule in stored if _is_former(rule, now.get(rule["name"]))}
+    if not outdated:
+        return None
+    known = {rule["name"] for rule in stored}
+    kept = [now[rule["name"]] if rule["name"] in outdated else rule for rule in stored]
+    return [*kept, *(rule for name, rule in now.items() if name not in known)]
+
+
+def _is_former(rule: Document, now: Document | None) -> bool:
+    if now is None or rule["name"] not in FORMER:
+        return False
+    is_same = all(rule.get(key) == now.get(key) for key in ("effect", "operations", "condition"))
+    return is_same and set(rule["resources"]) == set(ASSETS)
+
 
 ROLES: tuple[Document, ...] = (
     _role("DataConsumer", "Data Consumer", "Uses data, and says what it means.", "DataConsumerPolicy"),

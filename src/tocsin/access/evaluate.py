@@ -1,11 +1,13 @@
-"""Does a condition hold for one document? Plain Python; ``store/access/visibility.py`` asks the same in SQL."""
+"""Evaluation of a policy condition for one document in Python; ``store/access/visibility.py`` asks the same in SQL."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
 
+from tocsin.access.about import FOUND, named_by
 from tocsin.access.logic import (
+    About,
     And,
     Asks,
     Certified,
@@ -59,6 +61,14 @@ class Facts:
         label = given.get("tagLabel") if isinstance(given, dict) else None
         return label.get("tagFQN") if isinstance(label, dict) else None
 
+    @cached_property
+    def about(self) -> tuple[tuple[str, Facts], ...] | None:
+        """What it is about, by type; None where that was not looked up, though there is something."""
+        found = self._document.get(FOUND)
+        if found is None:
+            return None if named_by(self._resource, self._document) else ()
+        return tuple((resource, Facts(resource, document)) for resource, document in found)
+
 
 def holds(condition: Condition, facts: Facts) -> bool:
     """Say whether a bound condition holds; a question about a person that nobody has answered does not."""
@@ -91,8 +101,17 @@ def _leaf_holds(condition: Condition, facts: Facts) -> bool:
             return tag in facts.tags
         case Certified(certifications=certifications):
             return facts.certification in certifications
+        case About(scopes=scopes):
+            return _about_holds(dict(scopes), facts)
         case Asks() | _:
             return False
+
+
+def _about_holds(scopes: dict[str, Condition], facts: Facts) -> bool:
+    """Say whether all that it is about meets the condition of its type; what is not known does not."""
+    if facts.about is None:
+        return False
+    return all(resource not in scopes or holds(scopes[resource], one) for resource, one in facts.about)
 
 
 def _ids(references: object, only: str | None = None) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""What can a rule's condition ask? A small algebra: questions about who asks and about what is asked for.
+"""Algebra of what a rule's condition can ask: questions about who asks and about what is asked for.
 
 ``Asks`` is a question as it was written. Once it is known who asks, ``access/bind.py`` answers those about the person
 and turns the others into the leaves below, which are about the document alone: ``access/evaluate.py`` asks them of
@@ -96,7 +96,18 @@ class Certified:
     certifications: frozenset[str]
 
 
-Leaf = Asks | OwnedBy | OwnedWithin | Owned | InDomain | HasDomain | Tagged | Certified
+@dataclass(frozen=True, slots=True)
+class About:
+    """All that it is about meets the condition of its type: the table of a test, what a query is used in.
+
+    ``resource`` is the type of what is asked about, ``scopes`` are those conditions; a type not named meets any.
+    """
+
+    resource: str
+    scopes: tuple[tuple[str, Condition], ...]
+
+
+Leaf = Asks | OwnedBy | OwnedWithin | Owned | InDomain | HasDomain | Tagged | Certified | About
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +170,11 @@ def leaves(condition: Condition) -> Iterator[Leaf]:
                 yield from leaves(one)
         case _:
             yield condition
+
+
+def asks_about(condition: Condition) -> bool:
+    """Say whether a condition asks of what a document is about."""
+    return any(isinstance(leaf, About) for leaf in leaves(condition))
 
 
 Inheritable = OwnedBy | OwnedWithin | Owned | InDomain | HasDomain

@@ -1,4 +1,4 @@
-"""Which operation includes which, and which does a change of an entity need? One table for all types.
+"""Operations: which one includes which, and which of them a change of an entity needs, in one table for all types.
 
 Source: OpenMetadata's ``OperationContext`` and ``ResourceRegistry``. Next: ``access/decide.py``.
 """
@@ -33,10 +33,6 @@ OF_KEY: dict[str, Operation] = {
 """What changing a key of any type needs; what is not named here needs ``EditAll``."""
 
 _OF_TYPE: dict[tuple[str, str], Operation] = {
-    ("user", "isAdmin"): Operation.ALL,
-    ("user", "isBot"): Operation.ALL,
-    ("user", "allowImpersonation"): Operation.ALL,
-    ("user", "authenticationMechanism"): Operation.ALL,
     ("user", "timezone"): Operation.EDIT_DISPLAY_NAME,
     ("user", "profile"): Operation.EDIT_DISPLAY_NAME,
     ("user", "personas"): Operation.EDIT_DISPLAY_NAME,
@@ -45,6 +41,17 @@ _OF_TYPE: dict[tuple[str, str], Operation] = {
     ("role", "policies"): Operation.EDIT_ALL,
     ("query", "users"): Operation.EDIT_ALL,
 }
+_ADMINISTRATORS = {
+    "user": frozenset(
+        {
+            *("name", "email", "isEmailVerified", "isAdmin", "isBot"),
+            *("allowImpersonation", "authenticationMechanism", "roles", "domains"),
+        }
+    ),
+    "team": frozenset({"defaultRoles", "domains"}),
+}
+"""Keys that say who somebody is or what they may do: they need ``All`` besides what else they need."""
+
 _POWERS = {
     "user": ("isAdmin", "isBot", "allowImpersonation", "authenticationMechanism", "roles"),
     "team": ("policies", "defaultRoles"),
@@ -87,6 +94,8 @@ def _needs(entity_type: str, key: str, old: object, new: object) -> Iterator[Ope
     elif key in _MEMBER_LISTS and isinstance(old, list) and isinstance(new, list):
         yield from _of_members(entity_type, old, new)
     else:
+        if key in _ADMINISTRATORS.get(entity_type, ()):
+            yield Operation.ALL
         yield _OF_TYPE.get((entity_type, key)) or OF_KEY.get(key, Operation.EDIT_ALL)
 
 

@@ -1,4 +1,4 @@
-"""Of what can a rule speak? Every type of entity, and what is asked for besides entities.
+"""Resources that a rule can name: every type of entity, and what is asked for besides entities.
 
 Source: OpenMetadata 1.13's entity types, and ``ResourceRegistry``. Next: ``access/defaults.py``.
 """
@@ -14,6 +14,25 @@ _ASSETS = """
 """
 ASSETS = tuple(_ASSETS.split())
 """What people own, describe, tag and follow, and what orders it."""
+
+CONTAINERS = frozenset(
+    """
+    apiCollection apiService classification container dashboardService dataProduct database databaseSchema
+    databaseService directory domain driveService glossary glossaryTerm ingestionPipeline messagingService
+    metadataService mlmodelService pipelineService searchService securityService spreadsheet storageService tag
+    testDefinition
+    """.split()
+)
+"""Assets that hold others, bring them in or order them: whoever owns one has a say in what others own."""
+
+CLAIMABLE = tuple(one for one in ASSETS if one not in CONTAINERS)
+"""Assets of which anybody may name an owner while they have none."""
+
+ORDER = ("classification", "dataProduct", "domain", "glossary", "glossaryTerm", "tag")
+"""Assets that order others, and on which policies may rest."""
+
+DATA = tuple(one for one in ASSETS if one not in ORDER)
+"""All other assets."""
 
 POWERS = ("bot", "policy", "role")
 """What decides who may do what."""

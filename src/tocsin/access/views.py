@@ -1,4 +1,4 @@
-"""What may each of these people do, as policies stand now? Views, kept until something about access changes.
+"""Views of what people may do as policies stand now, kept until something about access changes.
 
 A store counts such changes (``Subjects.revision``); one look at that count says whether what is kept still holds.
 Next: ``flow/resolve/visibility.py``; ``store/access/views.py`` answers ``Subjects``.
@@ -10,7 +10,9 @@ import threading
 from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
+from tocsin.access.about import ABOUT
 from tocsin.access.decide import View
+from tocsin.access.footing import Footing, footing_of
 from tocsin.access.logic import ALWAYS
 from tocsin.access.rules import Effect, Policy
 from tocsin.access.subject import Subject
@@ -60,6 +62,12 @@ class Moment:
     def of_many(self, user_ids: Collection[str]) -> dict[str, View]:
         """Return what each of these may do, looking up together whoever is not known yet."""
         return self._views.at(self._revision, user_ids)
+
+    def footing(self) -> Footing:
+        """Return what the policies in use rest on."""
+        if self._openness is None:
+            self._openness = self._views.openness(self._revision)
+        return self._openness.footing
 
     def is_open(self, resource: str) -> bool:
         """Say whether every person may view every entity of this type, whoever they are.
@@ -128,6 +136,7 @@ class _Openness:
 
     def __init__(self, policies: Iterable[Policy], used: Collection[str], stranger: View) -> None:
         self._policies = tuple(policies)
+        self.footing = footing_of(policy for policy in self._policies if policy.id in used)
         rules = (rule for policy in self._policies if policy.id in used for rule in policy.rules)
         self._denials = [rule for rule in rules if rule.effect is Effect.DENY]
         self._stranger = stranger
@@ -138,7 +147,8 @@ class _Openness:
         if known is None:
             if not self._policies:
                 return True  # nobody has founded anything here yet
-            is_denied = any(rule.is_about(resource, Operation.VIEW_BASIC) for rule in self._denials)
+            asked = (resource, *ABOUT.get(resource, ()))
+            is_denied = any(rule.is_about(one, Operation.VIEW_BASIC) for rule in self._denials for one in asked)
             allows = self._stranger.scope(resource, Operation.VIEW_BASIC) is ALWAYS
             known = self._known[resource] = allows and not is_denied
         return known

@@ -47,8 +47,18 @@ def reset_password(name: UserName, *, as_json: AsJson = False) -> None:
         if person is None or person.deleted:
             raise NotFound(f"user {name!r} not found")
         password = _set_new_password(engine, person.id)
-        _people(engine).tokens.take_all_back(person.id)
     show_facts({"name": name, "password": password}, as_json=as_json)
+
+
+@app.command()
+def forget_identity(name: UserName, *, as_json: AsJson = False) -> None:
+    """Forget which identity of OpenID Connect a person has: their next log-in goes by their e-mail address again."""
+    with existing_store(settings_of()) as engine:
+        person = _people(engine).by_name(name)
+        if person is None:
+            raise NotFound(f"user {name!r} not found")
+        count = _people(engine).forget_identities(person.id)
+    show_facts({"name": name, "forgotten": count}, as_json=as_json)
 
 
 @app.command()
@@ -105,12 +115,23 @@ def secrets_key() -> None:
 
 @app.command()
 def reseal(*, as_json: AsJson = False) -> None:
-    """Seal the secrets of all connections and alerts with the first key of `secrets_key`; no other is needed then."""
+    """Seal all secrets, and the keys that sign, with the first key of `secrets_key`; no other is needed then."""
     with existing_store(settings_of()) as engine:
         from tocsin.store.vault import reseal as seal_anew
 
         count = seal_anew(engine)
     show_facts({"sealed": count}, as_json=as_json)
+
+
+@app.command()
+def renew_keys(*, as_json: AsJson = False) -> None:
+    """Make the keys anew that sign tokens and links in mails: everybody logs in again, and bots need new tokens.
+
+    For who has lost the key that they were sealed with. Start all servers and workers anew afterwards.
+    """
+    with existing_store(settings_of()) as engine:
+        count = _people(engine).forget_secrets()
+    show_facts({"forgotten": count}, as_json=as_json)
 
 
 def _people(engine: Engine) -> People:

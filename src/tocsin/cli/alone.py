@@ -1,4 +1,4 @@
-"""Does another pipeline work on these checkpoints already? A lock on a file among them says so.
+"""Lock on the folder of checkpoints, so that no two pipelines work on them.
 
 The kernel opens it when the process ends, however that comes about.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tocsin.errors import Conflict
@@ -24,16 +24,17 @@ def alone(checkpoints: Path) -> Iterator[None]:
     ------
     Conflict : another process has it; the message says which
     """
-    checkpoints.mkdir(parents=True, exist_ok=True)
+    checkpoints.mkdir(mode=0o700, parents=True, exist_ok=True)
     with (checkpoints / _FILE).open("a+") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             lock.seek(0)
             raise Conflict(_taken(checkpoints, lock.read())) from None
-        lock.truncate(0)
-        lock.write(str(os.getpid()))
-        lock.flush()
+        with suppress(OSError):  # the disk is full: the lock is what counts
+            lock.truncate(0)
+            lock.write(str(os.getpid()))
+            lock.flush()
         yield
 
 

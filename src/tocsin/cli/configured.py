@@ -1,4 +1,4 @@
-"""With which settings does a command run? Its options first, then the environment, then ``tocsin.toml``."""
+"""Settings of a command: its options first, then the environment, then ``tocsin.toml``."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def settings_of(**options: object) -> Settings:
         raise _wrong(name, said(first)) from error
     except SettingsError as error:
         raise _unread(error) from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidSetting(f"tocsin.toml is not valid TOML: {error}.") from error
 
 
@@ -70,5 +70,5 @@ def _unread(error: SettingsError) -> InvalidSetting:
     if found is None:
         return InvalidSetting(f"The settings cannot be read: {error}.")
     default = Settings.model_fields[found[1]].get_default(call_default_factory=True)
-    like = '{"name": "value"}' if isinstance(default, dict) else json.dumps(default)
+    like = '{"name": "value"}' if isinstance(default, dict) else json.dumps(default or ["10.0.0.0/8"])
     return _wrong(found[1], f"must be JSON, such as {like}")

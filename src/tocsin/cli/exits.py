@@ -1,4 +1,4 @@
-"""With which code does a command end? One table for all commands; ``docs/cli.md`` repeats it and a test compares.
+"""Exit codes, one table for all commands; ``docs/cli.md`` repeats it and a test compares.
 
 Source: the families of ``tocsin/errors.py``; 2 for wrong usage is what every shell tool answers.
 """
@@ -12,6 +12,7 @@ from tocsin.errors import (
     Forbidden,
     InvalidInput,
     NotFound,
+    StoreDamaged,
     TocsinError,
     Unauthenticated,
     Unavailable,
@@ -35,7 +36,7 @@ EXITS = (
     Exit(4, "not logged in, or not allowed", (Unauthenticated, Forbidden)),
     Exit(5, "something else stands there already, or a port is taken", (Conflict,)),
     Exit(6, "a part that is needed does not answer or is not installed", (Unavailable,)),
-    Exit(7, "`tocsin fsck` found the store damaged, or `tocsin audit` something wrong"),
+    Exit(7, "the store is damaged, or `tocsin audit` found something wrong", (StoreDamaged,)),
     Exit(130, "stopped by Ctrl-C"),
 )
 """Every exit code there is."""

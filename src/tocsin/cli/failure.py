@@ -1,4 +1,4 @@
-"""What does the user see of an error? One line on stderr; the traceback goes to a file, or to ``--debug``."""
+"""Errors as the user sees them: one line on stderr; the traceback goes to a file, or to ``--debug``."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from types import TracebackType
 
 from tocsin.cli.exits import exit_code
 from tocsin.errors import TocsinError
+from tocsin.store.faults import named
 
 
 def report(error: TocsinError) -> int:
@@ -17,6 +18,15 @@ def report(error: TocsinError) -> int:
     for note in getattr(error, "__notes__", ()):
         sys.stderr.write(f"{note}\n")
     return exit_code(error)
+
+
+def known(error: Exception) -> TocsinError | None:
+    """Return what a fault of the store or the disk is in a command, with the driver's words; else None."""
+    failure = named(error)
+    if failure is not None:
+        told = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
+        failure.message = f"{failure.message} ({told[0]})"
+    return failure
 
 
 def report_surprise(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:

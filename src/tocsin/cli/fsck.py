@@ -1,4 +1,4 @@
-"""``tocsin fsck``: is the store sound? It works beside the store, also while a server writes."""
+"""``tocsin fsck``: inspection of the store. It works beside the store, also while a server writes."""
 
 from __future__ import annotations
 
@@ -19,23 +19,35 @@ if TYPE_CHECKING:  # the store's library is an extra
 
 def fsck(
     *,
-    deep: Annotated[bool, typer.Option("--deep", help="Also rebuild every version from its events.")] = False,
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Also read every value, and rebuild every version from its events.")
+    ] = False,
     mend: Annotated[bool, typer.Option("--repair", help="Make anew the rows that documents say.")] = False,
+    accept_loss: Annotated[
+        bool, typer.Option("--accept-loss", help="Go on from where the log ends, whatever was seen beyond.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Look whether the store is sound: events, versions, references, names, rows and offsets all agree.
 
-    Ends with 7 when something is wrong. Example: tocsin fsck --deep
+    And whether it holds all that is known outside of it to have been in it. Ends with 7 when something is wrong.
+    Example: tocsin fsck --deep
     """
-    with existing_store(settings_of()) as engine:
+    settings = settings_of()
+    with existing_store(settings) as engine:
         from tocsin.store.fsck.inspection import inspect, repair
+        from tocsin.store.traces import accept_loss as accept
+        from tocsin.store.traces import traces
 
+        if accept_loss:
+            accept(engine, settings)
+        known = traces(settings)
         with progress_bar("fsck") as report:
-            inspection = inspect(engine, report, deep=deep)
+            inspection = inspect(engine, report, deep=deep, known=known)
         repaired = repair(engine, inspection.repairable) if mend else 0
         if repaired:
             with progress_bar("fsck, once more") as report:
-                inspection = inspect(engine, report, deep=deep)
+                inspection = inspect(engine, report, deep=deep, known=known)
     _show(inspection, repaired, as_json=as_json)
     if inspection.counts:
         raise typer.Exit(DAMAGED)

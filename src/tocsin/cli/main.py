@@ -1,10 +1,11 @@
-"""What does the shell see of Tocsin? One command a file, put together here, with one way to fail.
+"""The command line: one command a file, put together here, with one way to fail.
 
 Next: ``cli/up.py``, which starts everything.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Annotated
 
@@ -15,6 +16,7 @@ from tocsin.cli import (
     admin,
     alerts,
     audit,
+    backup,
     conditions,
     deliver,
     events,
@@ -37,7 +39,7 @@ from tocsin.cli import (
     up,
 )
 from tocsin.cli.exits import EXITS
-from tocsin.cli.failure import report, report_surprise
+from tocsin.cli.failure import known, report, report_surprise
 from tocsin.cli.lifeline import hold_lifeline
 from tocsin.cli.unread import ending_unread
 from tocsin.errors import TocsinError
@@ -63,6 +65,9 @@ _EXAMPLES = f"""[bold]To begin[/bold]
 Settings come from TOCSIN_* variables and tocsin.toml; [cyan]tocsin settings[/cyan] shows them.
 
 Exit codes: {"; ".join(f"{row.code} {row.meaning}" for row in EXITS)}"""
+
+_OURS_ALONE = 0o077
+"""The umask of every process: what it makes is for its own account alone."""
 
 _RUN, _USE, _TEND = "Run", "Follow and watch", "Tend"
 
@@ -90,7 +95,7 @@ for _panel, _commands in {
         history.diff,
         history.rollback,
     ),
-    _TEND: (replay.replay, fsck.fsck, audit.audit, settings.settings),
+    _TEND: (backup.backup, backup.restore, replay.replay, fsck.fsck, audit.audit, settings.settings),
 }.items():
     for _command in _commands:
         app.command(rich_help_panel=_panel)(_command)
@@ -128,8 +133,14 @@ def tocsin(
 def main() -> None:
     """Run the command line and exit with the code that ``cli/exits.py`` gives."""
     hold_lifeline()
+    os.umask(_OURS_ALONE)
     try:
         with ending_unread():
             get_command(app)(prog_name="tocsin")
     except TocsinError as error:
         sys.exit(report(error))
+    except Exception as error:
+        failure = known(error)
+        if failure is None:
+            raise
+        sys.exit(report(failure))

@@ -1,7 +1,8 @@
-"""Which processes does ``tocsin up`` start, and what do they tell each other? Next: ``cli/supervise.py``."""
+"""Processes that ``tocsin up`` starts, and what they must know of each other. Next: ``cli/supervise.py``."""
 
 from __future__ import annotations
 
+import json
 import sys
 from dataclasses import dataclass
 
@@ -40,6 +41,14 @@ def post_room_of(settings: Settings) -> PostRoom | None:
     return PostRoom(free_port(HTTP_PORT), free_port(SMTP_PORT))
 
 
+def with_post_room(settings: Settings, post_room: PostRoom | None) -> Settings:
+    """Return the settings with which webhooks may reach the post room, and nothing else that they might not before."""
+    if post_room is None:
+        return settings
+    receiver = f"{LOOPBACK}:{post_room.http_port}"
+    return settings.model_copy(update={"egress_allow": (*settings.egress_allow, receiver)})
+
+
 def local_url(settings: Settings) -> str:
     """Return where the server answers on this machine."""
     return f"http://{_EVERYWHERE.get(settings.host, settings.host)}:{settings.port}"
@@ -52,7 +61,11 @@ def tocsin(*arguments: str) -> tuple[str, ...]:
 
 def parts_of(settings: Settings, post_room: PostRoom | None, pipeline_is_ready: Question) -> tuple[Part, ...]:
     """Return the processes to start, each with what it must know of the others."""
-    shared = {"TOCSIN_PORT": str(settings.port), "TOCSIN_DATA_DIR": str(settings.data_dir.absolute())}
+    shared = {
+        "TOCSIN_PORT": str(settings.port),
+        "TOCSIN_DATA_DIR": str(settings.data_dir.absolute()),
+        "TOCSIN_EGRESS_ALLOW": json.dumps(settings.egress_allow),
+    }
     server_is_ready = answers_at(f"{local_url(settings)}/api/v1/system/version")
     server = Part("server", tocsin("serve"), server_is_ready, shared)
     pipeline = Part("pipeline", tocsin("pipeline"), pipeline_is_ready, shared, _SPARKS_CHATTER)

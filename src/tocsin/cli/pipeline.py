@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+import structlog
 import typer
 
 from tocsin.cli.alone import alone
@@ -24,6 +25,9 @@ def pipeline(
     with needing("spark"):
         from tocsin.jobs.pipeline import main
         from tocsin.logs import set_up_logs
+        from tocsin.store.folder import make_private
     set_up_logs(settings)
+    if changed := make_private(settings.data_dir):
+        structlog.get_logger().warning("data folder made private", change=changed)
     with alone(settings.checkpoint_dir()):
         main(settings)

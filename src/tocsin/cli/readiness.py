@@ -1,4 +1,4 @@
-"""When does a part of ``tocsin up`` do its work? Each is asked in its own way, by what it does and not by its log."""
+"""Readiness of the parts of ``tocsin up``: each is asked in its own way, by what it does and not by its log."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 import httpx
 
+from tocsin.flow.eventlog.readers import MATCH_STREAM
+
 if TYPE_CHECKING:  # the store's library is an extra
     from tocsin.store.eventlog.log import EventLog
 
 Question = Callable[[], Awaitable[bool]]
 
-PIPELINE_QUERY = "match_stream"
 _ANSWER_WITHIN_S = 2.0
 
 
@@ -35,9 +36,9 @@ def pipeline_has_caught_up(log: EventLog, since_ms: int) -> Question:
     """Return a question that is true once the pipeline, started at ``since_ms`` or later, has nothing left to tell."""
 
     async def ask() -> bool:
-        reported_at_ms = await asyncio.to_thread(log.reported_at_ms, PIPELINE_QUERY)
+        reported_at_ms = await asyncio.to_thread(log.reported_at_ms, MATCH_STREAM)
         has_reported = reported_at_ms is not None and reported_at_ms >= since_ms
-        return has_reported and await asyncio.to_thread(log.lag, PIPELINE_QUERY) == 0
+        return has_reported and await asyncio.to_thread(log.lag, MATCH_STREAM) == 0
 
     return ask
 

@@ -1,4 +1,4 @@
-"""What does ``tocsin up`` show? Each part's lines behind its name and colour, and a welcome when all are ready."""
+"""Screen of ``tocsin up``: each part's lines behind its name and colour, and a welcome when all are ready."""
 
 from __future__ import annotations
 
@@ -42,6 +42,7 @@ class Screen:
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False)
         self._has_welcomed = False
+        self._is_terminal = self._console.file.isatty()
 
     def say(self, part: str, line: str) -> None:
         """Show one line of one part."""
@@ -55,7 +56,7 @@ class Screen:
         rows.add_row("Open", Text(welcome.address, style="bold cyan"))
         for login in welcome.logins:
             rows.add_row("Log in as", Text.assemble(login.email, (f"  {login.who}", "dim")))
-            rows.add_row("", _password(login))
+            rows.add_row("", self._password(login))
         if welcome.post_room:
             rows.add_row("Mails and webhooks", Text(welcome.post_room, style="cyan"))
         if welcome.server:
@@ -66,13 +67,13 @@ class Screen:
     def farewell(self, welcome: Welcome) -> None:
         """Say that all parts have ended; passwords that nobody has seen yet are not lost."""
         for login in welcome.logins:
-            if login.password and not self._has_welcomed:
+            if login.password and self._is_terminal and not self._has_welcomed:
                 self.say("up", f"{login.email} has the password {login.password}")
         self.say("up", "all parts have ended")
 
-
-def _password(login: Login) -> Text:
-    if login.password is None:
-        new = f"tocsin admin reset-password {login.name}"
-        return Text(f"with the password printed at the first start; a new one: {new}", style="dim")
-    return Text.assemble("password ", (login.password, "bold"), ("  shown only this once", "dim"))
+    def _password(self, login: Login) -> Text:
+        """Return how somebody gets in; what is no terminal is kept somewhere, and told no password."""
+        if login.password and self._is_terminal:
+            return Text.assemble("password ", (login.password, "bold"), ("  shown only this once", "dim"))
+        why = "is shown on a terminal alone" if login.password else "was shown at the first start"
+        return Text(f"the password {why}; a new one: tocsin admin reset-password {login.name}", style="dim")

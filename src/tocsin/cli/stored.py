@@ -1,4 +1,4 @@
-"""How do commands that work beside the store open it? At the newest schema, closed at the end.
+"""Store of the commands that work beside it: opened at the newest schema, closed at the end.
 
 Who only looks, or mends, asks for a store that is there: an empty one made on the spot would be found sound.
 """
@@ -6,8 +6,10 @@ Who only looks, or mends, asks for a store that is there: an empty one made on t
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
+
+import typer
 
 from tocsin.cli.extras import needing
 from tocsin.errors import NotFound
@@ -19,27 +21,44 @@ if TYPE_CHECKING:  # the store's library is an extra
 
 @contextmanager
 def opened_store(settings: Settings) -> Iterator[Engine]:
-    """Yield an engine for the migrated store that ``settings`` name; makes ``data_dir`` where it is missing."""
+    """Yield an engine for the migrated store that ``settings`` name; makes ``data_dir`` where it is missing.
+
+    Raises
+    ------
+    StoreDamaged : a store was used with this data folder, and nothing is left of it
+    """
     with needing("server"):
+        from tocsin.store import traces
         from tocsin.store.engine import open_engine
+        from tocsin.store.folder import make_private
         from tocsin.store.schema import migrate
         from tocsin.store.vault import use_vault
-    if settings.database_url is None:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    if settings.database_url is None and (changed := make_private(settings.data_dir)):
+        typer.echo(changed, err=True)
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     use_vault(engine, settings)
     try:
+        traces.check_store(engine, settings)
         migrate(engine)
         yield engine
+        with suppress(OSError):  # a folder that cannot be written to is not what was asked about
+            traces.mark(engine, settings)
     finally:
         engine.dispose()
+
+
+def _left_of(settings: Settings) -> bool:
+    """Say whether something shows that there was a store."""
+    with needing("server"):
+        from tocsin.store.traces import traces
+    return bool(traces(settings))
 
 
 @contextmanager
 def existing_store(settings: Settings) -> Iterator[Engine]:
     """Yield an engine as ``opened_store`` does, of a store that was made before; ``NotFound`` where there is none."""
     file = settings.data_dir.absolute() / "tocsin.db"
-    if settings.database_url is None and not file.is_file():
+    if settings.database_url is None and not file.is_file() and not _left_of(settings):
         raise NotFound(
             f"There is no store at {file}. Go to the folder where Tocsin was started, or set TOCSIN_DATA_DIR or "
             "TOCSIN_DATABASE_URL."

@@ -17,7 +17,7 @@ from tocsin.cli.alone import check_alone
 from tocsin.cli.configured import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
-from tocsin.cli.parts import PostRoom, local_url, parts_of, post_room_of
+from tocsin.cli.parts import PostRoom, local_url, parts_of, post_room_of, with_post_room
 from tocsin.cli.ports import check_free
 from tocsin.cli.progress import progress_bar
 from tocsin.cli.readiness import Question, pipeline_has_caught_up
@@ -41,7 +41,8 @@ def up(
 ) -> None:
     """Start everything on this machine: server, pipeline, worker, and a post room for mails and webhooks.
 
-    The first time it makes the store, prints the administrator's password once, and loads a sample company.
+    The first time it makes the store, shows the administrator's password once, and loads a sample company.
+    What is no terminal is shown no password: `tocsin admin reset-password admin` makes a new one.
     A part that dies is started again; Ctrl-C ends them all. It needs Java 17 or newer.
     """
     check_java()
@@ -51,6 +52,7 @@ def up(
         import pyspark  # noqa: F401  # better now than in the pipeline, after all else has started
     check_alone(settings.checkpoint_dir())
     post_room = post_room_of(settings)
+    settings = with_post_room(settings, post_room)
     with opened_store(settings) as engine:
         logins = _prepare(engine, settings, post_room, with_sample=sample)
         asyncio.run(_run(settings, post_room, logins, _pipeline_question(engine)))

@@ -1,4 +1,4 @@
-"""Which error does a failed answer become? The one the server raised, told by its status and message."""
+"""Errors of failed answers: the one the server raised, told by its status and message."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from tocsin.errors import (
     NotFound,
     PreconditionFailed,
     TocsinError,
+    TooManyRequests,
     Unauthenticated,
     Unavailable,
 )
@@ -27,7 +28,7 @@ _BY_STATUS: dict[int, type[TocsinError]] = {
     409: Conflict,
     412: PreconditionFailed,
     422: InvalidInput,
-    429: Unavailable,
+    429: TooManyRequests,
     502: Unavailable,
     503: Unavailable,
     504: Unavailable,

@@ -1,4 +1,4 @@
-"""Does the condition make sense, and what does it mean? Syntax to the algebra of ``nodes.py``.
+"""Checks of a condition, and its meaning: syntax to the algebra of ``nodes.py``.
 
 Every name is known, every comparison is between like kinds, and all sugar is gone: what comes out is what the
 engines interpret. Next: ``conditions/evaluate.py``, ``conditions/normal_form.py``.
@@ -16,7 +16,7 @@ from tocsin.conditions.compare import comparison
 from tocsin.conditions.examples import call_of, method_of, relation_of
 from tocsin.conditions.fields import has
 from tocsin.conditions.functions import FUNCTIONS, TIMES, Function
-from tocsin.conditions.methods import METHODS, text_test
+from tocsin.conditions.methods import METHODS, steps_on_values, text_test
 from tocsin.conditions.nodes import (
     Constant,
     FieldValue,
@@ -29,12 +29,15 @@ from tocsin.conditions.nodes import (
     Present,
     Root,
     Test,
+    TextTest,
     conjoined,
     disjoined,
+    leaves,
     negated,
 )
 from tocsin.conditions.operands import Nothing, Operand
 from tocsin.conditions.parse import parse
+from tocsin.conditions.patterns import MAX_STEPS
 from tocsin.conditions.quotes import check_quoted, not_quoted, quoted
 from tocsin.conditions.refusal import refused, unknown
 from tocsin.conditions.relations import MEMBER, RELATIONS, question
@@ -79,8 +82,20 @@ def check(written: Written) -> Node:
 
 
 def checked(text: str) -> Node:
-    """Return the meaning of a condition's text: ``check(parse(text))``."""
-    return check(parse(text))
+    """Return the meaning of a condition's text: ``check(parse(text))``, if its patterns cost little together.
+
+    Raises
+    ------
+    InvalidCondition : as ``check`` says, or its regular expressions could take too long together.
+    """
+    node = check(parse(text))
+    tests = (leaf for leaf in leaves(node) if isinstance(leaf, TextTest))
+    if sum(map(steps_on_values, tests)) > MAX_STEPS:
+        raise refused(
+            f"the regular expressions of this condition could take more than {MAX_STEPS:,} steps together; use fewer",
+            Place(1, 1),
+        )
+    return node
 
 
 def _condition(written: Written) -> Node:

@@ -1,4 +1,4 @@
-"""Does a checked condition hold for one event? The Python engine; ``spark/conditions.py`` is the other.
+"""Evaluation of a checked condition for one event: the Python engine; ``spark/conditions.py`` is the other.
 
 Two-valued: a leaf asks whether some value passes, so it is false of what is missing. Next: ``flow/match``.
 """
@@ -6,9 +6,7 @@ Two-valued: a leaf asks whether some value passes, so it is false of what is mis
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
 from typing import Any
 
 from tocsin.conditions.fields import canonical, values_of
@@ -36,7 +34,7 @@ from tocsin.conditions.nodes import (
     TextTest,
     Value,
 )
-from tocsin.conditions.patterns import MAX_VALUE
+from tocsin.conditions.patterns import is_match
 from tocsin.model.change import ChangeDescription, LoggedEvent
 
 # Any: only values of one type reach these.
@@ -149,7 +147,7 @@ def passes(test: Test, value: str, text: str) -> bool:
         case Test.INCLUDES:
             return text in value
         case Test.MATCHES:
-            return len(value) <= MAX_VALUE and _compiled(text).fullmatch(value) is not None
+            return is_match(text, value)
 
 
 def _contains(value: Value, members: Literals, logged: LoggedEvent) -> bool:
@@ -172,8 +170,3 @@ def _texts(members: Literals) -> list[str]:
 
 def _cased(found: list[object], is_lowered: bool) -> list[object]:
     return [v.lower() for v in found if isinstance(v, str)] if is_lowered else found
-
-
-@cache
-def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII | re.DOTALL)

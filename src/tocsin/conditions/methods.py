@@ -1,4 +1,7 @@
-"""What does a method ask of the value before its dot? One row per method. Next: ``conditions/check.py``."""
+"""Methods of the condition language, one row each: what they ask of the value before their dot.
+
+Next: ``conditions/check.py``.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +10,11 @@ from dataclasses import dataclass, replace
 
 from tocsin.conditions.compare import comparison
 from tocsin.conditions.evaluate import passes
+from tocsin.conditions.fields import kind_of
 from tocsin.conditions.nodes import (
     Constant,
     Contains,
+    FieldValue,
     Filled,
     Kind,
     Literals,
@@ -22,7 +27,7 @@ from tocsin.conditions.nodes import (
     negated,
 )
 from tocsin.conditions.operands import Operand, folded
-from tocsin.conditions.patterns import PatternError, translated
+from tocsin.conditions.patterns import MANY_VALUES, MAX_STEPS, PatternError, steps_of, translated
 from tocsin.conditions.refusal import refused
 
 TEXTUAL = frozenset({Kind.TEXT, Kind.STATUS, Kind.TEXTS, Kind.ANY})
@@ -51,7 +56,23 @@ def text_test(test: Test, of: Operand, given: Operand) -> Node:
         texts = tuple(_pattern(text, given) for text in texts)
     if isinstance(of.value, Literals):
         return Constant(any(passes(test, str(value), text) for value in of.value.values for text in texts))
-    return of.guarded(TextTest(test, of.value, texts) if texts else Constant(False))
+    asked = TextTest(test, of.value, texts)
+    if steps_on_values(asked) > MAX_STEPS:
+        raise refused(
+            f"this regular expression is refused: tried on many values, it could take more than {MAX_STEPS:,} steps; "
+            "use fewer repeats that can take the same characters",
+            given.at,
+        )
+    return of.guarded(asked if texts else Constant(False))
+
+
+def steps_on_values(asked: TextTest) -> int:
+    """Return how many steps the patterns of ``asked`` count for; 0 where it asks for no pattern."""
+    if asked.test is not Test.MATCHES:
+        return 0
+    of = asked.value.of if isinstance(asked.value, Lowered) else asked.value
+    is_one = isinstance(of, FieldValue) and kind_of(of.name) is not Kind.TEXTS
+    return sum(map(steps_of, asked.texts)) * (1 if is_one else MANY_VALUES)
 
 
 def _pattern(text: str, given: Operand) -> str:

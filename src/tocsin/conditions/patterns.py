@@ -1,34 +1,70 @@
-r"""Which regular expressions may a condition hold? Those that Java and Python read alike and that cannot run away.
+r"""Regular expressions that a condition may hold: read alike by both engines, at a small cost in the worst case.
 
 Kept: literals, ``.``, classes, groups, ``|``, ``* + ? {m,n}``, ``\d \w \s`` (ASCII) and escaped signs. A value is
 matched as a whole, so a leading ``^`` and a trailing ``$`` say nothing and are dropped. Refused: look-around, back
-references, flags, possessive quantifiers, and whatever can backtrack without bound (a repeat of what itself varies).
+references, flags, possessive quantifiers, and whatever could take Java's engine more than ``MAX_STEPS``
+(``conditions/backtracking.py``). Python's engine is RE2, whose time is linear whatever the pattern.
 """
 
 from __future__ import annotations
 
 import itertools
-import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import lru_cache
+
+import re2
+
+from tocsin.conditions.backtracking import (
+    ANYTHING,
+    Atomic,
+    Chain,
+    Characters,
+    Choice,
+    Pattern,
+    Ranges,
+    Repeat,
+    UnboundedError,
+    complement,
+    fixed_width,
+    most_steps,
+    united,
+)
 
 MAX_PATTERN = 256
 MAX_VALUE = 1000
 """Longest text, in characters, that a pattern is tried on; a longer one does not match."""
 
-MAX_COUNT = 1000
-MAX_FREEDOM = 12
-"""How much a pattern may vary in all: four for a repeat without a (near) bound, one for each other choice."""
+MAX_STEPS = 2_000_000
+"""Most steps of a backtracking engine on a text of ``MAX_VALUE`` characters, all patterns of a condition together."""
 
-_OPEN = 4
-_NEAR = 8
+MANY_VALUES = 8
+"""How many times over a pattern counts that is tried on each value of a set or of a path into the document."""
+
+MAX_COUNT = 1000
 _MAX_DEPTH = 8
 _CLASS_ESCAPES = "dDwWsS"
 _SIGNS = frozenset(r"\.[]{}()*+?^$|-/&~#@!%,:;<=>'\"_` ")
 _SPECIAL = frozenset("{}]*+?^$")
+_DIGITS: Ranges = ((48, 57),)
+_WORD: Ranges = ((48, 57), (65, 90), (95, 95), (97, 122))
+_SPACE: Ranges = ((9, 13), (32, 32))
+_SETS = {"d": _DIGITS, "w": _WORD, "s": _SPACE}
+_NO_SPACE_IN_CLASS = r"\x{0}-\x{8}\x{e}-\x{1f}!-\x{10ffff}"
 
 
 class PatternError(ValueError):
     """The pattern cannot be used; the message says why."""
+
+
+class _Dialect(Enum):
+    """Whose text a reader reads, and for whom it writes it again."""
+
+    WRITTEN = "what somebody wrote, for both engines"
+    SHARED = "what a reader wrote, as it stands"
+    JAVA = "what a reader wrote, for an engine that backtracks"
+    RE2 = "what a reader wrote, for RE2"
 
 
 @dataclass(frozen=True)
@@ -38,43 +74,94 @@ class _Piece:
     Attributes
     ----------
     text : the part as both engines read it
-    freedom : how much it varies
+    node : what it costs to match
     prefix : the literal that it begins with
     is_literal : whether that is all
     inside : a literal that whatever matches it holds: the longest known, one it begins with only for want of others
     """
 
     text: str
-    freedom: int = 0
+    node: Pattern
     prefix: str = ""
     is_literal: bool = False
     inside: str = ""
 
 
+@lru_cache(maxsize=4_096)
 def translated(pattern: str) -> str:
     """Return ``pattern`` so that both engines read it alike; match it against the whole value, dot meaning anything.
 
     Raises
     ------
-    PatternError : the pattern is malformed, too long, outside the shared language, or could backtrack without bound.
+    PatternError : the pattern is malformed, too long, outside the shared language, or too dear for Java's engine.
     """
     if len(pattern) > MAX_PATTERN:
         raise PatternError(f"the pattern is longer than {MAX_PATTERN} characters")
     trimmed = pattern.removeprefix("^")
     if trimmed.endswith("$") and not trimmed.endswith("\\$"):
         trimmed = trimmed[:-1]
-    reader = _Reader(trimmed)
+    reader = _Reader(trimmed, _Dialect.WRITTEN)
     piece = reader.alternatives(depth=0)
     if not reader.at_end():
         raise PatternError("a ')' closes nothing")
-    if piece.freedom > MAX_FREEDOM:
-        raise PatternError(f"too many repeats and choices: at most {MAX_FREEDOM // _OPEN} repeats without a bound")
+    if steps_of(piece.text) > MAX_STEPS:
+        raise PatternError(
+            f"it could take more than {MAX_STEPS:,} steps on one text; "
+            "use fewer repeats that can take the same characters"
+        )
+    _linear(piece.text)
     return piece.text
+
+
+@lru_cache(maxsize=4_096)
+def steps_of(pattern: str) -> int:
+    """Return how many steps ``pattern``, as ``translated`` wrote it, takes Java's engine at most on one text.
+
+    Raises
+    ------
+    PatternError : no bound is known.
+    """
+    try:
+        return most_steps(tree_of(pattern), MAX_VALUE)
+    except UnboundedError as error:
+        raise PatternError(str(error)) from error
+
+
+def tree_of(pattern: str) -> Pattern:
+    """Return ``backtracking(pattern)`` as a tree."""
+    return _Reader(pattern, _Dialect.JAVA).alternatives(depth=0).node
+
+
+def backtracking(pattern: str) -> str:
+    """Return ``pattern``, as ``translated`` wrote it, for an engine that backtracks, such as Java's.
+
+    Of a part of fixed width between two ``.*`` the first place found is as good as any later one; that it is not left
+    again is said by an atomic group, so that ``.*a.*b.*c.*`` costs no more than reading the text.
+    """
+    return _Reader(pattern, _Dialect.JAVA).alternatives(depth=0).text
+
+
+def is_match(pattern: str, value: str) -> bool:
+    """Say whether ``value`` as a whole matches ``pattern``, as ``translated`` wrote it; in linear time."""
+    if len(value) > MAX_VALUE:
+        return False
+    return _linear(pattern).fullmatch(value.encode(errors="replace")) is not None
+
+
+@lru_cache(maxsize=4_096)
+def _linear(pattern: str) -> re2._Regexp[bytes]:
+    r"""Return ``pattern`` compiled by RE2, whose ``\s`` lacks the vertical tab that Java's has."""
+    options = re2.Options()
+    options.dot_nl, options.log_errors = True, False
+    try:
+        return re2.compile(_Reader(pattern, _Dialect.RE2).alternatives(depth=0).text.encode(errors="replace"), options)
+    except re2.error as error:
+        raise PatternError("it is too large") from error
 
 
 def literal_prefix(pattern: str) -> str:
     """Return what every text that matches ``pattern``, as ``translated`` wrote it, begins with."""
-    return _Reader(pattern).alternatives(depth=0).prefix
+    return _Reader(pattern, _Dialect.SHARED).alternatives(depth=0).prefix
 
 
 def literal_inside(pattern: str) -> str:
@@ -82,14 +169,15 @@ def literal_inside(pattern: str) -> str:
 
     It is the longest one of those with two signs or more that do more than repeat ``literal_prefix``.
     """
-    return _Reader(pattern).alternatives(depth=0).inside
+    return _Reader(pattern, _Dialect.SHARED).alternatives(depth=0).inside
 
 
 class _Reader:
     """Reads one pattern from left to right."""
 
-    def __init__(self, pattern: str) -> None:
+    def __init__(self, pattern: str, dialect: _Dialect) -> None:
         self._pattern = pattern
+        self._dialect = dialect
         self._next = 0
 
     def at_end(self) -> bool:
@@ -97,27 +185,23 @@ class _Reader:
 
     def alternatives(self, *, depth: int) -> _Piece:
         """Read ``a|b|c`` up to a closing parenthesis or the end."""
-        if depth > _MAX_DEPTH:
+        if depth > _MAX_DEPTH and self._dialect is _Dialect.WRITTEN:
             raise PatternError(f"groups are nested more than {_MAX_DEPTH} levels deep")
         branches = [self._sequence(depth)]
         while self._take("|"):
             branches.append(self._sequence(depth))
         if len(branches) == 1:
             return branches[0]
-        choices = 0 if _exclude_each_other(branches) else math.ceil(math.log2(len(branches)))
-        return _Piece("|".join(b.text for b in branches), max(b.freedom for b in branches) + choices)
+        node = Choice(tuple(b.node for b in branches), _exclude_each_other(branches))
+        return _Piece("|".join(b.text for b in branches), node)
 
     def _sequence(self, depth: int) -> _Piece:
-        text, prefix, freedom, is_literal = "", "", 0, True
-        run = inside = ""  # the literal that is being read, and the longest so far after the prefix
+        pieces: list[_Piece] = []
         while not self.at_end() and self._peek() not in "|)":
-            piece = self._repeated(depth)
-            prefix += piece.prefix if is_literal else ""
-            text, freedom, is_literal = text + piece.text, freedom + piece.freedom, is_literal and piece.is_literal
-            run += piece.prefix
-            inside = max(inside, "" if run == prefix else run, piece.inside, key=len)
-            run = run if piece.is_literal else ""
-        return _Piece(text, freedom, prefix, is_literal, inside if len(inside) > 1 else max(prefix, inside, key=len))
+            pieces.append(self._repeated(depth))
+        text, node = _joined(_settled(pieces) if self._dialect is _Dialect.JAVA else pieces)
+        prefix, inside = _literals(pieces)
+        return _Piece(text, node, prefix, all(piece.is_literal for piece in pieces), inside)
 
     def _repeated(self, depth: int) -> _Piece:
         atom = self._atom(depth)
@@ -125,12 +209,9 @@ class _Reader:
         if not quantifier:
             return atom
         prefix, inside = (atom.prefix, atom.inside) if least else ("", "")
-        if least == most:
-            return _Piece(atom.text + quantifier, atom.freedom * least, prefix, inside=inside)
-        if atom.freedom and most != 1:
-            raise PatternError("a repeat of something that itself varies could run without end")
-        own = _OPEN if most is None or most - least > _NEAR else 1
-        return _Piece(atom.text + quantifier, atom.freedom + own, prefix, inside=inside)
+        return _Piece(
+            atom.text + quantifier, Repeat(atom.node, least, most, quantifier[1:].endswith("?")), prefix, inside=inside
+        )
 
     def _quantifier(self) -> tuple[str, int, int | None]:
         """Read a quantifier: its text, the least and the most repeats (None: no bound)."""
@@ -167,28 +248,33 @@ class _Reader:
         if sign == "(":
             return self._group(depth)
         if sign == "[":
-            return _Piece(self._class())
+            return self._class()
         if sign == "\\":
             return self._escape()
         if sign == ".":
-            return _Piece(".")
+            return _Piece(".", Characters(ANYTHING))
         if sign in _SPECIAL:
             raise PatternError(f"a {sign!r} that cannot stand there; write \\{sign} for the sign itself")
         return _literal(sign, sign)
 
     def _group(self, depth: int) -> _Piece:
-        if self._take("?") and not self._take(":"):
+        is_atomic = self._dialect is not _Dialect.WRITTEN and self._pattern.startswith("?>", self._next)
+        if is_atomic:
+            self._next += 2
+        elif self._take("?") and not self._take(":"):
             raise PatternError("only plain groups ( ) and (?: ) are understood: no flags, names or look-around")
         inner = self.alternatives(depth=depth + 1)
         if not self._take(")"):
             raise PatternError("a '(' is never closed")
-        return _Piece(f"(?:{inner.text})", inner.freedom, inner.prefix, inner.is_literal, inner.inside)
+        sign = "?>" if is_atomic else "?:"
+        return _Piece(f"({sign}{inner.text})", inner.node, inner.prefix, inner.is_literal, inner.inside)
 
     def _escape(self) -> _Piece:
         sign = self._peek()
         if sign and sign in _CLASS_ESCAPES:
             self._next += 1
-            return _Piece("\\" + sign)
+            text = f"[{'' if sign == 's' else '^'}\\s\\x{{b}}]" if self._is_space_of_re2(sign) else f"\\{sign}"
+            return _Piece(text, Characters(_set_of(sign)))
         return _literal(sign, self._escaped_sign())
 
     def _escaped_sign(self) -> str:
@@ -198,37 +284,58 @@ class _Reader:
         self._next += 1
         return sign if sign in "<>'\"_` @!%,:;=/" else "\\" + sign
 
-    def _class(self) -> str:
+    def _class(self) -> _Piece:
         """Read a character class after its opening bracket."""
-        text = "[^" if self._take("^") else "["
-        start = len(text)
+        is_negated = self._take("^")
+        texts: list[str] = []
+        sets: list[Ranges] = []
         while self._peek() not in ("]", ""):
-            text += self._class_member()
-        if not self._take("]") or len(text) == start:
+            text, ranges = self._class_member()
+            texts.append(text)
+            sets.append(ranges)
+        if not self._take("]") or not texts:
             raise PatternError("a '[' is never closed, or holds nothing")
-        return text + "]"
+        ranges = united(*sets)
+        text = f"[{'^' if is_negated else ''}{''.join(texts)}]"
+        return _Piece(text, Characters(complement(ranges) if is_negated else ranges))
 
-    def _class_member(self) -> str:
-        low = self._class_sign()
+    def _class_member(self) -> tuple[str, Ranges]:
+        low, ranges = self._class_sign()
         if self._peek() != "-" or self._pattern[self._next + 1 : self._next + 2] in ("]", ""):
-            return _plain(low)
+            return _plain(low), ranges
         self._next += 1
-        high = self._class_sign()
-        if (low[-1:] in _CLASS_ESCAPES and len(low) > 1) or (len(high) > 1 and high[-1] in _CLASS_ESCAPES):
+        high, upper = self._class_sign()
+        (first, last), (above, top) = ranges[0], upper[0]
+        if first != last or above != top or len(ranges) + len(upper) > 2:
             raise PatternError("a range in [ ] needs a single character on both sides")
-        if low[-1] > high[-1]:
+        if first > top:
             raise PatternError(f"the range {low}-{high} runs backwards")
-        return f"{_plain(low)}-{_plain(high)}"
+        return f"{_plain(low)}-{_plain(high)}", ((first, top),)
 
-    def _class_sign(self) -> str:
+    def _class_sign(self) -> tuple[str, Ranges]:
+        """Read a member of a class: how it is written for both engines, and which characters it stands for."""
         sign = self._peek()
         self._next += 1
         if sign != "\\":
-            return "\\" + sign if sign in "[&~|^#" else sign
-        if self._peek() and self._peek() in _CLASS_ESCAPES:
+            return "\\" + sign if sign in "[&~|^#" else sign, _only(sign)
+        escaped = self._peek()
+        if escaped and escaped in _CLASS_ESCAPES:
             self._next += 1
-            return "\\" + self._pattern[self._next - 1]
-        return self._escaped_sign()
+            return self._set_in_class(escaped), _set_of(escaped)
+        if self._dialect is not _Dialect.WRITTEN and self._pattern.startswith("x{", self._next):
+            end = self._pattern.index("}", self._next)
+            code, self._next = self._pattern[self._next + 2 : end], end + 1
+            return f"\\x{{{code}}}", _only(chr(int(code, 16)))
+        text = self._escaped_sign()
+        return text, _only(text[-1])
+
+    def _set_in_class(self, sign: str) -> str:
+        if sign == "S":
+            return _NO_SPACE_IN_CLASS
+        return r"\s\x{b}" if self._is_space_of_re2(sign) else "\\" + sign
+
+    def _is_space_of_re2(self, sign: str) -> bool:
+        return self._dialect is _Dialect.RE2 and sign in "sS"
 
     def _peek(self) -> str:
         return self._pattern[self._next : self._next + 1]
@@ -240,8 +347,59 @@ class _Reader:
         return True
 
 
+def _joined(pieces: Sequence[_Piece]) -> tuple[str, Pattern]:
+    nodes = tuple(piece.node for piece in pieces)
+    return "".join(piece.text for piece in pieces), nodes[0] if len(nodes) == 1 else Chain(nodes)
+
+
+def _literals(pieces: Sequence[_Piece]) -> tuple[str, str]:
+    """Return the literal that ``pieces`` begin with, and the one inside that says most."""
+    prefix, is_literal = "", True
+    run = inside = ""  # the literal that is being read, and the longest so far after the prefix
+    for piece in pieces:
+        prefix += piece.prefix if is_literal else ""
+        is_literal = is_literal and piece.is_literal
+        run += piece.prefix
+        inside = max(inside, "" if run == prefix else run, piece.inside, key=len)
+        run = run if piece.is_literal else ""
+    return prefix, inside if len(inside) > 1 else max(prefix, inside, key=len)
+
+
+def _settled(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """Return ``pieces`` with what stands between two open repeats of ``.``, if its width is fixed, not tried again."""
+    settled: list[_Piece] = []
+    done = 0
+    dots = [(at, node) for at, piece in enumerate(pieces) if (node := _open_dot(piece))]
+    for (begin, dot), (end, _) in itertools.pairwise(dots):
+        text, between = _joined(pieces[begin + 1 : end])
+        if fixed_width(between) is None:
+            continue
+        atomic = Atomic(Chain((replace(dot, is_lazy=True), between)))
+        settled += [*pieces[done:begin], _Piece(f"(?>{pieces[begin].text.removesuffix('?')}?{text})", atomic)]
+        done = end
+    return [*settled, *pieces[done:]]
+
+
+def _open_dot(piece: _Piece) -> Repeat | None:
+    """Return the repeat without a bound of any character that ``piece`` is, if it is one."""
+    match piece.node:
+        case Repeat(part=Characters(ranges=ranges), most=None) as repeat if ranges == ANYTHING:
+            return repeat
+    return None
+
+
+def _set_of(sign: str) -> Ranges:
+    """Return the characters that the escape of ``sign`` stands for, such as ``d``."""
+    ranges = _SETS[sign.lower()]
+    return ranges if sign.islower() else complement(ranges)
+
+
+def _only(sign: str) -> Ranges:
+    return ((ord(sign), ord(sign)),)
+
+
 def _literal(sign: str, text: str) -> _Piece:
-    return _Piece(text, prefix=sign, is_literal=True, inside=sign)
+    return _Piece(text, Characters(_only(sign)), prefix=sign, is_literal=True, inside=sign)
 
 
 def _plain(sign: str) -> str:

@@ -1,4 +1,4 @@
-"""Why was somebody told of an event, or why not? All that is known, and one sentence that says it first.
+"""The explanation of one event: all that is known of who was told, and one sentence that says it first.
 
 ``server/routes/explain.py`` asks; ``explain/matching.py`` and ``explain/people.py`` have worked it out.
 """
@@ -13,7 +13,7 @@ from tocsin.explain.matching import MatchTrace
 from tocsin.explain.people import Reached
 from tocsin.explain.records import Record
 from tocsin.model.change import LoggedEvent
-from tocsin.model.delivery import DeliveryStatus
+from tocsin.model.delivery import DeliveryStatus, OutcomeReason
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.model.words import counted
@@ -56,6 +56,8 @@ class Explanation:
     pipeline_at : the offset up to which the pipeline has told every event
     is_complete : ``told`` and ``reached`` hold everybody, so that the two can be compared
     is_narrowed : others may have been told as well, which is kept from the asker
+    others_matched : alerts of others that matched and do not reach the asker; of these nothing else is said
+    missing_count : relations of what was deleted for good that were gone before it was told; 0 in a sound store
     """
 
     logged: LoggedEvent
@@ -67,6 +69,8 @@ class Explanation:
     person: Person | None = None
     is_complete: bool = True
     is_narrowed: bool = False
+    others_matched: int = 0
+    missing_count: int = 0
 
     @property
     def is_in_flight(self) -> bool:
@@ -75,10 +79,22 @@ class Explanation:
 
     def disagreements(self) -> list[Disagreement]:
         """Return where what should be, as of now, is not what is stored."""
-        return [one for trace in self.alerts for one in self._differences(trace)] if self.is_complete else []
+        found = [one for trace in self.alerts for one in self._differences(trace)] if self.is_complete else []
+        if self.missing_count:
+            alerts = _listed([trace.subscription.name for trace in self.alerts if trace.match.matched])
+            found.append(Disagreement("relationMissing", alerts, "", self._lost()))
+        return found
 
     def answer(self) -> str:
-        """Return one sentence that answers the question."""
+        """Return one sentence that answers the question, and what is wrong, if anything is known to be."""
+        return f"{self._answer()} {self._lost()}." if self.missing_count else self._answer()
+
+    def _lost(self) -> str:
+        lost = counted(self.missing_count, "relation")
+        whose = "of the deleted asset (who owned or followed it, what lay downstream)"
+        return f"{lost} {whose} went missing before it was told"
+
+    def _answer(self) -> str:
         if self.person is None:
             return self._of_everybody()
         if self.told:
@@ -86,7 +102,9 @@ class Explanation:
         if self.is_in_flight:
             return f"Not yet: {self._flight()}."
         kept_back = " Of alerts that you may not edit nothing is said." if self.is_narrowed else ""
-        return f"No: {_why_not(self.alerts, self.person.name, self.alert_count)}.{kept_back}"
+        named = any(trace.reached or trace.match.matched for trace in self.alerts)
+        others = None if named else self._others()
+        return f"No: {others or _why_not(self.alerts, self.person.name, self.alert_count)}.{kept_back}"
 
     def _of_everybody(self) -> str:
         matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
@@ -97,10 +115,18 @@ class Explanation:
             seen = " that you may see" if self.is_narrowed else ""
             return f"{counted(self.told_count, 'notification')}{seen}, by {_listed(list(names))}.{self._hidden()}"
         left_out = _not_you(matching) if self.is_narrowed else _nobody(self.alerts)
-        because = f"{_listed(matching)} matched, but {_left_out(self.alerts, left_out)}" if matching else None
+        because = f"{_listed(matching)} matched, but {_left_out(self.alerts, left_out)}" if matching else self._others()
         you = "You were not told by this alert" if self.alert_count == 1 else "You were not told"
         who = you if self.is_narrowed else "Nobody was told"
         return f"{who}: {because or _first_obstacle(self.alerts, self.alert_count)}.{self._hidden()}"
+
+    def _others(self) -> str | None:
+        """Return that alerts matched of which the asker may know nothing else."""
+        if not self.others_matched:
+            return None
+        who = "you are" if self.person is None else f"{self.person.name} is"
+        they = "it tells" if self.others_matched == 1 else "they tell"
+        return f"{counted(self.others_matched, 'alert')} of others matched, but {who} none of those whom {they}"
 
     def _hidden(self) -> str:
         return " What others are told is not shown to you." if self.is_narrowed else ""
@@ -136,6 +162,8 @@ def _became(record: Record) -> str:
     at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}"
     if record.delivery is None:
         return f"{at} ({'read' if record.read_at_ms else 'not read yet'})"
+    if any(one.reason == OutcomeReason.MAY_NOT_VIEW for one in record.delivery.attempts[-1:]):
+        return f"{at} (never sent: a policy hides it since)"
     tries = counted(record.delivery.attempt_count, "attempt")
     status = record.delivery.status
     if status in (DeliveryStatus.PENDING.value, DeliveryStatus.AWAITING_RETRY.value):

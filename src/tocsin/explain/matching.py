@@ -1,4 +1,4 @@
-"""Does an alert match an event, and what decided? Each gate and each rule in its turn, none skipped.
+"""The trace of an alert against an event: each gate and each rule in its turn, none skipped.
 
 The verdict is that of ``flow/match/local.py``; here stands how it came about. Next: ``explain/people.py``.
 """
@@ -6,7 +6,7 @@ The verdict is that of ``flow/match/local.py``; here stands how it came about. N
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tocsin.clock import to_datetime
 from tocsin.conditions.evaluate import holds
@@ -20,6 +20,7 @@ from tocsin.model.subscription import Effect, EventSubscription, FilteringRule, 
 from tocsin.model.words import value_in_words
 
 _MOST_TESTS = 3
+_READABLE = "readable"
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,10 @@ class MatchTrace:
         found = [gate.says for gate in self.gates if not gate.holds]
         return found + [rule.says() for rule in self.rules if rule.holds is False]
 
+    def without_rules(self) -> MatchTrace:
+        """Return the verdict without the conditions: for who may not know what somebody else's alert asks for."""
+        return replace(self, rules=(), gates=tuple(gate for gate in self.gates if gate.name != _READABLE))
+
 
 def match_trace(subscription: EventSubscription, logged: LoggedEvent) -> MatchTrace:
     """Return how ``subscription`` takes ``logged``."""
@@ -83,7 +88,7 @@ def match_trace(subscription: EventSubscription, logged: LoggedEvent) -> MatchTr
     try:
         plan = plan_of(subscription)
     except InvalidInput as error:
-        return MatchTrace(False, (Gate("readable", False, f"the alert cannot be understood: {error.message}"),), rules)
+        return MatchTrace(False, (Gate(_READABLE, False, f"the alert cannot be understood: {error.message}"),), rules)
     return MatchTrace(matches(plan, logged), tuple(_gates(plan, logged)), rules)
 
 
@@ -103,7 +108,7 @@ def _values(values: Sequence[object]) -> str:
 def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
     event = logged.event
     yield Gate("enabled", plan.enabled, f"the alert is {'switched on' if plan.enabled else 'switched off'}")
-    was_there = event.timestamp >= plan.created_at_ms
+    was_there = plan.stood_before(logged)
     made = to_datetime(plan.created_at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
     yield Gate("created", was_there, f"the alert was made {'before' if was_there else 'after'} the event, at {made}")
     is_about = holds(plan.about, logged)

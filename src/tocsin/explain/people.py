@@ -1,4 +1,4 @@
-"""Whom does an alert reach for an event, by which ways, and what stopped the others? As of now, and as is stored.
+"""People whom an alert reaches for an event, by which ways, and what stopped the others: as of now, and as is stored.
 
 Ways come from ``flow/resolve/candidates.py``, the same that recipients come from. Next: ``explain/answer.py``.
 """
@@ -32,11 +32,16 @@ _STOPS = {
     Stop.SELF: "{name} made the change, and nobody is told of what they did themselves",
     Stop.BOT: "{name} is a bot, and bots are told nothing",
     Stop.DELETED: "{name} is deleted",
-    Stop.NOT_THEN: "{name} did not stand in that relation when it happened",
+    Stop.NOT_THEN: "{name} came to stand in that relation, or did so again, only after it happened",
+    Stop.NO_LONGER: "{name} did not stand in that relation any more when it happened",
     Stop.NOT_MEANT: "what the alert asks of people does not hold of {name}",
     Stop.NO_ADDRESS: "{name} has no mail address",
     Stop.NO_SUCH_WAY: "nothing goes to people over {channel}",
 }
+
+
+_OF_NOW = frozenset({Stop.NOT_THEN, Stop.NO_LONGER, Stop.NOT_MEANT})
+"""What is worked out from relations as they are now; where a notification is stored, its reasons know better."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class Way:
-    """One way in which an alert reaches somebody, and what is in it."""
+    """One way in which an alert reaches somebody, and what stops it: nothing, where they were told for that reason."""
 
     reason: Reason
     obstacle: Obstacle | None = None
@@ -93,7 +98,7 @@ class Scene:
 
     logged: LoggedEvent
     audience: Audience
-    subject: Subject
+    subjects: Sequence[Subject]
     policies: Policies
     makers: Mapping[str, str | None]
     records: Mapping[str, Record]
@@ -142,8 +147,7 @@ class _Answers:
         """Return the questions as conditions write them, each with somebody's answer."""
         if person is None:
             return "nobody is known whom it holds of"
-        event = self.logged.event
-        answers = self.bonds.answers(self.questions, person.id, event.entity_id, event.timestamp)
+        answers = self.bonds.answers(self.questions, person.id, self.logged.event.entity_id, self.logged.offset)
         told = (
             f"{_written(one)} is {'true' if answers >> bit & 1 else 'false'}" for bit, one in enumerate(self.questions)
         )
@@ -160,13 +164,20 @@ def _reached(
 ) -> Reached:
     first = ways[0]
     hidden = _hidden(first, scene)
-    told = tuple(dict.fromkeys(Way(one.reason, _obstacle(one, *known) or hidden) for one in ways))
-    is_due = matched and any(way.obstacle is None for way in told)
     key = next((one.key for one in ways if one.key), "")
     own = first.reason.subscription_id
     record = scene.records.get(notification_id(scene.logged.event.id, first.channel, key))
     record = record if record and record.names(own) else None
     reasons = record.notification.reasons if record else ()
+    told_because = {(one.destination_id, one.kind, one.via) for one in reasons if one.subscription_id == own}
+
+    def obstacle(one: Candidate) -> Obstacle | None:
+        """Return what stops this way; what they were told for did stand then, whatever stands now."""
+        stood = one.stop in _OF_NOW and (one.reason.destination_id, one.reason.kind, one.reason.via) in told_because
+        return None if stood else _obstacle(one, *known) or hidden
+
+    told = tuple(dict.fromkeys(Way(one.reason, obstacle(one)) for one in ways))
+    is_due = matched and any(way.obstacle is None for way in told)
     others = dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != own)
     return Reached(first.channel.value, key, first.target, first.person, told, is_due, record, tuple(others))
 
@@ -195,15 +206,15 @@ def muted_in_words(mute: Mute) -> str:
 
 def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:
     """Return what policies have against it: whoever is told must be able to view what they are told of."""
-    resource, document = scene.subject
-    if scene.policies.is_open(resource):
-        return None
+    asked = [subject for subject in scene.subjects if not scene.policies.is_open(subject[0])]
     maker = scene.makers.get(one.reason.subscription_id)
     viewer, name = (one.person.id, one.person.name) if one.person else (maker, "whoever made the alert")
-    if viewer is None:
+    if viewer is None or not asked:
         return None
-    verdict = scene.policies.of(viewer).verdict(Operation.VIEW_BASIC, resource, document)
-    if verdict.is_allowed:
+    view = scene.policies.of(viewer)
+    verdicts = ((resource, view.verdict(Operation.VIEW_BASIC, resource, document)) for resource, document in asked)
+    resource, verdict = next(((kind, one) for kind, one in verdicts if not one.is_allowed), (None, None))
+    if verdict is None:
         return None
     if verdict.ruling is None:
         return Obstacle("mayNotView", f"{name} may not view this {resource}: no policy allows it")

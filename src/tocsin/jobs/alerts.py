@@ -1,4 +1,4 @@
-"""Which alerts does the pipeline match against right now? Reads again those that have changed, and no others."""
+"""Alerts as the pipeline matches them: those that have changed are read again, and no others."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SubscriptionStore(Protocol):
 class Alerts:
     """The alerts at one revision: indexed for matching, whom each asks for, and which times without success.
 
-    ``marks`` say in which state each alert was read.
+    ``marks`` say in which state each alert was read, ``unreadable`` why it could not be.
     """
 
     revision: int
@@ -47,6 +47,7 @@ class Alerts:
     asked: dict[str, tuple[Wanted, ...]] = field(repr=False)
     durations: dict[str, frozenset[int]] = field(repr=False, default_factory=dict)
     marks: dict[str, int] = field(repr=False, default_factory=dict)
+    unreadable: dict[str, str] = field(repr=False, default_factory=dict)
 
     @property
     def durations_ms(self) -> frozenset[int]:
@@ -81,7 +82,7 @@ class CurrentAlerts:
         """Return the alerts of now; those whose mark is still the same stay as they were read."""
         marks = self._store.marks()
         changed = {one for one, mark in marks.items() if before.marks.get(one) != mark}
-        plans, asked = _planned(self._store.list_enabled(changed))
+        plans, asked, unreadable = _planned(self._store.list_enabled(changed))
         index = before.index.changed(changed, self._select(plans))
         now = Alerts(
             revision=revision,
@@ -90,6 +91,7 @@ class CurrentAlerts:
             durations=_without(before.durations, changed)
             | {one.subscription_id: one.durations_ms for one in plans if one.durations_ms},
             marks=marks,
+            unreadable=_without(before.unreadable, changed) | unreadable,
         )
         unindexed = index.unindexed()
         _LOG.info(
@@ -108,17 +110,21 @@ def _without(known: dict[str, _Known], gone: Collection[str]) -> dict[str, _Know
     return {one: value for one, value in known.items() if one not in gone}
 
 
-def _planned(subscriptions: Sequence[EventSubscription]) -> tuple[list[Plan], dict[str, tuple[Wanted, ...]]]:
-    """Return the plans of ``subscriptions``, and whom each asks for, without those that cannot be read."""
+def _planned(
+    subscriptions: Sequence[EventSubscription],
+) -> tuple[list[Plan], dict[str, tuple[Wanted, ...]], dict[str, str]]:
+    """Return the plans of ``subscriptions``, whom each asks for, and why others cannot be read."""
     plans: list[Plan] = []
     asked: dict[str, tuple[Wanted, ...]] = {}
+    unreadable: dict[str, str] = {}
     for subscription in subscriptions:
         try:
             plan = plan_of(subscription)
         except InvalidInput as error:
             # Saving checks conditions, so this one was stored by an older Tocsin; it must not stop the others.
             _LOG.warning("alert_unreadable", subscription_id=subscription.id, reason=error.message)
+            unreadable[subscription.id] = error.message
             continue
         plans.append(plan)
         asked[subscription.id] = wanted(subscription, plan.questions)
-    return plans, asked
+    return plans, asked, unreadable

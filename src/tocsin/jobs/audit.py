@@ -1,4 +1,4 @@
-"""Did every match come to exactly one end? The self-audit: a sliding window of the log, judged anew on Spark.
+"""Self-audit that every match came to exactly one end: a sliding window of the log, judged anew on Spark.
 
 Every event is matched again, against the alerts as they stand, and joined with what the pipeline wrote down: what each
 match came to, the notifications, their deliveries. Whatever does not agree is put on the alert as an event, once. An
@@ -20,6 +20,7 @@ from sqlalchemy.exc import IntegrityError
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.audits import FindingLog
+from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.plan import Plan, at_reports, between_reports, plan_of
 from tocsin.jobs.lake import LakeParts
 from tocsin.model.finding import Finding, FindingKind
@@ -34,12 +35,6 @@ from tocsin.store.alerts.tellings import Tellings
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
-
-TOLD_BY = "match_stream"
-"""The query whose matches are judged (``jobs/match_stream.QUERY_NAME``)."""
-
-REPORTS_TOLD_BY = "streak_stream"
-"""The query that tells of reports what depends on those before them (``jobs/streak_stream.QUERY_NAME``)."""
 
 MOST_TOLD = 100
 """So many findings become events in one run; the next run tells of the rest."""
@@ -100,7 +95,7 @@ def build(settings: Settings, history: LakeParts, engine: Engine) -> AuditParts:
 def audit(parts: AuditParts) -> Audited:
     """Judge the window once, and put what is found on the alerts it concerns."""
     now_ms = parts.history.clock.now_ms()
-    through = parts.log.progress(TOLD_BY)  # first: whatever changes from here on was not part of it
+    through = parts.log.progress(MATCH_STREAM)  # first: whatever changes from here on was not part of it
     after = _after(parts, now_ms - parts.window_ms, through)
     subject = _subject(parts, after, through)
     found: list[Finding] = []
@@ -138,7 +133,7 @@ class _Subject:
 
 def _subject(parts: AuditParts, after: int, through: int) -> _Subject:
     # First of all, and at the most up to the report that comes next: what is told from here on was not part of it.
-    coming = parts.reports.first_between(parts.log.progress(REPORTS_TOLD_BY), through)
+    coming = parts.reports.first_between(parts.log.progress(STREAK_STREAM), through)
     done = through if coming is None else coming - 1
     subscriptions = parts.alerts.list_enabled()
     changed_at = parts.rows.alerts_changed_at()  # after they were read: what changed in between is judged from there

@@ -1,4 +1,4 @@
-"""Whom would this alert have told of what? One alert over the whole history, lake and log, on Spark.
+"""Backtests: one alert over the whole history, lake and log, on Spark.
 
 Matches and resolves exactly as ``jobs/match_stream.py`` does, but counts instead of telling, and takes the owners,
 followers and teams of today. It goes through the history in steps, each on all cores but one, so that somebody who
@@ -7,7 +7,7 @@ is to be told of something now need not wait for it. Next: ``jobs/backtests.py``
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -165,7 +165,10 @@ class _Run:
 
     def _sees(self, matched: pa.Table, policies: Moment) -> list[bool]:
         subjects = self.parts.events.subjects(set(matched["log_offset"].to_pylist()))
-        return [may_view(self.viewer, *subjects[offset], policies) for offset in matched["log_offset"].to_pylist()]
+        return [
+            all(may_view(self.viewer, *one, policies) for one in subjects[offset])
+            for offset in matched["log_offset"].to_pylist()
+        ]
 
     def _recipient(self, one: Heard, policies: Moment) -> Document:
         """Return one recipient; who the asker may not see has no name."""
@@ -193,7 +196,7 @@ class _Events:
     known: SqlEvents
     asker_id: str
 
-    def subjects(self, offsets: Collection[int]) -> dict[int, Subject]:
+    def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
         return self.known.subjects(offsets)
 
     def makers(self, subscription_ids: Collection[str]) -> dict[str, str | None]:
@@ -204,8 +207,8 @@ def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
     viewer = parts.people.by_id(asked.requested_by)
     if viewer is None:
         raise NotFound("Whoever asked for this is there no more.")
-    alert = alert_of(asked.alert, created_at_ms=0)
-    plan = replace(plan_of(alert), enabled=True, created_at_ms=0)
+    alert = alert_of(asked.alert)
+    plan = replace(plan_of(alert), enabled=True)
     window = Window(asked.since_ms, asked.until_ms)
     index = index_of(between_reports([plan]))
     reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None

@@ -1,4 +1,4 @@
-"""Who runs the backtests that people ask for? The pipeline, one after the other, in a thread beside the telling.
+"""Runner of the backtests that people ask for: one after the other, in a thread of the pipeline beside the telling.
 
 A thread does the work under a job group of its own; the one that started it says in the store how far it is and looks
 whether somebody still wants it: if not, Spark breaks off the group. Next: ``jobs/backtest.py``.
@@ -32,6 +32,7 @@ KEPT_MS = 30 * 86_400_000
 _LOOK_EVERY_S = 0.3
 _TELL_EVERY_S = 1.0
 _LOST_AFTER_MS = 60_000
+_AGAIN_AFTER_S = 5.0
 _SEEN_EVERY_MS = 3_000
 _LOG = structlog.get_logger(__name__)
 
@@ -102,6 +103,7 @@ class Runner:
                     self._run(asked, stopping)
             except FAILURES as error:
                 _LOG.error("backtests_failed", reason=str(error).splitlines()[0])
+                stopping.wait(_AGAIN_AFTER_S)
 
     def _run(self, asked: Backtest, stopping: threading.Event) -> None:
         progress, group = _Progress(), f"tocsin-backtest-{asked.id}"
@@ -127,8 +129,12 @@ class Runner:
 
     def _is_wanted(self, asked: Backtest, progress: _Progress) -> bool:
         now_ms = self.clock.now_ms()
-        self.presence.seen(JOB, now_ms=now_ms)
-        return self.backtests.seen(asked, self.name, progress.done, progress.total, now_ms=now_ms)
+        try:
+            self.presence.seen(JOB, now_ms=now_ms)
+            return self.backtests.seen(asked, self.name, progress.done, progress.total, now_ms=now_ms)
+        except FAILURES as error:  # who wants it cannot be asked now; the next look does
+            _LOG.warning("backtests_wait", reason=str(error).splitlines()[0])
+            return True
 
     def _settle(self, asked: Backtest, progress: _Progress, stopping: threading.Event) -> None:
         now_ms = self.clock.now_ms()

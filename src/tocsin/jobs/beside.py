@@ -1,4 +1,4 @@
-"""What does the pipeline do beside telling people? Lake, backtests, silences, and the self-audit, in threads.
+"""What the pipeline does beside telling people, in threads: lake, backtests, silences, and the self-audit.
 
 They wait for those who tell: Spark gives them cores only when the streaming queries leave some (``spark/pools.xml``).
 Next: ``jobs/schedule.py``.

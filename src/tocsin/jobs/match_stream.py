@@ -6,21 +6,31 @@ A micro-batch may run twice, after a crash between any two steps: every row it w
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 import pyarrow as pa
 import structlog
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from sqlalchemy import Engine
 
 from tocsin.access.views import Views
 from tocsin.clock import Clock, SystemClock
+from tocsin.errors import NotFound
+from tocsin.flow.capture.audits import FindingLog
+from tocsin.flow.eventlog.position import LogPosition
+from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.visibility import Events, only_visible
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.reporting import Progress, Reported, following_the_log, in_few_words, log_options
+from tocsin.jobs.slow_alerts import matched_in_time
+from tocsin.jobs.supervision import Supervised
+from tocsin.model.finding import Finding, FindingKind
 from tocsin.settings import Settings
 from tocsin.spark import schema
 from tocsin.spark.frames import batch_of, each_once, not_before
@@ -34,12 +44,15 @@ from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.told import SqlEvents
+from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.schema import migrate
+from tocsin.store.traces import check_and_warn
+from tocsin.store.vault import use_vault
 
-QUERY_NAME = "match_stream"
+QUERY_NAME = MATCH_STREAM
 """Names the query and its checkpoint; a query whose state changes gets a new one."""
 
 _OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms")
@@ -61,13 +74,16 @@ class Parts:
     clock: Clock
     source_options: dict[str, str]
     checkpoint: str
-    told_before: int = 0
+    findings: FindingLog
+    match_limit_s: float = 60.0
     max_event_age_ms: int | None = None
 
 
 def build(settings: Settings) -> Parts:
     """Wire the pipeline as ``settings`` say."""
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
+    check_and_warn(engine, settings)
+    use_vault(engine, settings)
     migrate(engine)
     notes = Notifications(engine)
     session = session_of(settings)
@@ -82,16 +98,39 @@ def build(settings: Settings) -> Parts:
         clock=SystemClock(),
         source_options=log_options(settings),
         checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
-        told_before=EventLog(engine).progress(QUERY_NAME),
+        findings=finding_log(engine),
+        match_limit_s=settings.pipeline_match_limit_s,
         max_event_age_ms=settings.max_event_age_ms(),
     )
+
+
+def finding_log(engine: Engine) -> FindingLog:
+    """Return what writes findings about alerts into the store behind ``engine``."""
+    log = EventLog(engine)
+    return FindingLog(SqlCatalogue(engine), SystemClock(), lambda event_id: log.find(event_id) is not None)
 
 
 def tell(events: DataFrame, parts: Parts) -> int:
     """Take one micro-batch of ``EVENTS`` through the stages; return how many notifications it gave."""
     alerts = parts.alerts.read()
-    matched = each_once(matches(events, alerts.index, columns=_OF_EVENT).toArrow())
+    found, slow = matched_in_time(events, alerts.index, columns=_OF_EVENT, limit_s=parts.match_limit_s)
+    _report(alerts, slow, events, parts)
+    matched = each_once(found)
     return _tell(matched, alerts, parts) if matched.num_rows else 0
+
+
+def _report(alerts: Alerts, slow: Sequence[str], events: DataFrame, parts: Parts) -> None:
+    """Say on the alerts concerned that they are unreadable, or were too slow for ``events`` and are switched off."""
+    for subscription_id, reason in alerts.unreadable.items():
+        with suppress(NotFound):
+            parts.findings.add(Finding(FindingKind.UNREADABLE, "", 0, subscription_id, reason))
+    if not slow:
+        return
+    ((event_id, offset),) = events.selectExpr("min_by(event_id, log_offset)", "min(log_offset)").collect()
+    limit_ms = round(parts.match_limit_s * 1000)
+    for subscription_id in slow:
+        _LOG.error("alert_set_aside", subscription_id=subscription_id, limit_ms=limit_ms, log_offset=offset)
+        parts.findings.set_aside(Finding(FindingKind.TOO_SLOW, event_id, offset, subscription_id, expected=limit_ms))
 
 
 def warm_up(parts: Parts) -> None:
@@ -102,6 +141,7 @@ def warm_up(parts: Parts) -> None:
 
 
 def _tell(matched: pa.Table, alerts: Alerts, parts: Parts) -> int:
+    last = _last_of(matched)
     # What is too old for anybody to be told has come to its end all the same.
     pairs = zip(matched["log_offset"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True)
     if parts.max_event_age_ms is not None:
@@ -112,17 +152,27 @@ def _tell(matched: pa.Table, alerts: Alerts, parts: Parts) -> int:
     batch = batch_of(parts.session, matched, rows, audience, now_ms=now_ms)
     frame = parts.session.sql(notifications(recipients(batch)))
     sink = Sink(parts.notifications, lambda told: only_visible(told, policies, parts.events))
-    return sink.write(frame, pairs, now_ms=now_ms)
+    return sink.write(frame, pairs, last=last, now_ms=now_ms)
+
+
+def _last_of(matched: pa.Table) -> LogPosition:
+    events = zip(matched["log_offset"].to_pylist(), matched["event_id"].to_pylist(), strict=True)
+    return LogPosition(*max(events, default=(0, None)))
 
 
 def streaming(parts: Parts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
-    reported = Reported(QUERY_NAME, parts.progress, parts.clock, parts.told_before)
-    return following_the_log(parts.session, reported, lambda: _start(parts))
+    reported = Reported(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
+    return following_the_log(parts.session, reported, lambda done: _start(parts, done))
 
 
-def _start(parts: Parts) -> StreamingQuery:
-    events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options).load()
+def supervised(parts: Parts) -> Supervised:
+    """Return the query as it is kept running (``jobs/supervision.py``)."""
+    return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: streaming(parts))
+
+
+def _start(parts: Parts, done: int) -> StreamingQuery:
+    events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done)).load()
 
     def told(batch: DataFrame, batch_id: int) -> None:
         count = tell(batch, parts)

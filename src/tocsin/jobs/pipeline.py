@@ -1,7 +1,8 @@
-"""What runs in the pipeline's process? Three streaming queries over the log, and what is done beside them.
+"""The pipeline's process: three streaming queries over the log, and what is done beside them.
 
 The first tells people (``jobs/match_stream.py``), the second keeps the index of search (``jobs/search_stream.py``), the
-third tells of what depends on earlier reports (``jobs/streak_stream.py``); ``jobs/beside.py`` has the rest.
+third tells of what depends on earlier reports (``jobs/streak_stream.py``); ``jobs/beside.py`` has the rest, and
+``jobs/supervision.py`` what happens when one of them fails.
 """
 
 from __future__ import annotations
@@ -11,28 +12,55 @@ import threading
 
 import structlog
 
-from tocsin.jobs import beside, search_stream, streak_stream
-from tocsin.jobs.match_stream import build, streaming, warm_up
+from tocsin.jobs import beside, match_stream, search_stream, streak_stream, supervision
+from tocsin.jobs.match_stream import Parts, build, warm_up
 from tocsin.jobs.reporting import unless_spark_has_ended
-from tocsin.jobs.search_stream import index_beside
+from tocsin.jobs.schedule import FAILURES
+from tocsin.jobs.supervision import Ground
 from tocsin.settings import Settings
+from tocsin.store.engine import open_engine
+from tocsin.store.eventlog.waits import Waits
 
 _LOG = structlog.get_logger(__name__)
 
 
 def main(settings: Settings) -> None:
-    """Run the pipeline until SIGTERM or SIGINT, or until the query fails, which raises."""
+    """Run the pipeline until SIGTERM or SIGINT, or until a query fails for good, which raises.
+
+    While the store or the disk keeps it from its work it waits, and says for what.
+    """
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopping.set())
-    parts = build(settings)
-    search = search_stream.build(settings, parts.session)
-    streaks = streak_stream.build(settings, parts)
-    warm_up(parts)
-    with streaming(parts) as query, streak_stream.beside(streaks), beside.running(settings, parts.session):
-        _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
-        index_beside(query, search, stopping)
-        if not stopping.is_set():
-            query.awaitTermination()  # raises what made it stop
-    with unless_spark_has_ended():
-        parts.session.stop()
+    parts = supervision.waited_for("store", lambda: build(settings), stopping)
+    if parts is None:
+        return
+    try:
+        _warm_up(parts)
+        _run(settings, parts, stopping)
+    finally:
+        with unless_spark_has_ended():
+            parts.session.stop()
+
+
+def _warm_up(parts: Parts) -> None:
+    try:
+        warm_up(parts)
+    except FAILURES as error:  # only slower at first; what is wrong, the queries find out
+        _LOG.warning("not_warmed_up", reason=str(error).splitlines()[0])
+
+
+def _run(settings: Settings, parts: Parts, stopping: threading.Event) -> None:
+    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
+    ground = Ground(parts.session, Waits(engine), settings.checkpoint_dir(), parts.clock)
+    search = search_stream.supervised(search_stream.build(settings, parts.session))
+    streaks = streak_stream.supervised(streak_stream.build(settings, parts))
+    works = threading.Event()
+    _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
+    with (
+        supervision.beside(search, ground, works),
+        supervision.beside(streaks, ground, works),
+        beside.running(settings, parts.session),
+    ):
+        supervision.keep_running(match_stream.supervised(parts), ground, stopping, works)
+    engine.dispose()

@@ -1,4 +1,4 @@
-"""How far has a streaming query come? It says so in the store whenever Spark has committed a micro-batch.
+"""Reports of streaming queries: how far each has come, noted in the store whenever Spark has committed a micro-batch.
 
 Next: ``store/outbox/notifications.py``, which keeps it.
 """
@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import structlog
@@ -26,9 +27,14 @@ from pyspark.sql.streaming.listener import (
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tocsin.clock import Clock
+from tocsin.errors import LogDiverged
+from tocsin.flow.eventlog.position import LogPosition
+from tocsin.jobs.checkpoint import committed, mend, set_aside
+from tocsin.jobs.schedule import FAILURES
 from tocsin.settings import Settings
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
+from tocsin.store.traces import planned
 
 _READS = frozenset({"Processing new data", "Waiting for data to arrive", "Waiting for next trigger"})
 """What Spark says of a query whose source has answered."""
@@ -51,22 +57,36 @@ class BatchError(RuntimeError):
 class Progress(Protocol):
     """Remembers how far a query has come."""
 
-    def advance(self, query_name: str, log_offset: int, *, now_ms: int) -> None:
-        """Note that the query is done with every event up to ``log_offset``."""
+    def done(self, query_name: str) -> int:
+        """Return the offset up to which the query is done with every event; 0 for one that never ran."""
+
+    def holds(self, position: LogPosition) -> bool:
+        """Say whether the log is the one that was read up to ``position``."""
+
+    def advance(self, query_name: str, log_offset: int, *, now_ms: int, event_id: str | None = None) -> None:
+        """Note that the query is done with every event up to ``log_offset``; ``event_id`` is of the last of them."""
 
 
 @dataclass(frozen=True)
 class Reported:
-    """A query, how far it was when this process started, and who remembers how far it is."""
+    """A query, its checkpoint, and who remembers how far it is."""
 
     query_name: str
+    checkpoint: str
     progress: Progress
     clock: Clock
-    done_before: int = 0
 
-    def advance(self, log_offset: int) -> None:
-        """Note how far the query has come."""
-        self.progress.advance(self.query_name, log_offset, now_ms=self.clock.now_ms())
+    def done(self) -> int:
+        """Return how far the query has come."""
+        return self.progress.done(self.query_name)
+
+    def advance(self, position: LogPosition) -> None:
+        """Note how far the query has come; what it read of another log counts for nothing."""
+        now_ms = self.clock.now_ms()
+        try:
+            self.progress.advance(self.query_name, position.offset, now_ms=now_ms, event_id=position.event_id)
+        except LogDiverged as error:
+            _LOG.warning("progress_not_kept", query=self.query_name, reason=error.message)
 
 
 def log_options(settings: Settings) -> dict[str, str]:
@@ -80,17 +100,38 @@ def log_options(settings: Settings) -> dict[str, str]:
 
 @contextmanager
 def following_the_log(
-    session: SparkSession, reported: Reported, start: Callable[[], StreamingQuery]
+    session: SparkSession, reported: Reported, start: Callable[[int], StreamingQuery]
 ) -> Iterator[StreamingQuery]:
-    """Run the query that ``start`` starts in the background, reported, and yield it; it is stopped at the end."""
+    """Run the query that ``start`` starts in the background, reported, and yield it; it is stopped at the end.
+
+    A checkpoint that is damaged, or of another log, is set aside. ``start`` is given the offset that a query without a
+    checkpoint begins after.
+    """
     register_source(session, LogSource)
-    with reporting(session, reported):
-        query = begun(start)
+    mend(Path(reported.checkpoint), reported.clock)
+    _leave_another_log(reported)
+    done = _done(reported)
+    with reporting(session, reported, done):
+        query = begun(lambda: start(done.offset))
         try:
             yield query
         finally:
             with unless_spark_has_ended():
                 query.stop()
+
+
+def _leave_another_log(reported: Reported) -> None:
+    """Set a checkpoint aside that has read what the log does not hold: the store was restored, replaced or damaged."""
+    read = planned(Path(reported.checkpoint))
+    if read is not None and not reported.progress.holds(read):
+        reason = f"log_diverged: it has read up to {read}, and the log does not hold that"
+        set_aside(Path(reported.checkpoint), reason, reported.clock)
+
+
+def _done(reported: Reported) -> LogPosition:
+    """Return how far the query is: what it committed last may have come too late to be reported."""
+    told, kept = LogPosition(reported.done()), committed(Path(reported.checkpoint))
+    return kept if kept is not None and kept.offset > told.offset else told
 
 
 def begun(start: Callable[[], StreamingQuery]) -> StreamingQuery:
@@ -134,9 +175,9 @@ def _brief(reason: str) -> str:
 
 
 @contextmanager
-def reporting(session: SparkSession, reported: Reported) -> Iterator[None]:
-    """Report the query, which ``session`` runs, until the block ends."""
-    reporter = _Reporter(reported)
+def reporting(session: SparkSession, reported: Reported, done: LogPosition) -> Iterator[None]:
+    """Report the query, which ``session`` runs and which is done up to ``done``, until the block ends."""
+    reporter = _Reporter(reported, done)
     session.streams.addListener(reporter)
     try:
         yield
@@ -157,25 +198,38 @@ def unless_spark_has_ended() -> Iterator[None]:
 class _Reporter(StreamingQueryListener):
     """Hears of all queries of its session; reports its own."""
 
-    def __init__(self, reported: Reported) -> None:
-        self._reported = reported
+    def __init__(self, reported: Reported, done: LogPosition) -> None:
+        self._reported, self._done = reported, done
+        self._is_said = False
         self._run_id: object = None
 
     def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802  # Spark's name
         if event.name == self._reported.query_name:
             self._run_id = event.runId
-            self._reported.advance(self._reported.done_before)
+            self._say()
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802  # Spark's name
         # Counted rows do not tell: what matches no alert at all, Spark may not even read.
         source = event.progress.sources[0]
         if event.progress.name == self._reported.query_name and source.endOffset != source.startOffset:
-            end = int(json.loads(source.endOffset)["offset"])
-            self._reported.advance(end)
-            _LOG.info("batch_committed", query=event.progress.name, batch_id=event.progress.batchId, log_offset=end)
+            end = LogPosition.of_json(json.loads(source.endOffset))
+            self._done, self._is_said = end, False
+            self._say()
+            batch_id = event.progress.batchId
+            _LOG.info("batch_committed", query=event.progress.name, batch_id=batch_id, log_offset=end.offset)
 
     def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802  # Spark's name
-        """Nothing new; nothing to note."""
+        if event.runId == self._run_id and not self._is_said:
+            self._say()
+
+    def _say(self) -> None:
+        """Note how far the query is; a store that is away is told when nothing else is to do, or at the next start."""
+        try:
+            self._reported.advance(self._done)
+        except FAILURES as error:
+            _LOG.warning("progress_not_noted", query=self._reported.query_name, reason=str(error).splitlines()[0])
+        else:
+            self._is_said = True
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802  # Spark's name
         if event.exception and event.runId == self._run_id:

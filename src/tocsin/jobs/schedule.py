@@ -1,4 +1,4 @@
-"""When is it time for what the pipeline does beside telling people? At an interval that outlives restarts.
+"""Schedule of what the pipeline does beside telling people, at intervals that outlive restarts.
 
 One thread does one thing after the other; what fails is logged and tried again at its next time.
 Next: ``jobs/beside.py`` says what there is to do.
@@ -6,6 +6,7 @@ Next: ``jobs/beside.py`` says what there is to do.
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,10 +20,11 @@ from sqlalchemy.exc import SQLAlchemyError
 from tocsin.clock import Clock
 from tocsin.errors import TocsinError
 
-FAILURES = (PySparkException, Py4JError, SQLAlchemyError, TocsinError, OSError)
+FAILURES = (PySparkException, Py4JError, SQLAlchemyError, sqlite3.Error, TocsinError, OSError)
 """What may go wrong beside telling people without ending it."""
 
 _LOOK_EVERY_S = 1.0
+_AGAIN_AFTER_S = 5.0
 _LOG = structlog.get_logger(__name__)
 
 
@@ -52,11 +54,19 @@ def run_when_due(jobs: Sequence[Job], memory: Memory, clock: Clock, stopping: th
     wanted = [job for job in jobs if job.every_s > 0]
     while wanted and not stopping.wait(_LOOK_EVERY_S):
         for job in wanted:
-            now_ms = clock.now_ms()
-            due_ms = max(memory.ran_at_ms(job.name) + job.every_s * 1000, started_ms + job.after_s * 1000)
-            if now_ms >= due_ms and not stopping.is_set():
-                _do(job, stopping)
-                memory.ran(job.name, now_ms=now_ms)
+            try:
+                _do_if_due(job, memory, clock, stopping, started_ms=started_ms)
+            except FAILURES as error:  # the store is away: nobody knows when it was last done
+                _LOG.warning("job_waits", job=job.name, reason=str(error).splitlines()[0])
+                stopping.wait(_AGAIN_AFTER_S)
+
+
+def _do_if_due(job: Job, memory: Memory, clock: Clock, stopping: threading.Event, *, started_ms: int) -> None:
+    now_ms = clock.now_ms()
+    due_ms = max(memory.ran_at_ms(job.name) + job.every_s * 1000, started_ms + job.after_s * 1000)
+    if now_ms >= due_ms and not stopping.is_set():
+        _do(job, stopping)
+        memory.ran(job.name, now_ms=now_ms)
 
 
 def _do(job: Job, stopping: threading.Event) -> None:

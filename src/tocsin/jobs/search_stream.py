@@ -7,33 +7,29 @@ the other, and looks less often, so that the bell comes first. Next: ``jobs/sear
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 import structlog
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tocsin.clock import Clock, SystemClock
 from tocsin.jobs.reporting import Progress, Reported, following_the_log, in_few_words, log_options
+from tocsin.jobs.supervision import Supervised
 from tocsin.settings import Settings
 from tocsin.spark.search import entries, last_of, told
 from tocsin.spark.session import interpreting
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.store.engine import PATIENT_S, open_engine
-from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.search.writes import Entry, SearchWrites
 
 QUERY_NAME = "search_stream"
 """Names the query, its checkpoint and its row of progress."""
-
-_LOOK_EVERY_S = 0.5
 
 _LOG = structlog.get_logger(__name__)
 
@@ -56,8 +52,6 @@ class SearchParts:
     source_options: dict[str, str]
     checkpoint: str
     every_s: float = 1.0
-    again_after_s: float = 10.0
-    indexed_before: int = 0
 
 
 def build(settings: Settings, session: SparkSession) -> SearchParts:
@@ -71,38 +65,22 @@ def build(settings: Settings, session: SparkSession) -> SearchParts:
         source_options=log_options(settings),
         checkpoint=str(settings.checkpoint_dir() / QUERY_NAME),
         every_s=settings.search_every_s,
-        indexed_before=EventLog(engine).progress(QUERY_NAME),
     )
 
 
-def index_beside(first: StreamingQuery, parts: SearchParts, stopping: threading.Event) -> None:
-    """Keep the index up to date until ``first``, the query that tells people, ends or ``stopping`` is set.
-
-    A failure here is logged and tried again: people are told meanwhile.
-    """
-    while first.isActive and not stopping.is_set():
-        _index_once(first, parts, stopping)
-        if first.isActive:
-            stopping.wait(parts.again_after_s)
-
-
-def _index_once(first: StreamingQuery, parts: SearchParts, stopping: threading.Event) -> None:
-    try:
-        with indexing(parts) as query:
-            while first.isActive and query.isActive and not stopping.wait(_LOOK_EVERY_S):
-                pass
-    except (PySparkException, Py4JError) as error:
-        _LOG.error("indexing_failed", reason=str(error).splitlines()[0])
+def supervised(parts: SearchParts) -> Supervised:
+    """Return the query as it is kept running (``jobs/supervision.py``)."""
+    return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: indexing(parts))
 
 
 def indexing(parts: SearchParts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
-    reported = Reported(QUERY_NAME, parts.progress, parts.clock, parts.indexed_before)
-    return following_the_log(parts.session, reported, lambda: _start(parts))
+    reported = Reported(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
+    return following_the_log(parts.session, reported, lambda done: _start(parts, done))
 
 
-def _start(parts: SearchParts) -> StreamingQuery:
-    events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options).load()
+def _start(parts: SearchParts, done: int) -> StreamingQuery:
+    events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done)).load()
 
     def indexed(batch: DataFrame, batch_id: int) -> None:
         rows = last_of(batch).toArrow().to_pylist()

@@ -1,4 +1,4 @@
-"""Which entities have reported no success for as long as alerts ask for? A look, every minute, at the streaks.
+"""Look, every minute, at the streaks for entities that have had no success for as long as alerts ask for.
 
 What is noticed becomes an event in the log, once; ``jobs/streak_stream.py`` tells of it as of every other.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 import structlog
 from pyspark.sql import SparkSession
@@ -18,6 +19,7 @@ from tocsin.flow.capture.beside.silences import Silence, Silences
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts
+from tocsin.jobs.checkpoint import committed
 from tocsin.jobs.streak_stream import QUERY_NAME
 from tocsin.settings import Settings
 from tocsin.spark.session import interpreting
@@ -62,7 +64,9 @@ def build(settings: Settings, session: SparkSession, engine: Engine) -> SilenceP
 def look(parts: SilenceParts) -> int:
     """Write an event for each silence that is new; return how many they are."""
     durations_ms = parts.alerts.read().durations_ms
-    if not durations_ms or not parts.log.progress(QUERY_NAME):
+    kept = committed(Path(parts.checkpoint))
+    # Streaks that are made anew from the log lack what was reported last, and would take it for silence.
+    if not durations_ms or kept is None or kept.offset < parts.log.progress(QUERY_NAME):
         return 0
     found = {one.event_id: one for one in _silences(parts, durations_ms)}
     told = parts.reports.told(list(found))

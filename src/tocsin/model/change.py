@@ -1,4 +1,4 @@
-"""What is a change event? The record of one change of one entity, as it stands in the log.
+"""Change events: the record of one change of one entity, as it stands in the log.
 
 Source: seeds/002 (the default format) and OpenMetadata 1.13 ``type/changeEvent.json``; where they disagree
 the seed wins (``docs/decisions``). Next: ``model/subscription.py``.
@@ -22,8 +22,14 @@ Version = Annotated[Decimal, PlainSerializer(version_to_wire, return_type=float,
 VIOLATION = "violation"
 """The field of a ``policyViolation`` event that says who was refused what."""
 
+LINEAGE = "lineage"
+"""The field of an event that says which edge was made, changed or removed."""
+
 SILENCE = "silence"
 """The field of an ``slaViolation`` event that says for how long an entity has reported no success."""
+
+RECORDED = "recorded"
+"""The derived field of an event that was written from a history (``tocsin replay``)."""
 
 FINDING = "finding"
 """The field of an ``auditFinding`` event that says what the audit found."""
@@ -167,3 +173,8 @@ class LoggedEvent:
     offset: int
     event: ChangeEvent
     derived: Document
+
+    @property
+    def is_recorded(self) -> bool:
+        """Say whether a history told of it: its time is that of the history, not that of the writing."""
+        return self.derived.get(RECORDED) is True

@@ -1,4 +1,4 @@
-"""What becomes of one delivery? Its states, its attempts, and the closed list of reasons for each outcome."""
+"""Deliveries: their states, their attempts, and the closed list of reasons for each outcome."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ class OutcomeReason(StrEnum):
     MAIL_DEFERRED = "mailDeferred"
     DISABLED = "disabled"
     RECIPIENT_GONE = "recipientGone"
+    MAY_NOT_VIEW = "mayNotView"
     INTERNAL_ERROR = "internalError"
 
 

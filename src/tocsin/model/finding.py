@@ -1,4 +1,4 @@
-"""What may the audit find? One match, notification or delivery that did not come to exactly one end.
+"""Findings of the audit: one match, notification or delivery that did not come to exactly one end.
 
 Next: ``jobs/audit.py`` looks for them, ``flow/capture/audits.py`` tells of them.
 """
@@ -24,6 +24,8 @@ class FindingKind(StrEnum):
     """Fewer notifications are there than were written."""
     NOTIFICATION_UNEXPECTED = "notificationUnexpected"
     """More notifications are there than were written."""
+    RELATION_MISSING = "relationMissing"
+    """Of who had to do with an asset that was deleted for good, some were forgotten before that was told."""
     TOLD_TWICE = "toldTwice"
     """Somebody has two notifications of one event over one channel."""
     DELIVERY_MISSING = "deliveryMissing"
@@ -32,13 +34,18 @@ class FindingKind(StrEnum):
     """Two deliveries carry one notification."""
     DELIVERY_STUCK = "deliveryStuck"
     """A delivery is long due, and nobody tries it."""
+    TOO_SLOW = "tooSlow"
+    """The alert's conditions took so long that all others would have waited: it was switched off."""
+    UNREADABLE = "unreadable"
+    """The alert's conditions cannot be read any more: nobody is told."""
 
 
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong.
 
-    ``about`` tells it from others of its kind with the same event and alert: the id of a notification, or a recipient.
+    ``about`` tells it from others of its kind with the same event and alert: the id of a notification, a recipient, or
+    why an alert is unreadable. Without an ``event_id`` it is about the alert as such.
     """
 
     kind: FindingKind
@@ -56,12 +63,6 @@ class Finding:
 
     def to_wire(self) -> Document:
         """Return it as the event's document says it."""
-        document: Document = {"kind": self.kind.value, "eventId": self.event_id, "offset": self.log_offset}
-        return (
-            document
-            | ({"about": self.about} if self.about else {})
-            | {
-                "expected": self.expected,
-                "found": self.found,
-            }
-        )
+        event: Document = {"eventId": self.event_id, "offset": self.log_offset} if self.event_id else {}
+        about = {"about": self.about} if self.about else {}
+        return {"kind": self.kind.value, **event, **about, "expected": self.expected, "found": self.found}

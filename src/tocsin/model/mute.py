@@ -1,4 +1,4 @@
-"""What does somebody not want to hear of? One mute: an alert or an asset, over one channel or all, until a time.
+"""Mutes: an alert or an asset that somebody does not want to hear of, over one channel or all, until a time.
 
 Next: ``flow/resolve/candidates.py`` honours it.
 """
@@ -21,14 +21,17 @@ class MuteKind(StrEnum):
 
 @dataclass(frozen=True)
 class Mute:
-    """Nothing of ``about_id`` is told to ``who`` of what happens from ``since_ms`` up to ``until_ms``.
+    """Nothing of ``about_id`` is told to ``who`` from ``since_offset`` of the log on, until a time.
 
     Attributes
     ----------
     who : a user's id, or the lower-case address of somebody who is no user
     about_id : id of the alert or the asset; of a thread, where a mute of its asset is meant
     channel : the one channel that is muted; empty for all
+    since_ms : when it was made, epoch milliseconds
+    until_ms : what happens from then on, by the event's own time, is told again
     unsubscribed : it was made by the link in a mail
+    since_offset : the first event that it keeps quiet
     """
 
     who: str
@@ -38,8 +41,10 @@ class Mute:
     since_ms: int = 0
     until_ms: int = FOR_GOOD_MS
     unsubscribed: bool = False
+    since_offset: int = 0
 
-    def silences(self, about_ids: tuple[str, ...], channel: str, at_ms: int) -> bool:
-        """Say whether it keeps quiet what happened at ``at_ms`` to one of these, over this channel."""
+    def silences(self, about_ids: tuple[str, ...], channel: str, at: tuple[int, int]) -> bool:
+        """Say whether it keeps quiet what happened to one of these, over this channel: at an offset and a moment."""
         is_meant = self.about_id in about_ids and self.channel in ("", channel)
-        return is_meant and self.since_ms <= at_ms < self.until_ms
+        offset, at_ms = at
+        return is_meant and self.since_offset <= offset and at_ms < self.until_ms

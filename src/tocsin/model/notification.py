@@ -1,4 +1,4 @@
-"""What is one recipient told, and why? One notification per (event, recipient, channel), its reasons merged.
+"""Notifications: one per (event, recipient, channel), its reasons merged.
 
 Next: ``model/delivery.py``.
 """
@@ -33,8 +33,9 @@ class ReasonKind(StrEnum):
 class Reason(WireModel):
     """One answer to "why am I told?".
 
-    ``via`` is the FQN of the downstream asset that connects the recipient to the change and ``hops`` its
-    distance (0: the changed asset itself); ``team`` names the team through which they are concerned.
+    ``via`` is the FQN of the downstream asset that connects the recipient to the change, None where it is hidden from
+    who reads this, and ``hops`` its distance (0: the changed asset itself); ``team`` names the team through which
+    they are concerned.
     """
 
     kind: ReasonKind
@@ -66,7 +67,7 @@ _SENTENCES = {
 
 def _because(reason: Reason) -> str:
     distance = "1 hop" if reason.hops == 1 else f"{reason.hops} hops"
-    asset = "it" if reason.hops == 0 else f"{reason.via}, {distance} downstream"
+    asset = "it" if reason.hops == 0 else f"{reason.via or 'an asset'}, {distance} downstream"
     through = f" through team {reason.team}" if reason.team else ""
     return _SENTENCES[reason.kind].format(asset=asset, through=through, team=reason.team)
 

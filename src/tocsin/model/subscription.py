@@ -1,4 +1,4 @@
-"""What is an event subscription (an alert, towards users)? Its wire form.
+"""Event subscriptions (alerts, towards users) in their wire form.
 
 Source: seeds/001 and OpenMetadata 1.13 ``events/eventSubscription.json``. Next: ``flow/match/plan.py``.
 """
@@ -145,8 +145,8 @@ class Destination(WireModel):
 class EventSubscription(WireModel):
     """An alert as it is stored: what to match, whom to tell, through what.
 
-    ``batch_size`` counts events, ``poll_interval`` is seconds, ``created_at_ms`` (never on the wire) is the
-    watermark: what happened before it notifies nobody.
+    ``batch_size`` counts events, ``poll_interval`` is seconds, ``created_at_offset`` (never on the wire) is the
+    log offset of the event that made it: what stands before it notifies nobody. ``created_at_ms`` is when that was.
     """
 
     id: str
@@ -167,3 +167,4 @@ class EventSubscription(WireModel):
     poll_interval: int = 60
     input: Document | None = None
     created_at_ms: int = Field(default=0, exclude=True)
+    created_at_offset: int = Field(default=0, exclude=True)

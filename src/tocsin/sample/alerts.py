@@ -1,4 +1,4 @@
-"""Which alerts does Fernhill have? A few that show what an alert can do, one row each.
+"""Alerts of Fernhill, a few that show what an alert can do, one row each.
 
 Everybody's bell is rung by an alert of Tocsin's own (``server/build.py``), so it needs none here.
 Next: ``sample/load.py``, which creates them last, so that the year before notifies nobody.
@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tocsin.model.address import MASK
 from tocsin.model.entity import Document
-from tocsin.store.alerts.masking import MASK
 
 WATCHED_TABLE = "postgres_prod.ecommerce.public.orders"
 """The table everything of which goes to the local webhook; the story of the README changes it."""

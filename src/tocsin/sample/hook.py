@@ -1,4 +1,4 @@
-"""Where does the sample's webhook lead? To this start's post room, on whatever port that listens now.
+"""Address of the sample's webhook: this start's post room, on whatever port that listens now.
 
 ``cli/up.py`` asks, before the parts start. Next: ``flow/capture/operations.py``.
 """
@@ -12,9 +12,10 @@ from tocsin.clock import Clock
 from tocsin.errors import NotFound
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
+from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.sample.alerts import HOOK_ALERT
-from tocsin.store.alerts.subscriptions import ENTITY_TYPE
+from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
 from tocsin.store.catalogue.entities import SqlCatalogue
 
 if TYPE_CHECKING:  # only named here; opening stores is the store's business
@@ -41,4 +42,18 @@ def lead_hook_to(engine: Engine, port: int, *, clock: Clock) -> None:
         if _HOME.fullmatch(endpoint := one.get("config", {}).get("endpoint") or "") and endpoint != hook_url(port)
     ]
     if operations:
-        Writes(catalogue, clock).patch(ENTITY_TYPE, name, operations, actor=SYSTEM)
+        moved = Writes(catalogue, clock).patch(ENTITY_TYPE, name, operations, actor=SYSTEM).document
+        _take_secrets_along(Subscriptions(engine), moved)
+
+
+def _take_secrets_along(subscriptions: Subscriptions, alert: Document) -> None:
+    """Let the secrets of the moved destinations belong to their new address: it is the same post room."""
+    endpoints = {one["id"]: one["config"]["endpoint"] for one in alert["destinations"]}
+    known = subscriptions.secrets_of(alert["id"])
+    subscriptions.keep_secrets(
+        alert["id"],
+        {
+            one: kept | ({"endpoint": endpoints[one]} if _HOME.fullmatch(endpoints.get(one, "")) else {})
+            for one, kept in known.items()
+        },
+    )

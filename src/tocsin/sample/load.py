@@ -1,4 +1,4 @@
-"""How does the sample get into a store? Told step by step through capture, in one transaction: all of it or none.
+"""Loading of the sample into a store, told step by step through capture, in one transaction: all of it or none.
 
 A load that was interrupted is finished by loading again. Next: ``sample/history.py``.
 """
@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_network
 from random import Random
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,9 @@ from argon2 import PasswordHasher
 from tocsin.clock import FixedClock
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Transaction
+from tocsin.flow.send.egress import egress_of
+from tocsin.model.address import MASK
+from tocsin.model.entity import Document
 from tocsin.sample.alerts import alerts
 from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.history import SEED, history
@@ -27,7 +29,6 @@ from tocsin.sample.steps import Create, Step
 from tocsin.sample.teller import Teller
 from tocsin.settings import Settings
 from tocsin.store.access.people import People
-from tocsin.store.alerts.masking import MASK
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
 from tocsin.store.catalogue.entities import SqlCatalogue
 
@@ -74,7 +75,8 @@ def load(
     people = People(engine)
     if people.by_name(DEMO_PERSON) is None:
         steps = history(now_ms)
-        home = hook_url(receiver_port) if _may_call_home(settings) else None
+        may_call_home = egress_of(settings.egress_allow).permits(_RECEIVER_ADDRESS, receiver_port)
+        home = hook_url(receiver_port) if may_call_home else None
         with SqlCatalogue(engine).transaction() as transaction:
             _tell(steps, transaction, now_ms, home_url=home, progress=progress)
     _draw_webhook_secrets(Subscriptions(engine))
@@ -107,16 +109,14 @@ def _tell(
             progress(done, len(steps))
 
 
-def _may_call_home(settings: Settings) -> bool:
-    return any(ip_address(_RECEIVER_ADDRESS) in ip_network(allowed) for allowed in settings.egress_allow)
-
-
 def _draw_webhook_secrets(subscriptions: Subscriptions) -> None:
     """Give every webhook of the sample that has none yet a key to sign with."""
     for subscription in subscriptions.list_enabled():
-        unsigned = [one.id for one in subscription.destinations if one.config.secret_key == MASK]
+        unsigned = [one for one in subscription.destinations if one.config.secret_key == MASK]
         if unsigned and not subscriptions.secrets_of(subscription.id):
-            drawn = {one: {"secretKey": secrets.token_urlsafe(24)} for one in unsigned}
+            drawn: dict[str, Document] = {
+                one.id: {"endpoint": one.config.endpoint, "secretKey": secrets.token_urlsafe(24)} for one in unsigned
+            }
             subscriptions.keep_secrets(subscription.id, drawn)
 
 

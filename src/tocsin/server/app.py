@@ -1,4 +1,4 @@
-"""How does the server start, and which routes does it have? Process 1: FastAPI over the store, no JVM, no Spark.
+"""Start and routes of the server: process 1, FastAPI over the store, no JVM, no Spark.
 
 Every address begins with ``/api/v1`` (or ``/v1``); ``/`` is the page. Next: ``server/routes``.
 """
@@ -11,8 +11,10 @@ import socket
 import sys
 import threading
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
-from functools import cache
+from contextlib import asynccontextmanager, contextmanager, nullcontext
+from functools import cache, partial
+from resource import RLIMIT_NOFILE, getrlimit, setrlimit
+from typing import Any
 
 import structlog
 import uvicorn
@@ -24,6 +26,7 @@ from starlette.middleware import Middleware
 from tocsin.clock import Clock
 from tocsin.logs import set_up_logs, uvicorn_logs
 from tocsin.server.build import build_parts
+from tocsin.server.connections import ConnectionLimits, Connections, GuardedProtocol
 from tocsin.server.errors import Boundary, install_errors
 from tocsin.server.founding import ADMINISTRATOR, first_start
 from tocsin.server.listening import listening
@@ -78,6 +81,8 @@ from tocsin.server.routing import COLLECTION, IndexedRouter, lay_out
 from tocsin.settings import Settings
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.engine import open_engine
+from tocsin.store.folder import make_private
+from tocsin.store.traces import check_and_warn, marking
 from tocsin.store.vault import use_vault
 
 _STOP_WITHIN_S = 5
@@ -120,19 +125,20 @@ def build_app(
 
 
 def main(settings: Settings) -> None:
-    """Run the server until it is told to stop; at first start, say the administrator's password once."""
+    """Run the server until it is told to stop; at first start, say how the administrator logs in."""
     set_up_logs(settings)
-    if settings.database_url is None:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    if settings.database_url is None and (changed := make_private(settings.data_dir)):
+        _log.warning("data folder made private", change=changed)
     count = settings.process_count()
     sockets, revision = listening(settings.host, settings.port, count), PeopleRevision(count)
     _say_first_password(settings)
     _collect_seldom()
+    _allow_files()
     _log.info("server starts", host=settings.host, port=sockets[0][0].getsockname()[1], processes=count)
 
     def serve(number: int) -> None:
         revision.count_as(number)
-        _serve(settings, revision, sockets[number])
+        _serve(settings, revision, sockets[number], is_first=not number)
 
     serve_in(count, serve)
 
@@ -140,29 +146,62 @@ def main(settings: Settings) -> None:
 def _say_first_password(settings: Settings) -> None:
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     try:
+        check_and_warn(engine, settings)
         password = first_start(engine, settings)
     finally:
         engine.dispose()
     if password is not None:
-        sys.stderr.write(f"First start. Log in as {ADMINISTRATOR['email']} with password {password}\n")
+        sys.stderr.write(first_password_line(password, is_terminal=sys.stderr.isatty()))
 
 
-def _serve(settings: Settings, revision: PeopleRevision, sockets: list[socket.socket]) -> None:
-    """Be one of the server's processes until told to stop."""
+def first_password_line(password: str, *, is_terminal: bool) -> str:
+    """Return how the administrator logs in after the first start; what is no terminal is kept, and told no password."""
+    begin = f"First start. Log in as {ADMINISTRATOR['email']}"
+    if is_terminal:
+        return f"{begin} with password {password}\n"
+    return f"{begin}; a password is shown by: tocsin admin reset-password {ADMINISTRATOR['name']}\n"
+
+
+def _serve(settings: Settings, revision: PeopleRevision, sockets: list[socket.socket], *, is_first: bool) -> None:
+    """Be one of the server's processes until told to stop; the first also marks how far the log has come."""
     pool_size = max(_FEWEST_CONNECTIONS, _CONNECTIONS // settings.process_count())
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, pool_size=pool_size)
     try:
         app = build_app(settings, engine, revision=revision)
-        config = uvicorn.Config(
-            app,
-            log_config=uvicorn_logs(settings),
-            access_log=False,
-            timeout_graceful_shutdown=_STOP_WITHIN_S,
-            server_header=False,
-        )
-        StreamingServer(config, app).run(sockets)
+        config = server_config(app, settings, log_config=uvicorn_logs(settings), within_s=_STOP_WITHIN_S)
+        with marking(engine, settings) if is_first else nullcontext():
+            StreamingServer(config, app).run(sockets)
     finally:
         engine.dispose()
+
+
+def server_config(
+    app: FastAPI,
+    settings: Settings,
+    *,
+    log_config: dict[str, Any] | None,  # Any: as ``logging`` takes it
+    within_s: int,
+    port: int = 0,
+) -> uvicorn.Config:
+    """Return how uvicorn is to serve: over connections that are bounded, and that stop ``within_s``."""
+    guarded: Any = partial(GuardedProtocol, Connections(ConnectionLimits.of(settings)))  # Any: uvicorn wants a class
+    return uvicorn.Config(
+        app,
+        port=port,
+        http=guarded,
+        ws="none",
+        log_config=log_config,
+        access_log=False,
+        timeout_graceful_shutdown=within_s,
+        server_header=False,
+        forwarded_allow_ips=list(settings.trusted_proxies),
+    )
+
+
+def _allow_files() -> None:
+    """Let this process have as many files open as it may: every connection is one."""
+    _, most = getrlimit(RLIMIT_NOFILE)
+    setrlimit(RLIMIT_NOFILE, (most, most))
 
 
 def _collect_seldom() -> None:

@@ -1,4 +1,4 @@
-"""Who is asking? Passwords (argon2) and signed tokens (JWT, HS256) for people and bots.
+"""Passwords (argon2) and signed tokens (JWT, HS256) of people and bots.
 
 The key that signs is made at first start and shared by all servers through the store. Whether somebody may see an
 asset is not decided here: ``flow/resolve/visibility.py`` does. Next: ``server/request.py``.
@@ -35,7 +35,6 @@ _HASHING = threading.BoundedSemaphore(4)
 _ALGORITHM = "HS256"
 # Times are checked by the clock that was handed in.
 _OPTIONS: Options = {"verify_exp": False, "verify_iat": False, "require": ["sub", "iat", "jti"]}
-_WRONG = "The address or the password is wrong."
 _LONGEST_PASSWORD = 1024
 
 
@@ -50,6 +49,15 @@ class Token:
     def expires_at_ms(self) -> int | None:
         """When it stops working, in epoch milliseconds."""
         return self.issued.expires_at_ms
+
+
+@dataclass(frozen=True)
+class Session:
+    """The token that a stream was opened with, whose it was then, and until when it works."""
+
+    token_id: str
+    actor: Actor
+    expires_at_ms: int | None
 
 
 class Tokens:
@@ -68,11 +76,26 @@ class Tokens:
             return self.issue_named(person, TokenKind.BOT, lifetime_s=None)
         return self.issue_named(person, TokenKind.SESSION, lifetime_s=self._lifetime_s)
 
-    def issue_named(self, person: Person, kind: TokenKind, name: str = "", *, lifetime_s: float | None) -> Token:
-        """Return a new token of a kind; ``lifetime_s`` None gives one that does not expire."""
+    def issue_named(
+        self,
+        person: Person,
+        kind: TokenKind,
+        name: str = "",
+        *,
+        lifetime_s: float | None,
+        parent: IssuedToken | None = None,
+    ) -> Token:
+        """Return a new token of a kind; ``lifetime_s`` None gives one that does not expire.
+
+        One that is made with another, its ``parent``, expires with it at the latest and is revoked with it.
+        """
         now_ms = self._clock.now_ms()
-        expires_at_ms = None if lifetime_s is None else now_ms + int(lifetime_s * 1000)
-        issued = IssuedToken(str(uuid4()), person.id, kind, name, now_ms, expires_at_ms)
+        ends = [] if lifetime_s is None else [now_ms + int(lifetime_s * 1000)]
+        if parent is not None and parent.expires_at_ms is not None:
+            ends.append(parent.expires_at_ms)
+        issued = IssuedToken(
+            str(uuid4()), person.id, kind, name, now_ms, min(ends, default=None), parent.id if parent else None
+        )
         self._people.tokens.add(issued)
         return Token(self.text_of(issued, person), issued)
 
@@ -92,7 +115,15 @@ class Tokens:
 
     def id_of(self, authorization: str | None) -> str:
         """Return the id of the token in a header that ``actor`` has accepted."""
-        return str(self._claims((authorization or "").partition(" ")[2].strip())["jti"])
+        return str(self._accepted(authorization)["jti"])
+
+    def session(self, authorization: str | None, actor: Actor) -> Session:
+        """Return what is to be looked at again for as long as an answer to this header goes on."""
+        claims = self._accepted(authorization)
+        return Session(str(claims["jti"]), actor, _expires_at_ms(claims))
+
+    def _accepted(self, authorization: str | None) -> dict[str, Any]:  # Any: a claim's value
+        return self._claims((authorization or "").partition(" ")[2].strip())
 
     def actor(self, authorization: str | None) -> Actor:
         """Return who sent this ``Authorization`` header.
@@ -100,7 +131,7 @@ class Tokens:
         Raises
         ------
         Unauthenticated : the header is missing or not a bearer token, the token is forged or expired, or whoever
-            it was made for has been deleted since, or it was taken back
+            it was made for has been deleted since, or it was revoked
         """
         scheme, _, text = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not text.strip():
@@ -113,12 +144,10 @@ class Tokens:
         expires_at_ms = _expires_at_ms(claims)
         if expires_at_ms is not None and expires_at_ms <= self._clock.now_ms():
             raise Unauthenticated("This token has expired; log in again.")
-        if not self._people.tokens.works(str(claims["jti"])):
-            raise Unauthenticated("This token was taken back; log in again.")
-        person = self._people.by_id(str(claims["sub"]))
-        if person is None or person.deleted:
-            raise Unauthenticated("Whom this token was made for is no longer here.")
-        actor = Actor(id=person.id, name=person.name, is_admin=person.is_admin, is_bot=person.is_bot)
+        token_id = str(claims["jti"])
+        actor = self._people.tokens.holders([token_id]).get(token_id)
+        if actor is None or actor.id != claims["sub"]:
+            raise Unauthenticated("This token was revoked, or its user deleted; log in again.")
         self._recognised.keep(str(authorization), actor, revision=revision, expires_at_ms=expires_at_ms)
         return actor
 
@@ -144,21 +173,14 @@ def hash_password(password: str) -> str:
         return _HASHER.hash(password)
 
 
-def log_in(people: People, login: str, password: str) -> Person:
-    """Return who logs in with this address (or name) and password.
+def matches_password(people: People, person: Person | None, password: str) -> bool:
+    """Say whether this is the password of a person who is there.
 
-    ``password`` may be base64, as OpenMetadata's client sends it, or plain. An unknown address costs the same time
-    as a wrong password.
-
-    Raises
-    ------
-    Unauthenticated : the two do not belong together; the message does not say which of them is wrong
+    ``password`` may be base64, as OpenMetadata's client sends it, or plain. Nobody's password costs the same time as a
+    wrong one.
     """
-    person = people.by_email(login) if "@" in login else people.by_name(login)
     known = people.password_hash(person.id) if person is not None and not person.deleted else None
-    if len(password) > _LONGEST_PASSWORD or not _fits(known or _decoy(), password) or known is None or person is None:
-        raise Unauthenticated(_WRONG)
-    return person
+    return len(password) <= _LONGEST_PASSWORD and _fits(known or _decoy(), password) and known is not None
 
 
 def issue_token(people: People, clock: Clock, name: str, *, lifetime_s: float) -> Token:

@@ -1,4 +1,4 @@
-"""What is a server made of? Everything it uses, wired in one place.
+"""Parts of a server: everything it uses, wired in one place.
 
 Next: ``server/app.py``.
 """
@@ -7,27 +7,32 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import anyio
 from sqlalchemy import Engine
 
 from tocsin.access.views import Views
 from tocsin.clock import Clock, SystemClock
+from tocsin.flow.capture.bounds import Bounds
 from tocsin.flow.capture.bulk import BulkWrites
 from tocsin.flow.capture.feed.operations import FeedWrites
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.violations import Violations
 from tocsin.server.auth import Tokens
-from tocsin.server.doorkeeper import Doorkeeper
+from tocsin.server.bodies import Bodies, BodyLimits
+from tocsin.server.login_throttle import LoginThrottle, PasswordQueue
 from tocsin.server.momentary import MomentarySubjects
 from tocsin.server.oidc import OpenIdConnect
 from tocsin.server.permits import ActorPermits
 from tocsin.server.recognised import Recognised
 from tocsin.server.refusals import RefusalLog
-from tocsin.server.streams import Streams
+from tocsin.server.streams import StreamLimits, Streams
 from tocsin.server.telling import Telling, telling_of
 from tocsin.settings import Settings
-from tocsin.store.access.attempts import LoginAttempts
+from tocsin.store.access.attempts import LoginAttempts, Pace
 from tocsin.store.access.people import People
+from tocsin.store.access.quotas import Quotas
 from tocsin.store.access.revision import PeopleRevision
+from tocsin.store.access.standing import SqlStanding
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.backtests import Backtests
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -40,6 +45,7 @@ from tocsin.store.catalogue.grouped import Grouped
 from tocsin.store.catalogue.history import History
 from tocsin.store.eventlog.activity import Activity
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.waits import Waits
 from tocsin.store.feed.threads import Feed
 from tocsin.store.lineage.impact import Impact
 from tocsin.store.lineage.reach import Lineage
@@ -58,13 +64,18 @@ class Parts:
     history: History
     writes: Writes
     views: Views
+    standing: SqlStanding
     refusals: RefusalLog
     feed_writes: FeedWrites
     feed: Feed
     bulk: BulkWrites
     log: EventLog
+    waits: Waits
     people: People
-    doorkeeper: Doorkeeper
+    bodies: Bodies
+    health_lane: anyio.CapacityLimiter
+    logins: LoginThrottle
+    passwords: PasswordQueue
     openid: OpenIdConnect
     subscriptions: Subscriptions
     inbox: Inbox
@@ -82,6 +93,7 @@ class Parts:
     usage: Usage
     telling: Telling
     backtests: Backtests
+    quotas: Quotas
 
 
 def build_parts(
@@ -91,11 +103,10 @@ def build_parts(
     clock, revision = clock or SystemClock(), revision or PeopleRevision()
     catalogue, people, inbox = SqlCatalogue(engine, revision), People(engine, revision), Inbox(engine)
     views = Views(MomentarySubjects(SqlSubjects(engine), revision.now))
-    violations = Violations(Writes(catalogue, clock))
-    refusals = RefusalLog(lambda violation, actor: violations.add(violation, actor=actor), clock)
+    refusals = RefusalLog(Violations(Writes(catalogue, clock)).add, clock)
     permits = ActorPermits(views, refusals)
-    consolidate_ms = int(settings.consolidate_minutes * 60_000)
-    writes = Writes(catalogue, clock, permits=permits, consolidate_ms=consolidate_ms)
+    bounds = Bounds(settings.most_patch_operations, settings.largest_document)
+    writes = _writes(settings, catalogue, clock=clock, permits=permits, bounds=bounds)
     return Parts(
         settings=settings,
         clock=clock,
@@ -103,16 +114,19 @@ def build_parts(
         history=History(engine),
         writes=writes,
         views=views,
+        standing=SqlStanding(engine),
         refusals=refusals,
         feed_writes=FeedWrites(writes),
         feed=Feed(engine),
-        bulk=BulkWrites(catalogue, clock, permits=permits),
+        bulk=BulkWrites(catalogue, clock, permits=permits, bounds=bounds),
         log=EventLog(engine),
+        waits=Waits(engine),
         people=people,
         openid=OpenIdConnect(settings, people, Writes(catalogue, clock), clock),
-        doorkeeper=Doorkeeper(
-            people, LoginAttempts(engine), clock, most=settings.login_failures, wait_s=settings.login_wait_s
-        ),
+        bodies=Bodies(BodyLimits.of(settings)),
+        health_lane=anyio.CapacityLimiter(1),
+        logins=LoginThrottle(people, LoginAttempts(engine, _pace_of(settings)), clock, free=settings.login_failures),
+        passwords=PasswordQueue(settings.login_concurrency, settings.login_waiting),
         subscriptions=Subscriptions(engine),
         inbox=inbox,
         grouped=Grouped(engine),
@@ -121,17 +135,28 @@ def build_parts(
         standings=Standings(engine),
         activity=Activity(engine),
         search=SearchIndex(engine),
-        tokens=Tokens(
-            people,
-            clock,
-            lifetime_s=settings.token_hours * 3600,
-            recognised=Recognised(revision.now),
-        ),
-        streams=Streams(inbox, clock),
+        tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600, recognised=Recognised(revision.now)),
+        streams=_streams_of(settings, inbox, people, clock),
         beside=Beside(engine),
         incidents=IncidentLog(engine),
         suites=SuiteReader(engine),
         usage=Usage(engine),
         telling=telling_of(engine),
         backtests=Backtests(engine),
+        quotas=Quotas(engine),
     )
+
+
+def _pace_of(settings: Settings) -> Pace:
+    return Pace(int(settings.login_longest_delay_s * 1000), int(settings.login_wait_s * 1000))
+
+
+def _writes(
+    settings: Settings, catalogue: SqlCatalogue, *, clock: Clock, permits: ActorPermits, bounds: Bounds
+) -> Writes:
+    consolidate_ms = int(settings.consolidate_minutes * 60_000)
+    return Writes(catalogue, clock, permits=permits, consolidate_ms=consolidate_ms, bounds=bounds)
+
+
+def _streams_of(settings: Settings, inbox: Inbox, people: People, clock: Clock) -> Streams:
+    return Streams(inbox, people.tokens, clock, StreamLimits(settings.streams_per_person, settings.streams))

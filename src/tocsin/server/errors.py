@@ -1,4 +1,4 @@
-"""Which HTTP status does a failure answer with, and what does its body say? One table says it.
+"""HTTP statuses and bodies of failures, in one table.
 
 There is one shape for every error: ``{"code": 404, "message": "…"}`` with an integer code, which is what
 OpenMetadata's client insists on. Next: ``server/request.py``.
@@ -27,21 +27,28 @@ from tocsin.errors import (
     InvalidInput,
     NotFound,
     PreconditionFailed,
+    StoreDamaged,
     TocsinError,
+    TooLarge,
+    TooManyRequests,
     Unauthenticated,
     Unavailable,
 )
 from tocsin.model.findings import Finding, keys_at, said
 from tocsin.server.near import did_you_mean
+from tocsin.store.faults import named
 
 STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
+    TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     InvalidInput: HTTPStatus.BAD_REQUEST,
     Unauthenticated: HTTPStatus.UNAUTHORIZED,
     Forbidden: HTTPStatus.FORBIDDEN,
     NotFound: HTTPStatus.NOT_FOUND,
     PreconditionFailed: HTTPStatus.PRECONDITION_FAILED,
     Conflict: HTTPStatus.CONFLICT,
+    TooManyRequests: HTTPStatus.TOO_MANY_REQUESTS,
     Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    StoreDamaged: HTTPStatus.SERVICE_UNAVAILABLE,
     InternalError: HTTPStatus.INTERNAL_SERVER_ERROR,
 }
 """Every family and its status; a subclass answers as its nearest ancestor here."""
@@ -68,7 +75,10 @@ def install_errors(app: FastAPI) -> None:
 
 
 class Boundary:
-    """The outermost layer of a request: what nobody expected is logged with an id and answered 500."""
+    """The outermost layer of a request: what nobody expected is logged with an id and answered 500.
+
+    A fault of the store or the disk is not Tocsin's: whichever statement meets it, it is answered 503 here.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -84,22 +94,40 @@ class Boundary:
 
         try:
             await self._app(scope, receive, watch)
-        except Exception:  # the request boundary, one of the three places of the house style
+        except Exception as error:  # the request boundary, one of the three places of the house style
             if scope["type"] != "http":
                 raise
+            if (failure := named(error)) is not None:
+                _log.warning("request_unavailable", method=scope["method"], path=scope["path"], reason=failure.message)
+                if not started:
+                    await _failed(failure, explain(failure))(scope, receive, send)
+                return
             incident = str(uuid4())
-            _log.exception("request failed", incident=incident, method=scope["method"], path=scope["path"])
+            _log.exception("request failed", incident=incident, method=scope["method"], path=logged_path(scope))
             if not started:
                 answer = error_answer(500, f"Tocsin itself is at fault; its log says more under {incident}.")
                 await answer(scope, receive, send)
 
 
+def logged_path(scope: Scope) -> str:
+    """Return the path of a request's route: what a log must not keep may stand in the path itself, such as a token."""
+    return str(getattr(scope.get("route"), "path", scope["path"]))
+
+
 def _expected(request: Request, error: Exception) -> Response:
     assert isinstance(error, TocsinError)  # noqa: S101  what Starlette registers the handler for
-    status, said = status_of(error), explain(error)
+    said = explain(error)
     if isinstance(error, NotFound) and error.fqn:
         said += did_you_mean(request, error.entity_type, error.fqn)
-    headers = {"WWW-Authenticate": "Bearer"} if status == HTTPStatus.UNAUTHORIZED else None
+    return _failed(error, said)
+
+
+def _failed(error: TocsinError, said: str) -> Response:
+    status, headers = status_of(error), {}
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, Unavailable) and error.retry_after_s is not None:
+        headers["Retry-After"] = str(error.retry_after_s)
     return error_answer(status, said, headers)
 
 

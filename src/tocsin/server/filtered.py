@@ -1,4 +1,4 @@
-"""How does a page stay full when some of what is read may not be shown? Reading on until it is.
+"""Pages of what may be shown: where some of what is read may not be, more is read until the page is full.
 
 A log is read by place, so a page that ends early for want of visible entries still says where to go on.
 Next: ``server/permissions.py``.
@@ -25,10 +25,13 @@ class Read(Generic[T]):
     has_more: bool
 
 
-def visible_page(read: Callable[[T | None, int], Sequence[T]], may_show: Callable[[T], bool], limit: int) -> Read[T]:
+def visible_page(
+    read: Callable[[T | None, int], Sequence[T]], as_shown: Callable[[Sequence[T]], Sequence[T | None]], limit: int
+) -> Read[T]:
     """Return a page of at most ``limit`` entries that may be shown.
 
     ``read`` gives at most so many entries after one (None: from the start); fewer mean that there are no more.
+    ``as_shown`` says of many entries at once what may be shown of each.
     """
     shown: list[T] = []
     last: T | None = None
@@ -37,10 +40,10 @@ def visible_page(read: Callable[[T | None, int], Sequence[T]], may_show: Callabl
         wanted = limit - len(shown) if looked_at == 0 else max(limit - len(shown), min(limit, 1_000))
         entries = read(last, wanted)
         looked_at += len(entries)
-        for place, entry in enumerate(entries):
+        for place, (entry, visible) in enumerate(zip(entries, as_shown(entries), strict=True)):
             last = entry
-            if may_show(entry):
-                shown.append(entry)
+            if visible is not None:
+                shown.append(visible)
             if len(shown) == limit:
                 return Read(shown, last, has_more=len(entries) == wanted or place + 1 < len(entries))
         if len(entries) < wanted:

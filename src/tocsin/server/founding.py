@@ -1,4 +1,4 @@
-"""What does the first start leave behind? An administrator, the default policies and roles, and everybody's bell.
+"""The first start: an administrator, the default policies and roles, and everybody's bell.
 
 Doing it again, or in two processes at once, changes nothing more. Next: ``access/defaults.py``.
 """
@@ -9,11 +9,14 @@ import contextlib
 
 from sqlalchemy import Engine
 
-from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
+from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM, renewed
 from tocsin.clock import SystemClock
-from tocsin.errors import Conflict
+from tocsin.errors import Conflict, NotFound
+from tocsin.flow.capture.naming import put
 from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.standards import establish
+from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.server.auth import hash_password, new_password
@@ -126,6 +129,7 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
 
     for request in POLICIES:
         _create_once(writes, "policy", request)
+        _renew(writes, request)
     for request in ROLES:
         _create_once(writes, "role", request)
     _create_once(writes, "team", ROOT_TEAM)
@@ -134,6 +138,19 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
         _create_once(writes, "eventsubscription", alert)
     establish(writes)
     return password
+
+
+def _renew(writes: Writes, default: Document) -> None:
+    """Bring the rules of a default policy that nobody has changed to what they are now."""
+
+    def work(record: Record, policy: Stored) -> Written:
+        rules = renewed(policy.document["rules"], default)
+        return (
+            Written(policy.document, None) if rules is None else put(record, policy, policy.document | {"rules": rules})
+        )
+
+    with contextlib.suppress(NotFound):  # renamed or deleted: it is theirs by now
+        writes.on_live("policy", Key.by_name(default["name"]), work, actor=SYSTEM)
 
 
 def _create_once(writes: Writes, entity_type: str, request: Document) -> None:

@@ -1,4 +1,4 @@
-"""Who does the company's own log-in say that this is? OpenID Connect: authorization code flow with PKCE.
+"""Log-in by OpenID Connect: authorization code flow with PKCE.
 
 The browser is sent to the provider and comes back with a code; the server exchanges it for an identity token, whose
 signature, issuer, audience, times and nonce are checked. What must be remembered in between travels in a signed cookie,
@@ -26,7 +26,7 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Person
 from tocsin.settings import Settings
-from tocsin.store.access.people import People
+from tocsin.store.access.people import Identity, People
 
 COOKIE = "tocsin_login"
 WITHIN_S = 600
@@ -137,6 +137,10 @@ class OpenIdConnect:
             )
         except jwt.PyJWTError as error:
             raise Unauthenticated(f"The provider's identity token cannot be believed: {error}") from error
+        audiences, party = claims["aud"], claims.get("azp")
+        is_shared = isinstance(audiences, list) and len(audiences) > 1
+        if party not in ((self._settings.oidc_client_id,) if is_shared else (self._settings.oidc_client_id, None)):
+            raise Unauthenticated("The provider's identity token was made for another application.")
         now_s = self._clock.now_ms() / 1000
         times = (claims["exp"], claims["iat"])
         if not all(isinstance(one, int | float) for one in times):
@@ -178,16 +182,27 @@ class OpenIdConnect:
         return found
 
     def _person(self, claims: Document) -> Person:
-        """Return the user with the identity's address; an address that is not verified is nobody's."""
+        """Return the user of an identity: whose it has been since its first log-in, or whose address it has.
+
+        An address that is not verified is nobody's, and one of somebody with another identity is not looked at.
+        """
+        identity = Identity(self.issuer, str(claims["sub"]))
+        bound = self._people.by_identity(identity)
+        if bound is not None:
+            return _present(bound)
         email = claims.get("email")
-        if not isinstance(email, str) or "@" not in email or claims.get("email_verified") is False:
+        if not isinstance(email, str) or "@" not in email or claims.get("email_verified") in (False, "false"):
             raise Forbidden("The provider says no verified e-mail address, by which people are known here.")
         known = self._people.by_email(email)
-        if known is not None and not known.deleted and not known.is_bot:
-            return known
-        if known is not None or not self._settings.oidc_create_users:
+        if known is None and not self._settings.oidc_create_users:
             raise Forbidden(f"{email} is no user here; an administrator can make them one.")
-        return self._made(email.strip().lower(), claims)
+        person = self._made(email.strip().lower(), claims) if known is None else _present(known)
+        if not self._people.bind(identity, person.id):
+            raise Forbidden(
+                f"{email} belongs to a user who logs in with another identity of the provider; if it is the same "
+                f"person, an administrator can run: tocsin admin forget-identity {person.name}"
+            )
+        return person
 
     def _made(self, email: str, claims: Document) -> Person:
         name = email.partition("@")[0]
@@ -201,3 +216,10 @@ class OpenIdConnect:
         if made is None:
             raise InvalidInput(f"{email} cannot be made a user")
         return made
+
+
+def _present(person: Person) -> Person:
+    """Return who may log in this way: no bot, and nobody who is deleted."""
+    if person.deleted or person.is_bot:
+        raise Forbidden(f"{person.name} may not log in here; an administrator can say why.")
+    return person

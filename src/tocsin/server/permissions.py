@@ -1,4 +1,4 @@
-"""May they? What every route asks before it shows something or does something.
+"""The permission checks of routes, asked before anything is shown or done.
 
 Policies decide (``access/decide.py``). Writes are asked about once more inside their transaction, of what is really
 there (``flow/capture/permit.py``), so that no route can forget it. Next: ``server/permits.py``.
@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from tocsin.access.decide import View
 from tocsin.access.logic import ALWAYS, NEVER, Condition
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Forbidden
-from tocsin.flow.capture.heritage import with_asked
+from tocsin.flow.capture.ports import Key, missing
 from tocsin.flow.resolve.visibility import may_view
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -22,7 +21,6 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.permits import refusal
 from tocsin.server.request import Caller
 from tocsin.store.access.visibility import Scopes
-from tocsin.store.catalogue.entities import SqlCatalogue
 
 
 def require(caller: Caller, operation: Operation, row: EntityType, document: Document | None = None) -> None:
@@ -45,7 +43,7 @@ def require_on(caller: Caller, operation: Operation, resource: str, document: Do
     if document is None:
         is_allowed = caller.view.scope(resource, operation) is not NEVER
     else:
-        document = as_asked(caller.view, operation, resource, document, caller.parts.catalogue)
+        document = caller.parts.standing.as_asked(caller.view, operation, resource, document)
         is_allowed = caller.view.may(operation, resource, document)
     if not is_allowed:
         raise refusal(caller.actor, operation, resource, document or {}, (caller.view, caller.parts.refusals))
@@ -55,16 +53,23 @@ def sees(caller: Caller, resource: str, document: Document | None) -> bool:
     """Say whether the caller may see this document of a type; what no document is known of follows the type."""
     found = document or {}
     if not caller.actor.is_admin and (caller.actor.is_bot or not caller.policies.is_open(resource)):
-        found = as_asked(caller.view, Operation.VIEW_BASIC, resource, found, caller.parts.catalogue)
+        found = caller.parts.standing.as_asked(caller.view, Operation.VIEW_BASIC, resource, found)
     return may_view(caller.actor, resource, found, caller.policies)
 
 
-def as_asked(view: View, operation: Operation, resource: str, document: Document, catalogue: SqlCatalogue) -> Document:
-    """Return a document with the owners and domains it inherits, if ``operation`` on it depends on them."""
-    keys = view.reach(resource, operation).inherited
-    if not keys:
-        return document
-    return with_asked(resource, document, lambda entry: catalogue.heritage([entry]).get(entry, {}), keys)
+def require_now(caller: Caller, row: EntityType, entity_id: str) -> None:
+    """Refuse to show anything of an entity's past to who may not see the entity as it is now, or was last.
+
+    Raises
+    ------
+    NotFound : there never was such an entity of this type
+    Forbidden : the caller may not see it
+    """
+    entity_type, document = caller.parts.standing.of([entity_id]).get(entity_id, ("", {}))
+    if entity_type != row.name:
+        raise missing(row.name, Key.by_id(entity_id))
+    if not caller.view.may(Operation.VIEW_BASIC, entity_type, document):
+        raise refusal(caller.actor, Operation.VIEW_BASIC, entity_type, document, (caller.view, caller.parts.refusals))
 
 
 def scope_of(caller: Caller, row: EntityType) -> Condition:

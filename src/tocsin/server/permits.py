@@ -1,4 +1,4 @@
-"""How is a write refused? Policies decide, and whoever is refused reads which rule did.
+"""Permits of writes: policies decide, and whoever is refused reads which rule did.
 
 Handed to ``flow/capture/permit.py``, which asks it inside every write. Next: ``server/permissions.py``.
 """
@@ -10,7 +10,7 @@ from typing import Protocol
 
 from tocsin.access.decide import Verdict, View
 from tocsin.access.logic import ALWAYS, NEVER
-from tocsin.access.views import Views
+from tocsin.access.views import Moment, Views
 from tocsin.errors import Forbidden
 from tocsin.flow.capture.permit import EVERYTHING, Permit
 from tocsin.model.access import Operation
@@ -34,19 +34,44 @@ class ActorPermits:
 
     def __call__(self, actor: Actor) -> Permit:
         """Return what this actor may write."""
-        return EVERYTHING if actor.is_admin else _Permit(actor, self._views.now().of(actor.id), self._refusals)
+        return EVERYTHING if actor.is_admin else _Permit(actor, self._views.now(), self._refusals)
 
 
 class _Permit:
     """What one actor may write."""
 
-    def __init__(self, actor: Actor, view: View, refusals: Refusals) -> None:
-        self._actor, self._view, self._refusals = actor, view, refusals
+    def __init__(self, actor: Actor, moment: Moment, refusals: Refusals) -> None:
+        self._actor, self._moment, self._refusals = actor, moment, refusals
+        self._view = moment.of(actor.id)
 
     def check(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
         for operation in operations:
             if not self._view.may(operation, entity_type, document):
                 raise refusal(self._actor, operation, entity_type, document, (self._view, self._refusals))
+
+    def check_apart(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
+        self.check(entity_type, operations, document)
+        for operation in operations:
+            if not self._view.may_apart(operation, entity_type, document):
+                self._refusals.note(self._actor, operation, entity_type, document, Verdict(False))
+                raise Forbidden(
+                    f"You may not do this: owning this {entity_type} is not enough for {operation}; "
+                    "a policy must allow it whoever owns it."
+                )
+
+    def check_kept(self, entity_type: str, before: Document, after: Document) -> None:
+        if (ruling := self._view.lifted(entity_type, before, after)) is not None:
+            self._refusals.note(self._actor, Operation.EDIT_ALL, entity_type, before, Verdict(False, ruling))
+            raise Forbidden(
+                f"You may not do this: it would lift what the rule {ruling.rule.name} of {ruling.grant.policy.name} "
+                "denies you."
+            )
+
+    def denies_some(self, entity_type: str) -> bool:
+        return bool(self._view.conditional_denials(entity_type))
+
+    def bears(self, entity_type: str, document: Document) -> bool:
+        return self._moment.footing().bears(entity_type, document)
 
     def is_certain(self, entity_type: str, operation: Operation) -> bool:
         return self._view.scope(entity_type, operation) in (ALWAYS, NEVER)

@@ -1,4 +1,4 @@
-"""How do entities leave the server? With what they inherit, what is kept beside them, and the words of their labels.
+"""Entities as they leave the server: with what they inherit, what is kept beside them, and the words of their labels.
 
 Everything is looked up for a whole page at once. Next: ``server/view.py``.
 """
@@ -11,15 +11,18 @@ from tocsin.flow.capture import secrets
 from tocsin.flow.capture.heritage import INHERITED_KEYS, lacks, with_inherited
 from tocsin.flow.capture.members import REFERENCE_LISTS
 from tocsin.flow.capture.tagging import OF_THE_TAG, Name, derived_from, name_of
+from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.labels import label_lists
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
+from tocsin.model.secret import PARTS, without_secrets
 from tocsin.server.beside import kept_beside
 from tocsin.server.in_tree import IN_TREE, in_tree
-from tocsin.server.permissions import seen
+from tocsin.server.permissions import scopes_of, seen
 from tocsin.server.request import Caller
 from tocsin.server.view import shown
+from tocsin.store.alerts.subscriptions import ENTITY_TYPE as ALERT
 
 
 def presented(
@@ -37,16 +40,41 @@ def presented(
     is_asked = with_heritage and (fields is None or fields & set(INHERITED_KEYS))
     whole = _with_heritage(row, documents, caller) if is_asked else documents
     whole = in_tree(row, whole, caller, fields) if row.name in IN_TREE else whole
-    extras = with_relations(row, whole, caller, fields or frozenset())
+    extras = caller.sight.trimmed(with_relations(row, whole, caller, fields or frozenset()))
+    whole = caller.sight.trimmed(whole)
     views = [shown(row, one, caller.root, fields=fields) | extra for one, extra in zip(whole, extras, strict=True)]
     _describe(views, caller)
     _mark_deleted(views, caller)
-    return _with_secrets(row, views, caller) if caller.actor.is_bot else views
+    if caller.actor.is_bot and secrets.parts_of(row):
+        return _with_secrets(row, views, caller)
+    return [as_permitted(row, view, caller, document) for view, document in zip(views, documents, strict=True)]
+
+
+def past(row: EntityType, document: Document, caller: Caller) -> Document:
+    """Return a state that an entity is or was in as it is answered, with nothing beside it."""
+    (trimmed,) = caller.sight.trimmed([document])
+    return as_permitted(row, shown(row, trimmed, caller.root), caller, document)
+
+
+def as_permitted(row: EntityType, view: Document, caller: Caller, document: Document) -> Document:
+    """Return a view of ``document``: with its masks if the caller may edit it, else without them."""
+    less = without_secrets(view) if PARTS & view.keys() else view
+    return view if less == view or may_edit(caller, row, document) else less
+
+
+def may_edit(caller: Caller, row: EntityType, document: Document) -> bool:
+    """Say whether the caller may edit an entity as a whole; who made an alert is one of its owners."""
+    if caller.actor.is_admin:
+        return True
+    asked = caller.parts.standing.as_asked(caller.view, Operation.EDIT_ALL, row.name, document)
+    if caller.view.may(Operation.EDIT_ALL, row.name, asked):
+        return True
+    return row.name == ALERT and caller.actor.name == caller.parts.catalogue.versions(document["id"])[-1]["updatedBy"]
 
 
 def _with_secrets(row: EntityType, views: list[Document], caller: Caller) -> list[Document]:
     """Return connections in clear: bots have to connect."""
-    if not views or not secrets.parts_of(row):
+    if not views:
         return views
     known = caller.parts.beside.attached([view["id"] for view in views], secrets.KIND)
     return [secrets.in_clear(row, view, known.get(view["id"], {})) for view in views]
@@ -78,7 +106,8 @@ def _relate(
     key: str, relation: Relation, documents: Sequence[Document], extras: Sequence[Document], caller: Caller
 ) -> None:
     """Put who stands in a relation to each document, as far as the caller may see them, beside it."""
-    found = caller.parts.catalogue.related(relation, documents)
+    scopes = scopes_of(caller) if relation.counted else {}
+    found = caller.parts.catalogue.related(relation, documents, scopes=scopes)
     if relation.counted:
         for extra, document in zip(extras, documents, strict=True):
             extra[key] = found.get(document["id"], 0)

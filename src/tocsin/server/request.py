@@ -1,4 +1,4 @@
-"""What does a request bring along? Its sender, its parts of the path, its JSON body; each checked at the door.
+"""What a request brings along: its sender, its parts of the path, its JSON body; each checked at the door.
 
 These are FastAPI dependencies; routes name them in their signatures. They are few and none is a plain function:
 FastAPI would run it in a thread of its own, which costs more than all of them together.
@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 from dataclasses import dataclass
 from functools import cached_property
-from http import HTTPStatus
 from itertools import chain
 from typing import Annotated, Any
 from urllib.parse import unquote
@@ -20,11 +19,11 @@ import orjson
 from fastapi import Depends, Path, Query, Request, Response
 from pydantic import AfterValidator
 from starlette.concurrency import run_in_threadpool
-from starlette.exceptions import HTTPException
 
 from tocsin.access.decide import View
 from tocsin.access.views import Moment
 from tocsin.errors import InvalidInput
+from tocsin.flow.resolve.sight import Sight
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import BY_COLLECTION
@@ -34,8 +33,8 @@ from tocsin.server.build import Parts
 DEEPEST_JSON = 64
 """Levels of nesting that a body may have."""
 
-LARGEST_BODY = 16 * 1024 * 1024
-"""Bytes that a body may have; more is answered 413."""
+MOST_BRACKETS = 1_000_000
+"""Lists and objects that a body may hold: each takes more memory than it takes bytes."""
 
 DRY_RUN = "dryRun"
 """The parameter of requests that only say what would come of them."""
@@ -67,6 +66,11 @@ class Caller:
     def view(self) -> View:
         """What the sender may do."""
         return self.policies.of(self.actor.id)
+
+    @cached_property
+    def sight(self) -> Sight:
+        """What the sender may see, of things as they are now or were last."""
+        return Sight(self.view, self.parts.standing)
 
 
 async def no_misspelt_rehearsal(request: Request) -> None:
@@ -104,8 +108,16 @@ async def token_id_of(request: Request, caller: Annotated[Caller, Depends(caller
 
 
 async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent
-    """Return the body's JSON, refused when it is malformed, too deep, or holds a NUL character."""
-    text = await body_of(request)
+    """Return the body's JSON, refused when it is malformed, too deep, too full, or holds a NUL character."""
+    bodies = (await parts_of(request)).bodies
+    async with bodies.reading(request) as text:
+        return await bodies.parsed(text, _json)
+
+
+def _json(text: bytes) -> Any:  # Any: whatever JSON was sent
+    brackets = text.count(b"{") + text.count(b"[")
+    if brackets > MOST_BRACKETS:
+        raise InvalidInput(f"The body holds more than {MOST_BRACKETS} lists and objects; send it in parts.")
     try:
         body = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -113,7 +125,7 @@ async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent
     # Without the one spelling of NUL and without more brackets than levels, there is nothing to look for.
     if b"\\u0000" in text:
         _check_texts(body)
-    if text.count(b"{") + text.count(b"[") > DEEPEST_JSON:
+    if brackets > DEEPEST_JSON:
         _check_depth(body)
     return body
 
@@ -153,12 +165,8 @@ def answer(document: object, status: int = 200, headers: dict[str, str] | None =
 
 async def body_of(request: Request) -> bytes:
     """Return the body, read no further than it may be long."""
-    read = bytearray()
-    async for chunk in request.stream():
-        read += chunk
-        if len(read) > LARGEST_BODY:
-            raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is longer than {LARGEST_BODY} bytes.")
-    return bytes(read)
+    async with (await parts_of(request)).bodies.reading(request) as read:
+        return read
 
 
 def _check_depth(body: object) -> None:

@@ -1,24 +1,32 @@
-"""Who is listening, and what has just arrived for them? One poll of the store serves every listener of a server.
+"""Live streams of the inbox: one poll of the store serves every listener of a process.
 
-A listener that does not keep up is let go: it comes back with the last offset it saw and misses nothing.
-Next: ``server/routes/inbox.py``.
+A listener that does not keep up is let go: it comes back with the last offset it saw and misses nothing. So is one
+whose token no longer works, or whose user has changed. Next: ``server/routes/inbox.py``.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import AsyncIterator, Callable
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Collection
+from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
+import anyio
 import anyio.to_thread
 import structlog
 
 from tocsin.clock import Clock
+from tocsin.errors import TooManyRequests
+from tocsin.model.people import Actor
+from tocsin.server.auth import Session
 from tocsin.store.outbox.inbox import Arrival, InboxEntry
 
 _POLL_S = 0.15
+CHECK_S = 0.3
+"""Between two looks at the tokens of all listeners; what was revoked ends its streams within this and one poll."""
 _PAGE = 500
+_RETRY_AFTER_S = 5
 _LONGEST_WAIT_MS = 60_000  # what is due later than this is found by the next page that somebody opens
 
 BACKLOG = 200
@@ -48,38 +56,82 @@ class Arrivals(Protocol):
         ...
 
 
-class Streams:
-    """The listeners of one server, and the one loop that feeds them."""
+class Sessions(Protocol):
+    """What the loop asks about tokens (``store/access/tokens.py``)."""
 
-    def __init__(self, inbox: Arrivals, clock: Clock) -> None:
-        self._inbox, self._clock = inbox, clock
+    def access_revision(self) -> tuple[int, ...]:
+        """Return numbers that grow whenever a token is revoked, or a user changed."""
+        ...
+
+    def holders(self, token_ids: Collection[str]) -> dict[str, Actor]:
+        """Return whose each of these tokens is, those that work."""
+        ...
+
+
+@dataclass(frozen=True)
+class StreamLimits:
+    """How many streams one person may have open in a process, and how many all together."""
+
+    per_person: int
+    in_all: int
+
+
+class Streams:
+    """The listeners of one process, and the one loop that feeds them."""
+
+    def __init__(self, inbox: Arrivals, sessions: Sessions, clock: Clock, limits: StreamLimits) -> None:
+        self._inbox, self._sessions, self._clock, self._limits = inbox, sessions, clock, limits
         self._listeners: dict[str, set[_Listener]] = defaultdict(set)
+        self._open: Counter[str] = Counter()
+        self._revision: tuple[int, ...] = ()
+        self._lane = anyio.CapacityLimiter(1)  # the loop never waits for a thread that requests keep busy
         self._waiting: list[Arrival] = []
         self._read_to = 0
         self._loop: asyncio.Task[None] | None = None
         self._closed = False
 
-    async def listen(self, user_id: str, last_seen: int | None) -> AsyncIterator[InboxEntry]:
-        """Yield what this person is told from now on, and first what came after offset ``last_seen``."""
-        if self._closed:
+    def check_room(self, actor: Actor) -> None:
+        """Refuse one more stream than somebody, or the process, may have open; ``TooManyRequests`` says so."""
+        if self._is_full(actor):
+            raise TooManyRequests(
+                f"Too many streams are open: at most {self._limits.per_person} of one person and {self._limits.in_all} "
+                "of all; close one.",
+                retry_after_s=_RETRY_AFTER_S,
+            )
+
+    def _is_full(self, actor: Actor) -> bool:
+        return self._open[actor.id] >= self._limits.per_person or self._open.total() >= self._limits.in_all
+
+    async def listen(self, user_id: str, last_seen: int | None, session: Session) -> AsyncIterator[InboxEntry]:
+        """Yield what this person is told from now on, and first what came after offset ``last_seen``.
+
+        It ends when the token of the session does.
+        """
+        if self._closed or self._is_full(session.actor):
             return
-        listener = _Listener()
-        self._listeners[user_id].add(listener)
+        listener = _Listener(session)
+        self._add(user_id, listener)
         try:
-            await self._ensure_running()
-            start = self._read_to
-            seen = start if last_seen is None else last_seen
-            told: set[str] = set()  # what the loop may hand on once more
-            while missed := await self._missed(user_id, seen):
-                for entry in missed:
-                    yield entry
-                told |= {entry.id for entry in missed if entry.log_offset > start}
-                seen = missed[-1].log_offset
-            while (arrived := await listener.queue.get()) is not None:
-                if arrived.id not in told:
-                    yield arrived
+            async for entry in self._entries(user_id, last_seen, listener):
+                if listener.is_over(self._clock.now_ms()):
+                    return
+                yield entry
         finally:
             self._forget(user_id, listener)
+
+    async def _entries(self, user_id: str, last_seen: int | None, listener: _Listener) -> AsyncIterator[InboxEntry]:
+        await self._ensure_running()
+        start = self._read_to
+        seen = start if last_seen is None else last_seen
+        told: set[str] = set()  # what the loop may hand on once more
+        while missed := await self._missed(user_id, seen):
+            for entry in missed:
+                yield entry
+            told |= {entry.id for entry in missed if entry.log_offset > start}
+            seen = missed[-1].log_offset
+        while (arrived := await listener.queue.get()) is not None:
+            if arrived.id not in told:
+                yield arrived
 
     async def close(self) -> None:
         """Let every listener go and end the loop."""
@@ -110,7 +162,15 @@ class Streams:
             for listener in group:
                 listener.let_go()
 
+    def _add(self, user_id: str, listener: _Listener) -> None:
+        self._listeners[user_id].add(listener)
+        self._open[listener.session.actor.id] += 1
+
     def _forget(self, user_id: str, listener: _Listener) -> None:
+        opener = listener.session.actor.id
+        self._open[opener] -= 1
+        if not self._open[opener]:
+            del self._open[opener]
         self._listeners[user_id].discard(listener)
         if not self._listeners[user_id]:
             del self._listeners[user_id]
@@ -119,30 +179,59 @@ class Streams:
         return await _in_thread(lambda: self._inbox.entries_after(user_id, seen, self._clock.now_ms(), limit=_PAGE))
 
     async def _run(self) -> None:
+        check_at_s = 0.0
         while self._listeners:
+            if (now_s := asyncio.get_running_loop().time()) >= check_at_s:
+                await self._end_sessions()
+                check_at_s = now_s + CHECK_S
             if not await self._poll():
                 await asyncio.sleep(_POLL_S)
+
+    async def _end_sessions(self) -> None:
+        """Let those go whose token has expired, was revoked, or belongs to somebody who has changed since.
+
+        Tokens are looked up when any was revoked, anywhere, since the last look, and once for each new listener.
+        """
+        now_ms, revision = self._clock.now_ms(), await self._in_lane(self._sessions.access_revision)
+        listeners = [listener for group in self._listeners.values() for listener in group]
+        asked = [one for one in listeners if revision != self._revision or not one.checked]
+        ids = {one.session.token_id for one in asked}
+        holders = await self._in_lane(lambda: self._sessions.holders(ids)) if ids else {}
+        for one in asked:
+            one.checked = True
+            if holders.get(one.session.token_id) != one.session.actor:
+                one.end()
+        for one in listeners:
+            if one.is_over(now_ms):
+                one.end()
+        self._revision = revision
 
     async def _poll(self) -> bool:
         """Hand on what has arrived and is due; say whether more waits to be read."""
         after = self._read_to
-        arrived = await _in_thread(lambda: self._inbox.arrivals(after, limit=_PAGE))
+        arrived = await self._in_lane(lambda: self._inbox.arrivals(after, limit=_PAGE))
         self._read_to = max([after, *(one.log_offset for one in arrived)])
         now_ms = self._clock.now_ms()
         heard = [one for one in (*self._waiting, *arrived) if one.recipient_id in self._listeners]
         self._waiting = [one for one in heard if now_ms < one.due_at_ms <= now_ms + _LONGEST_WAIT_MS]
         due = [(one.log_offset, one.recipient_id) for one in heard if one.due_at_ms <= now_ms]
-        for entry in await _in_thread(lambda: self._inbox.entries_at(due)) if due else []:
+        for entry in await self._in_lane(lambda: self._inbox.entries_at(due)) if due else []:
             for listener in self._listeners.get(entry.recipient_id, ()):
                 listener.tell(entry)
         return len(arrived) >= _PAGE
+
+    async def _in_lane(self, work: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(work, limiter=self._lane)
 
 
 class _Listener:
     """One open connection: what waits to be sent to it; None ends it."""
 
-    def __init__(self) -> None:
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.checked = False
         self.queue: asyncio.Queue[InboxEntry | None] = asyncio.Queue()
+        self._ended = False
 
     def tell(self, entry: InboxEntry) -> None:
         if self.queue.qsize() >= BACKLOG:
@@ -152,6 +241,15 @@ class _Listener:
 
     def let_go(self) -> None:
         self.queue.put_nowait(None)
+
+    def end(self) -> None:
+        """Let it go at once: what waits is not sent any more."""
+        self._ended = True
+        self.let_go()
+
+    def is_over(self, now_ms: int) -> bool:
+        expires_at_ms = self.session.expires_at_ms
+        return self._ended or (expires_at_ms is not None and expires_at_ms <= now_ms)
 
 
 async def _in_thread(work: Callable[[], T]) -> T:

@@ -1,42 +1,53 @@
-"""May they see what happened? An event is as open as what it is about: of a thread, the asset that people talk about.
+"""What happened, as far as one may see it: events, each as open as all that it is about is now, or was last.
 
-Next: ``server/permissions.py``.
+Next: ``flow/resolve/sight.py``.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
 from tocsin.errors import NotFound
-from tocsin.flow.capture.ports import Key
-from tocsin.flow.resolve.visibility import Policies, may_view
-from tocsin.model.access import Operation
-from tocsin.model.change import ChangeEvent
-from tocsin.model.entity import Document
-from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.people import Actor
-from tocsin.model.thread import THREAD
-from tocsin.server.permissions import as_asked
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.flow.resolve.sight import Sight
+from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.server.request import Caller
 
 
-def may_be_shown(viewer: Actor, event: ChangeEvent, policies: Policies, catalogue: SqlCatalogue) -> bool:
-    """Say whether ``viewer`` may see an event."""
-    if event.entity_type != THREAD:
-        return may_view(viewer, event.entity_type, event.entity or {}, policies)
-    asset = (event.entity or {}).get("entityRef") or {}
-    entity_type, entity_id = str(asset.get("type", "")), str(asset.get("id", ""))
-    is_closed = viewer.is_bot or not policies.is_open(entity_type)
-    document: Document = {}
-    if is_closed and not viewer.is_admin:
-        view, stored = policies.of(viewer.id), _document(catalogue, entity_type, entity_id)
-        document = as_asked(view, Operation.VIEW_BASIC, entity_type, stored, catalogue)
-    return may_view(viewer, entity_type, document, policies)
+class Told(Protocol):
+    """What tells of one event: an entry of the log, or of an inbox."""
+
+    @property
+    def event(self) -> ChangeEvent:
+        """Return the event."""
+        ...
 
 
-def _document(catalogue: SqlCatalogue, entity_type: str, entity_id: str) -> Document:
-    """Return an asset as it stands, or as it stood last."""
-    if entity_type not in ENTITY_TYPES:
-        return {}
-    try:
-        return catalogue.get(entity_type, Key.by_id(entity_id), "all")
-    except NotFound:
-        return catalogue.versions(entity_id)[0]
+T = TypeVar("T", bound=Told)
+
+
+def as_shown(sight: Sight, entries: Sequence[T]) -> list[T | None]:
+    """Return what may be shown of each of these entries; None where nothing may."""
+    events = sight.shown([one.event for one in entries])
+    return [_with(one, event) for one, event in zip(entries, events, strict=True)]
+
+
+def shown_event(event_id: str, caller: Caller) -> LoggedEvent:
+    """Return one event of the log, without what the caller may not see of it.
+
+    Raises
+    ------
+    NotFound : there is none, or none that the caller may see.
+    """
+    logged = caller.parts.log.find(event_id)
+    (found,) = as_shown(caller.sight, [logged]) if logged is not None else (None,)
+    if found is None:
+        raise NotFound(f"change event {event_id} not found")
+    return found
+
+
+def _with(entry: T, event: ChangeEvent | None) -> T | None:
+    if event is None or event is entry.event:
+        return None if event is None else entry
+    return replace(entry, event=event)  # type: ignore[type-var]  # both kinds of entries are dataclasses

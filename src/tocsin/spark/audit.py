@@ -1,4 +1,4 @@
-"""Has every match come to exactly one end? What should be, joined with what is; what does not agree is a finding.
+"""Self-audit over DataFrames: what should be, joined with what is; what does not agree is a finding.
 
 Next: ``jobs/audit.py``.
 """
@@ -26,14 +26,17 @@ ALERTS = _struct(
     *(("subscription_id", StringType), ("changed_at", LongType), ("done_through", LongType)),
     ("asks_of_streaks", IntegerType),
 )
-TELLINGS = _struct(("log_offset", LongType), ("subscription_id", StringType), ("told_count", IntegerType))
+TELLINGS = _struct(
+    *(("log_offset", LongType), ("subscription_id", StringType), ("told_count", IntegerType)),
+    *(("relation_count", IntegerType), ("missing_count", IntegerType)),
+)
 NOTES = _struct(
     *(("id", StringType), ("log_offset", LongType), ("event_id", StringType)),
     *(("channel", StringType), ("recipient", StringType), ("reasons", StringType)),
 )
 DELIVERIES = _struct(
     *(("id", StringType), ("notification_id", StringType), ("status", StringType)),
-    *(("due_at_ms", LongType), ("lease_until_ms", LongType)),
+    ("due_at_ms", LongType),
 )
 VIEWS: Mapping[str, StructType] = {
     "audit_alerts": ALERTS,
@@ -85,7 +88,7 @@ told AS (
 ),
 carried AS (
     SELECT n.event_id, n.log_offset, n.alerts[0] AS subscription_id, n.id AS about, count(d.id) AS found,
-        bool_or(d.status IN ({_OPEN}) AND greatest(d.due_at_ms, d.lease_until_ms) < {{overdue_ms}}) AS is_stuck
+        bool_or(d.status IN ({_OPEN}) AND d.due_at_ms < {{overdue_ms}}) AS is_stuck
     FROM notes AS n LEFT JOIN audit_deliveries AS d ON d.notification_id = n.id
     WHERE n.channel <> '{Channel.ACTIVITY_FEED}'
     GROUP BY n.event_id, n.log_offset, n.alerts[0], n.id
@@ -103,6 +106,10 @@ UNION ALL
 SELECT '{_K.NOTIFICATION_UNEXPECTED}', n.event_id, h.log_offset, h.subscription_id, '', 0, h.found
 FROM held AS h JOIN (SELECT DISTINCT event_id, log_offset FROM notes) AS n USING (log_offset)
 LEFT ANTI JOIN audit_tellings USING (log_offset, subscription_id)
+UNION ALL
+SELECT '{_K.RELATION_MISSING}', e.event_id, t.log_offset, t.subscription_id, '', t.relation_count,
+    t.relation_count - t.missing_count
+FROM audit_tellings AS t JOIN audit_events AS e USING (log_offset) WHERE t.missing_count > 0
 UNION ALL
 SELECT '{_K.TOLD_TWICE}', event_id, log_offset, min(alerts[0]), concat_ws(' ', channel, recipient), 1, count(*)
 FROM notes GROUP BY event_id, log_offset, channel, recipient HAVING count(*) > 1

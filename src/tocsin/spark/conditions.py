@@ -1,4 +1,4 @@
-"""Does a checked condition hold, as a Spark expression? The Spark engine; ``conditions/evaluate.py`` is the other.
+"""Checked conditions as Spark expressions: the Spark engine; ``conditions/evaluate.py`` is the other.
 
 Written as SQL text, which costs one call to the JVM where Columns cost dozens. Native functions only, never null,
 nothing that can throw. JSON is read from the column ``document`` (VARIANT, parsed once, see ``with_document``).
@@ -40,7 +40,7 @@ from tocsin.conditions.nodes import (
     Value,
 )
 from tocsin.conditions.paths import PART_PATTERN
-from tocsin.conditions.patterns import MAX_VALUE
+from tocsin.conditions.patterns import MAX_VALUE, backtracking
 
 DOCUMENT = "document"
 
@@ -173,7 +173,7 @@ def text_of(field: str) -> Expression:
 
 def whole_pattern(pattern: str) -> str:
     """Return ``pattern`` as Java takes it to match a whole value, dot meaning anything."""
-    return f"{_WHOLE_BEGINS}{pattern}{_WHOLE_ENDS}"
+    return f"{_WHOLE_BEGINS}{backtracking(pattern)}{_WHOLE_ENDS}"
 
 
 def inner_pattern(whole: str) -> str:

@@ -1,4 +1,4 @@
-"""How does what was looked up for a micro-batch get into Spark? As one nested row, by Arrow.
+"""What was looked up for a micro-batch, on its way into Spark: one nested row, by Arrow.
 
 One local frame costs a few calls to the JVM; one for each of the tables would cost as much as all the rest.
 Next: ``spark/resolve.py`` unfolds and joins them.
@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType
 
 from tocsin.conditions.relations import ANYBODY
 from tocsin.flow.resolve.categories import Wanted
-from tocsin.flow.resolve.directory import FOREVER_MS, Audience, Principal
+from tocsin.flow.resolve.directory import NO_END, Audience, Principal
 from tocsin.flow.resolve.personal import Bonds
 from tocsin.model.notification import ReasonKind
 from tocsin.spark import schema
@@ -100,16 +100,16 @@ def _looked_up(rows: Sequence[Wanted], audience: Audience) -> dict[str, tuple[St
         "principals": (schema.PRINCIPALS, [*map(_principal, audience.principals), *map(_addressed, addresses)]),
         "bonds": (schema.BONDS, _bonds(audience)),
         "members": (schema.MEMBERS, [*_members(audience), *((one, None, None, one) for one in addresses)]),
-        "mutes": (schema.MUTES, [(m.who, m.about_id, m.channel, m.since_ms, m.until_ms) for m in audience.mutes]),
+        "mutes": (schema.MUTES, [(m.who, m.about_id, m.channel, m.since_offset, m.until_ms) for m in audience.mutes]),
     }
 
 
 def _principal(one: Principal) -> tuple[object, ...]:
-    return (one.node_id or "", one.relation.value, one.receiver, one.principal_id, one.since_ms, one.until_ms)
+    return (one.node_id or "", one.relation.value, one.receiver, one.principal_id, one.since_offset, one.until_offset)
 
 
 def _addressed(address: str) -> tuple[object, ...]:
-    return ("", ReasonKind.EXTERNAL.value, address, address, 0, FOREVER_MS)
+    return ("", ReasonKind.EXTERNAL.value, address, address, 0, NO_END)
 
 
 def _members(audience: Audience) -> Iterator[tuple[object, ...]]:
@@ -126,8 +126,8 @@ def _bonds(audience: Audience) -> list[tuple[object, ...]]:
     """Return what holds of people, gathered by place and person."""
     known: dict[tuple[str, str], dict[tuple[str, int, int], None]] = defaultdict(dict)
     for one in audience.bonds:
-        known[one.place, one.user_id][one.question, one.since_ms, one.until_ms] = None
-    names = ("question", "since_ms", "until_ms")
+        known[one.place, one.user_id][one.question, one.since_offset, one.until_offset] = None
+    names = ("question", "since_offset", "until_offset")
     return [(*at, [dict(zip(names, one, strict=True)) for one in held]) for at, held in known.items()]
 
 
@@ -137,9 +137,9 @@ def _for_anybody(matched: pa.Table, rows: Sequence[Wanted], audience: Audience) 
     if not questions:
         return [True] * matched.num_rows
     bonds = Bonds(audience.bonds)
-    asked = matched.select(["subscription_id", "asked", "entity_id", "timestamp_ms"]).to_pylist()
+    asked = matched.select(["subscription_id", "asked", "entity_id", "log_offset"]).to_pylist()
     return [
-        bonds.anybody(one["asked"], questions[one["subscription_id"]], one["entity_id"], one["timestamp_ms"])
+        bonds.anybody(one["asked"], questions[one["subscription_id"]], one["entity_id"], one["log_offset"])
         if one["subscription_id"] in questions
         else True
         for one in asked

@@ -1,4 +1,4 @@
-"""Which subscriptions does each event match? All events against all subscriptions at once.
+"""Matching over DataFrames: all events against all subscriptions at once.
 
 Subscriptions are rows, not code: each hangs from anchors (``flow/match/indexing.py``) that an event must state, events
 explode into the facts that are anchors, a broadcast join finds the candidates, and what is left of their conditions is
@@ -26,7 +26,8 @@ from tocsin.spark.rows import BESIDE, ROWS, UNGUARDED, rows_of
 from tocsin.spark.shapes import Shapes
 
 _CANDIDATE = """
-    key = anchor AND timestamp_ms >= created_at_ms
+    key = anchor AND log_offset >= created_at_offset
+    AND (NOT coalesce(recorded, false) OR timestamp_ms >= created_at_ms)
     AND forall(needed, n -> array_contains(facts, n)) AND NOT exists(barred, n -> array_contains(facts, n))
     AND (guard_shape < 0 OR {guard})
     AND (size(earlier) = 0 OR NOT arrays_overlap(earlier, keys))
@@ -102,6 +103,17 @@ class Index:
     def reads_document(self) -> bool:
         """Say whether any condition looks into the document."""
         return bool(self.taken.names) or bool(pc.any(self.rows["reads_document"]).as_py())
+
+    def subscription_ids(self) -> list[str]:
+        """Return the subscriptions that have rows, in order."""
+        return sorted(pc.unique(self.rows["subscription_id"]).to_pylist())
+
+    def asking(self) -> list[str]:
+        """Return the subscriptions that ask candidates for more than facts, in order; others cost little."""
+        asks = pc.or_(
+            pc.greater(pc.list_value_length(self.rows["ways"]), 0), pc.greater_equal(self.rows["guard_shape"], 0)
+        )
+        return sorted(pc.unique(self.rows.filter(asks)["subscription_id"]).to_pylist())
 
     def unindexed(self) -> list[str]:
         """Return the subscriptions that every event is asked about, for want of an anchor."""

@@ -1,4 +1,4 @@
-"""Who must hear of which event? ``flow/resolve/local.py`` over many events at once, as joins.
+"""Resolving over DataFrames: ``flow/resolve/local.py`` over many events at once, as joins.
 
 All inputs but the matches are small and looked up by key (``flow/resolve/audience.py``). It is SQL text because a
 micro-batch must begin at once: one call to the JVM, and the same text every time, so that Spark compiles it once.
@@ -35,7 +35,7 @@ reached AS (
     FROM asked AS a
     JOIN (SELECT inline(principals) FROM {{view}}) AS p
         ON p.place = a.place AND p.relation = a.kind AND p.receiver = a.receiver
-        AND a.timestamp_ms BETWEEN p.since_ms AND p.until_ms
+        AND a.log_offset BETWEEN p.since_offset AND p.until_offset
     JOIN (SELECT inline(members) FROM {{view}}) AS t ON t.principal_id = p.principal_id
     {{bond}}
     WHERE (t.user_id IS NULL OR NOT (a.user_id <=> t.user_id)) {{told}}
@@ -47,7 +47,7 @@ told AS (
     FROM reached AS m
     LEFT ANTI JOIN (SELECT inline(mutes) FROM {{view}}) AS q
         ON q.who = coalesce(m.recipient_id, m.target) AND q.about IN (m.subscription_id, m.entity_id, m.place)
-        AND q.channel IN ('', m.channel) AND m.timestamp_ms >= q.since_ms AND m.timestamp_ms < q.until_ms
+        AND q.channel IN ('', m.channel) AND m.log_offset >= q.since_offset AND m.timestamp_ms < q.until_ms
     WHERE m.target IS NOT NULL
 ),
 -- Each reason once, though several people may share an address. Not by collect_set: where its aggregation falls back
@@ -63,12 +63,12 @@ FROM because
 GROUP BY {_EVENT}, channel, key
 """  # noqa: S608  our own constants; nothing of a user's gets into the text
 
-_KNOWN = "array<struct<question:string,since_ms:bigint,until_ms:bigint>>"
+_KNOWN = "array<struct<question:string,since_offset:bigint,until_offset:bigint>>"
 _ANSWERS = f"""
     aggregate(transform(a.questions, (question, place) -> if(
         exists(
             concat(coalesce(here.known, cast(array() AS {_KNOWN})), coalesce(ever.known, cast(array() AS {_KNOWN}))),
-            one -> one.question = question AND a.timestamp_ms BETWEEN one.since_ms AND one.until_ms
+            one -> one.question = question AND a.log_offset BETWEEN one.since_offset AND one.until_offset
         ), shiftleft(1, place), 0)), 0, (sum, bit) -> sum + bit)
 """
 """A person's answers to what an alert asks, as ``conditions/relations.answers_of`` gives them."""

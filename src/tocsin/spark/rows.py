@@ -1,4 +1,4 @@
-"""As which rows does an alert lie in the index? One for each anchor, with what is asked of events that state it.
+"""Rows of an alert in the index: one for each anchor, with what is asked of events that state it.
 
 What facts alone say is asked in numbers, and only the rest by shape. Next: ``spark/match.py``, where events meet them.
 """
@@ -30,6 +30,7 @@ ROWS = pa.schema(
         pa.field("subscription_id", pa.string(), nullable=False),
         pa.field("asked", pa.int64(), nullable=False),
         pa.field("created_at_ms", pa.int64(), nullable=False),
+        pa.field("created_at_offset", pa.int64(), nullable=False),
         pa.field("earlier", pa.list_(pa.int64()), nullable=False),
         pa.field("facts", pa.string(), nullable=False),
         pa.field("needed", pa.list_(pa.int64()), nullable=False),
@@ -62,6 +63,7 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[_Cl
             "subscription_id": plan.subscription_id,
             "asked": plan.asked,
             "created_at_ms": plan.created_at_ms,
+            "created_at_offset": plan.created_at_offset,
             "earlier": numbers[:at],
             "facts": BESIDE.join(sorted({fact.field for fact in needed | barred})),
             "needed": _numbers(needed),

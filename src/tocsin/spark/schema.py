@@ -1,4 +1,4 @@
-"""Which columns do the DataFrames of the pipeline have? Written out, never inferred; pinned to the model by a test.
+"""Schemas of the pipeline's DataFrames: written out, never inferred; pinned to the model by a test.
 
 Next: ``spark/sources.py`` delivers ``EVENTS``.
 """
@@ -58,6 +58,7 @@ EVENTS = _struct(
     ("change_target", _TEXTS),
     ("changes", _TEXTS),
     ("unchanged_for", LongType()),
+    ("recorded", BooleanType()),
     ("reported_at", LongType()),
     ("previous_status", _TEXT),
     ("streak", LongType()),
@@ -116,13 +117,12 @@ PRINCIPALS = _struct(
     ("relation", _TEXT),
     ("receiver", _TEXT),
     ("principal_id", _TEXT),
-    ("since_ms", LongType()),
-    ("until_ms", LongType()),
+    ("since_offset", LongType()),
+    ("until_offset", LongType()),
 )
 """One row per user, team or address that stands in ``relation`` to a node (``place``) or that ``receiver`` names.
 
-``place`` is empty for those named. ``since_ms`` is when they began to; what happened before is not for them,
-nor is what happened after ``until_ms``.
+``place`` is empty for those named. ``since_offset`` is the first event that is for them, ``until_offset`` the last.
 """
 
 MEMBERS = _struct(("principal_id", _TEXT), ("team", _TEXT), ("user_id", _TEXT), ("email", _TEXT))
@@ -132,10 +132,10 @@ MEMBERS = _struct(("principal_id", _TEXT), ("team", _TEXT), ("user_id", _TEXT), 
 """
 
 MUTES = _struct(
-    ("who", _TEXT), ("about", _TEXT), ("channel", _TEXT), ("since_ms", LongType()), ("until_ms", LongType())
+    ("who", _TEXT), ("about", _TEXT), ("channel", _TEXT), ("since_offset", LongType()), ("until_ms", LongType())
 )
 """One row per mute of somebody in the audience: ``about`` is an alert, an asset or a thread; no ``channel``: all."""
 
-_BOND = _struct(("question", _TEXT), ("since_ms", LongType()), ("until_ms", LongType()))
+_BOND = _struct(("question", _TEXT), ("since_offset", LongType()), ("until_offset", LongType()))
 BONDS = _struct(("place", _TEXT), ("user_id", _TEXT), ("known", ArrayType(_BOND, containsNull=False)))
 """One row per (entity, person) of whom something holds that alerts ask; ``place`` is empty for everywhere."""

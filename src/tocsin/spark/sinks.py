@@ -1,4 +1,4 @@
-"""How do results leave Spark? One action per micro-batch, one transaction in the store.
+"""The way of results out of Spark: one action per micro-batch, one transaction in the store.
 
 The driver writes, never an executor: rows are few against events, and SQLite has one writer. A micro-batch may
 come twice, so rows are written by deterministic id.
@@ -12,6 +12,7 @@ from typing import Any, Protocol
 
 from pyspark.sql import DataFrame
 
+from tocsin.flow.eventlog.position import LogPosition
 from tocsin.model.telling import Pair, Telling, tellings_of
 
 Rows = Sequence[Mapping[str, Any]]  # Any: a column's value
@@ -22,8 +23,11 @@ Narrow = Callable[[Rows], Rows]
 class NotificationStore(Protocol):
     """Takes notifications; those it has already stay as they are."""
 
-    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[Telling]) -> None:
-        """Store all of ``rows`` (columns of ``spark/schedule.notifications``) and what was told by them, or nothing."""
+    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[Telling], *, last: LogPosition) -> None:
+        """Store all of ``rows`` (columns of ``spark/schedule.notifications``) and what was told by them, or nothing.
+
+        ``last`` is the last event that they are of.
+        """
 
 
 @dataclass(frozen=True)
@@ -33,11 +37,12 @@ class Sink:
     store: NotificationStore
     narrow: Narrow
 
-    def write(self, frame: DataFrame, pairs: Iterable[Pair], *, now_ms: int) -> int:
+    def write(self, frame: DataFrame, pairs: Iterable[Pair], *, last: LogPosition, now_ms: int) -> int:
         """Run ``frame`` and store those of its rows that may be told, and what each of ``pairs`` came to.
 
-        ``frame`` holds all the notifications that these matches give. Returns how many were stored.
+        ``frame`` holds all the notifications that these matches, of events up to ``last``, give. Returns how many were
+        stored.
         """
         rows = self.narrow(frame.toArrow().to_pylist())
-        self.store.add(rows, tellings_of(pairs, rows, now_ms=now_ms))
+        self.store.add(rows, tellings_of(pairs, rows, now_ms=now_ms), last=last)
         return len(rows)

@@ -1,7 +1,8 @@
-"""How does Spark read the log? A streaming Python data source over SQLite and PostgreSQL, in Arrow batches.
+"""The log as a streaming Python data source of Spark's, over SQLite and PostgreSQL, in Arrow batches.
 
-Offsets are ``{"offset": n}``: everything up to ``n`` has been read. ``read`` runs on executors, possibly on
-other machines, so this module imports only what the wheel installs there. How far a reader may go is
+Offsets are ``{"offset": n, "event": id}`` (``flow/eventlog/position.py``): everything up to ``n`` has been read, and
+the last of it was that event, so that a checkpoint is never continued in another log. ``read`` runs on executors,
+possibly on other machines, so this module imports only what the wheel installs there. How far a reader may go is
 ``flow/eventlog/readable.py``'s to say. Next: ``spark/match.py``.
 """
 
@@ -21,11 +22,17 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
+from tocsin.errors import LogDiverged
+from tocsin.flow.eventlog.position import LAST_EVENT, LogPosition
 from tocsin.flow.eventlog.readable import POSTGRESQL_END
 from tocsin.spark.schema import EVENTS
 
 LOG_FORMAT = "tocsin_log"
 _ROWS_PER_ARROW_BATCH = 2_000
+_CONNECTS_WITHIN_S = 10
+
+Offset = dict[str, Any]  # Any: JSON values
+"""A ``LogPosition`` as Spark notes it in a checkpoint."""
 
 _RANGE = (
     "SELECT log_offset, id, event_type, entity_type, entity_id, entity_fqn, user_name, timestamp_ms, document, derived"
@@ -61,6 +68,7 @@ _DERIVED = {
     "change_target": "changeTarget",
     "changes": "changes",
     "unchanged_for": "unchangedFor",
+    "recorded": "recorded",
     "reported_at": "reportedAt",
     "previous_status": "previousStatus",
     "streak": "streak",
@@ -84,8 +92,8 @@ class LogSource(DataSource):
     """The log of change events, as a streaming source or a part of it.
 
     Options: ``url`` (a SQLAlchemy address), ``eventsPerPartition``; for a part ``after`` and ``through``, the offsets
-    it lies between; for streams ``maxEventsPerBatch``; for both ``only`` = ``reports``, which leaves out what reports
-    no status: a stream never wakes up for it.
+    it lies between; for streams ``maxEventsPerBatch`` and ``after``, where one without a checkpoint begins; for both
+    ``only`` = ``reports``, which leaves out what reports no status: a stream never wakes up for it.
     """
 
     @classmethod
@@ -112,6 +120,7 @@ class LogReader(DataSourceStreamReader):
 
     def __init__(self, options: Mapping[str, str]) -> None:
         self._url = options["url"]
+        self._after = int(options.get("after", "0"))
         self._most = int(options.get("maxeventsperbatch", options.get("maxEventsPerBatch", "10000")))
         self._share = _share_of(options)
         self._connection: Any = None  # Any: a DB-API connection of whichever driver
@@ -120,24 +129,53 @@ class LogReader(DataSourceStreamReader):
         """Bound a micro-batch to ``maxEventsPerBatch`` offsets."""
         return ReadMaxRows(self._most)
 
-    def initialOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
-        """Begin before the first event: what is old is told apart by each alert's watermark, not by luck."""
-        return {"offset": 0}
+    def initialOffset(self) -> Offset:  # noqa: N802  # Spark's name
+        """Begin where a query without a checkpoint does: ``after`` what it is done with already."""
+        return self._reached({"offset": 0}, self._after)
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802  # Spark's name
-        """Return how far the next micro-batch may read."""
-        end = max(start["offset"], self._readable_end())
-        if isinstance(limit, ReadMaxRows):
-            end = min(end, start["offset"] + limit.max_rows)
-        return {"offset": end}
+    def latestOffset(self, start: Offset, limit: ReadLimit) -> Offset:  # noqa: N802  # Spark's name
+        """Return how far the next micro-batch may read.
 
-    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
+        Raises
+        ------
+        LogDiverged : what was read up to ``start`` is not what the log holds there now
+        """
+        self._check(start)
+        return self._following(start, limit.max_rows if isinstance(limit, ReadMaxRows) else None)
+
+    def reportLatestOffset(self) -> Offset:  # noqa: N802  # Spark's name
         """Return the end of the log, so that the query's progress shows its lag."""
         return {"offset": self._readable_end()}
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[OffsetRange]:
-        """Cut the micro-batch into ranges of ``eventsPerPartition`` offsets."""
-        return _ranges(start["offset"], end["offset"], self._share)
+    def partitions(self, start: Offset, end: Offset) -> list[OffsetRange]:
+        """Cut the micro-batch into ranges of ``eventsPerPartition`` offsets.
+
+        Raises
+        ------
+        LogDiverged : the micro-batch was planned over another log
+        """
+        self._check(end)
+        return self._cut(start["offset"], end["offset"])
+
+    def _following(self, start: Offset, most: int | None) -> Offset:
+        end = self._readable_end()
+        return self._reached(start, end if most is None else min(end, start["offset"] + most))
+
+    def _cut(self, after: int, through: int) -> list[OffsetRange]:
+        return _ranges(after, through, self._share)
+
+    def _reached(self, start: Offset, end: int) -> Offset:
+        """Return the position at ``end``; ``start`` as it is when that is no further."""
+        return start if end <= start["offset"] else LogPosition(end, self._last_event(end)).to_json()
+
+    def _check(self, read: Offset) -> None:
+        position = LogPosition.of_json(read)
+        if position.offset and not position.is_in(self._readable_end(), self._last_event(position.offset)):
+            raise LogDiverged(f"The log does not hold what was read of it up to {position}.")
+
+    def _last_event(self, offset: int) -> str | None:
+        row = self._row(_marked(LAST_EVENT, self._url), offset)
+        return None if row is None else str(row[0])
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """Yield the events of one ``OffsetRange`` in offset order; runs on an executor."""
@@ -157,9 +195,13 @@ class LogReader(DataSourceStreamReader):
 
     def _asked(self, statement: str, *values: int) -> int:
         """Return the number that a query of the driver's gives."""
+        row = self._row(statement, *values)
+        return 0 if row is None else int(row[0])
+
+    def _row(self, statement: str, *values: int) -> tuple[Any, ...] | None:  # Any: a column's value
         if self._connection is None:
             self._connection = connect(self._url)
-        return int(self._connection.execute(statement, values).fetchone()[0])
+        return cast("tuple[Any, ...] | None", self._connection.execute(statement, values).fetchone())
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_connection": None}
@@ -168,19 +210,19 @@ class LogReader(DataSourceStreamReader):
 class ReportReader(LogReader):
     """Plans and reads what reports a status; everything between two reports is passed over at once."""
 
-    def latestOffset(self, start: dict[str, int], limit: ReadLimit) -> dict[str, int]:  # noqa: N802  # Spark's name
-        """Return the offset of the last report that the next micro-batch may read; where it is if there is none."""
-        most = limit.max_rows if isinstance(limit, ReadMaxRows) else self._most
-        following = _marked(_REPORTS_END, self._url)
-        return {"offset": max(start["offset"], self._asked(following, start["offset"], self._readable_end(), most))}
-
-    def reportLatestOffset(self) -> dict[str, int]:  # noqa: N802  # Spark's name
+    def reportLatestOffset(self) -> Offset:  # noqa: N802  # Spark's name
         """Return the offset of the last report."""
         return {"offset": self._asked(_marked(_LAST_REPORT, self._url), self._readable_end())}
 
-    def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[OffsetRange]:
+    def _following(self, start: Offset, most: int | None) -> Offset:
+        following = _marked(_REPORTS_END, self._url)
+        return self._reached(
+            start, self._asked(following, start["offset"], self._readable_end(), self._most if most is None else most)
+        )
+
+    def _cut(self, after: int, through: int) -> list[OffsetRange]:
         """Read a micro-batch's reports in one go: they are few, however far apart."""
-        return [OffsetRange(start["offset"], end["offset"])]
+        return [OffsetRange(after, through)]
 
     def _statement(self) -> str:
         return _REPORTS
@@ -274,4 +316,6 @@ def connect(url: str) -> Any:  # Any: the two drivers share no type
         )
     import psycopg
 
-    return psycopg.connect(url.replace("postgresql+psycopg://", "postgresql://"), autocommit=True)
+    address = url.replace("postgresql+psycopg://", "postgresql://")
+    patience: dict[str, Any] = {} if "connect_timeout" in address else {"connect_timeout": _CONNECTS_WITHIN_S}
+    return psycopg.connect(address, autocommit=True, **patience)

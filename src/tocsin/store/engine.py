@@ -1,19 +1,20 @@
-"""How is the store opened? One SQLAlchemy engine per process, tuned for SQLite or PostgreSQL.
+"""Engine of the store: one per process, tuned for SQLite or PostgreSQL.
 
 Nothing is opened at import; each process calls ``open_engine`` once. Next: ``store/tables.py``.
 """
 
 from __future__ import annotations
 
+import select
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, create_engine, event
+from sqlalchemy import Connection, Engine, Table, create_engine, event, make_url
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import ArgumentError, OperationalError
+from sqlalchemy.exc import ArgumentError, InvalidatePoolError, OperationalError
 
 from tocsin.errors import InvalidSetting, Unavailable
 from tocsin.store.turns import Turns
@@ -28,6 +29,14 @@ _POSTGRESQL = ("random_page_cost = 1.1", "cpu_tuple_cost = 0.05", "max_parallel_
 """How PostgreSQL plans for us. Disks are no longer slow to seek: by default it would rather read and hash a whole table
 than look up ten thousand rows by key, which made a search take three times as long. Requests share the cores as it is.
 """
+_NO_ANSWER = {
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+"""How soon PostgreSQL counts as away when nothing comes back, in libpq's words; those in the address win."""
 _CHECKPOINT_PAGES = 8_000  # of 4 KiB: seldom enough that pages written again and again are copied once
 
 
@@ -83,8 +92,14 @@ def reading(engine: Engine) -> Iterator[Connection]:
 
 def _postgresql(url: str, pool_size: int) -> Engine:
     # Each statement must see what is committed when it begins: flow/eventlog/readable.py relies on it.
+    asked = make_url(url).query
     engine = create_engine(
-        url, pool_size=pool_size, max_overflow=pool_size, isolation_level="READ COMMITTED", hide_parameters=True
+        url,
+        pool_size=pool_size,
+        max_overflow=pool_size,
+        isolation_level="READ COMMITTED",
+        hide_parameters=True,
+        connect_args={name: value for name, value in _NO_ANSWER.items() if name not in asked},
     )
 
     @event.listens_for(engine, "connect")
@@ -93,7 +108,30 @@ def _postgresql(url: str, pool_size: int) -> Engine:
             raw.execute(f"SET {setting}")
         raw.commit()
 
+    @event.listens_for(engine, "checkout")
+    def _check(raw: Any, _record: object, _proxy: object) -> None:  # Any: as above
+        if _has_something_to_say(raw) and not _answers(raw, engine.dialect.loaded_dbapi.Error):
+            raise InvalidatePoolError
+
     return engine
+
+
+def _has_something_to_say(raw: Any) -> bool:  # Any: the driver's own connection
+    """Say whether anything has arrived on an idle connection, which is seldom but its end: the socket knows."""
+    if raw.closed:
+        return True
+    looked = select.poll()
+    looked.register(raw.fileno(), select.POLLIN)
+    return bool(looked.poll(0))
+
+
+def _answers(raw: Any, failure: type[Exception]) -> bool:  # Any: the driver's own connection
+    try:
+        raw.execute("SELECT 1")
+        raw.rollback()
+    except failure:
+        return False
+    return True
 
 
 def _sqlite(url: str, synchronous: str, patience_s: float) -> Engine:

@@ -1,4 +1,4 @@
-"""Does the store have the tables this version needs? Brings it there, one Alembic revision at a time.
+"""Migration of the store to the tables that this version needs, one Alembic revision at a time.
 
 The revisions travel inside the package. Next: ``store/migrations/versions``.
 """
@@ -10,6 +10,7 @@ from pathlib import Path
 from alembic import command
 from alembic.config import Config
 from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
@@ -20,7 +21,8 @@ from tocsin.store.alerts import backtest_tables, firing_tables, mute_tables, tel
 from tocsin.store.beside import tables as beside_tables
 from tocsin.store.catalogue import reference_tables
 from tocsin.store.engine import is_sqlite, reading, writing
-from tocsin.store.eventlog import lake_tables, streak_tables
+from tocsin.store.eventlog import lake_tables, streak_tables, waits
+from tocsin.store.faults import fault_of
 from tocsin.store.feed import tables as feed_tables
 from tocsin.store.lineage import tables as lineage_tables
 from tocsin.store.search import tables as search_tables
@@ -40,6 +42,7 @@ TABLES = (
     search_tables,
     streak_tables,
     telling_tables,
+    waits,
 )
 """Where tables are described: all that a store has, once this module is there."""
 
@@ -59,10 +62,24 @@ def migrate(engine: Engine, revision: str = HEAD) -> None:
         with writing(engine) as connection:
             if not is_sqlite(connection):  # SQLite's write lock is taken already
                 connection.execute(_LOCK)
-            command.upgrade(_config(connection), revision)
+            upgrade(connection, revision)
     except OperationalError as error:
         address = engine.url.render_as_string(hide_password=True)
-        raise Unavailable(f"The store at {address} cannot be used: {error.orig}") from error
+        fault = fault_of(error)
+        way_out = f" {fault.sentence}" if fault is not None else ""
+        raise Unavailable(f"The store at {address} cannot be used: {error.orig}.{way_out}") from error
+
+
+def upgrade(connection: Connection, revision: str = HEAD) -> None:
+    """Bring the store to ``revision`` in the connection's transaction."""
+    config = _config()
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)
+
+
+def is_known(revision: str) -> bool:
+    """Say whether this Tocsin has such a revision."""
+    return revision in {one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()}
 
 
 def revision_of(engine: Engine) -> str | None:
@@ -71,8 +88,7 @@ def revision_of(engine: Engine) -> str | None:
         return MigrationContext.configure(connection).get_current_revision()
 
 
-def _config(connection: Connection) -> Config:
+def _config() -> Config:
     config = Config()
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
-    config.attributes["connection"] = connection
     return config

@@ -1,4 +1,4 @@
-"""Which tables does the store have, and what does one row of each stand for? The same on both stores.
+"""Tables of the store, and what one row of each stands for: the same on both stores.
 
 SQLite and PostgreSQL hold the same tables; what only PostgreSQL needs is named so. Times are epoch
 milliseconds UTC, versions are tenths, documents are JSON text. Migrations make what stands here
@@ -108,23 +108,38 @@ follow = Table(
     Column("entity_id", _ID, primary_key=True),
     Column("user_id", _ID, primary_key=True),
     Column("entity_type", String(40), nullable=False),
-    Column("followed_at_ms", BigInteger, nullable=False),
+    Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "user_id"),
 )
-"""One row per (asset, follower)."""
+"""One row per (asset, follower), since the event at ``since_offset`` of the log."""
 
-parting = Table(
-    "parting",
+tombstone = Table(
+    "tombstone",
     METADATA,
-    Column("entity_id", _ID, primary_key=True),
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("entity_id", _ID, nullable=False),
+    Column("relation_count", Integer, nullable=False),
+    Index(None, "entity_id"),
+)
+"""One row per hard delete: the offset of its event, the entity that is gone, and how many relations it had.
+
+Kept for as long as the audit may ask whether all of them were there when the deletion was told.
+"""
+
+tombstone_relation = Table(
+    "tombstone_relation",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
     Column("relation", String(10), primary_key=True),
     Column("other_id", _ID, primary_key=True),
+    Column("entity_id", _ID, nullable=False),
     Column("other_type", String(40), nullable=False),
-    Column("since_ms", BigInteger, nullable=False, default=0),
+    Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
+    Index(None, "entity_id", "relation"),
 )
-"""One row per (hard-deleted entity, relation, who or what stood in it): owners, followers and what lay downstream.
+"""One row per (hard delete, relation, who or what stood in it): owners, followers and what lay downstream.
 
-They are gone from everywhere else, but have yet to be told; the pipeline removes a row once they are.
+They are gone from everywhere else, but have yet to be told; a row goes once every reader of the log has passed it.
 """
 
 membership = Table(
@@ -262,7 +277,7 @@ delivery = Table(
     Column("attempt_count", Integer, nullable=False, default=0),
     Column("due_at_ms", BigInteger, nullable=False),
     Column("lease_owner", String(80)),
-    Column("lease_until_ms", BigInteger, nullable=False, default=0),
+    Column("wait_ms", BigInteger, nullable=False, default=0),
     Column("created_at_ms", BigInteger, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
     Index(None, "status", "due_at_ms"),
@@ -276,7 +291,20 @@ delivery = Table(
         postgresql_where=OPEN_DELIVERY,
     ),
 )
-"""One row per notification that must leave the house; its lease says which worker is at it."""
+"""One row per notification that must leave the house.
+
+``lease_owner`` names the session of the worker that is at it; ``wait_ms`` is how long the wait until ``due_at_ms`` was.
+"""
+
+worker_session = Table(
+    "worker_session",
+    METADATA,
+    Column("id", String(80), primary_key=True),
+    Column("lease_ms", BigInteger, nullable=False),
+    Column("beat", BigInteger, nullable=False),
+    Column("renewed_at_ms", BigInteger, nullable=False),
+)
+"""One row per working worker: what it has claimed is its as long as the row is here (``store/outbox/sessions.py``)."""
 
 attempt = Table(
     "attempt",

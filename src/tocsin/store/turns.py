@@ -1,8 +1,10 @@
-"""How do the writers of a SQLite store take turns? One after the other in one transaction, and one commit for all.
+"""Turns of the writers of a SQLite store: one after the other in one transaction, and one commit for all.
 
 SQLite has one writer at a time, and a commit waits for the disk. So whoever finds others waiting leaves the transaction
 open for them, and the last one commits; nobody's turn is over, for the caller, before that commit. A turn that fails
-is undone by itself (a savepoint). Processes take turns through ``store/turnstile.py``. Next: ``store/engine.py``.
+is undone by itself (a savepoint). Whoever commits also brings the write-ahead log into the store's file when that is
+due: SQLite itself does as much of it as readers let it, and begins the log anew only in a moment without any.
+Processes take turns through ``store/turnstile.py``. Next: ``store/engine.py``.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, Engine
@@ -26,12 +29,25 @@ LONGEST_S = 0.02
 """How long a transaction is left open for further turns."""
 
 
+LOG_BYTES = 32 * 2**20
+"""How large the write-ahead log may become before it is brought into the store's file, ..."""
+
+LOG_AGE_S = 60.0
+"""... and for how long, at most, it is not while somebody writes."""
+
+_READERS_END_WITHIN_S = 0.1
+_CHECKPOINT_AGAIN_AFTER_S = 1.0
+
+
 class Turns:
     """The turns of one process at writing one store; its threads share it."""
 
     def __init__(self, engine: Engine, patience_s: float) -> None:
         self._engine, self._patience_s = engine, patience_s
         self._turnstile = Turnstile(engine.url.database)
+        self._log = Path(f"{engine.url.database}-wal")
+        self._checkpointed_s = time.monotonic()
+        self._checkpoint_not_before_s = 0.0
         self._turn = threading.Lock()
         self._counting = threading.Lock()
         self._waiting = 0
@@ -93,10 +109,38 @@ class Turns:
                 self._transaction = None
                 try:
                     transaction.commit()
+                    self._checkpoint_if_due(transaction.connection)
                 finally:
                     self._turnstile.leave()
         finally:
             self._turn.release()
+
+    def _checkpoint_if_due(self, connection: Connection) -> None:
+        """Bring the log into the store's file and begin it anew, while nobody can write.
+
+        Readers of an earlier state are waited for, briefly; those that come meanwhile read the file and are in nobody's
+        way. So readers that overlap without end put it off by no more than the longest of them takes.
+        """
+        now_s = time.monotonic()
+        if connection.closed or now_s < self._checkpoint_not_before_s or not self._is_checkpoint_due(now_s):
+            return
+        driver: Any = connection.connection.dbapi_connection  # Any: the driver's own connection
+        try:
+            driver.execute(f"PRAGMA busy_timeout={round(_READERS_END_WITHIN_S * 1000)}")
+            is_busy = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+            driver.execute("PRAGMA busy_timeout=0")
+        except sqlite3.Error:  # what was written is kept; the disk is full, say, and the next one tries again
+            is_busy = True
+        if is_busy:
+            self._checkpoint_not_before_s = time.monotonic() + _CHECKPOINT_AGAIN_AFTER_S
+        else:
+            self._checkpointed_s = time.monotonic()
+
+    def _is_checkpoint_due(self, now_s: float) -> bool:
+        try:
+            return now_s - self._checkpointed_s >= LOG_AGE_S or self._log.stat().st_size >= LOG_BYTES
+        except OSError:  # a store in memory has no log
+            return False
 
     def close(self) -> None:
         """Close what is kept open between turns; the next turn opens it anew."""

@@ -1,4 +1,4 @@
-"""Which process writes next to a SQLite store? Whoever waits longest: two locks on files beside the store make a queue.
+"""Turns of processes that write to a SQLite store, the longest waiting first: two locks beside the store make a queue.
 
 SQLite lets whoever asks at the right moment write, and a process that has just written asks first. So each first takes
 the place of the one who is next, waits there for the writer to end, and leaves it as the writer: whoever has written
@@ -85,4 +85,4 @@ def _in_the_way(file: int) -> str:
 
 
 def _opened(path: str) -> int:
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

@@ -1,4 +1,4 @@
-"""How do the secrets of connections and alerts lie in the store? Sealed with a key that is kept elsewhere.
+"""Vault of the store: the secrets of connections and alerts and the keys that sign, sealed with a key kept elsewhere.
 
 The key is a setting, or a file in the data directory that is made when the first secret comes. Several keys may be
 given: the first seals, all open, so that keys can be changed (``tocsin admin reseal``). An engine carries its vault, as
@@ -12,9 +12,9 @@ import os
 from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import ColumnElement, Connection, Engine, Table, select, true, update
+from sqlalchemy import Column, ColumnElement, Connection, Engine, select, true, update
 
 from tocsin.errors import InvalidSetting, Unavailable, WrongKey
 from tocsin.flow.capture.secrets import KIND
@@ -23,18 +23,23 @@ from tocsin.settings import Settings
 from tocsin.store.beside.tables import attachment
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import writing
-from tocsin.store.tables import destination_secret
+from tocsin.store.folder import make_private
+from tocsin.store.tables import destination_secret, server_secret
 
 if TYPE_CHECKING:  # the library comes with the server; the pipeline, which opens nothing, does without
     from cryptography.fernet import MultiFernet
 
-_SEALED = "sealed"
+_SEALED, _TEXT = "sealed", "text"
 _OPTION = "tocsin_vault"
 KEY_FILE = "secrets.key"
 """The file in the data directory that holds the key when no setting does."""
 
-_KEPT_IN = ((attachment, attachment.c.kind == KIND), (destination_secret, true()))
-"""The tables with secrets in their column ``document``, and which of their rows hold any."""
+_KEPT_IN = (
+    (attachment.c.document, attachment.c.kind == KIND),
+    (destination_secret.c.document, true()),
+    (server_secret.c.value, true()),
+)
+"""The columns with secrets, and which of their rows hold any."""
 
 
 class Vault:
@@ -42,6 +47,19 @@ class Vault:
 
     def __init__(self, keys: Callable[[], list[str]]) -> None:
         self._keys = keys
+
+    def sealed_text(self, secret: str) -> str:
+        """Return what is stored in the place of a secret that is one text."""
+        return to_text(self.sealed({_TEXT: secret}))
+
+    def opened_text(self, kept: str) -> str:
+        """Return the secret text that was sealed; one that was kept before there was a key, as it is.
+
+        Raises
+        ------
+        WrongKey : it was sealed with a key that is not among those known
+        """
+        return str(self.opened(from_text(kept))[_TEXT]) if kept.startswith("{") else kept
 
     def sealed(self, secrets: Document) -> Document:
         """Return what is stored in the place of these secrets."""
@@ -63,6 +81,10 @@ class Vault:
         except InvalidToken as error:
             raise WrongKey() from error
 
+    def check(self) -> None:
+        """Raise ``InvalidSetting`` unless the keys are keys."""
+        _ = self._fernet
+
     @cached_property
     def _fernet(self) -> MultiFernet:
         from cryptography.fernet import Fernet, MultiFernet
@@ -83,14 +105,24 @@ def new_key() -> str:
 
 
 def use_vault(engine: Engine, settings: Settings) -> None:
-    """Let an engine seal and open secrets with the keys that the settings name, unless it can already."""
-    if _OPTION not in engine.get_execution_options():
-        engine.update_execution_options(**{_OPTION: Vault(lambda: _keys_of(settings))})
+    """Let an engine seal and open secrets with the keys that the settings name, unless it can already.
+
+    Raises
+    ------
+    InvalidSetting : ``secrets_key`` is no key; a file with keys is read when the first secret is
+    """
+    if _OPTION in engine.get_execution_options():
+        return
+    vault = Vault(lambda: _keys_of(settings))
+    if settings.secrets_key is not None:
+        vault.check()
+    engine.update_execution_options(**{_OPTION: vault})
 
 
 def vault_of(connection: Connection) -> Vault:
     """Return the vault of a connection's engine; ``Unavailable`` where none was given."""
-    found = connection.get_execution_options().get(_OPTION)
+    # Asked of the engine: a connection that writers share may be older than the vault.
+    found = connection.engine.get_execution_options().get(_OPTION)
     if not isinstance(found, Vault):
         raise Unavailable("Secrets cannot be kept or read here: no key was given.")
     return found
@@ -99,17 +131,18 @@ def vault_of(connection: Connection) -> Vault:
 def reseal(engine: Engine, *, only_plain: bool = False) -> int:
     """Seal every secret anew with the first key, or those alone that lie there in clear; return how many were."""
     with writing(engine) as connection:
-        return sum(_reseal(connection, table, holds, only_plain=only_plain) for table, holds in _KEPT_IN)
+        return sum(_reseal(connection, column, holds, only_plain=only_plain) for column, holds in _KEPT_IN)
 
 
-def _reseal(connection: Connection, table: Table, holds: ColumnElement[bool], *, only_plain: bool) -> int:
-    wanted = holds & ~table.c.document.like(f'{{"{_SEALED}":%') if only_plain else holds
-    rows = connection.execute(select(*table.primary_key, table.c.document).where(wanted)).all()
+def _reseal(connection: Connection, column: Column[Any], holds: ColumnElement[bool], *, only_plain: bool) -> int:
+    table, vault = column.table, vault_of(connection)
+    wanted = holds & ~column.like(f'{{"{_SEALED}":%') if only_plain else holds
+    rows = connection.execute(select(*table.primary_key, column).where(wanted)).all()
     for *key, text in rows:
-        vault = vault_of(connection)
-        anew = to_text(vault.sealed(vault.opened(from_text(text))))
-        this = (column == value for column, value in zip(table.primary_key, key, strict=True))
-        connection.execute(update(table).where(*this).values(document=anew))
+        is_document = text.startswith("{")
+        anew = to_text(vault.sealed(vault.opened(from_text(text)))) if is_document else vault.sealed_text(text)
+        this = (part == value for part, value in zip(table.primary_key, key, strict=True))
+        connection.execute(update(table).where(*this).values({column.name: anew}))
     return len(rows)
 
 
@@ -122,7 +155,7 @@ def _keys_of(settings: Settings) -> list[str]:
 def _made(path: Path) -> str:
     """Return the key in a file that only its owner may read, which is made if there is none, by whoever is first."""
     if not path.exists():
-        path.parent.mkdir(parents=True, exist_ok=True)
+        make_private(path.parent)
         own = path.with_name(f"{path.name}.{os.getpid()}")
         with os.fdopen(os.open(own, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
             file.write(new_key() + "\n")

@@ -1,4 +1,4 @@
-"""How is one delivery tried? Look where it leads now, send, and say what follows.
+"""One attempt at a delivery: look where it leads now, send, and say what follows.
 
 Next: ``flow/send/channels``, then ``flow/track/attempts.py``.
 """
@@ -16,11 +16,12 @@ from tocsin.flow.track.attempts import Finished, Step, next_step
 from tocsin.model.delivery import Attempt, Delivery, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.worker.build import Parts
 
-ROUTE_AGE_MS = 1_000
+ROUTE_AGE_S = 1.0
 """A route is read again when it is older than this: so long may something leave after it was switched off."""
 
+_HIDDEN = "never sent: a policy hides it by now from whoever it is for, or from whoever made the alert"
 _log = structlog.get_logger("tocsin.worker")
-Reading = tuple[int, asyncio.Future[dict[str, Route]]]
+Reading = tuple[float, asyncio.Future[dict[str, Route]]]
 
 
 class RouteBook:
@@ -32,10 +33,10 @@ class RouteBook:
 
     async def route(self, delivery: Delivery) -> Route | None:
         """Return where the delivery leads now; None when its subscription or destination is gone."""
-        now_ms, name = self._parts.clock.now_ms(), delivery.subscription_id
+        now_s, name = self._parts.steady(), delivery.subscription_id
         reading = self._readings.get(name)
-        if reading is None or now_ms - reading[0] > ROUTE_AGE_MS:
-            reading = (now_ms, asyncio.ensure_future(asyncio.to_thread(self._parts.routes.of, name)))
+        if reading is None or now_s - reading[0] > ROUTE_AGE_S:
+            reading = (now_s, asyncio.ensure_future(asyncio.to_thread(self._parts.routes.of, name)))
             self._readings[name] = reading
         return (await asyncio.shield(reading[1])).get(delivery.destination_id)
 
@@ -46,7 +47,7 @@ class RouteBook:
 
 async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook) -> Finished:
     """Try ``dispatch`` once and return what came of it; a surprise in our own code counts as a failed try."""
-    started_at_ms = parts.clock.now_ms()
+    started_at_ms, started_s = parts.clock.now_ms(), parts.steady()
     retries = 0
     try:
         route = await book.route(dispatch.delivery)
@@ -59,7 +60,7 @@ async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook) -> Finished
         delivery_id=dispatch.delivery.id,
         number=dispatch.delivery.attempt_count + 1,
         started_at_ms=started_at_ms,
-        duration_ms=max(0, parts.clock.now_ms() - started_at_ms),
+        duration_ms=round((parts.steady() - started_s) * 1000),
         outcome=outcome,
     )
     return Finished(dispatch.delivery, made, _step(parts, made, retries))
@@ -84,7 +85,10 @@ async def _outcome(parts: Parts, dispatch: Dispatch, route: Route | None, *, now
     channel = parts.channels.get(dispatch.delivery.channel)
     if channel is None:
         return of_reason(OutcomeReason.DISABLED, detail=f"nothing is sent over {dispatch.delivery.channel} yet")
-    return await channel.send(dispatch, route.destination, now_ms=now_ms)
+    told = await asyncio.to_thread(parts.permitted.now, dispatch)
+    if told is None:
+        return of_reason(OutcomeReason.MAY_NOT_VIEW, detail=_HIDDEN)
+    return await channel.send(told, route.destination, now_ms=now_ms)
 
 
 def _step(parts: Parts, made: Attempt, retries: int) -> Step:

@@ -1,4 +1,4 @@
-"""What is a worker made of? Everything it uses, wired in one place.
+"""Parts of a worker: everything it uses, wired in one place.
 
 Next: ``worker/deliver.py``.
 """
@@ -13,9 +13,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
+import structlog
 from sqlalchemy import Engine
 
-from tocsin.clock import Clock, SystemClock
+from tocsin.clock import Clock, Steady, SystemClock, steady_s
 from tocsin.flow.send.channels.email import EmailChannel, MailServer
 from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.dispatch import Channel as Way
@@ -25,9 +26,13 @@ from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.access.people import People, unsubscribe_key
 from tocsin.store.engine import open_engine
+from tocsin.store.folder import make_private
 from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.store.outbox.permitted import Permitted
 from tocsin.store.outbox.routes import Routes
+from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.schema import migrate
+from tocsin.store.traces import check_and_warn
 from tocsin.store.vault import use_vault
 
 
@@ -48,10 +53,13 @@ class Parts:
     """What a worker works with. ``jitter`` gives numbers in [0, 1)."""
 
     deliveries: Deliveries
+    sessions: Sessions
     routes: Routes
+    permitted: Permitted
     channels: Mapping[str, Way]
     limits: Limits = field(default_factory=Limits)
     clock: Clock = field(default_factory=SystemClock)
+    steady: Steady = steady_s
     jitter: Callable[[], float] = random.random
     owner: str = ""
 
@@ -62,11 +70,12 @@ async def build(settings: Settings) -> AsyncIterator[Parts]:
 
     Whichever process starts first makes the store.
     """
-    if settings.database_url is None:
-        settings.data_dir.mkdir(parents=True, exist_ok=True)
+    if settings.database_url is None and (changed := make_private(settings.data_dir)):
+        structlog.get_logger().warning("data folder made private", change=changed)
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     use_vault(engine, settings)
     try:
+        check_and_warn(engine, settings)
         migrate(engine)
         async with WebhookChannel(egress_of(settings.egress_allow), source=settings.base_url()) as webhook:
             yield parts_of(settings, engine, webhook)
@@ -80,7 +89,9 @@ def parts_of(settings: Settings, engine: Engine, webhook: WebhookChannel) -> Par
     email = EmailChannel(mail_server_of(settings), sender)
     return Parts(
         deliveries=Deliveries(engine),
+        sessions=Sessions(engine),
         routes=Routes(engine),
+        permitted=Permitted(engine),
         channels={Channel.WEBHOOK: webhook, Channel.EMAIL: email},
         limits=Limits(
             claim=settings.worker_claim_limit,

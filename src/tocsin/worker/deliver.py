@@ -1,7 +1,8 @@
-"""How does a worker run? Claim what is due, send it, record what came of it, until asked to stop.
+"""Main loop of a worker: claim what is due, send it, record what came of it, until asked to stop.
 
 One task per delivery, as many at once per destination as the settings allow; outcomes are recorded in
-groups, one transaction for all that finished meanwhile. Next: ``worker/attempt.py``.
+groups, one transaction for all that finished meanwhile. What is claimed is the worker's as long as its session lasts
+(``worker/leases.py``). Next: ``worker/attempt.py``.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import count
 from typing import TypeVar
 
 import structlog
@@ -22,7 +24,7 @@ from tocsin.model.delivery import Delivery, OutcomeReason
 from tocsin.settings import Settings
 from tocsin.worker.attempt import RouteBook, attempt, lost
 from tocsin.worker.build import Parts, build
-from tocsin.worker.hand import Hand
+from tocsin.worker.leases import Leases, Watch
 from tocsin.worker.shares import fair_shares
 
 _RECORD_LIMIT = 256
@@ -31,6 +33,8 @@ _BEATS_PER_LEASE = 3
 
 _log = structlog.get_logger("tocsin.worker")
 T = TypeVar("T")
+Ended = tuple[str, Finished]
+"""A finished attempt and the session under which it was claimed."""
 
 
 def main(settings: Settings) -> None:
@@ -53,15 +57,20 @@ async def _until_signalled(settings: Settings) -> None:
 
 
 class Worker:
-    """One worker: what it has in hand, and the three things it does at once: claim, record, keep its leases."""
+    """One worker: what it has claimed, and the three things it does at once: claim, record, keep its session."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts
-        self._hand = Hand()
+        self._leases = Leases(parts.limits.lease_s)
+        self._sessions = count(1)
+        self._watch = Watch()
         self._book = RouteBook(parts)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._finished: asyncio.Queue[Finished] = asyncio.Queue()
+        self._finished: asyncio.Queue[Ended] = asyncio.Queue()
         self._recorded = asyncio.Event()
+        self._doubted = asyncio.Event()
+        self._renewed = asyncio.Event()
+        self._claim_unknown = False
         self._stopping = False
         self._last_served = ""
         limit = parts.limits.per_destination
@@ -70,51 +79,66 @@ class Worker:
     async def run(self, stop: asyncio.Event) -> None:
         """Work until ``stop`` is set, then finish what is in flight and give back the rest."""
         _log.info("worker.started", owner=self._parts.owner)
-        beside = [asyncio.create_task(self._record_groups()), asyncio.create_task(self._keep_leases())]
+        keeping = asyncio.create_task(self._keep_session())
+        recording = asyncio.create_task(self._record_groups())
+        claiming = asyncio.create_task(self._claim_until(stop))
         try:
-            while not stop.is_set():
-                if not await self._claim():
-                    await _first_of(stop, self._recorded, timeout_s=self._parts.limits.poll_s)
-                self._recorded.clear()
-            await self._wind_up()
+            await stop.wait()
+            await _cancelled([claiming])
+            await self._finish_tasks()
+            await _cancelled([keeping])
+            await self._give_back()
         finally:
-            await _cancelled((*beside, *self._tasks))
+            await _cancelled((claiming, keeping, recording, *self._tasks))
         _log.info("worker.stopped", owner=self._parts.owner)
+
+    async def _claim_until(self, stop: asyncio.Event) -> None:
+        while not stop.is_set():
+            if not await self._claim():
+                await _first_of(stop, self._recorded, timeout_s=self._parts.limits.poll_s)
+            self._recorded.clear()
 
     async def _claim(self) -> int:
         """Claim what is due and there is room for, and set it going; return how much that was."""
-        now_ms = self._parts.clock.now_ms()
-        claimed, dispatches = await _steadily(partial(self._take_due, now_ms))
-        self._hand.take(claimed, until_ms=now_ms + round(self._parts.limits.lease_s * 1000))
+        await self._assure()
+        session_id = self._leases.session_id
+        claimed, dispatches = await _steadily(partial(self._take_due, session_id))
+        self._leases.take(session_id, claimed)
         found = {dispatch.delivery.id for dispatch in dispatches}
         for delivery in claimed:
             if delivery.id not in found:
-                self._finished.put_nowait(lost(delivery, now_ms))
+                self._finished.put_nowait((session_id, lost(delivery, self._parts.clock.now_ms())))
         for dispatch in dispatches:
-            task = asyncio.create_task(self._deliver(dispatch))
+            task = asyncio.create_task(self._deliver(session_id, dispatch))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return len(claimed)
 
-    def _take_due(self, now_ms: int) -> tuple[list[Delivery], list[Dispatch]]:
+    def _take_due(self, session_id: str) -> tuple[list[Delivery], list[Dispatch]]:
         """Claim fair shares of what is due; the blocking part of a claim."""
-        limits, deliveries = self._parts.limits, self._parts.deliveries
-        limit = min(limits.claim, limits.in_flight - len(self._hand))
+        limits, deliveries, now_ms = self._parts.limits, self._parts.deliveries, self._parts.clock.now_ms()
+        if self._claim_unknown:
+            deliveries.keep_only(session_id, self._leases.ids())
+            self._claim_unknown = False
+        limit, in_hand = min(limits.claim, limits.in_flight - len(self._leases)), self._leases.per_destination
         due = deliveries.due_destinations(now_ms) if limit > 0 else []
         most_each = max(limits.claim, limits.per_destination)
-        shares = fair_shares(due, self._hand.per_destination, limit=limit, most_each=most_each, after=self._last_served)
+        shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served)
         if not shares:
             return [], []
         self._last_served = list(shares)[-1]
-        claimed = deliveries.claim(self._parts.owner, limit, lease_s=limits.lease_s, now_ms=now_ms, shares=shares)
-        return claimed, deliveries.dispatches(claimed)
+        self._claim_unknown = True  # until we have the answer: what is claimed and not known would stay claimed
+        claimed = deliveries.claim(session_id, limit, now_ms=now_ms, shares=shares)
+        dispatches = deliveries.dispatches(claimed)
+        self._claim_unknown = False
+        return claimed, dispatches
 
-    async def _deliver(self, dispatch: Dispatch) -> None:
-        """Send one delivery when its destination has a free lane and its lease still holds."""
+    async def _deliver(self, session_id: str, dispatch: Dispatch) -> None:
+        """Send one delivery when its destination has a free lane, if it is still this worker's by then."""
         async with self._lanes[dispatch.delivery.destination_id]:
-            if self._stopping or not self._hand.holds(dispatch.delivery.id, self._parts.clock.now_ms()):
-                return
-            self._finished.put_nowait(await attempt(self._parts, dispatch, self._book))
+            await self._assure()
+            if not self._stopping and self._leases.holds(session_id, dispatch.delivery.id):
+                self._finished.put_nowait((session_id, await attempt(self._parts, dispatch, self._book)))
 
     async def _record_groups(self) -> None:
         """Record what has finished, all that there is at a time."""
@@ -122,47 +146,81 @@ class Worker:
             group = [await self._finished.get()]
             while len(group) < _RECORD_LIMIT and not self._finished.empty():
                 group.append(self._finished.get_nowait())
-            await self._record(group)
+            for session_id in dict.fromkeys(under for under, _ in group):
+                await self._record(session_id, [one for under, one in group if under == session_id])
             for _ in group:
                 self._finished.task_done()
 
-    async def _record(self, group: list[Finished]) -> None:
+    async def _record(self, session_id: str, group: list[Finished]) -> None:
         now_ms = self._parts.clock.now_ms()
-        record = partial(self._parts.deliveries.record, self._parts.owner, group, now_ms=now_ms)
-        written = await _steadily(record)
-        self._hand.drop(one.delivery.id for one in group)
+        written = await _steadily(partial(self._parts.deliveries.record, session_id, group, now_ms=now_ms))
+        self._leases.drop(session_id, (one.delivery.id for one in group))
         self._recorded.set()
         for one in group:
             if reason_of(one.attempt.outcome) is OutcomeReason.GONE:
                 self._book.forget(one.delivery.subscription_id)
             _log_attempt(one, kept=one.delivery.id in written)
 
-    async def _keep_leases(self) -> None:
-        """Renew the leases of everything in hand; what is somebody else's by now is let go."""
-        lease_s = self._parts.limits.lease_s
-        while True:
-            await asyncio.sleep(lease_s / _BEATS_PER_LEASE)
-            ids, now_ms = self._hand.ids(), self._parts.clock.now_ms()
-            if not ids:
-                continue
-            renew = partial(self._parts.deliveries.renew, self._parts.owner, ids, lease_s=lease_s, now_ms=now_ms)
-            held = await _steadily(renew)
-            self._hand.renew(held, until_ms=now_ms + round(lease_s * 1000))
+    async def _assure(self) -> None:
+        """Return once the session is known to hold; where its lease ran out meanwhile, that is asked of the store."""
+        while not self._leases.are_sure(self._parts.steady()):
+            self._renewed.clear()
+            self._doubted.set()
+            await self._renewed.wait()
 
-    async def _wind_up(self) -> None:
-        """Let what is in flight finish, record it, and give back the rest."""
+    async def _keep_session(self) -> None:
+        """Renew the session before its lease runs out, and at once when somebody doubts it; look after the others."""
+        while True:
+            await self._renew()
+            self._renewed.set()
+            await _steadily(self._look_around)
+            next_look_s = max(0.0, self._watch.next_look_s(self._parts.steady()))
+            await _first_of(self._doubted, timeout_s=min(self._parts.limits.lease_s / _BEATS_PER_LEASE, next_look_s))
+            self._doubted.clear()
+
+    async def _renew(self) -> None:
+        """Renew the session; begin another where there is none any more, and let go of what it held."""
+        asked_at_s = await _steadily(self._ask_to_renew)
+        if asked_at_s is not None:
+            self._leases.renew(asked_at_s=asked_at_s)
+            return
+        if self._leases.session_id:
+            _log.warning("worker.leases_lost", session=self._leases.session_id, deliveries=len(self._leases))
+        session_id = f"{self._parts.owner}#{next(self._sessions)}"
+        asked_at_s = await _steadily(partial(self._ask_to_begin, session_id))
+        self._leases.begin(session_id, asked_at_s=asked_at_s)
+
+    def _ask_to_renew(self) -> float | None:
+        """Return when it was asked; None when the session has been ended."""
+        asked_at_s, now_ms, session_id = self._parts.steady(), self._parts.clock.now_ms(), self._leases.session_id
+        return asked_at_s if session_id and self._parts.sessions.renew(session_id, now_ms=now_ms) else None
+
+    def _ask_to_begin(self, session_id: str) -> float:
+        asked_at_s, lease_ms = self._parts.steady(), round(self._parts.limits.lease_s * 1000)
+        self._parts.sessions.begin(session_id, lease_ms=lease_ms, now_ms=self._parts.clock.now_ms())
+        return asked_at_s
+
+    def _look_around(self) -> None:
+        """End the sessions of workers that are gone, and plan anew what a wrong clock had put off."""
+        others = [one for one in self._parts.sessions.all() if one.id != self._leases.session_id]
+        if silent := self._watch.silent(others, self._parts.steady()):
+            _log.warning("worker.sessions_ended", sessions=self._parts.sessions.end_silent(silent))
+        if planned_count := self._parts.deliveries.plan_again(self._parts.clock.now_ms()):
+            _log.warning("worker.clock_was_set_back", planned_again=planned_count)
+
+    async def _finish_tasks(self) -> None:
+        """Let what is in flight finish, as far as it does within the time of grace; begin nothing more."""
         self._stopping = True
-        grace_s = self._parts.limits.grace_s
         if self._tasks:
-            _, late = await asyncio.wait(self._tasks, timeout=grace_s)
+            _, late = await asyncio.wait(self._tasks, timeout=self._parts.limits.grace_s)
             await _cancelled(late)
-        with contextlib.suppress(TimeoutError):  # the store is away: the leases will end by themselves
-            await asyncio.wait_for(self._give_back(), grace_s)
 
     async def _give_back(self) -> None:
-        await self._finished.join()
-        if left := self._hand.ids():
-            await asyncio.to_thread(self._parts.deliveries.release, self._parts.owner, left)
+        """Record what has finished, and end the session: the rest is free. Others end it when the store is away."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._parts.limits.grace_s):
+                await self._finished.join()
+                await _steadily(partial(self._parts.sessions.end, self._leases.session_id))
 
 
 async def _cancelled(tasks: Iterable[asyncio.Task[None]]) -> None:
@@ -183,7 +241,7 @@ async def _steadily(call: Callable[[], T]) -> T:
         await asyncio.sleep(_PAUSE_S)
 
 
-async def _first_of(*events: asyncio.Event, timeout_s: float) -> None:
+async def _first_of(*events: asyncio.Event, timeout_s: float | None = None) -> None:
     """Return when one of the events is set or the time is over."""
     waits = [asyncio.create_task(event.wait()) for event in events]
     await asyncio.wait(waits, timeout=timeout_s, return_when=asyncio.FIRST_COMPLETED)

@@ -4,7 +4,11 @@ import asyncio
 import contextlib
 import json
 import socket
+import ssl
+import struct
+import subprocess
 from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from aiohttp import web
@@ -236,26 +240,48 @@ async def test_silence_times_out_and_awaits_a_retry() -> None:
     assert outcome.reason is OutcomeReason.TIMEOUT
 
 
-async def test_hanging_up_without_an_answer_is_a_failed_connection() -> None:
-    async with speaking(b"") as url:
-        outcome = await sent(destination(url))
-    assert isinstance(outcome, Rejected)
-    assert outcome.reason is OutcomeReason.CONNECTION_FAILED
+def is_away(outcome: Outcome) -> bool:
+    """Say whether the outcome is a failed connection, to be tried again."""
+    return isinstance(outcome, Retry) and outcome.reason is OutcomeReason.CONNECTION_FAILED
 
 
-async def test_babble_is_a_failed_connection() -> None:
-    async with speaking(b"220 smtp.example.com ESMTP\r\n") as url:
-        outcome = await sent(destination(url))
-    assert isinstance(outcome, Rejected)
-    assert outcome.reason is OutcomeReason.CONNECTION_FAILED
+@pytest.mark.parametrize("said", [b"", b"220 smtp.example.com ESMTP\r\n", b"HTTP/1.1 20"])
+async def test_hanging_up_babble_and_half_an_answer_are_failed_connections(said: bytes) -> None:
+    async with speaking(said) as url:
+        assert is_away(await sent(destination(url)))
 
 
-async def test_nobody_listening_fails_at_once() -> None:
+@pytest.mark.parametrize("scheme", ["http", "https"])
+async def test_a_reset_is_a_failed_connection(scheme: str) -> None:
+    async def reset(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        at_once = struct.pack("ii", 1, 0)  # close without waiting: the kernel sends a reset
+        writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+
+    async with talking(reset) as url:
+        assert is_away(await sent(destination(url.replace("http", scheme))))
+
+
+async def test_nobody_listening_is_a_failed_connection() -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
-        outcome = await sent(destination(f"http://127.0.0.1:{unused.getsockname()[1]}"))
-    assert isinstance(outcome, Rejected)
-    assert outcome.reason is OutcomeReason.CONNECTION_FAILED
+        assert is_away(await sent(destination(f"http://127.0.0.1:{unused.getsockname()[1]}")))
+
+
+async def test_an_unknown_name_is_a_failed_connection() -> None:
+    assert is_away(await sent(destination("http://nobody.invalid/hook")))
+
+
+async def test_a_certificate_that_does_not_hold_is_a_failed_connection(tmp_path: Path) -> None:
+    files = (str(tmp_path / "key.pem"), str(tmp_path / "cert.pem"))
+    make = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=somebody.else", "-days", "2"]
+    await asyncio.to_thread(subprocess.run, [*make, "-keyout", files[0], "-out", files[1]], check=True)
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(files[1], files[0])
+    server = await asyncio.start_server(lambda _, writer: writer.close(), "127.0.0.1", 0, ssl=context)
+    async with server:
+        outcome = await sent(destination(f"https://127.0.0.1:{server.sockets[0].getsockname()[1]}/hook"))
+    assert is_away(outcome)
+    assert "ertificate" in outcome.detail
 
 
 @pytest.mark.parametrize(
@@ -301,7 +327,7 @@ async def test_no_spelling_of_an_inner_address_is_connected_to(host: str) -> Non
     async with receiver(answer) as url:
         port = url.rpartition(":")[2]
         outcome = await sent(destination(f"http://{host}:{port}/hook"), allow=())
-    assert isinstance(outcome, Rejected)
+    assert isinstance(outcome, Rejected | Retry)
     unresolved = {OutcomeReason.CONNECTION_FAILED} if host == "localhost." else set()  # some machines know no dot
     assert outcome.reason in {OutcomeReason.EGRESS_REFUSED, OutcomeReason.BAD_URL, *unresolved}
     assert asked == []

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,16 +19,19 @@ from aiohttp import web
 from pydantic import SecretStr
 from sqlalchemy import Engine, select, update
 from tests.store.rows import SUBSCRIPTION, add_alert, add_deliveries, states
+from tests.unit.flow.send.events import NOW_MS
 
 from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.egress import egress_of
-from tocsin.model.delivery import Outcome
+from tocsin.model.delivery import Delivery, Outcome
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine, reading, writing
 from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.store.outbox.permitted import Permitted
 from tocsin.store.outbox.routes import Routes
+from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import Standings
 from tocsin.store.tables import attempt, delivery
 from tocsin.store.vault import new_key, use_vault
@@ -84,7 +88,9 @@ async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> A
     async with WebhookChannel(egress_of(("127.0.0.0/8",)), source="http://tocsin") as webhook:
         parts = Parts(
             deliveries=Deliveries(engine),
+            sessions=Sessions(engine),
             routes=Routes(engine),
+            permitted=Permitted(engine),
             channels={Channel.WEBHOOK: webhook},
             limits=limits,
             owner="test",
@@ -165,8 +171,8 @@ async def test_stopping_finishes_what_is_in_flight_and_gives_back_the_rest(
         await until(lambda: len(receiver.arrived) == 8)
         asyncio.get_running_loop().call_later(0.2, receiver.open.set)
     assert statuses(sqlite_engine) == {"delivered": 8, "pending": 32}
-    with reading(sqlite_engine) as connection:
-        assert set(connection.execute(select(delivery.c.lease_owner)).scalars()) == {None}
+    Sessions(sqlite_engine).begin("next", lease_ms=1_000, now_ms=0)
+    assert len(Deliveries(sqlite_engine).claim("next", 64, now_ms=NOW_MS + 1_000)) == 32
 
 
 async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, receiver: Receiver) -> None:
@@ -180,6 +186,24 @@ async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, r
         await until(lambda: states(sqlite_engine)[one] == ("retryLimitReached", 3))
     assert receiver.ids("/status/503") == [one] * 3
     assert Standings(sqlite_engine).of(SUBSCRIPTION)["d"].status == "retryLimitReached"
+
+
+async def test_a_receiver_that_restarts_loses_nothing(sqlite_engine: Engine, receiver: Receiver) -> None:
+    with socket.socket() as down:
+        down.bind(("127.0.0.1", 0))
+        add_alert(
+            sqlite_engine, [{"id": "d", "config": {"endpoint": f"http://127.0.0.1:{down.getsockname()[1]}/hook"}}]
+        )
+        (one,) = add_deliveries(sqlite_engine, 1)
+        async with working(sqlite_engine):
+            await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 1))
+            standing = Standings(sqlite_engine).of(SUBSCRIPTION)["d"]
+            assert (standing.status, standing.last_failed_reason) == ("failed", "connectionFailed")
+            assert standing.next_attempt_ms is not None
+    add_alert(sqlite_engine, [to(receiver, "/hook")])  # it is back
+    async with working(sqlite_engine):
+        await until(lambda: states(sqlite_engine)[one] == ("delivered", 2))
+    assert receiver.ids("/hook") == [one]
 
 
 async def test_with_a_wrong_key_nothing_is_sent_and_what_is_due_waits(
@@ -271,12 +295,21 @@ async def test_a_store_that_is_away_for_a_moment_loses_no_outcome(sqlite_engine:
     assert receiver.ids("/hook") == [one]
 
 
+VICTIMS_LEASE_S = 2.0
 _VICTIM = """
 import sys
 from tocsin.settings import Settings
 from tocsin.worker.deliver import main
 
-main(Settings(database_url=sys.argv[1], worker_lease_s=2.0, worker_poll_s=0.05, sqlite_synchronous="NORMAL"))
+main(
+    Settings(
+        database_url=sys.argv[1],
+        worker_lease_s=2.0,
+        worker_poll_s=0.05,
+        sqlite_synchronous="NORMAL",
+        egress_allow=("127.0.0.0/8",),
+    )
+)
 """
 
 
@@ -323,3 +356,124 @@ async def test_a_worker_ends_well_when_it_is_asked_to(
     finally:
         process.kill()
         process.wait()
+
+
+@contextlib.asynccontextmanager
+async def paused_victim(engine: Engine, url: str, receiver: Receiver) -> AsyncIterator[subprocess.Popen[bytes]]:
+    """Yield a worker that has 64 deliveries, eight of them under way, and was stopped for longer than its lease."""
+    add_alert(engine, [to(receiver, "/held")])
+    receiver.open.clear()
+    process = victim(url)
+    try:
+        await until(lambda: len(receiver.arrived) == 8)
+        process.send_signal(signal.SIGSTOP)
+        receiver.open.set()
+        await asyncio.sleep(1.5 * VICTIMS_LEASE_S)  # what is asked about is what so long a pause does
+        yield process
+    finally:
+        process.kill()
+        await asyncio.to_thread(process.wait)
+
+
+async def test_a_worker_that_was_paused_for_longer_than_its_lease_delivers_all_that_it_holds(
+    store_engine: Engine, store_url: str, receiver: Receiver
+) -> None:
+    ids = add_deliveries(store_engine, 64)
+    async with paused_victim(store_engine, store_url, receiver) as process:
+        process.send_signal(signal.SIGCONT)
+        await until(lambda: statuses(store_engine) == {"delivered": 64})
+    assert Counter(receiver.ids("/held")) == Counter(ids)  # nobody else was at it: no copies either
+
+
+async def test_what_a_paused_worker_held_is_delivered_by_another_and_it_goes_on_with_what_is_new(
+    store_engine: Engine, store_url: str, receiver: Receiver
+) -> None:
+    ids = add_deliveries(store_engine, 64)
+    async with paused_victim(store_engine, store_url, receiver) as process:
+        async with working(store_engine):
+            await until(lambda: statuses(store_engine) == {"delivered": 64})
+            sent_count = len(receiver.arrived)
+            process.send_signal(signal.SIGCONT)
+        more = add_deliveries(store_engine, 5, destination_id="d", name="more")
+        await until(lambda: statuses(store_engine) == {"delivered": 69})
+    assert len(receiver.arrived) == sent_count + 5
+    arrived = Counter(receiver.ids("/held"))
+    assert set(arrived) == {*ids, *more}
+    assert sum(arrived.values()) <= 69 + 8  # copies of nothing but what was under way
+
+
+class SetClock:
+    """The machine's clock, set forward or back while it runs."""
+
+    def __init__(self) -> None:
+        self.set_by_ms = 0
+
+    def now_ms(self) -> int:
+        return time.time_ns() // 1_000_000 + self.set_by_ms
+
+
+async def test_a_clock_that_is_set_sends_no_copies(store_engine: Engine, receiver: Receiver) -> None:
+    add_alert(store_engine, [to(receiver, "/held", readTimeout=30)])
+    ids = add_deliveries(store_engine, 40)
+    receiver.open.clear()
+    clock = SetClock()
+    async with working(store_engine, owner="one", clock=clock), working(store_engine, owner="two"):
+        await until(lambda: len(receiver.arrived) >= 8)
+        for set_by_ms in (3_600_000, -3_600_000, 0):
+            clock.set_by_ms = set_by_ms
+            await asyncio.sleep(0.3)  # looks for what is due, each 20 ms
+        receiver.open.set()
+        await until(lambda: statuses(store_engine) == {"delivered": 40})
+    assert Counter(receiver.ids("/held")) == Counter(ids)
+
+
+async def test_a_retry_that_a_wrong_clock_put_off_is_tried_after_its_wait(
+    sqlite_engine: Engine, receiver: Receiver
+) -> None:
+    add_alert(sqlite_engine, [to(receiver, "/status/503")])
+    (one,) = add_deliveries(sqlite_engine, 1)
+    clock = SetClock()
+    clock.set_by_ms = 24 * 3_600_000
+    limits = replace(LIMITS, lease_s=0.6)
+    async with working(sqlite_engine, limits, clock=clock):
+        await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 1))
+        clock.set_by_ms = 0
+        await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 2))  # its wait is 5 s
+
+
+async def test_what_was_claimed_by_a_claim_whose_answer_got_lost_is_delivered(
+    sqlite_engine: Engine, receiver: Receiver
+) -> None:
+    class Forgetful(Deliveries):
+        failures = 1
+
+        def claim(self, *args: object, **given: object) -> list[Delivery]:
+            claimed = super().claim(*args, **given)
+            if self.failures:
+                self.failures -= 1
+                raise ConnectionError("the answer is lost")
+            return claimed
+
+    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    ids = add_deliveries(sqlite_engine, 20)
+    async with working(sqlite_engine, deliveries=Forgetful(sqlite_engine)):
+        await until(lambda: statuses(sqlite_engine) == {"delivered": 20})
+    assert Counter(receiver.ids("/hook")) == Counter(ids)
+
+
+async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
+    sqlite_engine: Engine, receiver: Receiver
+) -> None:
+    class Hidden:
+        def now(self, dispatch: object) -> None:
+            """Return nothing, as for somebody who may see nothing of it."""
+
+    add_alert(sqlite_engine, [to(receiver, "/hook")])
+    (one,) = add_deliveries(sqlite_engine, 1)
+    async with working(sqlite_engine, permitted=Hidden()):
+        await until(lambda: states(sqlite_engine)[one] == ("failed", 1))
+    assert receiver.arrived == []
+    with reading(sqlite_engine) as connection:
+        (tried,) = connection.execute(select(attempt)).all()
+    assert (tried.outcome, tried.reason, tried.detail.startswith("never sent")) == ("rejected", "mayNotView", True)
+    assert "d" not in Standings(sqlite_engine).of(SUBSCRIPTION), "it says nothing of the destination"

@@ -48,7 +48,8 @@ def test_a_change_needs_the_operations_of_what_it_touches(before: Any, after: An
 
 
 def test_powers_have_operations_of_their_own() -> None:
-    assert changed("user", {}, {"roles": [1]}, ["roles"]) == {Operation.EDIT_ROLE}
+    assert changed("user", {}, {"roles": [1]}, ["roles"]) == {Operation.EDIT_ROLE, Operation.ALL}
+    assert changed("user", {}, {"email": "x@example.org"}, ["email"]) == {Operation.EDIT_ALL, Operation.ALL}
     assert changed("team", {}, {"policies": [1], "users": [1]}, ["policies", "users"]) == {
         Operation.EDIT_POLICY,
         Operation.EDIT_USERS,

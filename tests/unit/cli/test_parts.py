@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import sys
 from pathlib import Path
@@ -10,11 +11,12 @@ import pytest
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
-from tocsin.cli.parts import PostRoom, local_url, parts_of, post_room_of
+from tocsin.cli.parts import PostRoom, local_url, parts_of, post_room_of, with_post_room
 from tocsin.cli.ports import any_free_port, check_free, free_port, is_free
 from tocsin.cli.readiness import answers_at, has_started
 from tocsin.cli.serve import serve
 from tocsin.errors import Conflict, MissingExtra
+from tocsin.flow.send.egress import egress_of
 from tocsin.settings import Settings
 
 SETTINGS = Settings(port=4711, data_dir=Path("kept"))
@@ -25,6 +27,16 @@ def test_the_worker_is_told_where_the_post_room_takes_mail() -> None:
     assert list(parts) == ["post room", "server", "pipeline", "worker"]
     assert parts["worker"].environment["TOCSIN_SMTP_PORT"] == "2"
     assert parts["post room"].command[-4:] == ("--http-port", "1", "--smtp-port", "2")
+
+
+def test_webhooks_may_reach_the_post_room_and_nothing_else_on_this_machine() -> None:
+    settings = with_post_room(SETTINGS, PostRoom(8586, 2))
+    for part in parts_of(settings, PostRoom(8586, 2), has_started())[1:]:
+        egress = egress_of(json.loads(part.environment["TOCSIN_EGRESS_ALLOW"]))
+        assert egress.permits("127.0.0.1", 8586)
+        assert not egress.permits("127.0.0.1", 8585)
+        assert not egress.permits("127.0.0.2", 8586)
+    assert Settings().egress_allow == with_post_room(SETTINGS, None).egress_allow == ()
 
 
 def test_with_a_mail_server_there_is_no_post_room() -> None:

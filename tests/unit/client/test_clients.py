@@ -20,6 +20,7 @@ from tocsin.errors import (
     NotFound,
     PreconditionFailed,
     TocsinError,
+    TooManyRequests,
     Unauthenticated,
     Unavailable,
 )
@@ -108,7 +109,7 @@ def test_the_inbox_says_what_and_why(client: Client, small_server: SmallServer) 
         (409, Conflict),
         (412, PreconditionFailed),
         (418, InvalidInput),
-        (429, Unavailable),
+        (429, TooManyRequests),
         (500, InternalError),
         (503, Unavailable),
     ],

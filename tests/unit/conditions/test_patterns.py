@@ -1,16 +1,23 @@
-"""Which regular expressions are taken, and do they mean what they say?"""
+"""Regular expressions of conditions: which are taken, and what they match."""
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
-from tocsin.conditions.patterns import MAX_PATTERN, PatternError, literal_inside, translated
+from tocsin.conditions.patterns import (
+    MAX_PATTERN,
+    MAX_VALUE,
+    PatternError,
+    backtracking,
+    is_match,
+    literal_inside,
+    translated,
+)
 
 RUNAWAY = (
     *("(a+)+", "(a*)*b", "(a|a)*", "(a|ab)*", "([a-z]+\\.)*", "((a?){9})+", "(x+x+)+y"),
-    *("(.*,){20}", ".*a.*b.*c.*d.*", "a?" * 13, "(a|a)" * 13),
+    *("(.*,){20}", "a?" * 20, "(a|a)" * 20, ".{0,8}" * 9, ".{0,8}" * 12, "(?:ab|ac)+" * 3, ".*[a-z]*[a-z]*x"),
+    *("(?:x{60}){60}", "(|a)*", "x*" * 40),
 )
 FOREIGN = (
     *("(?=a)", "(?i)a", "(?P<n>a)", "(a)\\1", "\\bword", "\\p{L}", "\\q", "\\", "a++", "a**", "a{2}{3}"),
@@ -48,11 +55,29 @@ FOREIGN = (
         ("", "", True),
         ("(a|)b", "b", True),
         ("😀.", "😀😀", True),
+        ("\\s[\\s]", "\v\v", True),
+        ("[^\\s]|\\S|[\\S]", "\v", False),
+        ("[\\S.]", "x", True),
+        ("x*", "x" * MAX_VALUE, True),
+        ("x*", "x" * (MAX_VALUE + 1), False),
+        (".", "\ud800", True),
     ],
 )
 def test_a_pattern_matches_the_whole_value(pattern: str, value: str, expected: bool) -> None:
-    compiled = re.compile(translated(pattern), re.ASCII | re.DOTALL)
-    assert (compiled.fullmatch(value) is not None) is expected
+    assert is_match(translated(pattern), value) is expected
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (".*a.*b+", "(?>.*?a).*b+"),
+        (".*a.*b.*c.*d.*", "(?>.*?a)(?>.*?b)(?>.*?c)(?>.*?d).*"),
+        ("x.+(ab|cd).*(a|b)?.*", "x(?>.+?(?:ab|cd)).*(?:a|b)?.*"),
+        ("(.*a.*|b)c", "(?:(?>.*?a).*|b)c"),
+    ],
+)
+def test_fixed_parts_between_open_repeats_are_not_tried_again(pattern: str, expected: str) -> None:
+    assert backtracking(translated(pattern)) == expected
 
 
 @pytest.mark.parametrize("pattern", RUNAWAY)

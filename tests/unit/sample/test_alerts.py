@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
+from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
 from tocsin.sample.alerts import alerts
 from tocsin.sample.company import TEAMS
 from tocsin.server.alerts.request import checked_alert
-from tocsin.store.alerts.masking import MASK
 
 HOOK = "http://127.0.0.1:8586/hook"
 

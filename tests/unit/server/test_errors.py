@@ -7,11 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
 from tocsin import errors
 from tocsin.errors import Conflict, InvalidCondition, InvalidInput, MissingExtra, PreconditionFailed, TocsinError
-from tocsin.server.errors import STATUS_OF, Boundary, describe_validation, explain, status_of
+from tocsin.server.errors import STATUS_OF, Boundary, describe_validation, explain, logged_path, status_of
 
 
 def subclasses(kind: type[TocsinError]) -> Iterator[type[TocsinError]]:
@@ -102,3 +104,9 @@ async def test_a_surprise_in_the_middle_of_an_answer_sends_nothing_more() -> Non
         raise RuntimeError
 
     assert [message["type"] for message in await answered(Boundary(broken))] == ["http.response.start"]
+
+
+def test_the_log_of_a_failed_request_names_the_route_and_not_the_token_in_its_path() -> None:
+    route = Route("/unsubscribe/{token}", lambda _request: Response())
+    assert logged_path({"path": "/unsubscribe/s3cret", "route": route}) == "/unsubscribe/{token}"
+    assert logged_path({"path": "/nowhere"}) == "/nowhere"

@@ -1,15 +1,18 @@
-"""Does one loop serve every listener, and does nobody wait for nothing?"""
+"""Live streams: one loop serves every listener, and each ends with the token it was opened with."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 
 import pytest
 
 from tocsin.clock import FixedClock
+from tocsin.errors import TooManyRequests
 from tocsin.model.change import ChangeEvent, EventType
-from tocsin.server.streams import BACKLOG, Streams
+from tocsin.model.people import Actor
+from tocsin.server.auth import Session
+from tocsin.server.streams import BACKLOG, StreamLimits, Streams
 from tocsin.store.outbox.inbox import Arrival, InboxEntry
 
 
@@ -42,6 +45,27 @@ class FakeInbox:
         return [entry(row[0], user_id) for row in found[:limit]]
 
 
+class FakeSessions:
+    """Tokens in memory: ``works`` says whose each is; ``looks`` counts how often they are looked up."""
+
+    def __init__(self) -> None:
+        self.works: dict[str, Actor] = {}
+        self.revision = 1
+        self.looks = 0
+
+    def open(self, name: str, token_id: str = "", *, expires_at_ms: int | None = None) -> Session:
+        actor = Actor(id=name, name=name)
+        self.works[token_id or name] = actor
+        return Session(token_id or name, actor, expires_at_ms)
+
+    def access_revision(self) -> tuple[int, ...]:
+        return (1, self.revision)
+
+    def holders(self, token_ids: Collection[str]) -> dict[str, Actor]:
+        self.looks += 1
+        return {one: self.works[one] for one in token_ids if one in self.works}
+
+
 def entry(offset: int, user_id: str) -> InboxEntry:
     event = ChangeEvent(
         id=str(offset), event_type=EventType.ENTITY_CREATED, entity_type="table", entity_id="t", timestamp=1
@@ -60,16 +84,28 @@ def inbox() -> FakeInbox:
 
 
 @pytest.fixture
-async def live(inbox: FakeInbox) -> AsyncIterator[Streams]:
-    made = Streams(inbox, FixedClock(1000))
+def sessions() -> FakeSessions:
+    return FakeSessions()
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(1000)
+
+
+@pytest.fixture
+async def live(inbox: FakeInbox, sessions: FakeSessions, clock: FixedClock) -> AsyncIterator[Streams]:
+    made = Streams(inbox, sessions, clock, StreamLimits(per_person=3, in_all=5))
     yield made
     await made.close()
 
 
-async def test_a_listener_hears_what_it_missed_then_what_arrives(live: Streams, inbox: FakeInbox) -> None:
+async def test_a_listener_hears_what_it_missed_then_what_arrives(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
     for offset in (1, 2, 3):
         inbox.add(offset, "ann")
-    listening = live.listen("ann", 1)
+    listening = live.listen("ann", 1, sessions.open("ann"))
     assert await heard(listening, 2) == ["ann-2", "ann-3"]
     inbox.add(4, "ann")
     inbox.add(5, "bob")
@@ -77,9 +113,9 @@ async def test_a_listener_hears_what_it_missed_then_what_arrives(live: Streams, 
     assert await heard(listening, 2) == ["ann-4", "ann-6"]
 
 
-async def test_two_tabs_hear_the_same_over_one_loop(live: Streams, inbox: FakeInbox) -> None:
+async def test_two_tabs_hear_the_same_over_one_loop(live: Streams, inbox: FakeInbox, sessions: FakeSessions) -> None:
     inbox.add(1, "ann")
-    tabs = [live.listen("ann", 0), live.listen("ann", 0)]
+    tabs = [live.listen("ann", 0, sessions.open("ann")), live.listen("ann", 0, sessions.open("ann"))]
     assert [await heard(tab, 1) for tab in tabs] == [["ann-1"], ["ann-1"]]
     waiting = [asyncio.create_task(heard(tab, 1)) for tab in tabs]
     await asyncio.sleep(0)
@@ -89,9 +125,9 @@ async def test_two_tabs_hear_the_same_over_one_loop(live: Streams, inbox: FakeIn
     assert inbox.looks - before < 5
 
 
-async def test_nobody_listening_means_no_looks(live: Streams, inbox: FakeInbox) -> None:
+async def test_nobody_listening_means_no_looks(live: Streams, inbox: FakeInbox, sessions: FakeSessions) -> None:
     inbox.add(1, "ann")
-    listening = live.listen("ann", 0)
+    listening = live.listen("ann", 0, sessions.open("ann"))
     assert await heard(listening, 1) == ["ann-1"]
     await listening.aclose()  # type: ignore[attr-defined]  # it is a generator
     await asyncio.sleep(0.4)
@@ -100,19 +136,23 @@ async def test_nobody_listening_means_no_looks(live: Streams, inbox: FakeInbox) 
     assert inbox.looks == before
 
 
-async def test_a_store_that_is_away_lets_listeners_go_and_come_back(live: Streams, inbox: FakeInbox) -> None:
+async def test_a_store_that_is_away_lets_listeners_go_and_come_back(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
     inbox.add(1, "ann")
-    listening = live.listen("ann", 0)
+    listening = live.listen("ann", 0, sessions.open("ann"))
     assert await heard(listening, 1) == ["ann-1"]
     inbox.broken = True
     with pytest.raises(StopAsyncIteration):
         await heard(listening, 1)
     inbox.add(2, "ann")
-    assert await heard(live.listen("ann", 1), 1) == ["ann-2"]
+    assert await heard(live.listen("ann", 1, sessions.open("ann")), 1) == ["ann-2"]
 
 
-async def test_a_listener_that_does_not_keep_up_is_let_go(live: Streams, inbox: FakeInbox) -> None:
-    slow, quick = live.listen("ann", 0), live.listen("ann", 0)
+async def test_a_listener_that_does_not_keep_up_is_let_go(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
+    slow, quick = live.listen("ann", 0, sessions.open("ann")), live.listen("ann", 0, sessions.open("ann"))
     started = [asyncio.create_task(heard(one, 1)) for one in (slow, quick)]
     await asyncio.sleep(0.2)  # both have caught up with nothing, and wait
     inbox.add(1, "ann")
@@ -125,12 +165,101 @@ async def test_a_listener_that_does_not_keep_up_is_let_go(live: Streams, inbox: 
         await heard(slow, 2 * BACKLOG)
 
 
-async def test_closing_ends_every_stream(live: Streams, inbox: FakeInbox) -> None:
+async def test_closing_ends_every_stream(live: Streams, inbox: FakeInbox, sessions: FakeSessions) -> None:
     inbox.add(1, "ann")
-    listening = live.listen("ann", 0)
+    listening = live.listen("ann", 0, sessions.open("ann"))
     assert await heard(listening, 1) == ["ann-1"]
     await live.close()
     with pytest.raises(StopAsyncIteration):
         await heard(listening, 1)
     with pytest.raises(StopAsyncIteration):
-        await heard(live.listen("ann", 0), 1)
+        await heard(live.listen("ann", 0, sessions.open("ann")), 1)
+
+
+async def ended(listening: AsyncIterator[InboxEntry]) -> None:
+    with pytest.raises(StopAsyncIteration):
+        await heard(listening, 1)
+
+
+async def test_a_stream_ends_when_its_token_is_revoked(live: Streams, inbox: FakeInbox, sessions: FakeSessions) -> None:
+    inbox.add(1, "ann")
+    revoked, kept = (live.listen("ann", 0, sessions.open("ann", token)) for token in ("a", "b"))
+    assert [await heard(one, 1) for one in (revoked, kept)] == [["ann-1"], ["ann-1"]]
+    del sessions.works["a"]
+    sessions.revision += 1
+    await ended(revoked)
+    inbox.add(2, "ann")
+    assert await heard(kept, 1) == ["ann-2"]
+
+
+async def test_what_waits_for_a_slow_reader_is_not_sent_after_its_token(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
+    slow, watch = live.listen("ann", 0, sessions.open("ann", "a")), live.listen("ann", 0, sessions.open("ann", "b"))
+    started = [asyncio.create_task(heard(one, 1)) for one in (slow, watch)]
+    await asyncio.sleep(0)
+    inbox.add(1, "ann")
+    assert await asyncio.gather(*started) == [["ann-1"], ["ann-1"]]
+    inbox.add(2, "ann")
+    assert await heard(watch, 1) == ["ann-2"]  # and so it waits for the slow one, too
+    del sessions.works["a"], sessions.works["b"]
+    sessions.revision += 1
+    await ended(watch)
+    await ended(slow)
+
+
+async def test_a_token_revoked_before_anybody_looked_ends_its_stream(live: Streams, sessions: FakeSessions) -> None:
+    session = sessions.open("ann")
+    del sessions.works["ann"]
+    await ended(live.listen("ann", None, session))
+
+
+async def test_a_stream_ends_when_whoever_opened_it_is_no_administrator_any_more(
+    live: Streams, sessions: FakeSessions
+) -> None:
+    boss = Actor(id="boss", name="boss", is_admin=True)
+    sessions.works["t"] = boss
+    waiting = asyncio.create_task(ended(live.listen("ann", None, Session("t", boss, None))))
+    await asyncio.sleep(0)
+    sessions.works["t"] = Actor(id="boss", name="boss")
+    sessions.revision += 1
+    await waiting
+
+
+async def test_a_stream_ends_when_its_token_expires(live: Streams, sessions: FakeSessions, clock: FixedClock) -> None:
+    waiting = asyncio.create_task(ended(live.listen("ann", None, sessions.open("ann", expires_at_ms=2000))))
+    await asyncio.sleep(0)
+    clock.advance(1001)
+    await waiting
+
+
+async def test_tokens_are_looked_up_when_something_was_revoked_and_not_otherwise(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
+    inbox.add(1, "ann")
+    listening = live.listen("ann", 0, sessions.open("ann"))
+    assert await heard(listening, 1) == ["ann-1"]
+    for offset in range(2, 7):
+        await asyncio.sleep(0.3)
+        inbox.add(offset, "ann")
+        assert await heard(listening, 1) == [f"ann-{offset}"]
+    assert sessions.looks == 1
+
+
+async def test_streams_are_bounded_per_person_and_in_all(
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
+) -> None:
+    inbox.add(1, "ann")
+    inbox.add(1, "bob")
+    ann = [live.listen("ann", 0, sessions.open("ann", str(number))) for number in range(3)]
+    assert [await heard(one, 1) for one in ann] == [["ann-1"]] * 3
+    with pytest.raises(TooManyRequests):
+        live.check_room(Actor(id="ann", name="ann"))
+    await ended(live.listen("ann", 0, sessions.open("ann", "another")))
+    live.check_room(Actor(id="bob", name="bob"))
+    bob = [live.listen("bob", 0, sessions.open("bob", f"b{number}")) for number in range(2)]
+    assert [await heard(one, 1) for one in bob] == [["bob-1"]] * 2
+    with pytest.raises(TooManyRequests):
+        live.check_room(Actor(id="carl", name="carl"))
+    await ann[0].aclose()  # type: ignore[attr-defined]  # it is a generator
+    live.check_room(Actor(id="carl", name="carl"))

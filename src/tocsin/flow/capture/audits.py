@@ -1,14 +1,16 @@
-"""What does something that the audit found leave behind? One event on the alert it concerns, however often it is found.
+"""Findings about alerts, written down as events on them: once each, however often they are found.
 
-The alert keeps its version: nobody changed it. Next: ``jobs/audit.py``.
+The alert keeps its version: nobody changed it. Next: ``jobs/audit.py``, ``jobs/match_stream.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 from tocsin.clock import Clock
-from tocsin.errors import NotFound
+from tocsin.errors import Conflict, NotFound
+from tocsin.flow.capture.json_patch import Operation
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Catalogue, Key, Written
 from tocsin.flow.capture.write import Record
@@ -45,3 +47,11 @@ class FindingLog:
 
         Writes(self._catalogue, self._clock, event_id=lambda: finding.id).within(work, actor=SYSTEM)
         return True
+
+    def set_aside(self, finding: Finding) -> None:
+        """Put an event on the alert and switch it off, so that it holds up nobody until somebody has changed it."""
+        with suppress(NotFound, Conflict):  # gone already, or written down by another pipeline
+            self.add(finding)
+            off: Operation = {"op": "add", "path": "/enabled", "value": False}
+            writes = Writes(self._catalogue, self._clock)
+            writes.patch(_ALERT, Key.by_id(finding.subscription_id), [off], actor=SYSTEM)

@@ -1,4 +1,4 @@
-"""How are thousands of entities put at once? In chunks, each one transaction; a row that is refused fails alone.
+"""Bulk requests, thousands of entities at once: in chunks, each one transaction; a row that is refused fails alone.
 
 Every row goes the way of a single PUT (``flow/capture/requested.py``), so it leaves the same version and the same
 event. When a chunk meets somebody else's write, its rows are written one after the other. Next:
@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from tocsin.clock import Clock
 from tocsin.errors import TocsinError
+from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.operations import new_entity_id, new_event_id
 from tocsin.flow.capture.permit import Permits, everything, in_place
 from tocsin.flow.capture.ports import Batch, Batches, Collision, Written
@@ -46,7 +47,9 @@ class BulkWrites:
         *,
         event_id: Callable[[], str] = new_event_id,
         permits: Permits = everything,
+        bounds: Bounds = BOUNDS,
     ) -> None:
+        self._bounds = bounds
         self._catalogue = catalogue
         self._clock = clock
         self._permits = permits
@@ -69,9 +72,9 @@ class BulkWrites:
     ) -> list[Outcome]:
         kind = kind_of(entity_type)
         outcomes: list[Outcome] = []
-        size = max(1, len(requests)) if dry_run else CHUNK  # what is taken back cannot be built upon
-        for at in range(0, len(requests), size):
-            outcomes += self._settled(row, kind, requests[at : at + size], actor=actor, dry_run=dry_run)
+        # What is taken back cannot be built upon, so a rehearsal is one chunk.
+        for chunk in [requests] if dry_run else _chunks(requests, self._bounds.document_bytes):
+            outcomes += self._settled(row, kind, chunk, actor=actor, dry_run=dry_run)
         return outcomes
 
     def _settled(
@@ -107,7 +110,7 @@ class BulkWrites:
         try:
             with batch.row():
                 permit = in_place(self._permits(actor), batch)
-                record = Record(batch, actor, self._clock.now_ms(), self._ids, permit)
+                record = Record(batch, actor, self._clock.now_ms(), self._ids, permit, self._bounds)
                 written = row(record, kind.name, request)
                 batch.append(record.events)
         except Collision:
@@ -115,6 +118,19 @@ class BulkWrites:
         except TocsinError as refused:
             return refused
         return written
+
+
+def _chunks(requests: Sequence[Document], most_bytes: int) -> Iterator[Sequence[Document]]:
+    """Yield the requests in chunks of so many rows and bytes, so that other writers get their turn between them."""
+    begin, size = 0, 0
+    for at, request in enumerate(requests):
+        more = size_of(request)
+        if at > begin and (at - begin == CHUNK or size + more > most_bytes):
+            yield requests[begin:at]
+            begin, size = at, 0
+        size += more
+    if requests:
+        yield requests[begin:]
 
 
 def _probable_fqns(kind: EntityType, requests: Sequence[Document]) -> Iterator[str]:

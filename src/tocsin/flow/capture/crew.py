@@ -1,4 +1,4 @@
-"""Who is in a team? Its people set as a whole, or one taken out: a change of the team, like any patch of ``users``.
+"""Members of a team: set as a whole, or one taken out: a change of the team, like any patch of ``users``.
 
 Only a Group has people of its own to set so. Source: OpenMetadata's ``TeamRepository``. Next:
 ``flow/capture/requested.py``.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Key, Stored, Written
-from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.requested import belong, change
 from tocsin.flow.capture.write import Record
 
@@ -28,7 +27,7 @@ def set_users(record: Record, team: Stored, given: object) -> Written:
     if not isinstance(given, list) or len(given) > MOST_USERS:
         raise InvalidInput(f"must be a list of at most {MOST_USERS} references to users", field="users")
     _check_kind(team)
-    resolver = Resolver(record.transaction)
+    resolver = record.resolver()
     whole = resolver.lists({"users": given}, team.document).get("users", [])
     users = list({one["id"]: one for one in whole}.values())
     return change(record, resolver, team, team.document | {"users": users})

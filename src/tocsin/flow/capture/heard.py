@@ -1,4 +1,4 @@
-"""What do change events from elsewhere say of lineage? The edges in their ``lineage`` fields, to be put or removed.
+"""Lineage in change events from elsewhere: the edges in their ``lineage`` fields, to be put or removed.
 
 Source: seeds/002 "Data Lineage Tracking". An event may come in any form that Tocsin or OpenMetadata sends. Ids of
 elsewhere mean nothing here, so an end is looked up by its full name where the event says it.
@@ -14,7 +14,7 @@ import orjson
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.edges import STAMPS
-from tocsin.flow.capture.lineage import FIELD
+from tocsin.model.change import LINEAGE
 from tocsin.model.entity import Document
 
 Given = Any  # Any: whatever JSON somebody sent
@@ -59,7 +59,7 @@ def edges_in(event: Given) -> list[Heard]:
 def _edges(event: Document, fields: Given, key: str) -> Iterator[Document]:
     """Yield the edges in these field changes."""
     changes = [one for one in (fields if isinstance(fields, list) else ()) if isinstance(one, dict)]
-    for value in (_parsed(change.get(key)) for change in changes if change.get("name") == FIELD):
+    for value in (_parsed(change.get(key)) for change in changes if change.get("name") == LINEAGE):
         some = value if isinstance(value, list) else [value]
         yield from (_whole(event, edge) for edge in some if edge is not None)
 
@@ -71,13 +71,13 @@ def _parsed(value: Given) -> Given:
     try:
         return orjson.loads(value)
     except orjson.JSONDecodeError as refused:
-        raise InvalidInput("holds neither an edge nor the JSON of one", field=FIELD) from refused
+        raise InvalidInput("holds neither an edge nor the JSON of one", field=LINEAGE) from refused
 
 
 def _whole(event: Document, edge: Given) -> Document:
     """Return the edge with both ends; one that names no end leads to what the event is about."""
     if not isinstance(edge, dict) or not isinstance(edge.get("fromEntity"), dict):
-        raise InvalidInput("holds no edge: there is no fromEntity", field=FIELD)
+        raise InvalidInput("holds no edge: there is no fromEntity", field=LINEAGE)
     subject = {
         "type": event.get("entityType"),
         "id": event.get("entityId"),

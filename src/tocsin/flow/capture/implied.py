@@ -1,4 +1,4 @@
-"""Which edges of lineage does a document itself speak of? A model is made from the sources of its features.
+"""Lineage that a document itself speaks of: a model is made from the sources of its features.
 
 Source: OpenMetadata's ``MlModelRepository.setMlFeatureSourcesLineage``. Next: ``flow/capture/lineage.py``.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tocsin.flow.capture import lineage
 from tocsin.flow.capture.edges import said
-from tocsin.flow.capture.ports import Hold, Key
+from tocsin.flow.capture.ports import Hold, Key, Stored
 from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
@@ -35,17 +35,18 @@ def connect(record: Record, entity_type: str, document: Document, before: Docume
     old, new = _found(record, then), _found(record, now)
     for source_id in sorted(new.keys() - old.keys()):
         if record.transaction.edge(source_id, model.id) is None:
-            lineage.put_edge(record, {"fromEntity": new[source_id], "toEntity": reference_to(model)})
+            source = reference_to(record.visible(new[source_id]))
+            lineage.put_edge(record, {"fromEntity": source, "toEntity": reference_to(model)})
     for source_id in sorted(old.keys() - new.keys()):
         edge = record.transaction.edge(source_id, model.id)
         if edge is not None and said(edge.details) == _BARE:
             lineage.delete_edge(record, edge.from_, edge.to)
 
 
-def _found(record: Record, sources: frozenset[Source]) -> dict[str, Document]:
-    """Return references to the sources that are catalogued, by id."""
+def _found(record: Record, sources: frozenset[Source]) -> dict[str, Stored]:
+    """Return the sources that are catalogued, by id."""
     found = (record.transaction.find(*source, Hold.SHARED) for source in sorted(sources, key=str))
-    return {stored.id: reference_to(stored) for stored in found if stored is not None}
+    return {stored.id: stored for stored in found if stored is not None}
 
 
 def _sources(document: Document) -> frozenset[Source]:

@@ -1,4 +1,4 @@
-"""What is written when lineage changes? The edge, and one event of the asset it leads to; no version.
+"""Changes of lineage: the edge, and one event of the asset it leads to; no version.
 
 Source: seeds/002 "Data Lineage Tracking": the field change is called ``lineage`` and its value is the edge.
 What may be said of an edge stands in ``flow/capture/edges.py``.
@@ -14,16 +14,13 @@ from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.edges import Ends, checked_details, given_details, parse_source, said
 from tocsin.flow.capture.json_patch import applied
 from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
-from tocsin.flow.capture.references import Resolver, key_of, reference_to
+from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
-from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.change import LINEAGE, ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import Edge, LineageSource
 from tocsin.model.words import with_article
-
-FIELD = "lineage"
-"""The name of the field change that an edge makes."""
 
 _NO_ENDS = frozenset(
     "user team role policy bot type classification tag eventsubscription notificationTemplate testDefinition".split()
@@ -52,7 +49,7 @@ def patch_edge(record: Record, from_entity: Document, to_entity: Document, opera
     old = _known(record, ends)
     # Who read no columns reads an empty list, and adds to that.
     readable: Document = {"columnsLineage": []} | old.details
-    return _put(record, ends, old, applied(readable, operations))
+    return _put(record, ends, old, applied(readable, operations, record.bounds))
 
 
 def delete_edge(record: Record, from_entity: Document, to_entity: Document) -> Written:
@@ -98,7 +95,7 @@ def leave_edges(record: Record, gone: Stored, also_gone: Collection[str] = ()) -
 
 def _put(record: Record, ends: Ends, old: Edge | None, given: Document) -> Written:
     known = old.details if old else {}
-    details = checked_details(Resolver(record.transaction), ends, given, known)
+    details = checked_details(record.resolver(), ends, given, known)
     if old is not None and is_same(said(known), details):
         return Written(old.to_wire(), None)
     stamps: Document = {"updatedAt": record.at_ms, "updatedBy": record.actor.name}
@@ -107,9 +104,9 @@ def _put(record: Record, ends: Ends, old: Edge | None, given: Document) -> Writt
     record.transaction.put_edge(ends.from_, ends.to, details)
     new = Edge(reference_to(ends.from_), reference_to(ends.to), details).to_wire()
     if old is None:
-        change = ChangeDescription(fields_added=(FieldChange(name=FIELD, new_value=new),))
+        change = ChangeDescription(fields_added=(FieldChange(name=LINEAGE, new_value=new),))
     else:
-        change = ChangeDescription(fields_updated=(FieldChange(name=FIELD, old_value=old.to_wire(), new_value=new),))
+        change = ChangeDescription(fields_updated=(FieldChange(name=LINEAGE, old_value=old.to_wire(), new_value=new),))
     return Written(new, record.note(ends.to, change).event, created=old is None)
 
 
@@ -119,7 +116,7 @@ def _drop(record: Record, to: Stored, edge: Edge) -> Written:
 
 
 def _note_loss(record: Record, to: Stored, edge: Edge) -> Written:
-    change = ChangeDescription(fields_deleted=(FieldChange(name=FIELD, old_value=edge.to_wire()),))
+    change = ChangeDescription(fields_deleted=(FieldChange(name=LINEAGE, old_value=edge.to_wire()),))
     return Written(edge.to_wire(), record.note(to, change).event)
 
 

@@ -1,4 +1,4 @@
-"""What follows when an entity is renamed or moved? The names of all under it, and whatever calls them by name.
+"""Renamed and moved entities: the names of all under it, and whatever calls them by name.
 
 One transaction: the entity, its descendants and every asset that carries one of them as a label each get a version
 and an event. Whoever only points to them, by id, is shown the new names without having changed.
@@ -15,7 +15,6 @@ from tocsin.flow.capture import nested
 from tocsin.flow.capture.members import REFERENCE_LISTS, REFERENCES, target_of
 from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.prepare import Draft, draft_of, inherited
-from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.request import check_required
 from tocsin.flow.capture.requested import change
 from tocsin.flow.capture.write import Record
@@ -53,7 +52,7 @@ def place_of(record: Record, old: Stored, document: Document) -> Draft:
     kind = ENTITY_TYPES[old.entity_type]
     _check_allowed(kind, old.document, document)
     check_required(kind, document)
-    draft = draft_of(Resolver(record.transaction), kind, document)
+    draft = draft_of(record.resolver(), kind, document)
     if draft.fqn.startswith(f"{old.fqn}."):
         raise InvalidInput(f"{old.fqn} cannot lie under itself", field=kind.parent_field(document))
     if draft.fqn != old.fqn and record.transaction.find(kind.name, Key.by_name(draft.fqn)) is not None:
@@ -72,7 +71,7 @@ def put(record: Record, old: Stored, fields: Document, *, since: Stored | None =
             return rename(record, old, draft)
     kind = ENTITY_TYPES[old.entity_type]
     place = {key: old.document[key] for key in kind.upward if key in old.document}
-    return change(record, Resolver(record.transaction), old, fields | place, since=since)
+    return change(record, record.resolver(), old, fields | place, since=since)
 
 
 def rename(record: Record, old: Stored, draft: Draft) -> Written:
@@ -80,7 +79,7 @@ def rename(record: Record, old: Stored, draft: Draft) -> Written:
     under = record.transaction.descendants(types_below(old.entity_type), old.fqn)
     affected = [old, *under]
     renaming = _renaming(affected, old.fqn, draft.fqn)
-    resolver = Resolver(record.transaction)
+    resolver = record.resolver()
     written = change(record, resolver, old, _told(draft.document, renaming), fqn=draft.fqn)
     after = {old.id: replace(old, fqn=draft.fqn, document=written.document)}
     for entity in under:
@@ -136,6 +135,7 @@ def _tell(record: Record, affected: list[Stored], renaming: _Renaming) -> None:
         told = _told(entity.document, renaming)
         if entity.id in renaming.by_id or told == entity.document:
             continue
+        record.permit.check_kept(entity.entity_type, entity.document, told)
         if record.change(entity, told).event is None:  # it only points: the same entity by another name
             record.transaction.update(entity, replace(entity, document=told))
 

@@ -1,4 +1,4 @@
-"""Which writes are there? All of them, each one transaction: entity, version, change event and outbox row.
+"""Writes on the catalogue, all of them, each one transaction: entity, version, change event and outbox row.
 
 This is the only door to the catalogue's contents. Next: ``flow/eventlog``.
 """
@@ -11,15 +11,15 @@ from decimal import Decimal
 import uuid_utils
 
 from tocsin.clock import Clock
-from tocsin.errors import InvalidInput, NotFound, PreconditionFailed
+from tocsin.errors import InvalidInput, NotFound, PreconditionFailed, Unavailable
 from tocsin.flow.capture import etag, json_patch, lineage, naming, removal, teams
 from tocsin.flow.capture.beside import reports, results
+from tocsin.flow.capture.bounds import BOUNDS, Bounds
 from tocsin.flow.capture.consolidation import begun_at
 from tocsin.flow.capture.permit import Permits, check_delete, check_restore, everything, in_place
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold, Key, Stored, Written, missing
 from tocsin.flow.capture.prepare import complete, patched, whole_state
 from tocsin.flow.capture.properties import with_property
-from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.requested import change, create, ensure, joined, kind_of, put
 from tocsin.flow.capture.rollback import Rehearsed, RolledBack, roll_back
 from tocsin.flow.capture.votes import vote
@@ -30,6 +30,7 @@ from tocsin.model.people import Actor
 from tocsin.model.words import with_article
 
 Work = Callable[[Record], Written]
+_MOST_TRIES = 4
 
 
 def new_entity_id() -> str:
@@ -58,7 +59,9 @@ class Writes:
         event_id: Callable[[], str] = new_event_id,
         permits: Permits = everything,
         consolidate_ms: int = 0,
+        bounds: Bounds = BOUNDS,
     ) -> None:
+        self._bounds = bounds
         self._consolidate_ms = consolidate_ms
         self._catalogue = catalogue
         self._permits = permits
@@ -106,20 +109,26 @@ class Writes:
         PreconditionFailed : ``if_match``, an ``If-Match`` header, names another state than the present one.
         InvalidInput : the patch does not fit, or leaves something malformed.
         """
+        patching = _Patching(entity_type, operations, self._bounds)
 
         def work(record: Record) -> Written:
             old = _live(record, entity_type, key)
             if if_match is not None and not etag.holds(if_match, old.document):
                 raise PreconditionFailed()
             shown = teams.as_patched(record.transaction, record.as_read(old), old, operations)
-            document = json_patch.apply(entity_type, shown, operations)
+            document = patching.of(shown)
             fields = patched(ENTITY_TYPES[entity_type], old, document)
             within_ms = self._consolidate_ms if if_match is None else 0
             since = begun_at(record, old, fields, within_ms=within_ms) if within_ms else None
             written = naming.put(record, old, fields, since=since)
             return joined(record, entity_type, document, written) if "children" in shown else written
 
-        return self._write(work, actor)
+        for _ in range(_MOST_TRIES):
+            try:
+                return self._write(work, actor)
+            except _NotComputed as pending:
+                patching.compute(pending.shown)
+        raise Unavailable("Others keep changing this while the patch is worked out. Send it again.")
 
     def delete(
         self, entity_type: str, key: Key, *, actor: Actor, recursive: bool = False, hard: bool = False
@@ -134,7 +143,7 @@ class Writes:
 
         def work(record: Record) -> Written:
             target = removal.find_to_delete(record, entity_type, key, hard=hard)
-            check_delete(record.permit, target)
+            check_delete(record.permit, record.visible(target), hard=hard)
             return removal.delete(record, target, recursive=recursive, hard=hard)
 
         return self._write(work, actor)
@@ -144,7 +153,7 @@ class Writes:
 
         def work(record: Record) -> Written:
             target = _found(record, entity_type, Key.by_id(entity_id))
-            check_restore(record.permit, target)
+            check_restore(record.permit, target, record.transaction)
             return removal.restore(record, target)
 
         return self._write(work, actor)
@@ -207,7 +216,7 @@ class Writes:
 
         def work(record: Record) -> Written:
             old = _live(record, "type", Key.by_id(type_id))
-            return change(record, Resolver(record.transaction), old, with_property(record, old, wanted))
+            return change(record, record.resolver(), old, with_property(record, old, wanted))
 
         return self._write(work, actor)
 
@@ -281,7 +290,7 @@ class Writes:
         """Put a whole state, as a history has it: what it leaves out goes. Its parent need not exist."""
 
         def work(record: Record) -> Written:
-            resolver = Resolver(record.transaction, strict=False)
+            resolver = record.resolver(strict=False)
             old = record.transaction.find(entity_type, Key.by_name(fqn))
             fields = whole_state(old, state)
             if old is None:
@@ -313,10 +322,41 @@ class Writes:
     def _attempt(self, work: Work, actor: Actor, at_ms: int | None) -> Written:
         with self._catalogue.transaction() as transaction:
             now_ms = self._clock.now_ms() if at_ms is None else at_ms
-            record = Record(transaction, actor, now_ms, self._ids, in_place(self._permits(actor), transaction))
+            permit = in_place(self._permits(actor), transaction)
+            record = Record(transaction, actor, now_ms, self._ids, permit, self._bounds)
+            record.is_recorded = at_ms is not None
             written = work(record)
             transaction.append(record.events)
         return written
+
+
+class _NotComputed(Exception):
+    """A patch takes longer to apply than others should wait for; to be done outside of the transaction."""
+
+    def __init__(self, shown: Document) -> None:
+        super().__init__()
+        self.shown = shown
+
+
+class _Patching:
+    """One patch, applied at once where that is little work, else beside the transaction and then once more checked."""
+
+    def __init__(self, entity_type: str, operations: Sequence[json_patch.Operation], bounds: Bounds) -> None:
+        self._entity_type, self._operations, self._bounds = entity_type, operations, bounds
+        self._computed: tuple[Document, Document] | None = None
+
+    def of(self, shown: Document) -> Document:
+        """Return what the patch makes of ``shown``; ``_NotComputed`` if that is not known and too much work here."""
+        if self._computed is not None and self._computed[0] == shown:
+            return self._computed[1]
+        if not json_patch.is_light(shown, self._operations):
+            raise _NotComputed(shown)
+        return json_patch.apply(self._entity_type, shown, self._operations, self._bounds)
+
+    def compute(self, shown: Document) -> None:
+        """Work out what the patch makes of ``shown``, while others write."""
+        made = json_patch.apply(self._entity_type, shown, self._operations, self._bounds)
+        self._computed = (shown, made)
 
 
 def _check_followable(entity_type: str) -> None:
@@ -328,7 +368,7 @@ def _found(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE)
     found = record.transaction.find(kind_of(entity_type).name, key, hold)
     if found is None:
         raise missing(entity_type, key)
-    return found
+    return record.visible(found)
 
 
 def _live(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored:

@@ -1,4 +1,4 @@
-"""May whoever writes do this? Asked inside the write's own transaction, of what is really there.
+"""Permits of writes, asked inside the write's own transaction, of what is really there.
 
 Every write that begins with a request asks here, once, for the entity it is about; what follows from it (children
 that go along, names that follow) is not asked again. Who decides is handed in. Next: ``flow/capture/requested.py``.
@@ -9,13 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Protocol
 
+from tocsin.access.about import ABOUT, named_by, with_found
+from tocsin.access.footing import PROTECTIVE
 from tocsin.access.operations import changed, given_with
+from tocsin.access.resources import ASSETS, CLAIMABLE, CONTAINERS
+from tocsin.access.subject import ORGANIZATION
+from tocsin.errors import Forbidden
 from tocsin.flow.capture.heritage import Entry, Heritage, with_asked
 from tocsin.flow.capture.members import SERVER_KEPT
-from tocsin.flow.capture.ports import Key, Stored, Transaction
+from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
 
 _TAKEN_OVER = ("owners", "domains")
@@ -26,6 +32,22 @@ class Permit(Protocol):
 
     def check(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
         """Refuse, with ``Forbidden``, operations on this document that the actor may not do."""
+        ...
+
+    def check_apart(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
+        """Refuse, with ``Forbidden``, what the actor may do with this document only because of who owns it."""
+        ...
+
+    def check_kept(self, entity_type: str, before: Document, after: Document) -> None:
+        """Refuse, with ``Forbidden``, a change that would lift what a rule denies the actor."""
+        ...
+
+    def denies_some(self, entity_type: str) -> bool:
+        """Say whether a rule denies the actor something on some entities of this type and not on others."""
+        ...
+
+    def bears(self, entity_type: str, document: Document) -> bool:
+        """Say whether a policy rests on this entity."""
         ...
 
     def is_certain(self, entity_type: str, operation: Operation) -> bool:
@@ -45,6 +67,19 @@ class _Everything:
 
     def check(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
         """Refuse nothing."""
+
+    check_apart = check
+
+    def check_kept(self, entity_type: str, before: Document, after: Document) -> None:
+        """Refuse nothing."""
+
+    def denies_some(self, entity_type: str) -> bool:
+        """Say no."""
+        return False
+
+    def bears(self, entity_type: str, document: Document) -> bool:
+        """Say no: nobody asks."""
+        return False
 
     def is_certain(self, entity_type: str, operation: Operation) -> bool:
         """Say yes."""
@@ -69,11 +104,41 @@ class _InPlace:
     def __init__(self, permit: Permit, transaction: Transaction) -> None:
         self._permit, self._transaction = permit, transaction
         self.is_certain, self.inherited = permit.is_certain, permit.inherited
+        self.denies_some = permit.denies_some
 
     def check(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
-        if keys := self._permit.inherited(entity_type, operations):
+        self._permit.check(entity_type, operations, self._asked(entity_type, operations, document))
+
+    def check_apart(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
+        self._permit.check_apart(entity_type, operations, self._asked(entity_type, operations, document))
+
+    def check_kept(self, entity_type: str, before: Document, after: Document) -> None:
+        if not self._permit.denies_some(entity_type):
+            return
+        here = {key: before[key] for key in ("fullyQualifiedName", "owners") if key in before}
+        then, now = (self._asked(entity_type, tuple(Operation), one) for one in (before, after | here))
+        self._permit.check_kept(entity_type, then, now)
+
+    def bears(self, entity_type: str, document: Document) -> bool:
+        """Say so of a team that stands under one on which a policy rests, too: what it brings comes down."""
+        waiting, seen = [document], set[str]()
+        while waiting:
+            one = waiting.pop()
+            if self._permit.bears(entity_type, one):
+                return True
+            above = (one.get("parents") or ()) if entity_type == "team" else ()
+            ids = {str(parent["id"]) for parent in above if parent.get("name") != ORGANIZATION} - seen
+            seen |= ids
+            found = (self._transaction.find(entity_type, Key.by_id(team), Hold.SHARED) for team in sorted(ids))
+            waiting += [team.document for team in found if team is not None]
+        return False
+
+    def _asked(self, entity_type: str, operations: Collection[Operation], document: Document) -> Document:
+        keys = self._permit.inherited(entity_type, operations)
+        if keys:
             document = with_asked(entity_type, document, _above(self._transaction), keys)
-        self._permit.check(entity_type, operations, document)
+        is_about = entity_type in ABOUT and Operation.VIEW_BASIC in operations
+        return _with_about(entity_type, document, self._transaction) if is_about else document
 
 
 def in_place(permit: Permit, transaction: Transaction) -> Permit:
@@ -95,25 +160,103 @@ def check_create(permit: Permit, kind: EntityType, document: Document, transacti
     permit.check(kind.name, {Operation.CREATE}, would_be)
     if brought := given_with(kind.name, document):
         permit.check(kind.name, brought, would_be)
+    if _gives_powers(kind.name, {}, document, transaction):
+        permit.check(kind.name, {Operation.ALL}, would_be)
 
 
-def check_change(permit: Permit, kind: EntityType, old: Stored, fields: Document) -> None:
-    """Refuse to bring an entity to these fields; each key that differs needs its own operation, or ``EditAll``."""
+def check_change(permit: Permit, old: Stored, fields: Document, transaction: Transaction) -> None:
+    """Refuse to bring an entity to these fields; each key that differs needs its own operation, or ``EditAll``.
+
+    What decides about an entity on which a policy rests needs it apart from ownership. Who is in a team that brings
+    roles or policies is changed by those only who may give them.
+    """
     if permit is EVERYTHING:
         return
+    kind = ENTITY_TYPES[old.entity_type]
     keys = (old.document.keys() | fields.keys()) - SERVER_KEPT
     needed = changed(kind.name, old.document, fields, keys)
     permit.check(kind.name, needed or {Operation.VIEW_BASIC}, old.document)
+    protective = changed(kind.name, old.document, fields, keys & PROTECTIVE)
+    if protective and (permit.bears(kind.name, old.document) or permit.bears(kind.name, old.document | fields)):
+        permit.check_apart(kind.name, protective, old.document)
+    if kind.name in CONTAINERS and "domains" in keys and permit.bears("domain", {}):  # what lies in it inherits them
+        permit.check_apart(kind.name, changed(kind.name, old.document, fields, {"domains"}), old.document)
+    if needed:
+        permit.check_kept(kind.name, old.document, fields)
+    if _gives_powers(kind.name, old.document, fields, transaction):
+        permit.check(kind.name, {Operation.ALL}, old.document)
 
 
-def check_delete(permit: Permit, target: Stored) -> None:
-    """Refuse to delete an entity."""
-    permit.check(target.entity_type, {Operation.DELETE}, target.document)
+def check_view(permit: Permit, found: Stored) -> None:
+    """Refuse to go on with an entity that whoever writes may not see.
+
+    Asked as soon as an entity is found, before anything is said of it: whoever may not see it gets the same refusal
+    whatever they send.
+    """
+    permit.check(found.entity_type, {Operation.VIEW_BASIC}, found.document)
 
 
-def check_restore(permit: Permit, target: Stored) -> None:
-    """Refuse to bring an entity back."""
+def check_delete(permit: Permit, target: Stored, *, hard: bool) -> None:
+    """Refuse to delete an entity.
+
+    What a policy rests on, and for good what people can claim or bring back, only a right apart from ownership deletes.
+    """
+    is_open = target.entity_type in CLAIMABLE
+    is_for_good = hard or "deleted" not in target.document
+    is_kept = is_for_good and target.entity_type in ASSETS and (is_open or "deleted" in target.document)
+    check = permit.check_apart if is_kept or permit.bears(target.entity_type, target.document) else permit.check
+    check(target.entity_type, {Operation.DELETE}, target.document)
+
+
+def check_delete_under(permit: Permit, under: Collection[Stored], *, hard: bool) -> None:
+    """Refuse to delete what lies under an entity, unless the actor may delete each; says how many they may not."""
+    _check_each(under, "delete", lambda one: check_delete(permit, one, hard=hard))
+
+
+def check_restore_under(permit: Permit, under: Collection[Stored], transaction: Transaction) -> None:
+    """Refuse to restore what lies under an entity, unless the actor may restore each; says how many they may not."""
+    _check_each(under, "restore", lambda one: check_restore(permit, one, transaction))
+
+
+def _check_each(under: Collection[Stored], verb: str, check: Callable[[Stored], None]) -> None:
+    refused = 0
+    for one in under:
+        try:
+            check(one)
+        except Forbidden:
+            refused += 1
+    if refused:
+        raise Forbidden(
+            f"You may not do this: of {len(under)} that lie under it there are {refused} you may not {verb}."
+        )
+
+
+def check_restore(permit: Permit, target: Stored, transaction: Transaction) -> None:
+    """Refuse to bring an entity back; a person comes back with their roles, a team with those of its members."""
     permit.check(target.entity_type, {Operation.EDIT_ALL}, target.document)
+    is_team = target.entity_type == "team"
+    if permit is not EVERYTHING and (
+        target.entity_type == "user" or (is_team and transaction.teams.decide({target.id}, {target.fqn}))
+    ):
+        permit.check(target.entity_type, {Operation.ALL}, target.document)
+
+
+def _gives_powers(entity_type: str, old: Document, new: Document, transaction: Transaction) -> bool:
+    """Say whether a change of who is in which team gives or takes what a team's roles and policies bring."""
+    if entity_type not in ("user", "team"):
+        return False
+    names: set[str] = set()
+    teams = _differing("teams" if entity_type == "user" else "parents", old, new)
+    if entity_type == "team" and _differing("users", old, new):
+        teams |= {one["id"] for one in (*(new.get("parents") or ()), *([old] if old else ()))}
+        names = {str(new.get("name"))}
+    return bool(teams or names) and transaction.teams.decide(teams, names)
+
+
+def _differing(key: str, old: Document, new: Document) -> set[str]:
+    """Return the ids of the references that one of two documents has in a list and the other has not."""
+    before, after = ({str(one["id"]) for one in document.get(key) or ()} for document in (old, new))
+    return before ^ after
 
 
 def _placed(kind: EntityType, document: Document, transaction: Transaction) -> Document:
@@ -126,6 +269,19 @@ def _placed(kind: EntityType, document: Document, transaction: Transaction) -> D
     parent = transaction.find(str(reference["type"]), Key.by_id(str(reference["id"])))
     above = with_asked(parent.entity_type, parent.document, _above(transaction)) if parent else {}
     return {**{key: above[key] for key in _TAKEN_OVER if key in above}, **taken}
+
+
+def _with_about(entity_type: str, document: Document, transaction: Transaction) -> Document:
+    """Return a test, a suite or a query with what it is about, on which it depends who may see it."""
+    named = [(one["type"], transaction.find(one["type"], _key(one))) for one in named_by(entity_type, document)]
+    if any(one is None for _, one in named):
+        return document
+    find = _above(transaction)
+    return with_found(document, [(kind, with_asked(kind, one.document, find)) for kind, one in named if one])
+
+
+def _key(reference: Document) -> Key:
+    return Key.by_id(reference["id"]) if "id" in reference else Key.by_name(reference["fullyQualifiedName"])
 
 
 def _above(transaction: Transaction) -> Callable[[Entry], Heritage]:

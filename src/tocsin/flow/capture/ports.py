@@ -1,11 +1,11 @@
-"""What does capture need from outside, and in which shapes? The catalogue, one transaction at a time.
+"""What capture needs from outside, and in which shapes: the catalogue, one transaction at a time.
 
 ``store/catalogue/write.py`` implements these protocols. Next: ``flow/capture/operations.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from decimal import Decimal
@@ -118,6 +118,13 @@ class Teams(Protocol):
         """Return a reference to somebody who has this e-mail address, whoever is soft-deleted included."""
         ...
 
+    def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
+        """Say whether being in one of these teams, or in one of these names, decides what somebody may do.
+
+        It does if the team or one above it, short of the Organization, has roles or policies, or if a rule names it.
+        """
+        ...
+
     def domains(self, member_id: str) -> list[Document]:
         """Return the domains that come down to a team or a person from the teams they are in."""
         ...
@@ -201,12 +208,16 @@ class Transaction(Protocol):
         """Replace an entity; a new version is kept when the version number differs."""
         ...
 
+    def remember_relations(self, entity_ids: Collection[str]) -> None:
+        """Look up who has to do with these entities, which are about to be erased together."""
+        ...
+
     def erase(self, gone: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""
         ...
 
-    def follow(self, entity: Stored, user_id: str, at_ms: int) -> bool:
-        """Make the user a follower; False if they were one."""
+    def follow(self, entity: Stored, user_id: str) -> bool:
+        """Make the user a follower from the event on that tells of it; False if they were one."""
         ...
 
     def unfollow(self, entity: Stored, user_id: str) -> bool:

@@ -1,4 +1,4 @@
-"""What document does a request ask for? Its place in the catalogue, its references, what a PUT keeps.
+"""The document that a request asks for: its place in the catalogue, its references, what a PUT keeps.
 
 Next: ``flow/capture/write.py``.
 """
@@ -77,7 +77,7 @@ def complete(kind: EntityType, resolver: Resolver, document: Document, old: Docu
         whole = placed(resolver.transaction, whole, old) if kind.name == "team" else whole
         whole = joined(resolver.transaction, whole, old) if kind.name == "user" else whole
         whole = spelled_out(kind.name, resolver, whole, old)
-        whole = tagged(resolver.transaction, whole, old)
+        whole = tagged(resolver.transaction, whole, old, resolver.permit)
         check_extension(resolver.transaction, kind.name, whole, old)
         if kind.name == "testCase":
             check_purpose(resolver.transaction, whole, old)

@@ -1,4 +1,4 @@
-"""How does a type of entity get and lose custom properties? One at a time, each change a version of the type.
+"""Custom properties of a type of entity: one at a time, each change a version of the type.
 
 A property that goes takes its values along, one change per asset. Next: ``flow/capture/extension_values.py``.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.extension_values import kind_of
 from tocsin.flow.capture.ports import Stored
-from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
@@ -22,7 +21,7 @@ def with_property(record: Record, of_type: Stored, wanted: Document) -> Document
     place = next((at for at, one in enumerate(held) if one["name"] == wanted["name"]), len(held))
     before = held[place] if place < len(held) else {}
     given = {key: value for key, value in wanted.items() if value is not None}
-    kind = kind_of(Resolver(record.transaction), given)
+    kind = kind_of(record.resolver(), given)
     if before and before["propertyType"]["id"] != kind["id"]:
         raise InvalidInput(f"{wanted['name']} is of another kind already", field="propertyType")
     held[place : place + 1] = [{**before, **given, "propertyType": kind}]

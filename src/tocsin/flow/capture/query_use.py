@@ -1,4 +1,4 @@
-"""Who ran a query, and on what? Lists of a query that those who watch databases add to, one after the other.
+"""Users and tables of a query: lists of a query that those who watch databases add to, one after the other.
 
 Source: OpenMetadata's ``QueryRepository``. Next: ``flow/capture/requested.py``.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.members import REFERENCE_LISTS, target_of
 from tocsin.flow.capture.ports import Stored, Written
-from tocsin.flow.capture.references import Resolver, key_of
+from tocsin.flow.capture.references import key_of
 from tocsin.flow.capture.requested import change
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
@@ -42,7 +42,7 @@ def used(record: Record, query: Stored, field: str, given: object, *, belongs: b
         after = [*before, *(one for one in wanted if target_of(one) not in known)] if belongs else others
     if after == before:
         return Written(query.document, None)
-    return change(record, Resolver(record.transaction), query, query.document | {field: after})
+    return change(record, record.resolver(), query, query.document | {field: after})
 
 
 def _reference(record: Record, field: str, given: object) -> Document:
@@ -51,7 +51,7 @@ def _reference(record: Record, field: str, given: object) -> Document:
     if named is not None and named not in types:
         raise InvalidInput(f"may name a {' or a '.join(types)}, not a {named}", field=field)
     key_of(given)  # refuses what is no reference
-    return Resolver(record.transaction).one(str(named or types[0]), given)
+    return record.resolver().one(str(named or types[0]), given)
 
 
 def _names(before: Sequence[str], given: Sequence[object]) -> list[str]:

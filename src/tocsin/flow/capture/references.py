@@ -1,4 +1,4 @@
-"""To whom and to what does a document point? References given by name or id, made full.
+"""References of a document, given by name or id, made full.
 
 A reference that the entity held before is taken over as it stood, so that only new ones are looked up.
 Next: ``flow/capture/prepare.py``.
@@ -12,8 +12,10 @@ from typing import Any
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.members import REFERENCE_LISTS, REFERENCES
+from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction, missing
 from tocsin.model import fqn
+from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, Place
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -28,11 +30,13 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 class Resolver:
     """Makes references full.
 
-    ``strict`` refuses a reference to nothing; a history's whole states keep theirs as they stand.
+    ``strict`` refuses a reference to nothing; a history's whole states keep theirs as they stand. What is named for
+    the first time must be visible to whoever writes: a full reference tells the name of what it leads to.
     """
 
     transaction: Transaction
     strict: bool = True
+    permit: Permit = EVERYTHING
 
     def lists(self, document: Document, old: Document) -> Document:
         """Return the document's lists of references, each member full; those of ``old`` are trusted."""
@@ -60,6 +64,7 @@ class Resolver:
         found = self.transaction.reference(entity_type, key_of(given))
         if found is None or found.get("deleted"):
             raise missing(entity_type, key_of(given))
+        self._check_view(entity_type, str(found["id"]))
         return found
 
     def stored(self, entity_type: str, given: Given) -> Stored:
@@ -68,6 +73,7 @@ class Resolver:
         found = self.transaction.find(entity_type, key, Hold.SHARED)
         if found is None or found.deleted:
             raise missing(entity_type, key)
+        check_view(self.permit, found)
         return found
 
     def singles(self, document: Document, old: Document) -> Document:
@@ -88,8 +94,15 @@ class Resolver:
         for entity_type in (named,) if named else place.types:
             found = self.transaction.find(entity_type, key, Hold.SHARED)
             if found is not None and not found.deleted:
+                check_view(self.permit, found)
                 return found
         raise NotFound(f"{named or ' or '.join(place.types)} {key} not found", entity_type=place.types[0], fqn=key.fqn)
+
+    def _check_view(self, entity_type: str, entity_id: str) -> None:
+        if self.permit.is_certain(entity_type, Operation.VIEW_BASIC):
+            self.permit.check(entity_type, {Operation.VIEW_BASIC}, {})
+        elif (found := self.transaction.find(entity_type, Key.by_id(entity_id), Hold.SHARED)) is not None:
+            check_view(self.permit, found)
 
     def _member(self, field: str, given: Given, known: list[Document]) -> Document:
         return self._resolved(field, REFERENCE_LISTS[field], given, known)

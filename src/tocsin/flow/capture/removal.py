@@ -1,4 +1,4 @@
-"""What goes when an entity goes, and what comes back with it? Everything under it, each with its own event.
+"""Deletion and restoration of an entity with everything under it, each with its own event.
 
 Children go before their container and come back after it. Next: ``flow/capture/operations.py``.
 """
@@ -10,6 +10,7 @@ from dataclasses import replace
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture import lineage, nested
 from tocsin.flow.capture.members import REFERENCE_LISTS, REFERENCES
+from tocsin.flow.capture.permit import check_delete_under, check_restore_under
 from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeEvent, EventType
@@ -26,6 +27,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     Raises
     ------
     InvalidInput : something lies under it and ``recursive`` is not set.
+    Forbidden : something lies under it that whoever writes may not delete.
     """
     under = _under(record, target)
     affected = under if hard else [entity for entity in under if not entity.deleted]
@@ -33,7 +35,9 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
         raise InvalidInput(
             f"{target.entity_type} {target.fqn} is not empty; recursive=true deletes what lies under it, too"
         )
+    check_delete_under(record.permit, affected, hard=hard)
     if hard or not _can_be_soft(target):
+        record.transaction.remember_relations([entity.id for entity in (*affected, target)])
         _forget(record, [*affected, target])
     also_gone = frozenset(entity.id for entity in (target, *affected))
     for entity in reversed(affected):
@@ -58,7 +62,9 @@ def restore(record: Record, target: Stored) -> Written:
 
 def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
     """Bring back whatever lies softly deleted under an entity; return the events of it."""
-    below = [_restore_one(record, entity) for entity in _under(record, target) if entity.deleted]
+    gone = [entity for entity in _under(record, target) if entity.deleted]
+    check_restore_under(record.permit, gone, record.transaction)
+    below = [_restore_one(record, entity) for entity in gone]
     return tuple(back.event for back in below if back.event)
 
 
@@ -96,7 +102,9 @@ def _forget(record: Record, gone: list[Stored]) -> None:
     labels = {(SOURCES[entity.entity_type], entity.fqn) for entity in gone if entity.entity_type in SOURCES}
     for entity in record.transaction.referring(sorted(ids), sorted({tag for _, tag in labels})):
         if entity.id not in ids:
-            record.change(entity, _without(entity.document, ids, labels))
+            left = _without(entity.document, ids, labels)
+            record.permit.check_kept(entity.entity_type, entity.document, left)
+            record.change(entity, left)
 
 
 def _without(document: Document, ids: set[str], labels: set[tuple[str, str]]) -> Document:

@@ -1,4 +1,4 @@
-"""What does a request to create or to put come to? The same for one alone and for one among a thousand.
+"""Requests to create or to put: the same for one alone and for one among a thousand.
 
 Each function works inside one transaction that somebody else has opened. Next: ``flow/capture/operations.py`` for
 one at a time, ``flow/capture/bulk.py`` for many.
@@ -51,8 +51,9 @@ def put(record: Record, entity_type: str, request: Document) -> Written:
     if old is None:
         written = _created(record, entity_type, draft)
     else:
+        record.visible(old)
         fields = merged(ENTITY_TYPES[entity_type], old.document, draft.document)
-        written = change(record, Resolver(record.transaction), old, fields)
+        written = change(record, record.resolver(), old, fields)
     return joined(record, entity_type, request, written)
 
 
@@ -73,11 +74,11 @@ def change(
     event_type = EventType.ENTITY_RESTORED if old.deleted else EventType.ENTITY_UPDATED
     kind = ENTITY_TYPES[old.entity_type]
     whole = complete(kind, resolver, certified(fields, record.at_ms), old.document)
-    check_change(record.permit, kind, old, whole)
+    check_change(record.permit, old, whole, record.transaction)
     if old.entity_type == "type":
         forget_values(record, old, whole)
     if old.deleted:
-        check_restore(record.permit, old)
+        check_restore(record.permit, old, record.transaction)
     written = record.change(old, whole | live, event_type, fqn=fqn, since=since)
     connect(record, old.entity_type, written.document, old.document)
     return written
@@ -89,14 +90,14 @@ def belong(record: Record, entity: tuple[str, Key], field: str, member: Document
     if field not in kind_of(entity_type).keys:
         raise InvalidInput(f"{with_article(entity_type)} has no {field}", field=field)
     old = record.transaction.find(entity_type, key)
-    if old is None or old.deleted:
+    if old is None or record.visible(old).deleted:
         raise missing(entity_type, key)
     identity, members = MEMBER_LISTS[field].identity, old.document.get(field) or []
     others = [one for one in members if identity(one) != identity(member)]
     if belongs == (len(others) < len(members)):
         return Written(old.document, None)
     fields = old.document | {field: [*others, member] if belongs else others}
-    return change(record, Resolver(record.transaction), old, fields)
+    return change(record, record.resolver(), old, fields)
 
 
 def kind_of(entity_type: str) -> EntityType:
@@ -108,7 +109,8 @@ def kind_of(entity_type: str) -> EntityType:
 
 def _draft(record: Record, entity_type: str, request: Document) -> Draft:
     kind = kind_of(entity_type)
-    resolver = Resolver(record.transaction)
+    record.bounds.check_size(request)
+    resolver = record.resolver()
     match entity_type:
         case "testCase":
             return quality.place_case(record, resolver, checked(kind, request))
@@ -122,7 +124,7 @@ def _created(record: Record, entity_type: str, draft: Draft) -> Written:
     made_before = tuple(captured.event for captured in record.events)
     kind = ENTITY_TYPES[entity_type]
     given = certified(dict(kind.defaults) | draft.document, record.at_ms)
-    fields = complete(kind, Resolver(record.transaction), given, {})
+    fields = complete(kind, record.resolver(), given, {})
     check_create(record.permit, kind, fields, record.transaction)
     written = record.create(entity_type, draft.fqn, fields)
     place = len(record.events)

@@ -1,4 +1,4 @@
-"""How does an entity become again what it was? Its document of an earlier version, as a new version and event.
+"""Rollback of an entity: its document of an earlier version, as a new version and event.
 
 What that version names and is no more is left out and said. Memberships, followers and reports are no part of a
 version and stay as they are. Next: ``flow/capture/operations.py``.
@@ -14,15 +14,18 @@ from tocsin.flow.capture import naming, removal
 from tocsin.flow.capture.members import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES, target_of
 from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.prepare import Draft
-from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.request import without_server_keys
 from tocsin.flow.capture.requested import change
+from tocsin.flow.capture.secrets import keeps_its_secrets, parts_of
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.labels import SOURCES, labels_of, relabelled
+from tocsin.model.secret import without_secrets
+
+_OTHER_SECRETS = "its secrets are not kept, or belong to where the connection leads now; send it with its secrets"
 
 
 @dataclass(frozen=True)
@@ -60,14 +63,25 @@ def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
     fields = _with_living_tags(record, old, fields, left_out)
     fields |= _with_living_references(record, old, fields, left_out) | _taken(old, MEMBERSHIPS.get(kind.name, ()))
     fields = {key: value for key, value in fields.items() if value is not None}
+    fields = _with_own_secrets(record, old, fields, left_out)
     draft = _place(record, kind, old, (fields, left_out))
     if draft.fqn == old.fqn:
-        written = change(record, Resolver(record.transaction, strict=False), old, draft.document)
+        written = change(record, record.resolver(strict=False), old, draft.document)
     else:
         written = naming.rename(record, old, draft)
     if old.deleted:
         removal.restore_under(record, replace(old, fqn=draft.fqn))
     return RolledBack(replace(written, cascaded=tuple(made.event for made in record.events[1:])), tuple(left_out))
+
+
+def _with_own_secrets(record: Record, old: Stored, fields: Document, left_out: list[LeftOut]) -> Document:
+    """Return the old version's fields; connections stay as they are where the present secrets are not theirs."""
+    kind = ENTITY_TYPES[old.entity_type]
+    if keeps_its_secrets(record.transaction, kind, (old.id, old.document), fields):
+        return fields
+    parts = [key for key in parts_of(kind) if key in fields]
+    left_out += [LeftOut(key, without_secrets({key: fields[key]}).get(key), _OTHER_SECRETS) for key in parts]
+    return {key: value for key, value in fields.items() if key not in parts} | _taken(old, tuple(parts))
 
 
 def _place(record: Record, kind: EntityType, old: Stored, asked: tuple[Document, list[LeftOut]]) -> Draft:

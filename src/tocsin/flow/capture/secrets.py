@@ -1,73 +1,110 @@
-"""Which parts of a connection are secret? They stand beside the entity, and a mask stands in their place.
+"""Secrets of connections: they stand beside the entity, sealed, and a mask stands in their place.
 
-So no version, event, log line or answer ever holds one. Whoever writes the mask back keeps the secret; bots, which
-need them to connect, read them in clear (``server/presented.py``). ``store/alerts/masking.py`` does the same for
-alerts.
+So no version, event, log line or answer ever holds one. Whoever writes the mask back keeps the secret, as long as the
+connection leads where it did; bots, which need secrets to connect, read them in clear (``server/presented.py``).
+``model/secret.py`` says what is secret; ``store/alerts/masking.py`` does the same for alerts.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tocsin.errors import InvalidInput, WrongKey
 from tocsin.flow.capture.ports import Transaction
+from tocsin.model.address import MASK
 from tocsin.model.entity import Document
-from tocsin.model.entity_type import EntityType
-
-MASK = "*********"
-"""What stands in a secret's place; upstream's own mask."""
+from tocsin.model.entity_type import EntityType, words
+from tocsin.model.secret import CONNECTIONS, Steps, is_free, is_password, is_secret, kept_text, shown_text, spelled
 
 KIND = "secrets"
-"""As what the secrets of an entity are attached to it: text by the path of its place."""
+"""As what the secrets of an entity are attached to it: values by the path of their place."""
 
-_PARTS = ("connection", "sourceConfig", "openMetadataServerConnection")
-_SECRET = re.compile(
-    r"password|passwd|passphrase|secret|token|jwt|api_?key|private_?key|access_?key_?id|credential|cert|ssl_?key|sslca|"
-    r"authorization|proxyauthentication|basicauthuserinfo|cookie|signature",
-    re.IGNORECASE,
+_LEADS_NOWHERE = words(
+    "catalog classificationLanguage classificationName database databaseName databaseSchema description displayName "
+    "excludes includes labels queryHistoryTable queryTag sslMode startDate user username"
 )
-_NEVER = re.compile(r"(ur[li]|type|path|expiry|name|endpoint)$", re.IGNORECASE)
+"""Texts that do not say where a connection leads, as long as they are simple."""
+
+_SIMPLE = re.compile(r"[\w .@$^*|+-]*")
+_PORT = re.compile(r"port", re.IGNORECASE)
 _Value = Any  # Any: a JSON value inside a connection
-_Change = Callable[[str, str], str]
+_Change = Callable[[Steps, Any], Any]  # Any: as above
 
 
 def parts_of(kind: EntityType) -> tuple[str, ...]:
     """Return the keys of a type under which secrets may stand."""
-    return tuple(key for key in _PARTS if key in kind.keys)
+    return tuple(key for key in CONNECTIONS if key in kind.keys)
 
 
-def hidden(transaction: Transaction, kind: EntityType, entity_id: str, fields: Document) -> Document:
+def hidden(
+    transaction: Transaction, kind: EntityType, entity_id: str, fields: Document, *, before: Document | None = None
+) -> Document:
     """Return an entity's fields with masks in place of the secrets, which are kept beside it.
+
+    ``before`` is the document as it stands: a mask keeps its secret only while the connection leads where that does.
 
     Raises
     ------
-    InvalidInput : a mask stands where no secret is known
+    InvalidInput : a mask stands where no secret is known, or for one that was given for another address
     WrongKey : a mask stands for a secret that was sealed with a key which is not here
     """
     parts = [key for key in parts_of(kind) if isinstance(fields.get(key), dict)]
     if not parts:
         return fields
     known, unreadable = _known(transaction, entity_id)
-    kept: dict[str, str] = {}
-
-    def mask(place: str, value: str) -> str:
-        if value == MASK:
-            if unreadable is not None:
-                raise unreadable
-            if place not in known:
-                raise InvalidInput(
-                    f"{place} holds the mask {MASK}, but no secret is stored there: send it", field=place
-                )
-            value = known[place]
-        kept[place] = value
-        return MASK
-
-    masked = fields | {key: _mapped(key, fields[key], mask) for key in parts}
+    if unreadable is not None and any(True for key in parts for _ in _masks(key, fields[key])):
+        raise unreadable
+    clear = {key: _opened(key, fields[key], known) for key in parts}
+    for key in parts:
+        _check_target(key, fields[key], (clear[key], in_clear_part(key, (before or {}).get(key), known)))
+    masked, kept = split(clear)
     if kept != known or unreadable is not None:
         transaction.attachments.put(entity_id, KIND, kept)
-    return masked
+    return fields | masked
+
+
+def split(parts: Document) -> tuple[Document, Document]:
+    """Return parts of a document, given in clear, with masks in place of their secrets, and the secrets by place."""
+    kept: Document = {}
+
+    def mask(steps: Steps, value: _Value) -> _Value:
+        shown = _shown(steps, value)
+        if shown != value:
+            kept[".".join(steps)] = value
+        return shown
+
+    return {key: _mapped((key,), value, mask) for key, value in parts.items()}, kept
+
+
+def masked_value(steps: Steps, value: _Value) -> _Value:
+    """Return what stands at a place of a document with masks in place of its secrets, which are forgotten."""
+    return _mapped(steps, value, _shown)
+
+
+def keeps_its_secrets(transaction: Transaction, kind: EntityType, old: tuple[str, Document], fields: Document) -> bool:
+    """Say whether ``hidden`` would take these fields, with all the masks in them, for an entity: id and document."""
+    entity_id, before = old
+    known, unreadable = _known(transaction, entity_id)
+    try:
+        for key in (key for key in parts_of(kind) if isinstance(fields.get(key), dict)):
+            clear = _opened(key, fields[key], known)
+            _check_target(key, fields[key], (clear, in_clear_part(key, before.get(key), known)))
+    except InvalidInput:
+        return False
+    return unreadable is None
+
+
+def in_clear(kind: EntityType, document: Document, known: Document) -> Document:
+    """Return a document with its secrets in place of the masks."""
+    parts = [key for key in parts_of(kind) if isinstance(document.get(key), dict)]
+    return document | {key: in_clear_part(key, document[key], known) for key in parts}
+
+
+def in_clear_part(key: str, part: _Value, known: Document) -> _Value:
+    """Return what stands under one key with its secrets in place of the masks."""
+    return _mapped((key,), part, lambda steps, value: known.get(".".join(steps), value) if _is_masked(value) else value)
 
 
 def _known(transaction: Transaction, entity_id: str) -> tuple[Document, WrongKey | None]:
@@ -78,20 +115,88 @@ def _known(transaction: Transaction, entity_id: str) -> tuple[Document, WrongKey
         return {}, unreadable
 
 
-def in_clear(kind: EntityType, document: Document, known: Document) -> Document:
-    """Return a document with its secrets in place of the masks."""
-    parts = [key for key in parts_of(kind) if isinstance(document.get(key), dict)]
-    return document | {key: _mapped(key, document[key], lambda place, value: known.get(place, value)) for key in parts}
+def _shown(steps: Steps, value: _Value) -> _Value:
+    """Return what is shown of a value: itself, a mask, or an address with masks in it."""
+    if isinstance(value, str):
+        return (MASK if is_secret(steps) else shown_text(steps, value)) if value else value
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return MASK if is_number and is_free(steps) else value
 
 
-def _mapped(place: str, value: _Value, change: _Change) -> _Value:
+def _opened(key: str, part: _Value, known: Document) -> _Value:
+    """Return what is meant by a part that was sent: each mask stands for the secret that is kept at its place."""
+
+    def open_(steps: Steps, value: _Value) -> _Value:
+        if not _is_masked(value):
+            return value
+        place = ".".join(steps)
+        found = known.get(place) if value == MASK else kept_text(steps, value, known.get(place))
+        if found is None:
+            way_out = "no secret is stored there: send it" if value == MASK else "is not what is stored: give it whole"
+            raise InvalidInput(f"{place} holds the mask {MASK}, but {way_out}", field=place)
+        return found
+
+    return _mapped((key,), part, open_)
+
+
+def _check_target(key: str, given: _Value, states: tuple[_Value, _Value]) -> None:
+    """Refuse masks when what is meant now leads elsewhere than before."""
+    kept = next(_masks(key, given), None)
+    if kept is None:
+        return
+    now, before = (_target(key, state) for state in states)
+    changed = next((steps for steps in sorted(now.keys() | before.keys()) if now.get(steps) != before.get(steps)), None)
+    if changed is not None:
+        place, where = ".".join(kept), ".".join(changed)
+        raise InvalidInput(
+            f"{place} holds the mask {MASK}, but a secret is kept only while the connection leads where it did, and "
+            f"{where} has changed: give the secret again",
+            field=place,
+        )
+
+
+def _target(key: str, part: _Value) -> dict[Steps, object]:
+    """Return all in a part, given in clear, that may say where it leads."""
+    found: dict[Steps, object] = {}
+
+    def note(steps: Steps, value: _Value) -> _Value:
+        if _may_lead(steps, value):
+            found[steps] = spelled(value) if isinstance(value, str) else value
+        return value
+
+    _mapped((key,), part, note)
+    return found
+
+
+def _may_lead(steps: Steps, value: _Value) -> bool:
+    if is_free(steps):
+        return True
+    if isinstance(value, str):
+        is_aside = any(step in _LEADS_NOWHERE for step in steps[-2:]) and _SIMPLE.fullmatch(value)
+        return bool(value) and not is_password(steps) and not is_aside
+    return isinstance(value, int) and not isinstance(value, bool) and bool(_PORT.search(steps[-1]))
+
+
+def _masks(key: str, part: _Value) -> Iterator[Steps]:
+    """Yield the places of a part at which a mask stands."""
+    found: list[Steps] = []
+
+    def note(steps: Steps, value: _Value) -> _Value:
+        if _is_masked(value):
+            found.append(steps)
+        return value
+
+    _mapped((key,), part, note)
+    yield from found
+
+
+def _is_masked(value: _Value) -> bool:
+    return isinstance(value, str) and MASK in value
+
+
+def _mapped(steps: Steps, value: _Value, change: _Change) -> _Value:
     if isinstance(value, dict):
-        return {key: _mapped(f"{place}.{key}", inner, change) for key, inner in value.items()}
+        return {key: _mapped((*steps, key), inner, change) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_mapped(f"{place}.{at}", inner, change) for at, inner in enumerate(value)]
-    return change(place, value) if isinstance(value, str) and value and _is_secret(place) else value
-
-
-def _is_secret(place: str) -> bool:
-    names = [step for step in place.split(".") if not step.isdigit()]
-    return bool(_SECRET.search(names[-1]) and not _NEVER.search(names[-1]))
+        return [_mapped((*steps, str(at)), inner, change) for at, inner in enumerate(value)]
+    return change(steps, value)

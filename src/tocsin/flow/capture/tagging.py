@@ -1,4 +1,4 @@
-"""May these labels be put on this, and which others come with them? Every new one names a tag or a term that there is.
+"""Labels that may be put on something, and those that come along: every new one names a tag or a term that there is.
 
 A glossary term brings the tags it carries itself, as labels of type ``Derived``. Source: OpenMetadata's
 ``TagLabelUtil`` and ``EntityRepository.validateTags``. Next: ``model/labels.py``.
@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tocsin.errors import InvalidInput
+from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction, missing
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
@@ -30,12 +31,13 @@ OF_THE_TAG = ("name", "displayName", "description", "style")
 """Keys of a label that say what its tag says; whoever shows a label puts them in."""
 
 
-def tagged(transaction: Transaction, document: Document, old: Document) -> Document:
+def tagged(transaction: Transaction, document: Document, old: Document, permit: Permit = EVERYTHING) -> Document:
     """Return the document with its labels as they are kept: known ones, and those that follow from them.
 
     Raises
     ------
     NotFound : a label that was not there before names a tag or a term that there is not.
+    Forbidden : ``permit`` does not let whoever writes see what it names.
     InvalidInput : it names a disabled one, two of which only one may be given, or certifies and is not made for that.
     """
     if not carries_labels(document):
@@ -46,7 +48,7 @@ def tagged(transaction: Transaction, document: Document, old: Document) -> Docum
     catalogue = _Tags(transaction)
     for name in dict.fromkeys(name_of(label) for label in labels_of(kept)):
         if name not in known:
-            catalogue.check_usable(name)
+            catalogue.check_usable(name, permit)
     for labels in label_lists(kept):
         catalogue.check_alone([name_of(label) for label in labels], known)
         labels += catalogue.derived(labels)
@@ -97,7 +99,7 @@ class _Tags:
     transaction: Transaction
     found: dict[Name, Stored | None] = field(default_factory=dict)
 
-    def check_usable(self, name: Name) -> None:
+    def check_usable(self, name: Name, permit: Permit) -> None:
         source, tag = name
         if source not in TYPES:
             given = "a label needs its source" if source == "None" else f"{source!r} is no source of labels"
@@ -105,6 +107,7 @@ class _Tags:
         stored = self._get(name)
         if stored is None or stored.deleted:
             raise missing(TYPES[source], Key.by_name(tag))
+        check_view(permit, stored)
         if stored.document.get("disabled") or self._above(stored).get("disabled"):
             raise InvalidInput(f"{TYPES[source]} {tag} is disabled and cannot be given", field="tags")
 

@@ -1,4 +1,4 @@
-"""What does a refused access leave behind? An event on the policy whose rule refused it, and nothing else.
+"""Policy violations: an event on the policy whose rule refused it, and nothing else.
 
 The policy keeps its version: nobody changed it. Next: ``server/refusals.py``, which says how often this happens.
 """
@@ -36,7 +36,7 @@ class Violations:
     def __init__(self, writes: Writes) -> None:
         self._writes = writes
 
-    def add(self, violation: Violation, *, actor: Actor) -> Written:
+    def add(self, violation: Violation, actor: Actor) -> Written:
         """Put one event on the policy, in a transaction of its own.
 
         Raises

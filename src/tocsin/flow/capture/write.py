@@ -1,4 +1,4 @@
-"""What does one write leave behind? The entity, its version and its change event, or nothing if nothing changed.
+"""One write: the entity, its version and its change event, or nothing if nothing changed.
 
 Every operation goes through the four methods of ``Record``; none writes by itself.
 Source: seeds/002 "Event Generation Process". Next: ``flow/capture/operations.py``.
@@ -12,15 +12,17 @@ from decimal import Decimal
 
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
+from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.diff import Difference, compare, with_place
 from tocsin.flow.capture.heritage import lacks, with_inherited
 from tocsin.flow.capture.members import SERVER_KEPT
-from tocsin.flow.capture.permit import EVERYTHING, Permit
+from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.ports import CapturedEvent, Stored, Transaction, Written
 from tocsin.flow.capture.rebuild import ORDER
+from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.secrets import hidden
 from tocsin.flow.capture.version import is_breaking, next_version
-from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.change import RECORDED, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
@@ -40,18 +42,33 @@ class Ids:
 
 @dataclass
 class Record:
-    """What one actor writes at one moment in one transaction; ``events`` gathers what it makes, in order."""
+    """What one actor writes at one moment in one transaction; ``events`` gathers what it makes, in order.
+
+    ``is_recorded``: the moment is one of a history, not now.
+    """
 
     transaction: Transaction
     actor: Actor
     at_ms: int
     ids: Ids
     permit: Permit = EVERYTHING
+    bounds: Bounds = BOUNDS
     events: list[CapturedEvent] = field(default_factory=list)
+    is_recorded: bool = False
+
+    def resolver(self, *, strict: bool = True) -> Resolver:
+        """Return what makes references full, for whoever writes."""
+        return Resolver(self.transaction, strict, self.permit)
+
+    def visible(self, found: Stored) -> Stored:
+        """Return what was found, unless whoever writes may not see it."""
+        check_view(self.permit, found)
+        return found
 
     def create(self, entity_type: str, fqn: str, fields: Document) -> Written:
         """Add an entity; ``fields`` is its document without what the server keeps."""
         _check_length(fqn)
+        self.bounds.check_size(fields)
         entity_id = self.ids.entity()
         fields = hidden(self.transaction, ENTITY_TYPES[entity_type], entity_id, fields)
         stamped = self._stamped(fields, FIRST_VERSION) | {"id": entity_id, "fullyQualifiedName": fqn}
@@ -76,7 +93,8 @@ class Record:
         ``since`` is the state from which the present version led here: the change then becomes part of that version,
         unless it breaks consumers.
         """
-        fields = hidden(self.transaction, ENTITY_TYPES[old.entity_type], old.id, fields)
+        self.bounds.check_size(fields, had_bytes=size_of(old.document))
+        fields = hidden(self.transaction, ENTITY_TYPES[old.entity_type], old.id, fields, before=old.document)
         difference = compare(old.entity_type, old.document, fields)
         if fqn is not None and fqn != old.fqn:
             _check_length(fqn)
@@ -171,7 +189,8 @@ class Record:
         order = {ORDER: difference.order} if difference.order else {}
         last_ms = last_changed_ms(old.document) if old else None
         derived = derive(event, actor_is_bot=self.actor.is_bot, last_changed_ms=last_ms)
-        self.events.append(CapturedEvent(event, derived | order))
+        recorded = {RECORDED: True} if self.is_recorded else {}
+        self.events.append(CapturedEvent(event, derived | order | recorded))
         return event
 
     def as_read(self, subject: Stored) -> Document:

@@ -1,4 +1,4 @@
-"""How far may a reader of the log go on PostgreSQL? A lower offset may commit after a higher one there.
+"""The readable end of the log on PostgreSQL: a lower offset may commit after a higher one there.
 
 A writer *announces* itself before it takes offsets: it reads where the sequence stands and holds a shared
 advisory lock on that number until its transaction ends. Every offset it takes is above the number. A reader
@@ -23,6 +23,14 @@ WITH announced AS MATERIALIZED (
 SELECT nextval('change_event_log_offset_seq'), held FROM announced, generate_series(1, :count)
 """
 """Announces a writer, then takes ``:count`` offsets, one a row. 28869 tells our locks from other people's."""
+
+POSTGRESQL_ANNOUNCE = """
+SELECT last_value - (NOT is_called)::int, pg_advisory_xact_lock_shared(
+    (28869::bigint << 48) | (last_value - (NOT is_called)::int)
+)::text
+FROM change_event_log_offset_seq
+"""
+"""Announces a writer that takes no offset: no reader passes the number before its transaction has ended."""
 
 # The locks are asked for what lies below `taken`, so PostgreSQL must have read the sequence before them.
 POSTGRESQL_END = """

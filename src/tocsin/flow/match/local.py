@@ -1,4 +1,4 @@
-"""Does one event match one plan? The plain Python engine: explain, previews, and the tests' oracle for Spark.
+"""Match of one event and one plan in plain Python: for explain, previews, and the tests' oracle of Spark.
 
 Next: ``flow/resolve``.
 """
@@ -23,7 +23,6 @@ def matches(plan: Plan, logged: LoggedEvent) -> bool:
 
 def asked_by(plan: Plan, logged: LoggedEvent) -> int:
     """Return the answers of which a person must give one to be told of ``logged``; 0 when it does not match."""
-    event = logged.event
-    if not plan.enabled or event.timestamp < plan.created_at_ms or not holds(plan.about, logged):
+    if not plan.enabled or not plan.stood_before(logged) or not holds(plan.about, logged):
         return 0
     return reduce(or_, (case.asked for case in plan.cases() if case.node is None or holds(case.node, logged)), 0)

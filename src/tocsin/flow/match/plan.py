@@ -1,4 +1,4 @@
-"""What exactly does a subscription ask for? Its rules as one checked condition, ready for either engine.
+"""Plan of a subscription: its rules as one checked condition, ready for either engine.
 
 Next: ``flow/match/local.py`` (one event), ``spark/match.py`` (many).
 """
@@ -15,6 +15,7 @@ from tocsin.conditions.nodes import Constant, FieldValue, Node, Present, conjoin
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
 from tocsin.conditions.streaks import asks_of_streaks, durations_asked, without_reports
 from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.model.change import LoggedEvent
 from tocsin.model.subscription import (
     Effect,
     EventSubscription,
@@ -40,7 +41,8 @@ class Plan:
     subscription_id : whose plan it is
     resources : types of entity or thread it is about; ``all`` means every type, none at all matches nothing
     node : the condition that rules and actions add up to; None when there is none
-    created_at_ms : epoch milliseconds; what happened before matches nothing
+    created_at_ms : when the alert was made, epoch milliseconds
+    created_at_offset : the log offset of the event that made it; what stands before matches nothing
     enabled : a disabled subscription matches nothing
     questions : what it asks of whoever would be told (``conditions/relations.py``)
     asked : the answers of which a person must give one to be told
@@ -53,6 +55,7 @@ class Plan:
     enabled: bool = True
     questions: tuple[str, ...] = ()
     asked: int = ANYBODY
+    created_at_offset: int = 0
 
     def cases(self) -> tuple[Plan, ...]:
         """Return one plan for each thing that may be left to ask of a person; events alone decide these."""
@@ -60,6 +63,15 @@ class Plan:
             return (self,)
         cases = cases_of(self.node or Constant(True), self.questions)
         return tuple(replace(self, node=one.node, questions=(), asked=one.asked) for one in cases)
+
+    def stood_before(self, logged: LoggedEvent) -> bool:
+        """Say whether the alert was there when an event happened: by its place in the log, whatever clocks said.
+
+        What a history has told of happened when the history says.
+        """
+        if logged.offset < self.created_at_offset:
+            return False
+        return not logged.is_recorded or logged.event.timestamp >= self.created_at_ms
 
     @property
     def about(self) -> Node:
@@ -119,6 +131,7 @@ def plan_of(subscription: EventSubscription) -> Plan:
         resources=filtering.resources,
         node=None if node == Constant(True) else node,
         created_at_ms=subscription.created_at_ms,
+        created_at_offset=subscription.created_at_offset,
         enabled=subscription.enabled,
         questions=questions,
     )

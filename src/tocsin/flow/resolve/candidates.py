@@ -1,4 +1,4 @@
-"""Who could hear of one event, and what stops some of them? Every way in which an alert reaches somebody.
+"""Candidates for one event, and what stops some of them: every way in which an alert reaches somebody.
 
 Those whom nothing stops are the recipients (``flow/resolve/local.py``); the others are what explanations tell of.
 """
@@ -32,6 +32,7 @@ class Stop(StrEnum):
     BOT = "bot"
     DELETED = "deleted"
     NOT_THEN = "notThen"
+    NO_LONGER = "noLonger"
     NOT_MEANT = "notMeant"
     NO_ADDRESS = "noAddress"
     NO_SUCH_WAY = "noSuchWay"
@@ -67,16 +68,17 @@ class _Scene:
 
     def means(self, row: Wanted, user_id: str | None) -> bool:
         """Say whether what the alert asks of people holds of this one; of anybody, where it goes to no person."""
-        event, asked = self.logged.event, self.asked.get(row.subscription_id, ANYBODY)
+        entity_id, offset = self.logged.event.entity_id, self.logged.offset
+        asked = self.asked.get(row.subscription_id, ANYBODY)
         if user_id is None:
-            return self.bonds.anybody(asked, row.questions, event.entity_id, event.timestamp)
-        return is_asked(asked, self.bonds.answers(row.questions, user_id, event.entity_id, event.timestamp))
+            return self.bonds.anybody(asked, row.questions, entity_id, offset)
+        return is_asked(asked, self.bonds.answers(row.questions, user_id, entity_id, offset))
 
     def mute(self, who: str, row: Wanted, node_id: str = "") -> Mute | None:
         """Return what keeps ``row`` quiet towards this person or address."""
         about = (row.subscription_id, self.logged.event.entity_id, node_id)
-        at_ms = self.logged.event.timestamp
-        return next((one for one in self.mutes.get(who, ()) if one.silences(about, row.channel, at_ms)), None)
+        at = self.logged.offset, self.logged.event.timestamp
+        return next((one for one in self.mutes.get(who, ()) if one.silences(about, row.channel, at)), None)
 
 
 @dataclass(frozen=True)
@@ -152,9 +154,10 @@ def _candidate(way: _Way, person: Person, team: str | None, scene: _Scene) -> Ca
 
 def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
     event = scene.logged.event
-    stands = way.principal.since_ms <= event.timestamp <= way.principal.until_ms
-    if way.row.relation in BY_ASSET and not stands:
+    if way.row.relation in BY_ASSET and scene.logged.offset < way.principal.since_offset:
         return Stop.NOT_THEN
+    if way.row.relation in BY_ASSET and scene.logged.offset > way.principal.until_offset:
+        return Stop.NO_LONGER
     if person.deleted or person.is_bot:
         return Stop.DELETED if person.deleted else Stop.BOT
     if person.id == event.user_id:

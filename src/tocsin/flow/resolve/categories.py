@@ -1,4 +1,4 @@
-"""Whom does each destination ask for? Categories and flags become rows of (relation, receiver), for both engines.
+"""Receivers of destinations: categories and flags become rows of (relation, receiver), for both engines.
 
 Source: seeds/001 "Subscription Categories" and ``events/emailAlertConfig.json`` for the flags.
 Next: ``flow/resolve/directory.py`` says who stands in those relations.
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tocsin.conditions.relations import FOLLOWS, OWNS, team_of
+from tocsin.model.address import MASK
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import Category, Channel, Destination, EventSubscription
 
@@ -134,4 +135,6 @@ def _external(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
         for receiver in destination.config.receivers:
             yield ReasonKind.EXTERNAL, receiver.lower()
     elif destination.config.endpoint:
-        yield ReasonKind.EXTERNAL, destination.config.endpoint
+        # Of several webhooks that look alike because their addresses are masked, each is a receiver of its own.
+        endpoint = destination.config.endpoint
+        yield ReasonKind.EXTERNAL, f"{endpoint}#{destination.id}" if MASK in endpoint else endpoint

@@ -1,4 +1,4 @@
-"""Who stands in which relation to what? The questions that resolving asks of the outside, always by key.
+"""Directory of relations: the questions that resolving asks of the outside, always by key.
 
 The cost of an answer follows the number of keys asked for, never the number of followers in the system.
 ``store/alerts/directory.py`` answers them from the store.
@@ -14,8 +14,8 @@ from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 
-FOREVER_MS = 2**63 - 1
-"""A moment that never comes."""
+NO_END = 2**63 - 1
+"""A log offset that is never reached."""
 
 
 @dataclass(frozen=True)
@@ -32,8 +32,8 @@ class Reach:
 class Principal:
     """A user or team that stands in ``relation`` to ``node_id``, or that ``receiver`` names.
 
-    ``since_ms`` (epoch milliseconds) is when they began to: what happened before is not for them, nor is what
-    happened after ``until_ms``.
+    ``since_offset`` is the log offset of the event that made it so: what stands before is not for them, nor is what
+    stands after ``until_offset``.
     """
 
     relation: ReasonKind
@@ -41,8 +41,8 @@ class Principal:
     principal_type: str
     node_id: str | None = None
     receiver: str = ""
-    since_ms: int = 0
-    until_ms: int = FOREVER_MS
+    since_offset: int = 0
+    until_offset: int = NO_END
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ class Bond:
     place: str
     user_id: str
     question: str
-    since_ms: int = 0
-    until_ms: int = FOREVER_MS
+    since_offset: int = 0
+    until_offset: int = NO_END
 
 
 class Directory(Protocol):

@@ -1,4 +1,4 @@
-"""Does what an alert asks of a person hold for this one? ``user.follows(entity)``, answered by the directory.
+"""Evaluation of what an alert asks of a person: ``user.follows(entity)``, answered by the directory.
 
 Both engines read the same ``Bond`` rows. Next: ``flow/resolve/local.py`` (one event), ``spark/resolve.py`` (many).
 """
@@ -27,17 +27,17 @@ class Bonds:
         for one in bonds:
             self._by_place[one.place][one.user_id].append(one)
 
-    def answers(self, questions: Sequence[str], user_id: str, entity_id: str, at_ms: int) -> int:
-        """Return a person's answers about an event of an entity at a moment."""
+    def answers(self, questions: Sequence[str], user_id: str, entity_id: str, offset: int) -> int:
+        """Return a person's answers about the event of an entity at a log offset."""
         known = (*self._of(ANYWHERE, user_id), *self._of(entity_id, user_id))
-        held = {one.question for one in known if one.since_ms <= at_ms <= one.until_ms}
+        held = {one.question for one in known if one.since_offset <= offset <= one.until_offset}
         return answers_of(questions, held)
 
-    def anybody(self, asked: int, questions: Sequence[str], entity_id: str, at_ms: int) -> bool:
+    def anybody(self, asked: int, questions: Sequence[str], entity_id: str, offset: int) -> bool:
         """Say whether there is a person whose answers are ``asked`` for; of most people nothing holds."""
         people = {*self._by_place.get(ANYWHERE, ()), *self._by_place.get(entity_id, ())}
         return is_asked(asked, 0) or any(
-            is_asked(asked, self.answers(questions, one, entity_id, at_ms)) for one in people
+            is_asked(asked, self.answers(questions, one, entity_id, offset)) for one in people
         )
 
     def _of(self, place: str, user_id: str) -> Sequence[Bond]:
@@ -60,4 +60,4 @@ def bonds_of(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Dir
     for question, one in principals:
         users = [m.user_id for m in below[one.principal_id]] if one.principal_type == "team" else [one.principal_id]
         for user_id in users:
-            yield Bond(one.node_id or ANYWHERE, user_id, question, one.since_ms, one.until_ms)
+            yield Bond(one.node_id or ANYWHERE, user_id, question, one.since_offset, one.until_offset)

@@ -1,22 +1,28 @@
-"""May they see it? The one question that every path asks before it shows an asset or tells of one.
+"""The one decision on who may see an entity, which every path asks before it shows one or tells of one.
 
-Policies decide (``access/decide.py``); whoever is deleted sees nothing. Next: ``flow/schedule``.
+Policies decide (``access/decide.py``), on the entity as it is now or was last; whoever is deleted sees nothing.
+Next: ``flow/resolve/sight.py`` for what one person may see of many things.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from tocsin.access.decide import View
 from tocsin.model.access import Operation
+from tocsin.model.change import LINEAGE, VIOLATION, ChangeDescription, ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor, Person
+from tocsin.model.thread import THREAD
 
 Told = Mapping[str, Any]  # Any: a notification's column, by its name
 Subject = tuple[str, Document]
-"""The type of the entity an event is about, and its document."""
+"""The type of an entity that an event is about, and its document as it is now, or was last."""
+
+_CONCERNED = {LINEAGE: ("fromEntity", "toEntity"), VIOLATION: ("entity",)}
+"""Field changes that say more of others than of the entity they stand on, and where they name them."""
 
 
 class Policies(Protocol):
@@ -38,13 +44,29 @@ class Policies(Protocol):
 class Events(Protocol):
     """Finds what events are about, by their places in the log."""
 
-    def subjects(self, offsets: Collection[int]) -> Mapping[int, Subject]:
-        """Return the type and document of the entity that each of these events is about."""
+    def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
+        """Return what each of these events is about: whoever is to know of it must be able to see all of it."""
         ...
 
     def makers(self, subscription_ids: Collection[str]) -> Mapping[str, str | None]:
         """Return who made each of these alerts, by id; None for those that Tocsin made itself."""
         ...
+
+
+def concerned(event: ChangeEvent) -> list[Document]:
+    """Return references to all that an event is about: its entity, of a thread the asset that people talk about.
+
+    What only tells of others, an edge or a refused access, is about them, too.
+    """
+    if event.entity_type == THREAD:
+        return [(event.entity or {}).get("entityRef") or {}]
+    found: list[Document] = [{"type": event.entity_type, "id": event.entity_id}]
+    change = event.change_description or ChangeDescription()
+    for one in (*change.fields_added, *change.fields_updated, *change.fields_deleted):
+        for key in _CONCERNED.get(one.name, ()):
+            ends = (value.get(key) for value in (one.old_value, one.new_value) if isinstance(value, dict))
+            found += [end for end in ends if isinstance(end, dict) and end.get("id")]
+    return found
 
 
 def may_view(viewer: Actor | Person, resource: str, document: Document, policies: Policies) -> bool:
@@ -67,14 +89,14 @@ def only_visible(rows: Iterable[Told], policies: Policies, events: Events) -> li
     if all(policies.is_open(resource) for resource in ENTITY_TYPES):
         return told
     about = events.subjects({row["log_offset"] for row in told})
-    asked = [row for row in told if not policies.is_open(about[row["log_offset"]][0])]
+    asked = [row for row in told if not all(policies.is_open(kind) for kind, _ in about[row["log_offset"]])]
     makers = events.makers({row["subscription_id"] for row in asked if row["recipient_id"] is None})
     views = policies.of_many({viewer for row in asked if (viewer := _viewer(row, makers)) is not None})
 
     def may_be_told(row: Told) -> bool:
         viewer = _viewer(row, makers)
-        resource, document = about[row["log_offset"]]
-        return viewer is None or views[viewer].may(Operation.VIEW_BASIC, resource, document)
+        subjects = about[row["log_offset"]]
+        return viewer is None or all(views[viewer].may(Operation.VIEW_BASIC, *one) for one in subjects)
 
     hidden = {row["id"] for row in asked if not may_be_told(row)}
     return [row for row in told if row["id"] not in hidden]

@@ -1,4 +1,4 @@
-"""What does a channel need to make one attempt? The delivery, what it tells of, why, and where it goes.
+"""Dispatches, what a channel needs to make one attempt: the delivery, what it tells of, why, and where it goes.
 
 ``store/outbox/deliveries.py`` reads these; ``flow/send/channels`` take them. Next: ``flow/send/render.py``.
 """
@@ -16,12 +16,16 @@ from tocsin.model.subscription import Destination
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A claimed delivery with all it tells. ``recipient_gone``: it is for a user who no longer exists."""
+    """A claimed delivery with all it tells.
+
+    ``recipient_id`` is the user it is for, if it is one; ``recipient_gone``: that user no longer exists.
+    """
 
     delivery: Delivery
     event: ChangeEvent
     reasons: tuple[Reason, ...] = ()
     recipient_gone: bool = False
+    recipient_id: str | None = None
 
 
 @dataclass(frozen=True)

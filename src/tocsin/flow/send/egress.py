@@ -1,4 +1,4 @@
-"""May we open a connection to this address? Asked with the address itself, when the socket is made.
+"""Which addresses may be connected to, decided on the address itself, when the socket is made.
 
 Names, redirects and odd spellings of addresses (``127.1``, ``0x7f000001``, ``localhost.``) do not matter
 then: whatever the URL looked like, this is where the packets would go. Source: Svix ``is_allowed``;
@@ -8,6 +8,7 @@ IANA special-purpose registries (RFC 6890). Next: ``flow/send/channels/webhook.p
 from __future__ import annotations
 
 import errno
+import re
 import socket
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ REFUSED_ERRNO = errno.EACCES
 """The errno of a refusal; it survives when several addresses fail together."""
 
 _ALLOWED_SCHEMES = frozenset({"http", "https"})
+_WITH_PORT = re.compile(r"(?:\[(?P<ipv6>[^\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 _NAT64 = ip_network("64:ff9b::/96")
 # Beyond what ``is_global`` knows: forms that carry an IPv4 address within, and addresses that lead inside.
 _NEVER_PUBLIC = (
@@ -58,35 +60,62 @@ class EgressRefusedError(OSError):
 
 
 @dataclass(frozen=True)
+class Exemption:
+    """A range that may be reached although it is not public: at one port, or at all of them."""
+
+    network: Network
+    port: int | None = None
+
+    def holds_for(self, address: Address, port: int) -> bool:
+        """Say whether the exemption is for that address and port."""
+        return self.port in (None, port) and address in self.network
+
+
+@dataclass(frozen=True)
 class Egress:
-    """Which addresses may be reached: the public ones, and those inside ``allow``."""
+    """Which addresses may be reached: the public ones, and those that ``allow`` exempts."""
 
-    allow: tuple[Network, ...] = ()
+    allow: tuple[Exemption, ...] = ()
 
-    def permits(self, text: str) -> bool:
-        """Say whether the literal address ``text`` may be reached."""
+    def permits(self, text: str, port: int) -> bool:
+        """Say whether the literal address ``text`` may be reached at ``port``."""
         try:
             address = ip_address(text.partition("%")[0])
         except ValueError:
             return False
-        if any(form in network for form in _forms(address) for network in self.allow):
+        if any(one.holds_for(form, port) for form in _forms(address) for one in self.allow):
             return True
         return address.is_global and not any(address in network for network in _NEVER_PUBLIC)
 
     def open_socket(self, info: AddressInfo) -> socket.socket:
         """Return a socket for ``info``; raise ``EgressRefusedError`` when the address in it may not be reached."""
         family, kind, protocol, _, where = info
-        if not self.permits(str(where[0])):
+        if not self.permits(str(where[0]), int(where[1])):
             raise EgressRefusedError(str(where[0]))
         return socket.socket(family, kind, protocol)
 
 
-def egress_of(cidrs: Iterable[str]) -> Egress:
-    """Return the egress rule with these exceptions; raise ``InvalidSetting`` for what is no CIDR range."""
+def egress_of(allowed: Iterable[str]) -> Egress:
+    """Return the egress rule with these exemptions: CIDR ranges, each with a port behind it where it has one.
+
+    Raises
+    ------
+    InvalidSetting : one of them is neither ``10.0.0.0/8`` nor ``10.0.0.7:8080`` nor ``[::1]:8080``
+    """
     try:
-        return Egress(tuple(ip_network(cidr) for cidr in cidrs))
+        return Egress(tuple(_exemption(one) for one in allowed))
     except ValueError as error:
         raise InvalidSetting(f"egress_allow: {error}", field="egress_allow") from error
+
+
+def _exemption(text: str) -> Exemption:
+    with_port = _WITH_PORT.fullmatch(text)
+    if with_port is None:
+        return Exemption(ip_network(text))
+    port = int(with_port["port"])
+    if not 0 < port < 65_536:
+        raise ValueError(f"{text!r} names no port")
+    return Exemption(ip_network(with_port["ipv6"] or with_port["ipv4"]), port)
 
 
 def is_web_scheme(scheme: str) -> bool:

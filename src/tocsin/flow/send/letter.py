@@ -1,4 +1,4 @@
-"""What does a mail about a change say? Dispatch to a complete message: subject, text, HTML, headers.
+"""Mails about changes: a dispatch becomes a complete message, with subject, text, HTML and headers.
 
 The words come from ``wording.py``, the shape from the templates beside this file; nothing that stands in
 an entity can add a header or markup. Next: ``flow/send/channels/email.py``.
@@ -7,13 +7,14 @@ an entity can add a header or markup. Next: ``flow/send/channels/email.py``.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from email.headerregistry import Address
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UnstructuredHeader
 from email.message import EmailMessage
-from email.policy import SMTP
+from email.policy import SMTP, Policy
 from email.utils import format_datetime, parseaddr
 from functools import cache
 
 from jinja2 import Environment, PackageLoader, select_autoescape
+from yarl import URL
 
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
@@ -30,6 +31,26 @@ LINES_LIMIT = 50
 
 _SUBJECT_LIMIT = 150
 _LINE_LIMIT = 1_000
+
+
+class _AddressesHeader(UnstructuredHeader, BaseHeader):
+    """A header that holds addresses of the web, which no mail program reads when they are encoded or broken.
+
+    Python encodes what is longer than a line as words of RFC 2047, where RFC 2369 allows no such thing.
+    """
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header as it is sent: as it is, on one line; mail servers take lines of 998 octets."""
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+def _policy() -> Policy:
+    headers = HeaderRegistry()
+    headers.map_to_type("List-Unsubscribe", _AddressesHeader)
+    return SMTP.clone(header_factory=headers)
+
+
+_MAIL = _policy()
 
 
 @dataclass(frozen=True)
@@ -53,7 +74,7 @@ class Sender:
 
 def render_letter(dispatch: Dispatch, sender: Sender, *, now_ms: int) -> EmailMessage:
     """Return the mail that tells of ``dispatch``; raise ``InvalidInput`` when its address is none."""
-    message = EmailMessage(policy=SMTP)
+    message = EmailMessage(policy=_MAIL)
     message["From"] = sender.address
     message["To"] = _address(dispatch.delivery.target)
     message["Subject"] = clean_line(headline(dispatch.event, dispatch.reasons), limit=_SUBJECT_LIMIT)
@@ -63,7 +84,7 @@ def render_letter(dispatch: Dispatch, sender: Sender, *, now_ms: int) -> EmailMe
     message["X-Tocsin-Offset"] = str(dispatch.delivery.log_offset)
     unsubscribe = sender.unsubscribe_link(dispatch)
     if unsubscribe:
-        message["List-Unsubscribe"] = f"<{unsubscribe}>"
+        message["List-Unsubscribe"] = f"<{URL(unsubscribe)}>"  # in ASCII, whatever the server is called
         message["List-Unsubscribe-Post"] = ONE_CLICK
     said = {**_said(dispatch, sender), "unsubscribe": unsubscribe}
     message.set_content(_templates().get_template("mail.txt.j2").render(said))

@@ -1,8 +1,9 @@
-"""What does an answer mean? The one table, for all channels, from what the remote did to an ``Outcome``.
+"""The one table, for all channels, from what the remote did to an ``Outcome``.
 
-It follows the subscription schema's ``status`` text (timeout, 4xx, 5xx await a retry; bad URL, connection
-failure, 1xx, 3xx fail), not habit. Source: seeds/001, ``definitions/status``; RFC 9110 for 410 and 429;
-RFC 5321 section 4.2.1 for mail. Next: ``flow/send/retry.py``.
+It follows the subscription schema's ``status`` text (timeout, 4xx, 5xx await a retry; bad URL, 1xx, 3xx fail), not
+habit. Connection failures show as failed there and are tried again all the same: a receiver that restarts loses
+nothing. Source: seeds/001, ``definitions/status``; RFC 9110 for 410 and 429; RFC 5321 section 4.2.1 for mail.
+Next: ``flow/send/retry.py``.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ _BY_CLASS = {
 }
 _RETRIED = frozenset(
     {
+        OutcomeReason.CONNECTION_FAILED,
         OutcomeReason.TIMEOUT,
         OutcomeReason.RATE_LIMITED,
         OutcomeReason.CLIENT_ERROR,

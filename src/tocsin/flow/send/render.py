@@ -1,4 +1,4 @@
-"""What bytes does a webhook carry? One event in the format that its destination asks for.
+"""Payloads of webhooks: one event in the format that its destination asks for.
 
 The default is the seed's change event; ``tocsin`` adds what each change means; ``openmetadata`` is upstream
 1.13's ``type/changeEvent.json``; ``cloudEvents`` is CloudEvents 1.0 in structured mode.
@@ -19,6 +19,7 @@ from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_names import with_member_names
+from tocsin.model.secret import change_without_secrets, without_secrets
 
 _SEED_KEYS = [
     "id",
@@ -69,7 +70,7 @@ def render_body(event: ChangeEvent, payload_format: str | None, *, source: str) 
 
 def as_seed(event: ChangeEvent, _source: str = "") -> Document:
     """Return the event as seeds/002 has it: its schema's fields and ``id``; what is unknown is left out."""
-    wire = event.to_wire()
+    wire = _wire(event)
     if event.entity is not None:
         wire["entity"] = _named(event)
     return {key: wire[key] for key in _SEED_KEYS if key in wire}
@@ -85,7 +86,7 @@ def as_upstream(event: ChangeEvent, _source: str = "") -> Document:
 
     Event types that upstream does not know become ``entityUpdated``.
     """
-    wire = event.to_wire()
+    wire = _wire(event)
     document = {key: wire[key] for key in _UPSTREAM_KEYS if key in wire}
     if event.event_type in _OURS:
         document["eventType"] = EventType.ENTITY_UPDATED.value
@@ -121,9 +122,16 @@ PAYLOAD_FORMATS = frozenset(_FORMATS) - {""}
 """What ``payloadFormat`` may say; unset is the default format."""
 
 
+def _wire(event: ChangeEvent) -> Document:
+    """Return the event for whoever may see it: nothing in it says that something is hidden."""
+    wire = event.to_wire()
+    change = wire.get("changeDescription")
+    return wire | ({"changeDescription": change_without_secrets(change)} if change else {})
+
+
 def _named(event: ChangeEvent) -> Document:
-    row = ENTITY_TYPES.get(event.entity_type)
-    return with_member_names(row, event.entity or {}) if row else event.entity or {}
+    row, entity = ENTITY_TYPES.get(event.entity_type), without_secrets(event.entity or {})
+    return with_member_names(row, entity) if row else entity
 
 
 def _is_uuid(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""How is a change said in a few words? Event to headline and lines, for everything that people read.
+"""Wording of changes: event to headline and lines, for everything that people read.
 
 Field names are paths (``columns.email.description``); whoever is told wants "description of column email
 changed". Nothing here knows a channel. Next: ``flow/send/letter.py``.
@@ -20,6 +20,7 @@ from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
+from tocsin.model.secret import PARTS
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
 from tocsin.model.thread import THREAD
 
@@ -186,6 +187,9 @@ def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
         where = f" {_TOWARDS[verb]} {_subject(path[:-1])}" if len(path) > 1 else ""
         for member in members:
             yield ChangeLine(f"{_noun(path[-1], member)} {_identity(member)} {verb}{where}")
+        return
+    if path[0] in PARTS:  # where secrets may stand beside what changed
+        yield ChangeLine(f"{_subject(path)} {verb}")
         return
     if verb == "changed" and _is_same_set(_parsed(change.old_value), value):
         verb = "reordered"

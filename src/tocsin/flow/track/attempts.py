@@ -1,4 +1,4 @@
-"""What becomes of a delivery after an attempt? Outcome to the next status and due time.
+"""The next status and due time of a delivery, from how an attempt at it ended.
 
 Pure; the wait is handed in (``flow/send/retry.py`` knows it). Next: ``flow/track/standing.py``.
 """
@@ -12,10 +12,14 @@ from tocsin.model.delivery import Attempt, Delivered, Delivery, DeliveryStatus, 
 
 @dataclass(frozen=True)
 class Step:
-    """Where a delivery goes after an attempt; ``due_at_ms`` is None when it goes nowhere any more."""
+    """Where a delivery goes after an attempt; ``due_at_ms`` is None when it goes nowhere any more.
+
+    ``wait_ms`` is how long the wait is until then: a clock that is set meanwhile does not make it longer.
+    """
 
     status: DeliveryStatus
     due_at_ms: int | None = None
+    wait_ms: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ def next_step(attempt: Attempt, *, retries: int, wait_s: float) -> Step:
             return Step(DeliveryStatus.RETRY_LIMIT_REACHED)
         case Retry():
             ended_at_ms = attempt.started_at_ms + attempt.duration_ms
-            return Step(DeliveryStatus.AWAITING_RETRY, ended_at_ms + round(wait_s * 1000))
+            wait_ms = round(wait_s * 1000)
+            return Step(DeliveryStatus.AWAITING_RETRY, ended_at_ms + wait_ms, wait_ms)
 
 
 def reason_of(outcome: Outcome) -> OutcomeReason:

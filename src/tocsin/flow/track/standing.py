@@ -1,4 +1,4 @@
-"""How does a destination fare? Its standing before, an attempt, its standing after.
+"""Standing of a destination: before an attempt, and after it.
 
 Source: seeds/001 ``definitions/status``, OpenMetadata 1.13 ``events/subscriptionStatus.json``.
 Next: ``store/outbox/status.py``.
@@ -15,7 +15,7 @@ from tocsin.model.subscription import SubscriptionState
 
 GONE_STATUS = 410
 
-_SAYS_NOTHING = frozenset({OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE})
+_SAYS_NOTHING = frozenset({OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW})
 _STATES = {
     DeliveryStatus.DELIVERED: SubscriptionState.ACTIVE,
     DeliveryStatus.AWAITING_RETRY: SubscriptionState.AWAITING_RETRY,
@@ -68,12 +68,13 @@ def concerns_destination(attempt: Attempt) -> bool:
 def standing_after(before: Standing, attempt: Attempt, step: Step) -> Standing:
     """Return the destination's standing after ``attempt``, which led to ``step``.
 
-    What says nothing about the destination (switched off, recipient gone) leaves it as it was.
+    What says nothing about the destination (switched off, recipient gone, hidden from them) leaves it as it was.
     """
     outcome, ended_at_ms = attempt.outcome, attempt.started_at_ms + attempt.duration_ms
     if not concerns_destination(attempt):
         return before
-    after = replace(before, status=_STATES[step.status], timestamp_ms=ended_at_ms, next_attempt_ms=step.due_at_ms)
+    status = _state(attempt, step)
+    after = replace(before, status=status, timestamp_ms=ended_at_ms, next_attempt_ms=step.due_at_ms)
     if isinstance(outcome, Delivered):
         return replace(after, last_successful_at_ms=ended_at_ms, delivered_count=before.delivered_count + 1)
     return replace(
@@ -83,6 +84,12 @@ def standing_after(before: Standing, attempt: Attempt, step: Step) -> Standing:
         last_failed_reason=outcome.reason.value,
         failed_count=before.failed_count + (step.due_at_ms is None),
     )
+
+
+def _state(attempt: Attempt, step: Step) -> SubscriptionState:
+    """Return the status to show: a receiver that nobody can connect to has failed, although it is tried again."""
+    is_away = reason_of(attempt.outcome) is OutcomeReason.CONNECTION_FAILED
+    return SubscriptionState.FAILED if is_away and step.due_at_ms is not None else _STATES[step.status]
 
 
 def asked_to_stop(standing: Standing | None, *, configured_at_ms: int) -> bool:

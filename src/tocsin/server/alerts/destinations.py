@@ -1,4 +1,4 @@
-"""Can this destination work? Its category, its channel and where it goes, checked when it is written down.
+"""Checks of destinations when they are written down: category, channel, and where each goes.
 
 Whether the address may be reached at all is decided when something is sent (``flow/send/egress.py``).
 Next: ``server/alerts/request.py``.
@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 from tocsin.errors import InvalidInput
 from tocsin.flow.resolve.categories import names_nobody
 from tocsin.flow.send.render import PAYLOAD_FORMATS
+from tocsin.model.address import masked_origin
+from tocsin.model.entity import Document
 from tocsin.model.people import Person
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 
@@ -66,6 +68,16 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
         _check_receiver(receiver, names, f"{inside}.receivers[{index}]")
 
 
+def check_secrets(secrets: Document, place: str) -> None:
+    """Say what is wrong with the secrets of a destination, behind whose masks ``check_destination`` cannot look."""
+    endpoint = secrets.get("endpoint")
+    if endpoint is not None:
+        _check_endpoint(endpoint, f"{place}.endpoint")
+    headers = secrets.get("headers")
+    for name, value in headers.items() if isinstance(headers, dict) else ():
+        _check_header(name, value, place)
+
+
 def _check_pair(destination: Destination, place: str) -> None:
     allowed = CATEGORIES_OF.get(destination.type)
     if allowed is None:
@@ -86,7 +98,7 @@ def _check_endpoint(endpoint: str | None, place: str) -> None:
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
     except ValueError:
         usable = False
-    if not usable or len(endpoint) > _LONGEST_URL or any(c.isspace() or ord(c) < 32 for c in endpoint):
+    if not usable or len(endpoint) > _LONGEST_URL or masked_origin(endpoint) is None:
         raise InvalidInput("must be an http or https URL, such as https://example.org/hook", field=place)
 
 
@@ -98,11 +110,15 @@ def _check_request(config: DestinationConfig, place: str) -> None:
             f"must be one of {', '.join(sorted(PAYLOAD_FORMATS))}, or left out", field=f"{place}.payloadFormat"
         )
     for name, value in config.headers.items():
-        if not _HEADER_NAME.fullmatch(name) or not value.isprintable():
-            raise InvalidInput(
-                "is not a header that can be sent: plain characters on one line", field=f"{place}.headers.{name}"
-            )
+        _check_header(name, value, place)
     _check_auth(config, place)
+
+
+def _check_header(name: str, value: object, place: str) -> None:
+    if not _HEADER_NAME.fullmatch(name) or not (isinstance(value, str) and value.isprintable()):
+        raise InvalidInput(
+            "is not a header that can be sent: plain characters on one line", field=f"{place}.headers.{name}"
+        )
 
 
 def _check_auth(config: DestinationConfig, place: str) -> None:

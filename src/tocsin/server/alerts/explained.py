@@ -1,11 +1,11 @@
-"""How is an explanation answered? Every part as JSON, for programs and for ``tocsin explain``.
+"""Explanations on the wire: every part as JSON, for programs and for ``tocsin explain``.
 
 Next: ``server/routes/explain.py``.
 """
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import orjson
 
@@ -14,6 +14,7 @@ from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import RuleTrace
 from tocsin.explain.people import Reached, Way
 from tocsin.explain.records import DeliveryRecord, Record
+from tocsin.flow.resolve.sight import Sight
 from tocsin.flow.send.phrases import cut
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.change import LoggedEvent
@@ -31,24 +32,53 @@ _OPEN = (DeliveryStatus.PENDING.value, DeliveryStatus.AWAITING_RETRY.value)
 _DEAD = (DeliveryStatus.FAILED.value, DeliveryStatus.RETRY_LIMIT_REACHED.value)
 
 
-def on_wire(findings: Findings, *, now_ms: int) -> Document:
-    """Return the whole explanation, the answer first."""
+def on_wire(found: Findings, *, sight: Sight, now_ms: int, shows_answers: bool) -> Document:
+    """Return the whole explanation, the answer first, without names that ``sight`` does not reach.
+
+    ``shows_answers``: what receivers said with it.
+    """
+    findings = _in_sight(found, sight)
     explanation = findings.explanation
     person = explanation.person
     return {
         "answer": explanation.answer(),
         "asOf": now_ms,
-        "event": _event(explanation.logged),
+        "event": _event(findings.shown),
         "user": None if person is None else {"id": person.id, "name": person.name},
         "pipeline": {"offset": explanation.pipeline_at, "hasReached": not explanation.is_in_flight},
         "alerts": [_alert(trace) for trace in findings.page],
+        "otherAlerts": {"matched": explanation.others_matched},
         "told": {
             "total": explanation.told_count,
             "isWhole": not explanation.is_narrowed,
-            "data": [_record(one) for one in explanation.told[:MOST_PEOPLE]],
+            "data": [_record(one, shows_answers) for one in explanation.told[:MOST_PEOPLE]],
         },
         "disagreements": _disagreements(explanation),
     }
+
+
+def _in_sight(findings: Findings, sight: Sight) -> Findings:
+    """Return findings whose reasons name no asset downstream that may not be seen."""
+    if sight.is_whole:
+        return findings
+    explanation = findings.explanation
+    told = tuple(_record_in_sight(one, sight) for one in explanation.told)
+    alerts = tuple(_trace_in_sight(one, sight) for one in explanation.alerts)
+    page = tuple(_trace_in_sight(one, sight) for one in findings.page)
+    return replace(findings, explanation=replace(explanation, told=told, alerts=alerts), page=page)
+
+
+def _record_in_sight(record: Record, sight: Sight) -> Record:
+    told = record.notification
+    return replace(record, notification=replace(told, reasons=sight.reasons(told.reasons)))
+
+
+def _trace_in_sight(trace: AlertTrace, sight: Sight) -> AlertTrace:
+    reached = (
+        replace(one, ways=tuple(replace(way, reason=sight.reasons([way.reason])[0]) for way in one.ways))
+        for one in trace.reached
+    )
+    return replace(trace, reached=tuple(reached))
 
 
 def _disagreements(explanation: Explanation) -> list[dict[str, str]]:
@@ -141,7 +171,7 @@ def _reason(reason: Reason) -> Document:
     return {**reason.to_wire(), "sentence": reason.sentence()}
 
 
-def _record(record: Record) -> Document:
+def _record(record: Record, shows_answers: bool) -> Document:
     told = record.notification
     return {
         "id": told.id,
@@ -154,11 +184,11 @@ def _record(record: Record) -> Document:
         "createdAt": told.created_at_ms,
         "isRead": record.read_at_ms is not None,
         "readAt": record.read_at_ms,
-        "delivery": None if record.delivery is None else _delivery(record.delivery),
+        "delivery": None if record.delivery is None else _delivery(record.delivery, shows_answers),
     }
 
 
-def _delivery(delivery: DeliveryRecord) -> Document:
+def _delivery(delivery: DeliveryRecord, shows_answers: bool) -> Document:
     is_open = delivery.status in _OPEN
     return {
         "id": delivery.id,
@@ -175,7 +205,7 @@ def _delivery(delivery: DeliveryRecord) -> Document:
                 "outcome": one.outcome,
                 "reason": one.reason,
                 "statusCode": one.status_code,
-                "detail": one.detail,
+                **({"detail": one.detail} if shows_answers else {}),
             }
             for one in delivery.attempts
         ],

@@ -1,6 +1,7 @@
-"""What is there to say of one event and those it could concern? Gathers it from the store, as the asker may know it.
+"""The gathering of what there is to say of one event and those it could concern, as the asker may know it.
 
-One may ask about oneself, and about others only of alerts that one may edit. Next: ``explain/answer.py``.
+One may ask about oneself, and about others only of alerts that one may edit. What an alert asks for is shown to who
+may edit it; of the others, those that reach the asker are named, and the rest is counted. Next: ``explain/answer.py``.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ from dataclasses import dataclass
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.explain.answer import AlertTrace, Explanation
-from tocsin.explain.matching import match_trace
+from tocsin.explain.matching import MatchTrace, match_trace
 from tocsin.explain.people import Reached, Scene, reached_by, rows_of
 from tocsin.explain.records import Record
+from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import report_of
@@ -26,12 +28,6 @@ from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.server.permissions import sees
 from tocsin.server.request import Caller
 
-PIPELINE = "match_stream"
-"""The streaming query that tells people (``jobs/match_stream.py``), by which its progress is known."""
-
-STREAKS = "streak_stream"
-"""The query beside it that tells of reports whatever depends on earlier ones, where it runs."""
-
 MOST_RECORDS = 10_000
 """Notifications of one event that are compared with what should be."""
 
@@ -43,11 +39,13 @@ _ALERT = "eventsubscription"
 class Question:
     """What is asked: of which event, of one alert or all that the caller may see, of one person or everybody.
 
+    ``shown`` is the event without what the asker may not see of it; alerts are held against the whole of it.
     Of all alerts, ``limit`` after the first ``skip`` are told of; those that matched come first. ``gone`` is the id or
     the name of an alert that is there no more: of that one, all there is to say is what it has told.
     """
 
     logged: LoggedEvent
+    shown: LoggedEvent
     subscription: EventSubscription | None = None
     person: Person | None = None
     limit: int = 20
@@ -61,6 +59,7 @@ class Findings:
 
     explanation: Explanation
     page: tuple[AlertTrace, ...]
+    shown: LoggedEvent
 
 
 def explain(question: Question, caller: Caller) -> Findings:
@@ -80,7 +79,9 @@ def explain(question: Question, caller: Caller) -> Findings:
             raise Forbidden("What others are told is open to them, to administrators, and to who may edit the alert.")
     matching = frozenset(one.id for one in alerts if _matches(one, question.logged))
     reached = _reached(question, caller, (alerts, matching, tended))
-    ordered = sorted(alerts, key=lambda one: (one.id not in matching, not reached.get(one.id), one.name))
+    named = [one for one in alerts if one.id in tended or reached.get(one.id) or one == question.subscription]
+    ordered = sorted(named, key=lambda one: (one.id not in matching, not reached.get(one.id), one.name))
+    is_cut = question.shown.event is not question.logged.event
     told, told_count = _told(question, caller, tended)
     if question.gone is not None and not told:
         raise NotFound(f"alert {question.gone} not found")
@@ -90,7 +91,7 @@ def explain(question: Question, caller: Caller) -> Findings:
     traces = {
         one.id: AlertTrace(
             subscription=one,
-            match=match_trace(one, question.logged),
+            match=_traced(one, question.logged, is_open=one.id in tended and not is_cut),
             reached=reached.get(one.id, ()),
             is_whole=one.id in tended or question.person is not None,
         )
@@ -102,12 +103,19 @@ def explain(question: Question, caller: Caller) -> Findings:
         told=told,
         told_count=told_count,
         pipeline_at=_pipeline_at(question.logged, caller),
-        alert_count=len(alerts),
+        alert_count=len(named),
+        others_matched=len(matching - {one.id for one in named}),
         person=question.person,
         is_complete=told_count <= MOST_RECORDS,
         is_narrowed=_is_narrowed(question, caller, tended),
+        missing_count=caller.parts.telling.records.missing_relations(question.logged.offset),
     )
-    return Findings(explanation, tuple(traces[one.id] for one in page))
+    return Findings(explanation, tuple(traces[one.id] for one in page), question.shown)
+
+
+def _traced(alert: EventSubscription, logged: LoggedEvent, *, is_open: bool) -> MatchTrace:
+    trace = match_trace(alert, logged)
+    return trace if is_open else trace.without_rules()
 
 
 def _is_narrowed(question: Question, caller: Caller, tended: frozenset[str]) -> bool:
@@ -120,10 +128,10 @@ def _is_narrowed(question: Question, caller: Caller, tended: frozenset[str]) -> 
 def _pipeline_at(logged: LoggedEvent, caller: Caller) -> int:
     """Return the offset up to which everything is told; of a report, by both queries that may tell of one."""
     log = caller.parts.log
-    at = log.progress(PIPELINE)
-    if report_of(logged) is None or log.reported_at_ms(STREAKS) is None:
+    at = log.progress(MATCH_STREAM)
+    if report_of(logged) is None or log.reported_at_ms(STREAK_STREAM) is None:
         return at
-    return min(at, log.progress(STREAKS))
+    return min(at, log.progress(STREAK_STREAM))
 
 
 def _alerts(question: Question, caller: Caller) -> list[EventSubscription]:
@@ -169,7 +177,7 @@ def _reached(
     scene = Scene(
         logged=logged,
         audience=audience,
-        subject=parts.telling.events.subjects({logged.offset})[logged.offset],
+        subjects=parts.telling.events.subjects({logged.offset})[logged.offset],
         policies=caller.policies,
         makers=parts.telling.events.makers([one.id for one in asked]),
         records=_records(question, caller),

@@ -1,4 +1,4 @@
-"""How noisy are alerts, and what of it could be spared? Gathers counts and recorded events, as the asker may know them.
+"""Noise of alerts, and what of it could be spared: gathers counts and recorded events, as the asker may know them.
 
 Next: ``explain/noise.py``.
 """
@@ -15,7 +15,7 @@ from tocsin.model.subscription import EventSubscription
 from tocsin.server.permissions import seen
 from tocsin.server.request import Caller
 from tocsin.server.telling import with_streaks
-from tocsin.server.told import may_be_shown
+from tocsin.server.told import as_shown
 from tocsin.store.alerts.firings import Tally
 
 FORMULA = "noise = notifications to people - opened in the app; what goes by mail counts as not opened"
@@ -80,12 +80,13 @@ def _countable(alerts: Sequence[EventSubscription], tallies: Mapping[str, Tally]
 
 def _examined(firings: Sequence[Firing], caller: Caller) -> list[Fired]:
     """Return the recorded events of these firings; of the newest reports with what earlier ones make of them."""
-    found = caller.parts.log.at([one.log_offset for one in firings])
+    recorded = list(caller.parts.log.at([one.log_offset for one in firings]).values())
+    found = {one.offset: one for one in as_shown(caller.sight, recorded) if one is not None}
     fired: list[Fired] = []
     reports = 0
     for one in firings:
         logged = found.get(one.log_offset)
-        if logged is None or not may_be_shown(caller.actor, logged.event, caller.policies, caller.parts.catalogue):
+        if logged is None:
             continue
         if report_of(logged) is not None and reports < _MOST_REPORTS:
             reports += 1

@@ -1,4 +1,4 @@
-"""What does somebody who writes an alert mean by it? Request to checked subscription document.
+"""Requests to write alerts, checked and made whole: from what is sent to the subscription document that is stored.
 
 Takes upstream's create form (``resources``, ``input``) as well as the seed's (``filteringRules``); fills in defaults,
 gives destinations ids, and says of everything that cannot work where it stands and what would work.
@@ -19,10 +19,11 @@ from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.remarks import Remark
+from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Destination, EventSubscription, TriggerType
 from tocsin.model.words import meant
-from tocsin.server.alerts.destinations import Names, check_destination
+from tocsin.server.alerts.destinations import Names, check_destination, check_secrets
 from tocsin.server.alerts.filters import rules_of
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
 from tocsin.server.errors import describe_validation
@@ -45,7 +46,7 @@ _UNDERSTOOD = frozenset(field.alias or name for name, field in EventSubscription
 _PASSED_ON = frozenset({"className", "notificationTemplate", "config"})
 _CREATE_ONLY = frozenset({"resources"})
 _OURS = "id fullyQualifiedName version updatedAt updatedBy href changeDescription incrementalChangeDescription"
-_WRITTEN_BY_US = frozenset({*_OURS.split(), "createdAtMs"})
+_WRITTEN_BY_US = frozenset({*_OURS.split(), "createdAtMs", "createdAtOffset"})
 _SETTABLE = (_UNDERSTOOD | _PASSED_ON) - _WRITTEN_BY_US
 _ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _PLACEHOLDER_ID = "00000000-0000-0000-0000-000000000000"
@@ -84,6 +85,7 @@ def checked_alert(
     kept: dict[str, Document] = {}
     for index, destination in enumerate(document["destinations"]):
         kept[destination["id"]] = _mask(destination, secrets, index)
+    _check_distinct(list(kept.values()))
     return Alert(document, kept, remarks_on(_check(document, names)))
 
 
@@ -204,7 +206,9 @@ def _is_same(destination: Document, stored: Document) -> bool:
 def _goal(destination: Document) -> tuple[object, ...]:
     config = destination.get("config")
     config = config if isinstance(config, dict) else {}
-    return (destination.get("category"), destination.get("type"), config.get("endpoint"), config.get("receivers"))
+    endpoint = config.get("endpoint")
+    shown = masked_url(endpoint, with_path=True) if isinstance(endpoint, str) else endpoint
+    return (destination.get("category"), destination.get("type"), shown, config.get("receivers"))
 
 
 def _mask(destination: Document, secrets: Callable[[], Mapping[str, Document]], index: int) -> Document:
@@ -217,7 +221,21 @@ def _mask(destination: Document, secrets: Callable[[], Mapping[str, Document]], 
         destination["config"], kept = split_secrets(config, known)
     except InvalidInput as error:
         raise InvalidInput(error.message, field=f"destinations[{index}].config.{error.field}") from error
+    check_secrets(kept, f"destinations[{index}].config")
     return kept
+
+
+def _check_distinct(secrets: Sequence[Document]) -> None:
+    """Refuse two webhooks at one address of which only a part is shown: nothing else could tell them apart."""
+    seen: dict[str, int] = {}
+    for index, kept in enumerate(secrets):
+        endpoint = kept.get("endpoint")
+        if endpoint is None or masked_url(endpoint, with_path=True) == endpoint:
+            continue
+        if endpoint in seen:
+            said = f"is the address of destinations[{seen[endpoint]}], too: leave one of them out"
+            raise InvalidInput(said, field=f"destinations[{index}].config.endpoint")
+        seen[endpoint] = index
 
 
 def _check(document: Document, names: Names) -> EventSubscription:

@@ -1,4 +1,4 @@
-"""Does this destination work? One event made up for the purpose, really sent, and what came back.
+"""Trials of destinations: one event made up for the purpose, really sent, and what came back.
 
 What the receiver answered is told as its status and a reason, never its body: a trial must not become a way to
 look around inside the network. Next: ``flow/send/channels``.
@@ -20,6 +20,7 @@ from tocsin.model.delivery import Delivered, Delivery, Outcome
 from tocsin.model.entity import FIRST_VERSION, Document
 from tocsin.model.people import Actor
 from tocsin.model.subscription import Channel, Destination
+from tocsin.server.alerts.quotas import targets_of
 from tocsin.settings import Settings
 
 _NOBODY = "00000000-0000-0000-0000-000000000000"
@@ -30,7 +31,7 @@ async def try_destination(destination: Destination, settings: Settings, actor: A
 
     Destinations inside Tocsin (the inbox, or mail to people by their role) have nowhere to be tried at: they succeed.
     """
-    targets = _targets(destination)
+    targets = targets_of(destination)
     if not targets:
         return {"status": "Success", "statusInfo": "nothing leaves the house for a trial", "timestamp": now_ms}
     async with AsyncExitStack() as stack:
@@ -39,16 +40,6 @@ async def try_destination(destination: Destination, settings: Settings, actor: A
         outcomes = [await way.send(dispatch, destination, now_ms=now_ms) for dispatch in dispatches]
     failed = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]
     return _status((failed or outcomes)[0], now_ms)
-
-
-def _targets(destination: Destination) -> tuple[str, ...]:
-    match destination.type:
-        case Channel.WEBHOOK:
-            return (destination.config.endpoint or "",)
-        case Channel.EMAIL:
-            return tuple(receiver for receiver in destination.config.receivers if "@" in receiver)
-        case _:
-            return ()
 
 
 async def _way(destination: Destination, settings: Settings, stack: AsyncExitStack) -> Way:

@@ -1,4 +1,7 @@
-"""What has happened to what I follow? A person's activity, newest first. Next: ``store/eventlog/activity.py``."""
+"""Route of a person's activity: what happened to what they follow, newest first.
+
+Next: ``store/eventlog/activity.py``.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ from tocsin.model.entity import Document
 from tocsin.server.filtered import visible_page
 from tocsin.server.request import Asked, PathId, Timestamp, answer
 from tocsin.server.routes.events import parse_event_types
-from tocsin.server.told import may_be_shown
+from tocsin.server.told import as_shown
 
 router = APIRouter(tags=["inbox"])
 
@@ -40,9 +43,7 @@ def list_activity(
             str(user_id), since_ms=since, event_types=kinds, below=below, limit=most
         )
 
-    page = visible_page(
-        read, lambda one: may_be_shown(caller.actor, one.event, caller.policies, caller.parts.catalogue), limit
-    )
+    page = visible_page(read, lambda some: as_shown(caller.sight, some), limit)
     paging: Document = {"after": str(page.last.offset)} if page.last and page.has_more else {}
     data = [
         {"event": as_seed(one.event), "title": headline(one.event), "semanticChanges": semantic_changes(one.event)}

@@ -1,4 +1,4 @@
-"""How is the catalogue read and written? One set of routes for every type of ``model/entity_types.py``.
+"""Routes that read and write the catalogue: one set for every type of ``model/entity_types.py``.
 
 The path names the collection, its row says the rest. What some types have besides stands in the files beside this
 one. Next: ``server/view.py``.
@@ -20,8 +20,8 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.server.auth import hash_password
-from tocsin.server.permissions import check_delete, require
-from tocsin.server.presented import presented
+from tocsin.server.permissions import check_delete, require, require_now
+from tocsin.server.presented import past, presented
 from tocsin.server.request import (
     LATEST_MS,
     Asked,
@@ -35,7 +35,7 @@ from tocsin.server.request import (
     answer,
 )
 from tocsin.server.routes.users import check_password
-from tocsin.server.view import parse_fields, shown
+from tocsin.server.view import parse_fields
 
 Include = Literal["non-deleted", "deleted", "all"]
 IfMatch = Annotated[str | None, Header(max_length=1000)]
@@ -137,9 +137,9 @@ def delete(
 @router.get("/{entity_id}/versions")
 def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
     """Return every version of the entity, newest first, each as a JSON text; with ``words``, what each brought."""
-    versions = caller.parts.catalogue.versions(str(entity_id))
-    check_visible(caller, row, versions[0])
-    texts = [orjson.dumps(shown(row, one, caller.root)).decode() for one in versions]
+    require_now(caller, row, str(entity_id))
+    versions = caller.sight.trimmed(caller.parts.catalogue.versions(str(entity_id)))
+    texts = [orjson.dumps(past(row, one, caller)).decode() for one in versions]
     said = {"words": [version_lines(one) for one in versions]} if words else {}
     return answer({"entityType": row.name, "versions": texts, **said})
 
@@ -149,9 +149,8 @@ def read_version(row: Row, entity_id: PathId, version: PathText, caller: Asked) 
     """Return the entity as it stood in that version."""
     if not _VERSION.fullmatch(version):
         raise InvalidInput(f"{version!r} is no version; versions look like 0.1", field="version")
-    document = caller.parts.catalogue.version(str(entity_id), version)
-    check_visible(caller, row, document)
-    return answer(shown(row, document, caller.root))
+    require_now(caller, row, str(entity_id))
+    return answer(past(row, caller.parts.catalogue.version(str(entity_id), version), caller))
 
 
 def found(row: EntityType, key: Key, caller: Caller, *, include: Include = "non-deleted") -> Document:
@@ -181,11 +180,11 @@ def _read(
 
 
 def _read_past(row: EntityType, key: Key, caller: Caller, at_ms: int, *, include: Include) -> Response:
+    require_now(caller, row, caller.parts.history.identify(row.name, key))
     document = caller.parts.history.as_of(row.name, key, at_ms)
-    check_visible(caller, row, document)
     if include != "all" and bool(document.get("deleted")) != (include == "deleted"):
         raise NotFound(f"{row.name} {key} was not there at {at_ms}")
-    return answer(shown(row, document, caller.root))
+    return answer(past(row, document, caller))
 
 
 def _patch(row: EntityType, entity_id: str, body: object, caller: Caller, *, if_match: str | None) -> Response:
@@ -200,7 +199,7 @@ def _delete(row: EntityType, entity_id: str, caller: Caller, *, hard: bool, recu
     key = Key.by_id(entity_id)
     check_delete(caller, row, caller.parts.catalogue.get(row.name, key, "all"))
     written = caller.parts.writes.delete(row.name, key, actor=caller.actor, recursive=recursive, hard=hard)
-    return answer(shown(row, written.document, caller.root))
+    return answer(past(row, written.document, caller))
 
 
 def check_visible(caller: Caller, row: EntityType, document: Document) -> None:

@@ -1,4 +1,4 @@
-"""What has changed? The log of change events, read with filters or from an offset. Next: ``store/eventlog/log.py``."""
+"""Routes of the log of change events, read with filters or from an offset. Next: ``store/eventlog/log.py``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tocsin.access.resources import RESOURCES
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection, types_from
 from tocsin.flow.send.render import as_cloud_event, as_tocsin, as_upstream
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
@@ -21,7 +21,7 @@ from tocsin.model.thread import THREAD
 from tocsin.model.words import meant
 from tocsin.server.filtered import visible_page
 from tocsin.server.request import LATEST_MS, Asked, Caller, PathId, answer
-from tocsin.server.told import may_be_shown
+from tocsin.server.told import as_shown, shown_event
 
 Kinds = dict[EventType, frozenset[str] | None]
 Format = Literal["openmetadata", "tocsin", "cloudEvents"]
@@ -115,7 +115,7 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
     def read(last: LoggedEvent | None, most: int) -> list[LoggedEvent]:
         return caller.parts.log.list_events(selection, limit=most, after=last.offset if last else start)
 
-    page = visible_page(read, lambda one: _visible(one, caller), query.limit)
+    page = visible_page(read, lambda some: as_shown(caller.sight, some), query.limit)
     reached = page.last.offset if page.last else start
     paging: Document = {"offset": reached if page.has_more else max(end, reached)}
     if page.has_more:
@@ -128,10 +128,7 @@ def read_event(
     event_id: PathId, caller: Asked, *, shape: Annotated[Format, Query(alias="format")] = "openmetadata"
 ) -> Response:
     """Return one change event."""
-    logged = caller.parts.log.find(str(event_id))
-    if logged is None or not _visible(logged, caller):
-        raise NotFound(f"change event {event_id} not found")
-    return answer(_shown(logged, caller, shape))
+    return answer(_shown(shown_event(str(event_id), caller), caller, shape))
 
 
 def parse_event_types(text: str) -> frozenset[EventType]:
@@ -161,10 +158,6 @@ def _both(some: frozenset[str] | None, others: frozenset[str] | None) -> frozens
     if some is None or others is None:
         return others if some is None else some
     return some & others
-
-
-def _visible(logged: LoggedEvent, caller: Caller) -> bool:
-    return may_be_shown(caller.actor, logged.event, caller.policies, caller.parts.catalogue)
 
 
 def _shown(logged: LoggedEvent, caller: Caller, shape: str) -> Document:

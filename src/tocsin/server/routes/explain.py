@@ -1,4 +1,4 @@
-"""Why was somebody told of this, or why not? One event, taken apart for alerts and people.
+"""Route that explains one event: why somebody was told of it, or was not, taken apart for alerts and people.
 
 Next: ``server/alerts/explaining.py``.
 """
@@ -20,7 +20,7 @@ from tocsin.server.alerts.explaining import Question, explain
 from tocsin.server.request import Asked, Caller, PathId, answer
 from tocsin.server.routes.entities import found
 from tocsin.server.telling import with_streaks
-from tocsin.server.told import may_be_shown
+from tocsin.server.told import shown_event
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Named = Annotated[str | None, Query(max_length=300)]
@@ -43,17 +43,19 @@ def explain_event(
 
     Of an alert that has been deleted since, what it told can still be asked for.
     """
-    logged = caller.parts.log.find(str(event_id))
-    if logged is None or not may_be_shown(caller.actor, logged.event, caller.policies, caller.parts.catalogue):
-        raise NotFound(f"change event {event_id} not found")
+    shown = shown_event(str(event_id), caller)
+    logged = caller.parts.log.find(str(event_id)) or shown
+    logged = shown if logged == shown else logged
     alert = None if subscription is None else _alert(subscription, caller)
     person = None if user is None else _person(user, caller)
     whole = with_streaks(logged, caller.parts.telling)
     gone = subscription if alert is None else None
-    findings = explain(Question(whole, alert, person, limit, after, gone), caller)
+    findings = explain(Question(whole, shown, alert, person, limit, after, gone), caller)
     count = findings.explanation.alert_count
     paging = {"total": count} | ({"after": str(after + limit)} if limit and after + limit < count else {})
-    return answer({**on_wire(findings, now_ms=caller.parts.clock.now_ms()), "paging": paging})
+    now_ms, is_admin = caller.parts.clock.now_ms(), caller.actor.is_admin
+    answered = on_wire(findings, sight=caller.sight, now_ms=now_ms, shows_answers=is_admin)
+    return answer({**answered, "paging": paging})
 
 
 def _alert(named: str, caller: Caller) -> EventSubscription | None:

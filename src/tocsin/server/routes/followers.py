@@ -1,4 +1,4 @@
-"""Who follows what? In the seed's form (the user in the path) and in upstream's (the user in the body).
+"""Routes of followers, in the seed's form (the user in the path) and in upstream's (the user in the body).
 
 Answers with the change event; following twice changes nothing and answers ``entityNoChange``.
 Next: ``server/routes/users.py``.
@@ -13,6 +13,7 @@ from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.resolve.sight import Sight
 from tocsin.flow.send.render import as_seed
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -43,6 +44,7 @@ def list_followers(row: Row, entity_id: PathId, caller: Asked) -> Response:
 @of_asset.put("")
 def add_follower(row: Row, entity_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Make the user whose id is the body (a JSON string) a follower."""
+    found(row, Key.by_id(str(entity_id)), caller)
     try:
         user_id = UUID(body) if isinstance(body, str) else None
     except ValueError:
@@ -61,6 +63,7 @@ def follow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Respo
 @of_asset.delete("/{user_id}")
 def unfollow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
     """Make the user no follower."""
+    found(row, Key.by_id(str(entity_id)), caller)
     _check_oneself(str(user_id), caller)
     written = caller.parts.writes.unfollow(row.name, str(entity_id), str(user_id), actor=caller.actor)
     return answer(event_of(row, written, caller))
@@ -115,9 +118,22 @@ def _target(reference: object) -> tuple[EntityType, str]:
 
 
 def _follow(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> Written:
-    _check_oneself(user_id, caller)
     found(row, Key.by_id(entity_id), caller)
+    _check_oneself(user_id, caller)
+    _check_may_view(row, entity_id, user_id, caller)
     return caller.parts.writes.follow(row.name, entity_id, user_id, actor=caller.actor)
+
+
+def _check_may_view(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> None:
+    """Refuse to make somebody else follow what they may not view."""
+    person = None if user_id == caller.actor.id else caller.parts.people.by_id(user_id)
+    if person is None or person.deleted:
+        return
+    sight = Sight(caller.policies.of(user_id), caller.parts.standing)
+    if entity_id not in sight.sees([{"type": row.name, "id": entity_id}]):
+        raise Forbidden(
+            f"{person.name} may not view this {row.name}, so cannot follow it: let a policy allow it first."
+        )
 
 
 def _check_oneself(user_id: str, caller: Caller) -> None:
@@ -127,8 +143,9 @@ def _check_oneself(user_id: str, caller: Caller) -> None:
 
 def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
     """Return the event of a write that makes no version, or one that says that nothing changed."""
-    if written.event is not None:
-        return as_seed(written.event)
+    (event,) = caller.sight.shown([written.event]) if written.event is not None else (None,)
+    if event is not None:
+        return as_seed(event)
     document = written.document
     return {
         "id": str(uuid4()),

@@ -1,4 +1,4 @@
-"""How are versions compared, and how is one brought back? What changed since? Routes that every collection has.
+"""Routes of history that every collection has: versions in a window, their differences, and the way back to one.
 
 Next: ``flow/capture/rollback.py``; the versions of one entity are read in ``server/routes/entities.py``.
 """
@@ -21,10 +21,11 @@ from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
-from tocsin.server.permissions import require, scope_of
+from tocsin.model.secret import change_without_secrets
+from tocsin.server.permissions import require, require_now, scope_of
+from tocsin.server.presented import may_edit, past
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, Row, Timestamp, answer
 from tocsin.server.routes.entities import found
-from tocsin.server.view import shown
 from tocsin.store.catalogue.versions import VersionsAsked
 
 IfMatch = Annotated[str | None, Header(max_length=1000)]
@@ -55,7 +56,7 @@ async def window_of(
 def list_in_window(row: Row, caller: Asked, window: Annotated[VersionsAsked, Depends(window_of)]) -> Response:
     """Return all versions that the collection's entities got from ``startTs`` to ``endTs`` (epoch ms), newest first."""
     page = caller.parts.history.written(row.name, replace(window, visible=scope_of(caller, row)))
-    data = [shown(row, document, caller.root) for document in page.documents]
+    data = [past(row, document, caller) for document in caller.sight.trimmed(page.documents)]
     cursors = {"after": page.after, "before": page.before}
     return answer({"data": data, "paging": {"total": page.total} | {key: at for key, at in cursors.items() if at}})
 
@@ -77,16 +78,18 @@ def rollback_by_name(
 @router.get("/{entity_id}/diff")
 def compare(row: Row, entity_id: PathId, caller: Asked, *, from_: From = None, to: To = None) -> Response:
     """Return what changed from one version to another: the newest and the one before, unless ``from``, ``to`` say."""
-    return answer(_difference(row, Key.by_id(str(entity_id)), caller, (from_, to)).to_wire())
+    return answer(_difference(row, Key.by_id(str(entity_id)), caller, (from_, to)))
 
 
 @router.get("/name/{fqn}/diff")
 def compare_by_name(row: Row, fqn: PathText, caller: Asked, *, from_: From = None, to: To = None) -> Response:
     """Return what changed from one version of the entity of that name to another."""
-    return answer(_difference(row, Key.by_name(fqn), caller, (from_, to)).to_wire())
+    return answer(_difference(row, Key.by_name(fqn), caller, (from_, to)))
 
 
 def _roll_back(row: EntityType, key: Key, body: Document, caller: Caller, if_match: str | None) -> Response:
+    document = found(row, key, caller, include="all")
+    require(caller, Operation.EDIT_ALL, row, document)
     unknown = sorted(body.keys() - _BODY)
     if unknown:
         raise InvalidInput(f"a rollback has no field {unknown[0]}", field=unknown[0])
@@ -94,8 +97,6 @@ def _roll_back(row: EntityType, key: Key, body: Document, caller: Caller, if_mat
     if not isinstance(dry_run, bool):
         raise InvalidInput("dryRun must be true or false", field="dryRun")
     version = Decimal(_number("version", body.get("version")))
-    document = found(row, key, caller, include="all")
-    require(caller, Operation.EDIT_ALL, row, document)
     rolled_back = caller.parts.writes.rollback(
         row.name, Key.by_id(document["id"]), version, actor=caller.actor, if_match=if_match, dry_run=dry_run
     )
@@ -108,22 +109,24 @@ def _account(row: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_ru
     change = written.event.change_description if written.event else None
     return {
         "dryRun": dry_run,
-        "changeDescription": (change or ChangeDescription()).to_wire(),
+        "changeDescription": caller.sight.trimmed([(change or ChangeDescription()).to_wire()])[0],
         "leftOut": [{"field": one.field, "value": one.value, "reason": one.reason} for one in rolled_back.left_out],
-        "entity": shown(row, written.document, caller.root),
+        "entity": past(row, written.document, caller),
     }
 
 
-def _difference(row: EntityType, key: Key, caller: Caller, asked: tuple[str | None, str | None]) -> ChangeDescription:
+def _difference(row: EntityType, key: Key, caller: Caller, asked: tuple[str | None, str | None]) -> Document:
     from_, to = asked
     history = caller.parts.history
+    require_now(caller, row, history.identify(row.name, key))
     new = history.newest(row.name, key) if to is None else history.version(row.name, key, _number("to", to))
-    require(caller, Operation.VIEW_BASIC, row, new)
     if from_ is None:
         old = history.newest(row.name, key, before=str(new["version"]))
     else:
         old = history.version(row.name, key, _number("from", from_))
-    return diff(row.name, old, new).model_copy(update={"previous_version": Decimal(str(old["version"]))})
+    old, new = caller.sight.trimmed([old, new])
+    change = diff(row.name, old, new).model_copy(update={"previous_version": Decimal(str(old["version"]))}).to_wire()
+    return change if may_edit(caller, row, new) else change_without_secrets(change)
 
 
 def _number(field: str, given: object) -> str:

@@ -1,4 +1,4 @@
-"""Whom would it concern? Everything downstream of an asset or of an event, by type and level, with its owners.
+"""Routes of impact: everything downstream of an asset or of an event, by type and level, with its owners.
 
 Next: ``flow/resolve/impact.py`` for how columns narrow it, ``store/lineage/impact.py`` for the walk.
 """
@@ -11,7 +11,6 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Path, Query, Response
 
-from tocsin.errors import NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.resolve.impact import Reached, counts, used_columns
 from tocsin.model import fqn as names
@@ -21,10 +20,11 @@ from tocsin.model.columns import changed_columns, column_fqns, column_paths, mis
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.permissions import require, seen, sees
+from tocsin.server.permissions import require, seen
 from tocsin.server.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.entities import found
 from tocsin.server.routes.lineage import row_of_type
+from tocsin.server.told import shown_event
 from tocsin.server.view import addressed
 from tocsin.store.lineage.impact import MOST_ASSETS
 
@@ -80,11 +80,8 @@ def impact_by_name(
 @router.get("/events/{event_id}/impact")
 def impact_of_event(event_id: PathId, caller: Asked, *, depth: Depth = 5, limit: Most = MOST_ASSETS) -> Response:
     """Return all that the change of one event reaches, as lineage is now; a change of columns narrows it."""
-    logged = caller.parts.log.find(str(event_id))
-    if logged is None or not sees(caller, logged.event.entity_type, logged.event.entity):
-        raise NotFound(f"change event {event_id} not found")
-    event = logged.event
-    require(caller, Operation.VIEW_BASIC, row_of_type(event.entity_type), event.entity or {})
+    event = shown_event(str(event_id), caller).event
+    row_of_type(event.entity_type)
     asked = _Question(_subject(event), depth, limit, frozenset(_changed(event)))
     return answer({"event": _named(event)} | _answered(caller, asked))
 

@@ -1,26 +1,29 @@
-"""What have I been told? A person's inbox: pages, marks, and a live stream (server-sent events).
+"""Routes of a person's inbox: pages, marks, and a live stream (server-sent events).
 
 Only oneself or an administrator may look. Next: ``server/streams.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable
+from collections.abc import AsyncIterable, Sequence
+from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, Header, Query, Response
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.flow.resolve.sight import Sight
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
 from tocsin.model.thread import THREAD
+from tocsin.server.auth import Session
 from tocsin.server.build import Parts
 from tocsin.server.filtered import visible_page
-from tocsin.server.request import PartsHere, PathId, Sender, answer
-from tocsin.server.told import may_be_shown
+from tocsin.server.request import Asked, PartsHere, PathId, Sender, answer
+from tocsin.server.told import as_shown
 from tocsin.store.cursors import cursor_of, text_of
 from tocsin.store.outbox.inbox import InboxEntry, Place
 
@@ -53,13 +56,13 @@ def list_notifications(
 ) -> Response:
     """Return a page of the inbox: unread first, then newest. ``streamFrom`` is where the live stream goes on."""
     now_ms, newest = parts.clock.now_ms(), parts.inbox.newest_offset()
-    place = _parse_cursor(after) if after else None
+    place, sight = _parse_cursor(after) if after else None, _sight(sender, parts)
 
     def read(last: InboxEntry | None, most: int) -> list[InboxEntry]:
         after = Place(read=last.read, log_offset=last.log_offset) if last else place
         return parts.inbox.page(owner, now_ms, limit=most, after=after, unread_only=unread)
 
-    page = visible_page(read, lambda entry: _may_see(sender, entry, parts), limit)
+    page = visible_page(read, lambda some: _as_shown(sight, some), limit)
     unread_count, total = parts.inbox.counts(owner, now_ms)
     paging: Document = {"total": unread_count if unread else total}
     if page.last and page.has_more:
@@ -82,18 +85,28 @@ def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Respon
     return answer({"id": str(notification_id), "read": True})
 
 
+async def session_of(request: Request, caller: Asked) -> Session:
+    """Return the token that a stream is opened with; refuses one stream too many."""
+    caller.parts.streams.check_room(caller.actor)
+    return caller.parts.tokens.session(request.headers.get("authorization"), caller.actor)
+
+
 @router.get("/stream", response_class=EventSourceResponse)
 async def stream(
     owner: Owner,
-    sender: Sender,
+    session: Annotated[Session, Depends(session_of)],
     parts: PartsHere,
     last_event_id: Annotated[str | None, Header(max_length=20)] = None,
 ) -> AsyncIterable[ServerSentEvent]:
-    """Send each notification the moment it arrives; ``Last-Event-ID`` resumes where a connection broke."""
+    """Send each notification the moment it arrives; ``Last-Event-ID`` resumes where a connection broke.
+
+    The stream ends with the token that it was opened with.
+    """
     yield ServerSentEvent(comment="open", retry=_RECONNECT_AFTER_MS)
-    async for entry in parts.streams.listen(owner, _parse_offset(last_event_id)):
-        if await run_in_threadpool(_may_see, sender, entry, parts):
-            yield ServerSentEvent(data=entry_on_wire(entry), event="notification", id=str(entry.log_offset))
+    async for entry in parts.streams.listen(owner, _parse_offset(last_event_id), session):
+        shown = await run_in_threadpool(_shown, session.actor, entry, parts)
+        if shown is not None:
+            yield ServerSentEvent(data=entry_on_wire(shown), event="notification", id=str(entry.log_offset))
 
 
 def entry_on_wire(entry: InboxEntry) -> Document:
@@ -118,9 +131,20 @@ def entry_on_wire(entry: InboxEntry) -> Document:
     }
 
 
-def _may_see(sender: Actor, entry: InboxEntry, parts: Parts) -> bool:
-    """Say whether the entry may still be shown: what somebody may see can have changed since they were told."""
-    return may_be_shown(sender, entry.event, parts.views.now(), parts.catalogue)
+def _shown(sender: Actor, entry: InboxEntry, parts: Parts) -> InboxEntry | None:
+    """Return what may still be shown of an entry: what somebody may see can have changed since they were told."""
+    (shown,) = _as_shown(_sight(sender, parts), [entry])
+    return shown
+
+
+def _as_shown(sight: Sight, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
+    """Return what may be shown of each entry: the event, and the reasons."""
+    shown = as_shown(sight, entries)
+    return [None if one is None else replace(one, reasons=sight.reasons(one.reasons)) for one in shown]
+
+
+def _sight(sender: Actor, parts: Parts) -> Sight:
+    return Sight(parts.views.now().of(sender.id), parts.standing)
 
 
 def _cursor(entry: InboxEntry) -> str:

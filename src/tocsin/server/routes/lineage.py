@@ -1,4 +1,4 @@
-"""What feeds what? Lineage edges, and the graph around one asset. Next: ``store/lineage/reach.py``."""
+"""Routes of lineage: edges, and the graph around one asset. Next: ``store/lineage/reach.py``."""
 
 from __future__ import annotations
 
@@ -166,7 +166,10 @@ def _named_ends(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> tup
 
 def _delete_by_source(caller: Caller, entity: Document, source: str) -> Response:
     asset = _checked_end(caller, entity, Operation.EDIT_LINEAGE)
-    return answer(caller.parts.writes.delete_edges_by_source(asset, source, actor=caller.actor).document)
+    edges = caller.parts.writes.delete_edges_by_source(asset, source, actor=caller.actor).document["edges"]
+    ends = [end for edge in edges for end in (edge["fromEntity"], edge["toEntity"])]
+    shown = {end["id"] for end in seen(caller, ends)}
+    return answer({"edges": [one for one in edges if {one["fromEntity"]["id"], one["toEntity"]["id"]} <= shown]})
 
 
 def _patch(caller: Caller, ends: tuple[Document, Document], operations: object) -> Response:

@@ -1,4 +1,4 @@
-"""What do the profilers say? Profiles of tables, columns and statements, kept and read, newest first."""
+"""Routes of profiles: those of tables, columns and statements, kept and read, newest first."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ from tocsin.model.columns import column_fqns
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.masked import masked_columns, masked_profile, masked_tags_for
+from tocsin.server.presented import past
 from tocsin.server.reported import WindowAsked, paged, permitted
 from tocsin.server.request import LATEST_MS, Asked, DocumentBody, PathId, PathText, answer
-from tocsin.server.view import shown
 from tocsin.store.cursors import ReportPage
 
 _TABLE = ENTITY_TYPES["table"]
@@ -49,7 +49,7 @@ def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
 
     written = caller.parts.writes.on_live("table", key, work, actor=caller.actor)
     latest = caller.parts.beside.latest([written.document["id"]], TABLE_PROFILE)
-    return answer(shown(_TABLE, written.document, caller.root) | {FIELD: latest[written.document["id"]]})
+    return answer(past(_TABLE, written.document, caller) | {FIELD: latest[written.document["id"]]})
 
 
 @router.get("/{fqn}/tableProfile/latest")
@@ -60,7 +60,7 @@ def read_latest(fqn: PathText, caller: Asked) -> Response:
     profiles = caller.parts.beside.latest_by_part(table["id"], COLUMN_PROFILE)
     masked = masked_columns(table, masked_tags_for(caller, table))
     seen = {path: masked_profile(one) if path in masked else one for path, one in profiles.items()}
-    view = shown(_TABLE, table, caller.root) | {"columns": _with_profiles(table.get("columns") or [], seen, "")}
+    view = past(_TABLE, table, caller) | {"columns": _with_profiles(table.get("columns") or [], seen, "")}
     return answer(view | ({FIELD: own[table["id"]]} if own else {}))
 
 
@@ -102,7 +102,7 @@ def delete(fqn: PathText, of: Of, timestamp: Moment, caller: Asked) -> Response:
         return remove_profile(record, table, KINDS[of], timestamp, column=column)
 
     written = caller.parts.writes.on_live("table", key, work, actor=caller.actor)
-    return answer(shown(_TABLE, written.document, caller.root))
+    return answer(past(_TABLE, written.document, caller))
 
 
 def _column(fqn: str) -> tuple[str, str]:

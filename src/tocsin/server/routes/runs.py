@@ -1,4 +1,4 @@
-"""How did the pipelines run? Runs of pipelines and of ingestion pipelines, reported and read, newest first."""
+"""Routes of runs: those of pipelines and of ingestion pipelines, reported and read, newest first."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.presented import past
 from tocsin.server.reported import WindowAsked, paged, permitted
 from tocsin.server.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
-from tocsin.server.view import shown
 from tocsin.store.cursors import Window
 
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
@@ -27,7 +27,7 @@ def put_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
     """Report a run of a pipeline: ``timestamp`` (ms) and ``executionStatus`` at least."""
     permitted("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
     written = caller.parts.writes.add_pipeline_status(fqn, body, actor=caller.actor)
-    return answer(shown(ENTITY_TYPES["pipeline"], written.document, caller.root))
+    return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
 
 
 @router.put("/pipelines/{fqn}/status/bulk")
@@ -40,7 +40,7 @@ def put_statuses(fqn: PathText, body: JsonBody, caller: Asked) -> Response:
         return add_runs(record, pipeline, statuses)
 
     written = caller.parts.writes.on_live("pipeline", Key.by_name(fqn), work, actor=caller.actor)
-    return answer(shown(ENTITY_TYPES["pipeline"], written.document, caller.root))
+    return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
 
 
 @router.get("/pipelines/{fqn}/status")
@@ -58,7 +58,7 @@ def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
         return remove_run(record, pipeline, timestamp)
 
     written = caller.parts.writes.on_live("pipeline", Key.by_name(fqn), work, actor=caller.actor)
-    return answer(shown(ENTITY_TYPES["pipeline"], written.document, caller.root))
+    return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
 
 
 @router.put("/services/ingestionPipelines/{fqn}/pipelineStatus")
@@ -71,7 +71,7 @@ def put_ingestion_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Re
         return add_run(record, pipeline, body)
 
     written = caller.parts.writes.on_live(row.name, Key.by_name(fqn), work, actor=caller.actor)
-    return answer(shown(row, written.document, caller.root))
+    return answer(past(row, written.document, caller))
 
 
 @router.get("/services/ingestionPipelines/{fqn}/pipelineStatus")

@@ -1,4 +1,4 @@
-"""What do the rows look like? Samples of tables, containers, topics and search indexes, and of rows that failed a test.
+"""Routes of samples: rows of tables, containers, topics and search indexes, and of rows that failed a test.
 
 Masked for those who may not see them: ``server/masked.py``.
 """
@@ -30,9 +30,9 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.beside import kept_beside
 from tocsin.server.masked import masked_messages, masked_rows, masked_tags_for
+from tocsin.server.presented import past
 from tocsin.server.reported import permitted
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, Row, TextBody, answer
-from tocsin.server.view import shown
 
 router = APIRouter(tags=["samples"])
 of_asset = APIRouter(tags=["samples"])
@@ -65,7 +65,7 @@ def delete(row: Row, entity_id: PathId, caller: Asked) -> Response:
     key = _sampled(row, entity_id)
     permitted(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
     written = caller.parts.writes.on_live(row.name, key, remove_sample, actor=caller.actor)
-    return answer(shown(row, written.document, caller.root))
+    return answer(past(row, written.document, caller))
 
 
 @router.put("/dataQuality/testCases/{case_id}/failedRowsSample")
@@ -78,7 +78,7 @@ def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: 
         return put_failed_rows(record, case, body, validate=validate)
 
     written = caller.parts.writes.on_live("testCase", key, work, actor=caller.actor)
-    view = shown(ENTITY_TYPES["testCase"], written.document, caller.root)
+    view = past(ENTITY_TYPES["testCase"], written.document, caller)
     return answer(view | _failed_rows(written.document, caller))
 
 
@@ -95,7 +95,7 @@ def delete_failed(case_id: PathId, caller: Asked) -> Response:
     key = Key.by_id(str(case_id))
     permitted("testCase", key, caller, Operation.EDIT_TESTS)
     written = caller.parts.writes.on_live("testCase", key, remove_failed_rows, actor=caller.actor)
-    return answer(shown(ENTITY_TYPES["testCase"], written.document, caller.root))
+    return answer(past(ENTITY_TYPES["testCase"], written.document, caller))
 
 
 @router.put("/dataQuality/testCases/{case_id}/inspectionQuery")
@@ -109,7 +109,7 @@ def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
 
     written = caller.parts.writes.on_live(row.name, key, work, actor=caller.actor)
     (beside,) = kept_beside(row, [written.document], caller.parts, frozenset({QUERY}))
-    return answer(shown(row, written.document, caller.root) | beside)
+    return answer(past(row, written.document, caller) | beside)
 
 
 def _sampled(row: EntityType, entity_id: UUID) -> Key:
@@ -119,7 +119,7 @@ def _sampled(row: EntityType, entity_id: UUID) -> Key:
 
 
 def _with_sample(row: EntityType, document: Document, caller: Caller) -> Response:
-    view = shown(row, document, caller.root)
+    view = past(row, document, caller)
     sample = caller.parts.beside.attached([document["id"]], SAMPLE).get(document["id"])
     if sample is None:
         return answer(view)

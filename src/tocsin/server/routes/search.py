@@ -1,4 +1,4 @@
-"""What is there under these words? Search, suggestions and counts, in the shape OpenMetadata's client reads.
+"""Routes of search: results, suggestions and counts, in the shape OpenMetadata's client reads.
 
 A hit's ``_source`` is the entity as it stands now; the index only says which entities, in which order. Next:
 ``store/search/results.py``, ``docs/search.md``.
@@ -19,13 +19,14 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.capture.heritage import lacks, with_inherited
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.secret import without_secrets
 from tocsin.search import parse
 from tocsin.search.fields import COUNTED_BY, NAMES, SORTED_BY, resembles
 from tocsin.search.filters import filter_of
 from tocsin.search.indexes import SEARCHED, index_of, types_of
 from tocsin.search.nodes import EVERYTHING, Words, both
 from tocsin.search.words import words_of
-from tocsin.server.permissions import scope_on, sees
+from tocsin.server.permissions import scope_on
 from tocsin.server.request import Asked, Caller, DocumentBody, answer
 from tocsin.server.view import shown
 from tocsin.store.search.results import Hit, Search, Total, after_of
@@ -206,13 +207,11 @@ def _allowed(caller: Caller, search: Search) -> Search:
 def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | None) -> list[Document]:
     """Return the hits that are still there and that the caller may see."""
     stored = caller.parts.search.documents([hit.entity_id for hit in hits])
-    documents = _whole(caller, hits, stored)
-    found = []
-    for hit in hits:
-        document = documents.get(hit.entity_id)
-        if document is not None and sees(caller, hit.entity_type, document):
-            found.append(_hit(hit, document, caller.root, fields))
-    return found
+    seen = caller.sight.sees({"type": hit.entity_type, "id": hit.entity_id} for hit in hits)
+    shown = [hit for hit in hits if hit.entity_id in stored and hit.entity_id in seen]
+    whole = _whole(caller, shown, stored)
+    documents = caller.sight.trimmed([whole[hit.entity_id] for hit in shown])
+    return [_hit(hit, document, caller.root, fields) for hit, document in zip(shown, documents, strict=True)]
 
 
 def _whole(caller: Caller, hits: Sequence[Hit], stored: Mapping[str, Document]) -> dict[str, Document]:
@@ -232,7 +231,7 @@ def _whole(caller: Caller, hits: Sequence[Hit], stored: Mapping[str, Document]) 
 
 def _hit(hit: Hit, document: Document, root: str, fields: frozenset[str] | None) -> Document:
     row = ENTITY_TYPES[hit.entity_type]
-    source = {key: value for key, value in shown(row, document, root).items() if key not in _UNSHOWN}
+    source = {key: value for key, value in without_secrets(shown(row, document, root)).items() if key not in _UNSHOWN}
     source["entityType"] = row.name
     tiers = [tag for tag in document.get("tags") or () if tag["tagFQN"].startswith("Tier.")]
     if tiers:

@@ -1,4 +1,4 @@
-"""How are alerts written, tried and watched? They are read as all entities are, in ``routes/entities.py``.
+"""Routes by which alerts are written, tried and watched; read they are as all entities, in ``routes/entities.py``.
 
 Secrets are split off before the event subscription becomes an entity (``store/alerts/masking.py``).
 Next: ``server/alerts/request.py``.
@@ -21,13 +21,14 @@ from tocsin.flow.track.standing import Standing
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.subscription import SubscriptionState
+from tocsin.model.subscription import Destination, SubscriptionState
+from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, count_trials
 from tocsin.server.alerts.request import Alert, checked_alert, checked_destination
 from tocsin.server.alerts.trial import try_destination
 from tocsin.server.permissions import require, require_on
+from tocsin.server.presented import past
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
 from tocsin.server.routes.entities import IfMatch, found, written_answer
-from tocsin.server.view import shown
 
 ROW = ENTITY_TYPES["eventsubscription"]
 
@@ -94,7 +95,7 @@ def list_status(subscription_id: PathId, caller: Asked) -> Response:
     standings = caller.parts.standings.of(document["id"])
     data = [
         {**destination, "statusDetails": _status(document, destination, standings.get(destination["id"]))}
-        for destination in document["destinations"]
+        for destination in past(ROW, document, caller)["destinations"]
     ]
     return answer({"data": data, "paging": {"total": len(data)}})
 
@@ -114,7 +115,7 @@ def read_status_by_name(name: PathText, destination_id: PathId, caller: Asked) -
 @router.post("/validation/destination")
 async def try_one(body: DocumentBody, caller: Asked) -> Response:
     """Send a made-up event to one destination (``{"destination": …}``) and return how that went."""
-    return answer(await _tried(body.get("destination"), caller))
+    return answer((await _tried([body.get("destination")], caller))[0])
 
 
 @router.post("/testDestination")
@@ -123,12 +124,25 @@ async def try_many(body: DocumentBody, caller: Asked) -> Response:
     given = body.get("destinations")
     if not isinstance(given, list) or not 0 < len(given) <= _MOST_TRIALS:
         raise InvalidInput(f"must be a list of 1 to {_MOST_TRIALS}", field="destinations")
-    return answer([await _tried(one, caller) for one in given])
+    return answer(await _tried(given, caller))
 
 
-async def _tried(given: object, caller: Caller) -> Document:
-    await run_in_threadpool(require, caller, Operation.CREATE, ROW)
-    destination = await run_in_threadpool(checked_destination, given, caller.parts.people)
+async def _tried(given: list[object], caller: Caller) -> list[Document]:
+    destinations = await run_in_threadpool(_to_be_tried, given, caller)
+    return [await _one_tried(destination, caller) for destination in destinations]
+
+
+def _to_be_tried(given: list[object], caller: Caller) -> list[Destination]:
+    """Return the destinations when all may be tried, and count what that sends: all of it or none."""
+    require(caller, Operation.CREATE, ROW)
+    destinations = [checked_destination(one, caller.parts.people) for one in given]
+    for destination in destinations:
+        check_trial(destination, caller)
+    count_trials(destinations, caller)
+    return destinations
+
+
+async def _one_tried(destination: Destination, caller: Caller) -> Document:
     now_ms = caller.parts.clock.now_ms()
     status = await try_destination(destination, caller.parts.settings, caller.actor, now_ms=now_ms)
     return {"category": destination.category.value, "type": destination.type.value, "statusDetails": status}
@@ -159,11 +173,13 @@ def _checked(request: Document, before: Document | None, caller: Caller) -> Aler
         new_id=new_entity_id,
     )
     check_resources(alert.document, caller)
+    check_quotas(alert.document, before, caller)
     return alert
 
 
 def _create(alert: Alert, caller: Caller) -> Written:
     """Store the secrets first, under an id chosen here: an alert must never be seen without them."""
+    count_alert(caller)
     chosen = new_entity_id()
     subscriptions = caller.parts.subscriptions
     subscriptions.keep_secrets(chosen, alert.secrets)
@@ -233,7 +249,7 @@ def _delete(key: Key, caller: Caller) -> Response:
         raise Forbidden("This alert belongs to Tocsin: it can be disabled, not deleted.")
     written = _writes(caller).delete(ROW.name, Key.by_id(document["id"]), actor=caller.actor, hard=True)
     caller.parts.subscriptions.forget(document["id"])
-    return answer(shown(ROW, written.document, caller.root))
+    return answer(past(ROW, written.document, caller))
 
 
 def check_resources(alert: Document, caller: Caller) -> None:

@@ -1,4 +1,4 @@
-"""Which tests belong together? Suites of tables, and logical suites that people put together."""
+"""Routes of test suites: those of tables, and logical suites that people put together."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.permissions import require
+from tocsin.server.presented import past
 from tocsin.server.reported import permitted
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.entities import written_answer
-from tocsin.server.view import shown
 
 _SUITE = ENTITY_TYPES["testSuite"]
 HardDelete = Annotated[bool, Query(alias="hardDelete")]
@@ -49,7 +49,7 @@ def delete(suite_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, 
     key = Key.by_id(str(suite_id))
     permitted(_SUITE.name, key, caller, Operation.DELETE, include="all")
     written = caller.parts.writes.delete(_SUITE.name, key, actor=caller.actor, recursive=recursive, hard=hard_delete)
-    return answer(shown(_SUITE, written.document, caller.root))
+    return answer(past(_SUITE, written.document, caller))
 
 
 @router.put("/testCases/logicalTestCases")
@@ -71,7 +71,7 @@ def _on_suite(suite_id: str, caller: Caller, work: Callable[[Record, Stored], Wr
     key = Key.by_id(suite_id.lower())
     permitted(_SUITE.name, key, caller, Operation.EDIT_TESTS)
     written = caller.parts.writes.on_live(_SUITE.name, key, work, actor=caller.actor)
-    return answer(shown(_SUITE, written.document, caller.root))
+    return answer(past(_SUITE, written.document, caller))
 
 
 def _of_table(body: Document) -> Document:

@@ -1,10 +1,15 @@
-"""Which version of the API does this server speak, and is it alive? Next: ``server/routes/users.py``."""
+"""Version of the API that this server speaks, and its health. Next: ``server/routes/users.py``."""
 
 from __future__ import annotations
 
+import anyio.to_thread
 from fastapi import APIRouter, Response
 
+from tocsin.model.entity import Document
+from tocsin.server.build import Parts
 from tocsin.server.request import PartsHere, answer
+from tocsin.store.eventlog.waits import QueryHealth
+from tocsin.store.traces import traces
 
 API_VERSION = "1.13.0"
 """The version of OpenMetadata's API that the server speaks; its client compares major and minor."""
@@ -19,6 +24,23 @@ def version() -> Response:
 
 
 @router.get("/healthcheck")
-def healthcheck(parts: PartsHere) -> Response:
-    """Say that the server and its store answer."""
-    return answer({"status": "ok", "logOffset": parts.log.readable_end()})
+async def healthcheck(parts: PartsHere) -> Response:
+    """Say that the server and its store answer, who has seen events that are lost, and how far the pipeline is.
+
+    Of each of its queries that waits it is said for what, and since when.
+    """
+    # In a thread of its own: requests that keep all others busy must not make the server look dead.
+    return answer(await anyio.to_thread.run_sync(_health, parts, limiter=parts.health_lane))
+
+
+def _health(parts: Parts) -> Document:
+    known = traces(parts.settings)  # first: what is noted is never ahead of the log that is asked then
+    lost = [one.path.name for one in known if one.seen is not None and not parts.log.holds(one.seen)]
+    said = {"status": "eventsLost", "seenBy": lost} if lost else {"status": "ok"}
+    queries = [_query(one) for one in parts.waits.health()]
+    return {**said, "logOffset": parts.log.readable_end(), "pipeline": queries}
+
+
+def _query(health: QueryHealth) -> Document:
+    waits = {"waitsFor": health.waits_for, "waitsSince": health.waits_since_ms} if health.waits_for else {}
+    return {"query": health.query_name, "logOffset": health.log_offset, "reportedAt": health.updated_at_ms, **waits}

@@ -1,4 +1,4 @@
-"""What else is said of a table? Its model, its joins, how its profiler works, and custom metrics."""
+"""Routes of the details of a table: its model, its joins, how its profiler works, and custom metrics."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.beside import kept_beside
+from tocsin.server.presented import past
 from tocsin.server.reported import permitted
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
-from tocsin.server.view import shown
 
 _TABLE = ENTITY_TYPES["table"]
 Work = Callable[[Record, Stored], Written]
@@ -48,7 +48,7 @@ def read_config(table_id: PathId, caller: Asked) -> Response:
     """Return a table with how its profiler works."""
     document = permitted("table", Key.by_id(str(table_id)), caller, Operation.VIEW_DATA_PROFILE)
     (beside,) = kept_beside(_TABLE, [document], caller.parts, frozenset({"tableProfilerConfig"}))
-    return answer(shown(_TABLE, document, caller.root) | beside)
+    return answer(past(_TABLE, document, caller) | beside)
 
 
 @router.delete("/tableProfilerConfig")
@@ -85,4 +85,4 @@ def _answered(table_id: UUID, caller: Caller, operation: Operation, work: tuple[
     permitted("table", key, caller, operation)
     written = caller.parts.writes.on_live("table", key, step, actor=caller.actor)
     (beside,) = kept_beside(_TABLE, [written.document], caller.parts, frozenset({field}))
-    return answer(shown(_TABLE, written.document, caller.root) | beside)
+    return answer(past(_TABLE, written.document, caller) | caller.sight.trimmed([beside])[0])

@@ -1,4 +1,7 @@
-"""Which tokens are there, and how does one stop working? Logging out, tokens of one's own, and those of bots.
+"""Routes for tokens: logging out, tokens of one's own, and those of bots.
+
+A token that is made with another expires with it at the latest and is revoked with it; what is made with a password, or
+by an administrator who has logged in for a bot, stands by itself.
 
 Source: schemas/auth/jwtAuth.json, personalAccessToken.json. Next: ``store/access/tokens.py``.
 """
@@ -8,9 +11,10 @@ from __future__ import annotations
 from typing import Annotated
 from uuid import UUID
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
 
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import Forbidden, InvalidInput, NotFound, Unauthenticated
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -18,6 +22,7 @@ from tocsin.model.people import Person
 from tocsin.server.build import Parts
 from tocsin.server.permissions import require
 from tocsin.server.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer
+from tocsin.server.routes.users import client_address, text_in
 from tocsin.store.access.tokens import IssuedToken, TokenKind
 
 UNLIMITED = "Unlimited"
@@ -42,7 +47,7 @@ router = APIRouter(prefix="/users", tags=["tokens"])
 @router.post("/logout")
 def log_out(caller: Asked, token_id: TokenId) -> Response:
     """Make the token that this request is sent with stop working."""
-    caller.parts.people.tokens.take_back(token_id, caller.actor.id)
+    caller.parts.people.tokens.revoke([token_id], caller.actor.id)
     return answer({"message": "Logged out."})
 
 
@@ -54,8 +59,24 @@ def list_own(caller: Asked) -> Response:
 
 
 @router.put("/security/token")
-def make_own(body: DocumentBody, caller: Asked) -> Response:
-    """Return a new personal token (`tokenName`, `JWTTokenExpiry`); its text is shown this once."""
+async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
+    """Return a new personal token (`tokenName`, `JWTTokenExpiry`); its text is shown this once.
+
+    With one's `password` it works for as long as it says. Without, it ends with the token of this request.
+    """
+    if "password" not in body:
+        return await run_in_threadpool(lambda: _make_own(body, caller, _token(token_id, caller)))
+
+    def confirmed() -> Response:
+        caller.parts.logins.let_in(caller.actor.name, text_in(body, "password"), client_address(request))
+        return _make_own(body, caller, None)
+
+    return await caller.parts.passwords.run(confirmed)
+
+
+def _make_own(body: Document, caller: Caller, parent: IssuedToken | None) -> Response:
+    if caller.actor.is_bot:
+        raise Forbidden("A bot has no personal tokens: an administrator makes its token.")
     name = body.get("tokenName")
     if not isinstance(name, str) or not 0 < len(name.strip()) <= 100:
         raise InvalidInput("must be a text of 1 to 100 characters", field="tokenName")
@@ -66,7 +87,8 @@ def make_own(body: DocumentBody, caller: Asked) -> Response:
     if lifetime_s is None:
         raise InvalidInput("a personal token expires; choose OneHour, 1, 7, 30, 60 or 90", field="JWTTokenExpiry")
     person = _person(caller.actor.id, caller.parts)
-    token = caller.parts.tokens.issue_named(person, TokenKind.PERSONAL, name.strip(), lifetime_s=lifetime_s)
+    kind = TokenKind.PERSONAL
+    token = caller.parts.tokens.issue_named(person, kind, name.strip(), lifetime_s=lifetime_s, parent=parent)
     return answer(_personal(token.issued) | {"jwtToken": token.text})
 
 
@@ -77,34 +99,39 @@ def revoke_own(
     """Make personal tokens stop working: those of `tokenIds`, or with `removeAll` every one; return what is left."""
     tokens = caller.parts.people.tokens
     if remove_all:
-        tokens.take_all_back(caller.actor.id, kind=TokenKind.PERSONAL)
+        tokens.revoke_all(caller.actor.id, kind=TokenKind.PERSONAL)
         return list_own(caller)
     ids = body.get("tokenIds")
     if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
         raise InvalidInput("must be a list of ids", field="tokenIds")
     own = {one.id for one in tokens.of(caller.actor.id, TokenKind.PERSONAL)}
-    for token_id in own.intersection(ids):
-        tokens.take_back(token_id, caller.actor.id)
+    tokens.revoke(own.intersection(ids), caller.actor.id)
     return list_own(caller)
 
 
 @router.put("/generateToken/{user_id}")
-def generate_token(user_id: PathId, body: OptionalBody, caller: Asked) -> Response:
-    """Return a token for a bot, `JWTTokenExpiry` says for how long; the one it had stops working."""
+def generate_token(user_id: PathId, body: OptionalBody, caller: Asked, token_id: TokenId) -> Response:
+    """Return a token for a bot, `JWTTokenExpiry` says for how long; the one it had stops working.
+
+    Asked for with a personal token or that of a bot, it ends with that one.
+    """
     bot = _bot(str(user_id), caller)
-    lifetime_s = _lifetime_s(body)
-    caller.parts.people.tokens.take_all_back(bot.id, kind=TokenKind.BOT)
-    token = caller.parts.tokens.issue_named(bot, TokenKind.BOT, lifetime_s=lifetime_s)
+    lifetime_s, own = _lifetime_s(body), _token(token_id, caller)
+    caller.parts.people.tokens.revoke_all(bot.id)
+    parent = None if own.kind is TokenKind.SESSION else own
+    token = caller.parts.tokens.issue_named(bot, TokenKind.BOT, lifetime_s=lifetime_s, parent=parent)
     return answer(_mechanism(token.text, token.issued))
 
 
 @router.get("/token/{user_id}")
-def read_token(user_id: PathId, caller: Asked) -> Response:
-    """Return the token that a bot has."""
-    bot = _bot(str(user_id), caller)
+def read_token(user_id: PathId, caller: Asked, token_id: TokenId) -> Response:
+    """Return the token that a bot has, if it does not work for longer than the personal token this is asked with."""
+    bot, own = _bot(str(user_id), caller), _token(token_id, caller)
     issued = caller.parts.people.tokens.of(bot.id, TokenKind.BOT)
     if not issued:
         raise NotFound(f"The bot {bot.name} has no token.")
+    if own.kind is not TokenKind.SESSION and _end(issued[-1]) > _end(own):
+        raise Forbidden(f"The token of the bot {bot.name} works for longer than yours; log in with a password.")
     return answer(_mechanism(caller.parts.tokens.text_of(issued[-1], bot), issued[-1]))
 
 
@@ -116,7 +143,7 @@ def revoke_token(body: DocumentBody, caller: Asked) -> Response:
     except ValueError as error:
         raise InvalidInput("must be the id of a bot's user", field="id") from error
     bot = _bot(user_id, caller)
-    caller.parts.people.tokens.take_all_back(bot.id)
+    caller.parts.people.tokens.revoke_all(bot.id)
     return answer({"JWTToken": "", "JWTTokenExpiry": UNLIMITED})
 
 
@@ -126,7 +153,21 @@ def _bot(user_id: str, caller: Caller) -> Person:
     bot = _person(user_id, caller.parts)
     if not bot.is_bot:
         raise InvalidInput(f"{bot.name} is a person; only bots have tokens that others may ask for.")
+    if bot.is_admin and not caller.actor.is_admin:
+        raise Forbidden(f"The bot {bot.name} is an administrator: only administrators may have its token.")
     return bot
+
+
+def _token(token_id: str, caller: Caller) -> IssuedToken:
+    """Return the token that a request was sent with."""
+    found = caller.parts.people.tokens.find(token_id)
+    if found is None:
+        raise Unauthenticated("This token was revoked; log in again.")
+    return found
+
+
+def _end(issued: IssuedToken) -> float:
+    return float("inf") if issued.expires_at_ms is None else issued.expires_at_ms
 
 
 def _person(user_id: str, parts: Parts) -> Person:

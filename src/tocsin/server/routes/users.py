@@ -1,4 +1,4 @@
-"""Who am I, and what do I follow? Log-in, passwords and tokens, and a person's follows.
+"""Routes for log-in, one's own account and passwords.
 
 Next: ``server/routes/inbox.py``.
 """
@@ -27,12 +27,13 @@ router = APIRouter(tags=["users"])
 
 
 @open_router.post("/users/login")
-def login(request: Request, body: DocumentBody, parts: PartsHere) -> Response:
+async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Response:
     """Return a token for an address and a password (base64, as OpenMetadata sends it, or plain)."""
-    person = parts.doorkeeper.let_in(_text(body, "email"), _text(body, "password"), _address(request))
-    token = parts.tokens.issue(person)
-    expires_at_ms = token.expires_at_ms
-    return answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": expires_at_ms})
+    login, password = text_in(body, "email"), text_in(body, "password")
+    token = await parts.passwords.run(
+        lambda: parts.tokens.issue(parts.logins.let_in(login, password, client_address(request)))
+    )
+    return answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": token.expires_at_ms})
 
 
 @router.get("/users/loggedInUser")
@@ -45,20 +46,23 @@ def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
 
 
 @router.put("/users/changePassword")
-def change_password(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
+async def change_password(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
     """Change one's own password (``oldPassword``, ``newPassword``), or as administrator that of ``username``.
 
     Every token that the person had stops working, but the one that this request was sent with.
     """
     sender, parts = caller.actor, caller.parts
     name = body.get("username", sender.name)
-    new = check_password(_text(body, "newPassword"))
-    if name == sender.name:
-        person = parts.doorkeeper.let_in(sender.name, _text(body, "oldPassword"), _address(request))
-    else:
-        person = _other_person(name, sender.is_admin, parts)
-    parts.people.set_password(person.id, hash_password(new))
-    parts.people.tokens.take_all_back(person.id, but=token_id)
+    new = check_password(text_in(body, "newPassword"))
+
+    def change() -> None:
+        if name == sender.name:
+            person = parts.logins.let_in(sender.name, text_in(body, "oldPassword"), client_address(request))
+        else:
+            person = _other_person(name, sender.is_admin, parts)
+        parts.people.set_password(person.id, hash_password(new), keep_token=token_id)
+
+    await parts.passwords.run(change)
     return answer({"message": "The password is changed."})
 
 
@@ -76,11 +80,13 @@ def _other_person(name: object, by_administrator: bool, parts: PartsHere) -> Per
     return person
 
 
-def _address(request: Request) -> str:
+def client_address(request: Request) -> str:
+    """Return the address that a request comes from."""
     return request.client.host if request.client else ""
 
 
-def _text(body: Document, key: str) -> str:
+def text_in(body: Document, key: str) -> str:
+    """Return a text of the body that must be there."""
     value = body.get(key)
     if not isinstance(value, str) or not value:
         raise InvalidInput("is missing: send a text", field=key)

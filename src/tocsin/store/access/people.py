@@ -1,4 +1,4 @@
-"""Who may log in, and who is behind an id? Credentials, persons and the server's own keys.
+"""Credentials, persons and the server's own keys.
 
 People are entities of type ``user``, read here from their row in ``person``; what must never be part of a version or
 an event (a password's hash, the key that signs tokens) stands in tables of its own. Next: ``server/auth.py``.
@@ -8,26 +8,38 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, select
 
+from tocsin.errors import WrongKey, WrongSealOfKeys
 from tocsin.flow.send.unsubscribe import KEY_NAME
 from tocsin.model import fqn
 from tocsin.model.people import Person
-from tocsin.store.access import attempts
+from tocsin.store.access import attempts, tokens
 from tocsin.store.access.revision import PeopleRevision
+from tocsin.store.access.tables import login_source, openid_identity
 from tocsin.store.access.tokens import IssuedTokens
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.tables import credential, entity, person, server_secret
+from tocsin.store.vault import vault_of
+
+
+@dataclass(frozen=True)
+class Identity:
+    """Who somebody is to a provider of OpenID Connect: its address, and their ``sub`` there, which never changes."""
+
+    issuer: str
+    subject: str
 
 
 class People:
     """The persons and bots of one store, and what proves who they are; ``tokens`` are those that work."""
 
     def __init__(self, engine: Engine, revision: PeopleRevision | None = None) -> None:
-        self._engine = engine
-        self.tokens = IssuedTokens(engine, revision or PeopleRevision())
+        self._engine, self._revision = engine, revision or PeopleRevision()
+        self.tokens = IssuedTokens(engine, self._revision)
 
     def by_id(self, user_id: str) -> Person | None:
         """Return the person with that id, deleted ones included."""
@@ -40,6 +52,31 @@ class People:
     def by_email(self, address: str) -> Person | None:
         """Return the person with that address, whatever its case, deleted ones included."""
         return self._one(person.c.email == address.strip().lower())
+
+    def by_identity(self, identity: Identity) -> Person | None:
+        """Return the person who logs in with this identity of a provider, deleted ones included."""
+        query = select(openid_identity.c.user_id).where(*_is(identity))
+        with reading(self._engine) as connection:
+            user_id = connection.execute(query).scalar_one_or_none()
+        return None if user_id is None else self.by_id(user_id)
+
+    def bind(self, identity: Identity, user_id: str) -> bool:
+        """Let an identity be somebody's from now on; False if they, or it, belong together with another already."""
+        bound = openid_identity.c
+        with writing(self._engine) as connection:
+            connection.execute(select(person.c.user_id).where(person.c.user_id == user_id).with_for_update())
+            others = select(bound.subject).where(bound.user_id == user_id, bound.issuer == identity.issuer)
+            if set(connection.scalars(others)) - {identity.subject}:
+                return False
+            row = {**vars(identity), "user_id": user_id}
+            connection.execute(_insert_once(connection, openid_identity, row))
+            return str(connection.execute(select(bound.user_id).where(*_is(identity))).scalar_one()) == user_id
+
+    def forget_identities(self, user_id: str) -> int:
+        """Let somebody's next log-in by OpenID Connect go by their address again; return how many were forgotten."""
+        with writing(self._engine) as connection:
+            gone = openid_identity.delete().where(openid_identity.c.user_id == user_id)
+            return connection.execute(gone).rowcount
 
     def team_exists(self, name: str) -> bool:
         """Say whether a team of that name exists and is not deleted."""
@@ -55,13 +92,17 @@ class People:
         with reading(self._engine) as connection:
             return connection.execute(query).scalar_one_or_none()
 
-    def set_password(self, user_id: str, password_hash: str) -> None:
-        """Store the hash of a new password; the old one stops working, and log-ins that failed are forgotten."""
+    def set_password(self, user_id: str, password_hash: str, *, keep_token: str | None = None) -> None:
+        """Store the hash of a new password and forget failed log-ins.
+
+        The old password and every token of theirs stop working, but the one with the id ``keep_token``.
+        """
         with writing(self._engine) as connection:
-            named = connection.execute(select(person.c.name, person.c.email).where(person.c.user_id == user_id)).first()
-            attempts.forget(connection, [attempts.account(login) for login in named or () if login])
+            attempts.forget(connection, user_id)
+            tokens.revoke_other(connection, user_id, keep_token)
             connection.execute(credential.delete().where(credential.c.user_id == user_id))
             connection.execute(credential.insert().values(user_id=user_id, password_hash=password_hash))
+        self._revision.note()
 
     def set_first_password(self, user_id: str, password_hash: str) -> bool:
         """Store the hash unless there is one already, and say whether this call stored it."""
@@ -71,15 +112,26 @@ class People:
             return connection.execute(insert).first() is not None
 
     def secret(self, name: str, make: Callable[[], str]) -> str:
-        """Return the server's secret of that name, made by ``make`` when there is none yet."""
+        """Return the server's secret of that name, made by ``make`` when there is none yet; it is kept sealed.
+
+        Raises
+        ------
+        WrongSealOfKeys : it was sealed with a key that is not here
+        """
         query = select(server_secret.c.value).where(server_secret.c.name == name)
         with reading(self._engine) as connection:
             known = connection.execute(query).scalar_one_or_none()
-        if known is not None:
-            return str(known)
+            if known is not None:
+                return _opened(connection, known)
         with writing(self._engine) as connection:
-            connection.execute(_insert_once(connection, server_secret, {"name": name, "value": make()}))
-            return str(connection.execute(query).scalar_one())
+            sealed = vault_of(connection).sealed_text(make())
+            connection.execute(_insert_once(connection, server_secret, {"name": name, "value": sealed}))
+            return _opened(connection, connection.execute(query).scalar_one())
+
+    def forget_secrets(self) -> int:
+        """Forget all keys of the server, which are then made anew: nothing that was signed counts any more."""
+        with writing(self._engine) as connection:
+            return connection.execute(server_secret.delete()).rowcount
 
     def _one(self, condition: ColumnElement[bool]) -> Person | None:
         # Should two share an address, it is the one who is still there.
@@ -114,6 +166,13 @@ def ensure_administrator(
     return password if people.set_first_password(user_id, hash_password(password)) else None
 
 
+def forget(connection: Connection, user_id: str) -> None:
+    """Remove what proves who somebody is, and where they logged in from, with the transaction that removes them."""
+    attempts.forget(connection, user_id)
+    for table in (credential, login_source, openid_identity):
+        connection.execute(table.delete().where(table.c.user_id == user_id))
+
+
 def person_of(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value
     """Return the person that a row of the table ``person`` stands for."""
     return Person(
@@ -125,6 +184,17 @@ def person_of(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value
         is_bot=row.is_bot,
         deleted=row.deleted,
     )
+
+
+def _opened(connection: Connection, kept: str) -> str:
+    try:
+        return vault_of(connection).opened_text(kept)
+    except WrongKey as error:
+        raise WrongSealOfKeys() from error
+
+
+def _is(identity: Identity) -> tuple[ColumnElement[bool], ...]:
+    return openid_identity.c.issuer == identity.issuer, openid_identity.c.subject == identity.subject
 
 
 def _insert_once(connection: Connection, table: Table, row: dict[str, str]) -> Any:  # Any: as ``inserting``

@@ -1,6 +1,7 @@
-"""Has anything changed that rules depend on? One counter, raised in the transaction of the change.
+"""Counter of changes that rules depend on, raised in the transaction of the change.
 
-Whoever keeps what it worked out (``access/views.py``) looks at the counter instead of at everything.
+Whoever keeps what it worked out (``access/views.py``) looks at the counter instead of at everything. A second counter
+says the same of tokens (``store/access/tokens.py``).
 """
 
 from __future__ import annotations
@@ -12,8 +13,13 @@ from tocsin.model.entity import Document
 from tocsin.store.access.tables import access_revision
 
 _REVISION = access_revision.c.revision
-_READ = select(_REVISION)
-_RAISE = update(access_revision).values(revision=_REVISION + 1)
+_RULES, _TOKENS = 1, 2
+_READ = select(_REVISION).where(access_revision.c.id == _RULES)
+_READ_BOTH = select(_REVISION).order_by(access_revision.c.id)
+_RAISE = {
+    one: update(access_revision).where(access_revision.c.id == one).values(revision=_REVISION + 1)
+    for one in (_RULES, _TOKENS)
+}
 _DECIDING = {
     "policy": ("rules", "enabled", "disabled", "deleted", "name"),
     "role": ("policies", "deleted", "name"),
@@ -28,6 +34,16 @@ def read(connection: Connection) -> int:
     return int(connection.execute(_READ).scalar_one())
 
 
+def read_with_tokens(connection: Connection) -> tuple[int, ...]:
+    """Return the counter, and the one of tokens revoked."""
+    return tuple(connection.scalars(_READ_BOTH))
+
+
+def note_revoked(connection: Connection) -> None:
+    """Raise the counter of tokens: some stop working with this transaction."""
+    connection.execute(_RAISE[_TOKENS])
+
+
 def note(connection: Connection, old: Stored | None, new: Stored | None) -> None:
     """Raise the counter if what ``old`` became changes what anybody may do."""
     subject = new or old
@@ -36,7 +52,7 @@ def note(connection: Connection, old: Stored | None, new: Stored | None) -> None
         return
     is_new_person = old is None and new is not None and new.entity_type == "user" and not new.document.get("teams")
     if not is_new_person and _said(old, keys) != _said(new, keys):
-        connection.execute(_RAISE)
+        connection.execute(_RAISE[_RULES])
 
 
 def _said(entity: Stored | None, keys: tuple[str, ...]) -> list[object]:

@@ -1,4 +1,4 @@
-"""Which tables say who may come in, and when what they may do has changed? Beside ``store/tables.py``."""
+"""Tables of tokens, log-ins and the revisions of access; beside ``store/tables.py``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ access_revision = Table(
     Column("id", Integer, primary_key=True, autoincrement=False),
     Column("revision", BigInteger, nullable=False),
 )
-"""One row: how often something about policies, roles, teams or people has changed that rules depend on."""
+"""Two counters. 1: changes of policies, roles, teams and people that rules depend on; 2: tokens revoked."""
 
 issued_token = Table(
     "issued_token",
@@ -23,16 +23,52 @@ issued_token = Table(
     Column("name", Text, nullable=False, default=""),
     Column("issued_at_ms", BigInteger, nullable=False),
     Column("expires_at_ms", BigInteger),
+    Column("parent_id", String(36)),
     Index(None, "user_id"),
     Index(None, "expires_at_ms"),
+    Index(None, "parent_id"),
 )
-"""One row per token that works: who it is for and until when. Without its row a token opens nothing."""
+"""One row per token that works: who it is for and until when. Without its row a token opens nothing.
+
+``parent_id`` is the token it was made with; it is revoked with that one.
+"""
 
 login_attempt = Table(
     "login_attempt",
     METADATA,
     Column("key", String(330), primary_key=True),
-    Column("failed_count", Integer, nullable=False),
-    Column("first_failed_at_ms", BigInteger, nullable=False),
+    Column("attempt_count", Integer, nullable=False),
+    Column("last_at_ms", BigInteger, nullable=False),
+    Column("next_at_ms", BigInteger, nullable=False),
+    Index(None, "last_at_ms"),
 )
-"""One row per account and per address that log-ins have failed for of late."""
+"""One row per account, per source and per both: log-ins tried without success, and when the next may come."""
+
+login_source = Table(
+    "login_source",
+    METADATA,
+    Column("user_id", String(36), primary_key=True),
+    Column("source", String(64), primary_key=True),
+    Column("last_at_ms", BigInteger, nullable=False),
+)
+"""One row per person and source (address, or network of an IPv6 address) that they have logged in from."""
+
+openid_identity = Table(
+    "openid_identity",
+    METADATA,
+    Column("issuer", String(500), primary_key=True),
+    Column("subject", String(255), primary_key=True),
+    Column("user_id", String(36), nullable=False),
+    Index(None, "user_id"),
+)
+"""One row per identity of an OpenID Connect provider that has logged in: whose it is from then on."""
+
+quota_use = Table(
+    "quota_use",
+    METADATA,
+    Column("user_id", String(36), primary_key=True),
+    Column("kind", String(20), primary_key=True),
+    Column("hour", BigInteger, primary_key=True, autoincrement=False),
+    Column("used", BigInteger, nullable=False),
+)
+"""One row per person, kind of quota and hour since the epoch: how much of it is used."""

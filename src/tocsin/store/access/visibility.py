@@ -1,4 +1,4 @@
-"""Which rows may somebody see? A condition on documents (``access/logic.py``) as a condition of SQL.
+"""Conditions on documents (``access/logic.py``) as conditions of SQL: which rows somebody may see.
 
 What ``access/evaluate.py`` asks of one document, this asks of all at once, so that a filtered list keeps its pages
 and totals. Next: ``store/catalogue/listing.py``.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, false, func, literal, not_, or_, select, true
@@ -15,6 +16,8 @@ from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tocsin.access.logic import (
+    ALWAYS,
+    About,
     And,
     Certified,
     Condition,
@@ -30,7 +33,17 @@ from tocsin.access.logic import (
     Tagged,
     inheritable,
 )
-from tocsin.store.catalogue.inherited import DOMAINS, OWNERS, Naming, few_in, lies_in
+from tocsin.store.catalogue.inherited import (
+    DOMAINS,
+    OWNERS,
+    TESTS,
+    Naming,
+    few_in,
+    lies_in,
+    names_no_table,
+    tested_by,
+)
+from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.engine import is_sqlite as on_sqlite
 from tocsin.store.tables import entity, entity_tag, membership, ownership
 
@@ -46,32 +59,36 @@ _NOTHING: Known = {}
 _CERTIFICATION = ("certification", "tagLabel", "tagFQN")
 
 
-def visible(condition: Condition, *, is_sqlite: bool, of: Any = _TABLE, known: Known = _NOTHING) -> Sql:  # Any: columns
+def visible(
+    condition: Condition, *, is_sqlite: bool, of: Any = _TABLE, known: Known = _NOTHING, with_tests: bool = True
+) -> Sql:  # Any: columns
     """Return "the condition holds for the row ``of`` the table ``entity``"; the type of the row is asked elsewhere.
 
-    ``of`` is the table's columns, or those of an alias.
+    ``of`` is the table's columns, or those of an alias; ``with_tests``: rows may be tests or suites, which lie in their
+    tables by name only.
     """
     if known and condition in known:
         near: Sql = of.id.in_(known[condition])
         return near
+    within = partial(visible, is_sqlite=is_sqlite, of=of, known=known, with_tests=with_tests)
     match condition:
         case Constant(holds=holds):
             return true() if holds else false()
         case Not(operand=operand):
-            return not_(visible(operand, is_sqlite=is_sqlite, of=of, known=known))
+            return not_(within(operand))
         case And(operands=operands):
-            return and_(*(visible(one, is_sqlite=is_sqlite, of=of, known=known) for one in operands))
+            return and_(*(within(one) for one in operands))
         case Or(operands=operands):
-            return or_(*(visible(one, is_sqlite=is_sqlite, of=of, known=known) for one in operands))
+            return or_(*(within(one) for one in operands))
         case _:
-            return _leaf(condition, of, is_sqlite)
+            return _leaf(condition, of, is_sqlite, with_tests=with_tests)
 
 
 def visible_of(connection: Connection, entity_type: str, condition: Condition) -> Sql:
     """Return the same for a list of entities of a type: little that is owned, or in a domain, is found from there."""
     found = ((asked, few_in(connection, entity_type, *_named(asked))) for asked in set(inheritable(condition)))
     known: Known = {asked: ids for asked, ids in found if ids is not None}
-    return visible(condition, is_sqlite=on_sqlite(connection), known=known)
+    return visible(condition, is_sqlite=on_sqlite(connection), known=known, with_tests=entity_type in TESTS)
 
 
 def _named(asked: Inheritable) -> tuple[Naming, Sql | None]:
@@ -94,27 +111,56 @@ def in_scopes(scopes: Scopes, *, is_sqlite: bool) -> Sql:
     for entity_type, scope in scopes.items():
         types[scope].append(entity_type)
     of_type = _TABLE.entity_type
-    asked = (or_(of_type.not_in(names), visible(one, is_sqlite=is_sqlite)) for one, names in types.items())
+    asked = (
+        or_(of_type.not_in(names), visible(one, is_sqlite=is_sqlite, with_tests=not set(names).isdisjoint(TESTS)))
+        for one, names in types.items()
+    )
     return and_(true(), *asked)
 
 
-def _leaf(condition: Condition, of: Any, is_sqlite: bool) -> Sql:
+def _leaf(condition: Condition, of: Any, is_sqlite: bool, *, with_tests: bool) -> Sql:
     match condition:
         case Tagged(tag=tag):
             return exists().where(entity_tag.c.entity_id == of.id, entity_tag.c.tag_fqn == tag)
         case HasDomain() | InDomain():
-            return lies_in(of, *_named(condition), is_sqlite=is_sqlite)
+            return lies_in(of, *_named(condition), is_sqlite=is_sqlite, with_tests=with_tests)
         case Certified(certifications=certifications):
             return func.coalesce(_certification(of, is_sqlite).in_(sorted(certifications)), false())
         case Owned() | OwnedBy() | OwnedWithin():
-            return _owned(condition, of, is_sqlite)
+            return _owned(condition, of, is_sqlite, with_tests=with_tests)
+        case About():
+            return _about(condition, of, is_sqlite)
         case _:
             return false()  # a question that nobody answered holds for nothing
 
 
-def _owned(condition: Owned | OwnedBy | OwnedWithin, of: Any, is_sqlite: bool) -> Sql:
+def _about(asked: About, of: Any, is_sqlite: bool) -> Sql:
+    """Return "all that it is about may be seen": the table of a test or of its suite, what a query is used in.
+
+    None of that is a test: it is asked the shorter way, for SQLite reads only so deep a statement.
+    """
+    scopes = dict(asked.scopes)
+    if asked.resource == "query":
+        return not_(_used_in_hidden(scopes, of, is_sqlite))
+    table = entity.alias("tested_table")
+    shown = visible(scopes.get("table", ALWAYS), is_sqlite=is_sqlite, of=table.c, with_tests=False)
+    on_table = exists().where(table.c.id == tested_by(of, is_sqlite=is_sqlite), shown)
+    return on_table if asked.resource == "testCase" else or_(names_no_table(of, is_sqlite=is_sqlite), on_table)
+
+
+def _used_in_hidden(scopes: Scopes, of: Any, is_sqlite: bool) -> Sql:
+    used, named = entity.alias("used"), entity_reference.alias("uses")
+    hidden = (
+        and_(used.c.entity_type == one, not_(visible(scope, is_sqlite=is_sqlite, of=used.c, with_tests=False)))
+        for one, scope in scopes.items()
+    )
+    of_query = and_(named.c.entity_id == of.id, named.c.field == "queryUsedIn")
+    return exists().where(of_query, used.c.id == named.c.target_id, or_(*hidden))
+
+
+def _owned(condition: Owned | OwnedBy | OwnedWithin, of: Any, is_sqlite: bool, *, with_tests: bool) -> Sql:
     """Return a condition on owners; a user is their own owner."""
-    owned = lies_in(of, *_named(condition), is_sqlite=is_sqlite)
+    owned = lies_in(of, *_named(condition), is_sqlite=is_sqlite, with_tests=with_tests)
     is_user = of.entity_type == "user"
     match condition:
         case OwnedBy(owners=owners):

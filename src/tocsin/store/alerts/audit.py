@@ -1,4 +1,4 @@
-"""What does the audit compare? Tellings, notifications, deliveries of a part of the log, and since when alerts stand.
+"""Rows that the audit compares: tellings, notifications, deliveries of a part of the log, and since when alerts stand.
 
 Next: ``spark/audit.py``.
 """
@@ -14,7 +14,7 @@ from tocsin.model.change import EventType
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE
 from tocsin.store.alerts.telling_tables import telling
 from tocsin.store.engine import reading
-from tocsin.store.tables import change_event, delivery, notification
+from tocsin.store.tables import change_event, delivery, notification, tombstone
 
 Rows = Sequence[tuple[Any, ...]]  # Any: a column's value
 
@@ -40,9 +40,14 @@ class AuditRows:
             return {row[0]: int(row[1]) for row in connection.execute(query.group_by(event.entity_id))}
 
     def tellings(self, after: int, through: int) -> Rows:
-        """Return (offset, alert, count) of every match that was told between two offsets."""
+        """Return (offset, alert, count, relations, missing) of every match that was told between two offsets.
+
+        Of a hard delete, ``relations`` is how many relations the entity had, ``missing`` how many were gone by then.
+        """
         row = telling.c
-        query = select(row.log_offset, row.subscription_id, row.told_count)
+        expected = func.coalesce(tombstone.c.relation_count, row.missing_count)
+        query = select(row.log_offset, row.subscription_id, row.told_count, expected, row.missing_count)
+        query = query.outerjoin(tombstone, tombstone.c.log_offset == row.log_offset)
         return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
 
     def notifications(self, after: int, through: int) -> Rows:
@@ -52,9 +57,9 @@ class AuditRows:
         return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
 
     def deliveries(self, after: int, through: int) -> Rows:
-        """Return (id, notification, status, due, leased until) of every delivery of those notifications."""
+        """Return (id, notification, status, due) of every delivery of those notifications."""
         row, note = delivery.c, notification.c
-        query = select(row.id, row.notification_id, row.status, row.due_at_ms, row.lease_until_ms)
+        query = select(row.id, row.notification_id, row.status, row.due_at_ms)
         of_these = query.join(notification, note.id == row.notification_id)
         return self._rows(of_these.where(note.log_offset > after, note.log_offset <= through))
 

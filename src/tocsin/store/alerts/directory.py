@@ -1,4 +1,4 @@
-"""Who stands in which relation to what, as the store knows it? ``flow/resolve/directory.py`` answered by key.
+"""Directory of relations in the store: ``flow/resolve/directory.py`` answered by key.
 
 Every statement looks up a bounded list of keys through an index; none scans. Next: ``store/outbox/notifications.py``.
 """
@@ -21,10 +21,10 @@ from tocsin.model.people import Person
 from tocsin.store.access.people import person_of
 from tocsin.store.alerts.mutes import mutes_in
 from tocsin.store.catalogue.heritage import heritage_on
-from tocsin.store.catalogue.partings import DOWNSTREAM
+from tocsin.store.catalogue.tombstones import DOWNSTREAM
 from tocsin.store.engine import reading
 from tocsin.store.feed import thread_directory
-from tocsin.store.tables import entity, follow, lineage_edge, membership, ownership, parting, person
+from tocsin.store.tables import entity, follow, lineage_edge, membership, ownership, person, tombstone_relation
 
 _KEYS_PER_STATEMENT = 500
 
@@ -82,12 +82,13 @@ class SqlDirectory:
                 yield Principal(relation, row.owner_id, row.owner_type, node_id=row.entity_id)
             yield from self._inherited_owners([node for node in node_ids if node not in found])
         else:
-            followers = select(follow.c.entity_id, follow.c.user_id, follow.c.followed_at_ms)
+            followers = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset)
             for row in self._by_key(followers, follow.c.entity_id, node_ids):
-                yield Principal(relation, row.user_id, "user", node_id=row.entity_id, since_ms=row.followed_at_ms)
-        parted = select(parting).where(parting.c.relation == relation.value)
-        for row in self._by_key(parted, parting.c.entity_id, node_ids):
-            yield Principal(relation, row.other_id, row.other_type, node_id=row.entity_id, since_ms=row.since_ms)
+                yield Principal(relation, row.user_id, "user", node_id=row.entity_id, since_offset=row.since_offset)
+        gone = select(tombstone_relation).where(tombstone_relation.c.relation == relation.value)
+        for row in self._by_key(gone, tombstone_relation.c.entity_id, node_ids):
+            stood = {"since_offset": row.since_offset, "until_offset": row.log_offset}
+            yield Principal(relation, row.other_id, row.other_type, node_id=row.entity_id, **stood)
 
     def _inherited_owners(self, node_ids: Collection[str]) -> Iterator[Principal]:
         """Yield the owners of what nobody owns by name: those of the nearest ancestor that has some."""
@@ -155,9 +156,10 @@ def _next_level(
     """Follow every edge out of ``frontier`` once; note new nodes in ``hops`` and return them with their roots."""
     following: dict[str, set[str]] = defaultdict(set)
     edges = select(lineage_edge.c.from_id, lineage_edge.c.to_id)
-    parted = select(parting.c.entity_id.label("from_id"), parting.c.other_id.label("to_id"))
+    stood = tombstone_relation.c
+    ended = select(stood.entity_id.label("from_id"), stood.other_id.label("to_id"))
     known = _by_key(connection, edges, lineage_edge.c.from_id, frontier)
-    gone = _by_key(connection, parted.where(parting.c.relation == DOWNSTREAM), parting.c.entity_id, frontier)
+    gone = _by_key(connection, ended.where(stood.relation == DOWNSTREAM), stood.entity_id, frontier)
     for edge in chain(known, gone):
         for root in frontier[edge.from_id]:
             if (root, edge.to_id) not in hops:

@@ -1,73 +1,144 @@
-"""Which parts of a destination's configuration are secret, and how do they leave and re-enter it? Behind a mask.
+"""Secrets of destinations: split off behind masks before an alert becomes an entity, and put back for who sends.
 
-What is secret is replaced by a mask before the subscription becomes an entity, so that no version, event or answer
-ever holds it; whoever writes the mask back keeps the secret. Next: ``store/alerts/subscriptions.py``.
+Every header, query parameter and login of a webhook is one, and so are its signing key and what of its address is
+secret (``model/address.py``). They are sealed together with the whole address, and belong to its scheme, host and port:
+where those change, a mask keeps nothing. Next: ``store/alerts/subscriptions.py``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from typing import Any
 
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, StaleSecrets
+from tocsin.model.address import MASK, kept_url, masked_origin, masked_url, origin_of
 from tocsin.model.entity import Document
 
-MASK = "*********"
-"""What stands in a secret's place; upstream's own mask."""
-
-_SECRET_NAME = re.compile(r"authorization|cookie|secret|token|password|passwd|api-?_?key|signature|credential", re.I)
-_NAMED_PARTS = ("headers", "queryParams", "authType")
-_NEVER_SECRET = frozenset({"tokenUrl"})
+ENDPOINT = "endpoint"
+_PARTS = ("headers", "queryParams", "authType")
+_PLAIN = {
+    "headers": frozenset({"accept", "accept-language", "content-type", "user-agent"}),
+    "authType": frozenset({"type"}),
+}
+"""What is no secret by its name, below each part; everything else is."""
 Place = tuple[str, ...]
 
 
 def split_secrets(config: Document, known: Document) -> tuple[Document, Document]:
     """Return ``config`` with masks in place of its secrets, and the secrets by their place.
 
-    ``known`` holds the secrets stored so far: a mask in ``config`` keeps the one at its place.
+    ``known`` holds the secrets stored so far: a mask in ``config`` keeps the one at its place, as long as the endpoint
+    leads where it did.
 
     Raises
     ------
-    InvalidInput : a mask stands where no secret is known
+    InvalidInput : a mask stands where no secret is known, or for one that was given for another receiver
     """
+    endpoint = _endpoint(config.get(ENDPOINT), known.get(ENDPOINT))
+    stays = _leads_to(endpoint) == _leads_to(known.get(ENDPOINT))
     kept: Document = {}
 
     def mask(place: Place, value: str) -> str:
-        if value == MASK:
-            value = _at(known, place)
-            if value is None:
-                raise InvalidInput(
-                    f"holds the mask {MASK}, but no secret is stored there: send it", field=".".join(place)
-                )
-        _put(kept, place, value)
+        _put(kept, place, _kept(value, _at(known, place), ".".join(place), stays=stays) if MASK in value else value)
         return MASK
 
-    return _mapped(config, mask), kept
+    masked = _mapped(config, mask)
+    if isinstance(endpoint, str):
+        masked[ENDPOINT] = masked_url(endpoint, with_path=True)
+        if kept or masked[ENDPOINT] != endpoint:
+            kept[ENDPOINT] = endpoint
+    return masked, kept
+
+
+def masked_config(config: Document) -> Document:
+    """Return ``config`` with masks in place of its secrets, which are forgotten."""
+    masked, endpoint = _mapped(config, lambda _place, _value: MASK), config.get(ENDPOINT)
+    return masked | ({ENDPOINT: masked_url(endpoint, with_path=True)} if isinstance(endpoint, str) else {})
+
+
+def split_again(config: Document, known: Document) -> tuple[Document, Document]:
+    """Return what ``split_secrets`` does for a stored ``config`` whose masks an earlier release set, for less."""
+    kept: Document = {}
+
+    def keep(place: Place, value: str) -> str:
+        secret = _at(known, place) if value == MASK else value
+        if secret is not None:
+            _put(kept, place, secret)
+        return MASK
+
+    _mapped(config, keep)
+    shown, masked = config.get(ENDPOINT), masked_config(config)
+    endpoint = known.get(ENDPOINT) if MASK in str(shown) else shown
+    is_hidden = masked.get(ENDPOINT) != endpoint
+    return masked, kept | ({ENDPOINT: endpoint} if isinstance(endpoint, str) and (kept or is_hidden) else {})
 
 
 def holds_mask(config: Document) -> bool:
     """Say whether a mask stands where a secret belongs: what is stored there has to be known."""
-    found: list[str] = []
+    endpoint = config.get(ENDPOINT)
+    found: list[str] = [endpoint] if isinstance(endpoint, str) else []
 
     def note(_place: Place, value: str) -> str:
         found.append(value)
         return value
 
     _mapped(config, note)
-    return MASK in found
+    return any(MASK in text for text in found)
 
 
 def with_secrets(config: Document, known: Document) -> Document:
-    """Return ``config`` with the stored secrets in place of their masks; for whoever sends."""
-    return _mapped(config, lambda place, value: _at(known, place) or value)
+    """Return ``config`` with the stored secrets in place of their masks; for whoever sends.
+
+    Raises
+    ------
+    StaleSecrets : the secrets belong to another receiver than ``config`` names: somebody is just changing it, or was
+        stopped in the midst of that
+    """
+    endpoint = known.get(ENDPOINT)
+    if endpoint is not None and _leads_to(endpoint) != masked_origin(config.get(ENDPOINT)):
+        raise StaleSecrets()
+    if endpoint is None and MASK in str(config.get(ENDPOINT)):
+        raise StaleSecrets()
+    clear = _mapped(config, lambda place, value: _at(known, place) or value)
+    return clear if endpoint is None else clear | {ENDPOINT: endpoint}
+
+
+def _endpoint(given: object, known: object) -> object:
+    """Return the endpoint that is meant: the known one where the given one is what is shown of it."""
+    if not isinstance(given, str) or MASK not in given:
+        return given
+    found = kept_url(given, known, with_path=True)
+    if found is None:
+        raise InvalidInput(
+            f"holds the mask {MASK}, and is not the address that is stored: give the whole address again",
+            field=ENDPOINT,
+        )
+    return found
+
+
+def _kept(value: str, known: object, place: str, *, stays: bool) -> str:
+    if value != MASK:
+        raise InvalidInput(f"holds the mask {MASK} among other text: give the whole secret", field=place)
+    if not isinstance(known, str):
+        raise InvalidInput(f"holds the mask {MASK}, but no secret is stored there: send it", field=place)
+    if not stays:
+        raise InvalidInput(
+            "is kept only while scheme, host and port of the endpoint stay as they are: give the secret again",
+            field=place,
+        )
+    return known
+
+
+def _leads_to(endpoint: object) -> object:
+    """Return where an endpoint leads; one that cannot be taken apart is like no other."""
+    return None if endpoint is None else origin_of(endpoint) or object()
 
 
 def _mapped(config: Document, change: Callable[[Place, str], str]) -> Document:
     result = dict(config)
     if isinstance(config.get("secretKey"), str):
         result["secretKey"] = change(("secretKey",), config["secretKey"])
-    for part in _NAMED_PARTS:
+    for part in _PARTS:
         if isinstance(config.get(part), dict):
             result[part] = _mapped_part((part,), config[part], change)
     return result
@@ -80,8 +151,8 @@ def _mapped_part(place: Place, part: Document, change: Callable[[Place, str], st
 def _mapped_value(place: Place, value: Any, change: Callable[[Place, str], str]) -> Any:  # Any: a JSON value
     if isinstance(value, dict):
         return _mapped_part(place, value, change)
-    secret = isinstance(value, str) and place[-1] not in _NEVER_SECRET and _SECRET_NAME.search(place[-1])
-    return change(place, value) if secret else value
+    is_plain = not isinstance(value, str) or place[-1].lower() in _PLAIN.get(place[0], ())
+    return value if is_plain else change(place, value)
 
 
 def _at(known: Document, place: Place) -> Any:  # Any: a JSON value

@@ -1,4 +1,4 @@
-"""What did people mute? Rows of ``store/alerts/mutes.py``."""
+"""Tables of mutes: rows of ``store/alerts/mutes.py``."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ mute = Table(
     Column("since_ms", BigInteger, nullable=False),
     Column("until_ms", BigInteger, nullable=False),
     Column("unsubscribed", Boolean, nullable=False, default=False),
+    Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "about_id"),
 )
 """One row per (user or address, alert or asset, channel) that is muted; no ``channel``: all of them."""

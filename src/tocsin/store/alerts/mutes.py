@@ -1,4 +1,4 @@
-"""Who has muted what? Set and taken back by whoever it is for, read by key when people are told.
+"""Mutes of a store: set and taken back by whoever they are for, read by key when people are told.
 
 Next: ``flow/resolve/candidates.py``.
 """
@@ -15,6 +15,7 @@ from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.store.alerts.mute_tables import mute
 from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.eventlog.log import announced
 from tocsin.store.feed.thread_directory import assets_of
 from tocsin.store.lots import in_lots
 from tocsin.store.tables import entity
@@ -37,6 +38,7 @@ class Mutes:
         """Mute; what was muted before keeps its start and takes the new end."""
         row = asdict(one)
         with writing(self._engine) as connection:
+            row["since_offset"] = announced(connection) + 1
             ended = {"until_ms": row["until_ms"], "unsubscribed": row["unsubscribed"]}
             keys = ["who", "about_id", "channel"]
             fresh = delete(mute).where(mute.c.who == one.who, mute.c.about_id == one.about_id)

@@ -1,4 +1,4 @@
-"""Which event subscriptions are there, for those who match and those who send? Both read them here.
+"""Event subscriptions of a store, for those who match and those who send.
 
 A subscription is an entity of type ``eventsubscription``: the catalogue writes and versions it, here it is read as
 what it means. Its secrets stand apart and sealed, in ``destination_secret``. Next: ``flow/match/plan.py``.
@@ -10,14 +10,16 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Row, func, select
+from sqlalchemy import ColumnElement, Engine, Row, cast, func, select
+from sqlalchemy.dialects.postgresql import JSONB
 
+from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.masking import with_secrets
 from tocsin.store.alerts.mute_tables import mute
 from tocsin.store.documents import from_text, to_text
-from tocsin.store.engine import reading, writing
+from tocsin.store.engine import is_sqlite, reading, writing
 from tocsin.store.tables import change_event, destination_secret, destination_status, entity, entity_version
 from tocsin.store.vault import vault_of
 
@@ -27,8 +29,14 @@ _MOST_BY_ID = 500
 """More subscriptions than these are read together with all others, faster than one by one."""
 
 _MEANT = frozenset(field.alias or name for name, field in EventSubscription.model_fields.items())
-_FIRST_WRITTEN = (
+_CREATED_AT = (
     select(func.min(entity_version.c.updated_at_ms)).where(entity_version.c.entity_id == entity.c.id).scalar_subquery()
+)
+_FIRST_TENTHS = 1  # of version 0.1
+_CREATED_AT_OFFSET = (
+    select(func.max(change_event.c.log_offset))
+    .where(change_event.c.entity_id == entity.c.id, change_event.c.event_type == EventType.ENTITY_CREATED.value)
+    .scalar_subquery()
 )
 
 
@@ -64,7 +72,8 @@ class Subscriptions:
         for destination in document.get("destinations", ()):
             config = destination.get("config", {})
             destination["config"] = with_secrets(config, known.get(destination["id"], {}))
-        return EventSubscription.model_validate({**document, "createdAtMs": found.created_at_ms})
+        created = {"createdAtMs": found.created_at_ms, "createdAtOffset": found.created_at_offset}
+        return EventSubscription.model_validate(document | created)
 
     def revision(self) -> int:
         """Return a number that differs whenever a subscription was written since.
@@ -82,6 +91,16 @@ class Subscriptions:
         query = select(own.entity_id, func.sum(own.log_offset)).where(own.entity_type == ENTITY_TYPE)
         with reading(self._engine) as connection:
             return {one: int(mark) for one, mark in connection.execute(query.group_by(own.entity_id))}
+
+    def made_by(self, name: str) -> dict[str, Document]:
+        """Return the documents of the alerts that somebody has made and that there are, by id."""
+        first = entity_version.alias()
+        made = (first.c.entity_id == entity.c.id) & (first.c.version_tenths == _FIRST_TENTHS)
+        alerts = (entity.c.entity_type == ENTITY_TYPE, ~entity.c.deleted)
+        with reading(self._engine) as connection:
+            maker = _maker_in(first.c.document, sqlite=is_sqlite(connection))
+            query = select(entity.c.id, entity.c.document).select_from(entity.join(first, made))
+            return {one: from_text(text) for one, text in connection.execute(query.where(*alerts, maker == name))}
 
     def secrets_of(self, subscription_id: str) -> dict[str, Document]:
         """Return the secrets of a subscription by destination id.
@@ -120,18 +139,27 @@ class Subscriptions:
                 connection.execute(table.delete().where(table.c.subscription_id == subscription_id))
 
     def _read(self, *conditions: ColumnElement[bool]) -> list[EventSubscription]:
-        query = select(entity.c.document, _FIRST_WRITTEN.label("created_at_ms")).where(
+        created = (_CREATED_AT.label("created_at_ms"), _CREATED_AT_OFFSET.label("created_at_offset"))
+        query = select(entity.c.document, *created).where(
             entity.c.entity_type == ENTITY_TYPE, entity.c.deleted.is_(False), *conditions
         )
         with reading(self._engine) as connection:
             return [_subscription(row) for row in connection.execute(query.order_by(entity.c.fqn))]
 
 
-def alert_of(document: Document, *, created_at_ms: int) -> EventSubscription:
+def _maker_in(document: ColumnElement[str], *, sqlite: bool) -> ColumnElement[str]:
+    if sqlite:
+        return func.json_extract(document, "$.updatedBy")
+    return func.jsonb_extract_path_text(cast(document, JSONB), "updatedBy")
+
+
+def alert_of(document: Document, *, created_at_ms: int = 0, created_at_offset: int = 0) -> EventSubscription:
     """Return what a subscription's document means; keys that only its readers know are left out."""
     meant = {key: value for key, value in document.items() if key in _MEANT}
-    return EventSubscription.model_validate({**meant, "createdAtMs": created_at_ms})
+    created = {"createdAtMs": created_at_ms, "createdAtOffset": created_at_offset}
+    return EventSubscription.model_validate(meant | created)
 
 
 def _subscription(row: Row[*tuple[Any, ...]]) -> EventSubscription:  # Any: a column's value
-    return alert_of(json.loads(row.document), created_at_ms=row.created_at_ms or 0)
+    at_ms, at_offset = row.created_at_ms or 0, row.created_at_offset or 0
+    return alert_of(json.loads(row.document), created_at_ms=at_ms, created_at_offset=at_offset)

@@ -1,4 +1,4 @@
-"""Which table says that an event has been told? The same on both stores. Next: ``store/alerts/tellings.py``."""
+"""Table of what each match came to, the same on both stores. Next: ``store/alerts/tellings.py``."""
 
 from __future__ import annotations
 
@@ -13,5 +13,9 @@ telling = Table(
     Column("subscription_id", String(36), primary_key=True),
     Column("told_count", Integer, nullable=False),
     Column("told_at_ms", BigInteger, nullable=False),
+    Column("missing_count", Integer, nullable=False, default=0, server_default="0"),
 )
-"""One row per (event, alert it matched): how many notifications that gave, nobody being 0. Written with them."""
+"""One row per (event, alert it matched): how many notifications that gave, nobody being 0. Written with them.
+
+``missing_count`` is how many relations of a hard-deleted entity were gone before this was written: 0 in a sound store.
+"""

@@ -1,4 +1,4 @@
-"""Which matches have been told already, and what did they come to? Written with the notifications, once per match.
+"""What each match came to, written with the notifications, once per match.
 
 A micro-batch that comes again finds its matches here and tells nothing anew. Next: ``store/alerts/audit.py`` reads
 them.
@@ -13,6 +13,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select
 
 from tocsin.model.telling import Pair, Telling
 from tocsin.store.alerts.telling_tables import telling
+from tocsin.store.catalogue import tombstones
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.tables import pipeline_progress
 
@@ -38,7 +39,8 @@ def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[Telli
 
 def keep(connection: Connection, tellings: Sequence[Telling]) -> None:
     """Store what matches came to; what stands there already stays as it is."""
-    rows = [vars(one) for one in tellings]
+    gone = tombstones.missing(connection, {one.log_offset for one in tellings})
+    rows = [vars(one) | {"missing_count": gone.get(one.log_offset, 0)} for one in tellings]
     statement = inserting(connection, telling).on_conflict_do_nothing()
     for start in range(0, len(rows), _ROWS_PER_STATEMENT):
         connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT])
@@ -59,6 +61,7 @@ class Tellings:
     def forget(self, *, through: int, now_ms: int) -> None:
         """Drop the tellings up to an offset: nobody will ask for them any more."""
         with writing(self._engine) as connection:
+            tombstones.forget(connection, through)
             oldest = connection.execute(select(func.min(telling.c.log_offset))).scalar_one()
             if oldest is None or oldest > through:
                 return

@@ -1,6 +1,6 @@
-"""What are events about, and who made the alerts that tell of them? Asked before anybody is told.
+"""What events are about, as it stands now, and who made the alerts that tell of them: asked before anybody is told.
 
-An event of a thread is about the asset that the thread is about. Next: ``flow/resolve/visibility.py``.
+Next: ``flow/resolve/visibility.py``, which decides by it; ``store/access/standing.py``, which looks it up.
 """
 
 from __future__ import annotations
@@ -9,12 +9,14 @@ from collections.abc import Collection
 
 from sqlalchemy import Engine, select
 
+from tocsin.flow.resolve.visibility import Subject, concerned
+from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
-from tocsin.model.thread import THREAD
+from tocsin.store.access.standing import SqlStanding
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.lots import in_lots
-from tocsin.store.tables import change_event, entity, entity_version, person
+from tocsin.store.tables import change_event, entity_version, person
 
 
 class SqlEvents:
@@ -22,17 +24,22 @@ class SqlEvents:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
+        self._standing = SqlStanding(engine)
 
-    def subjects(self, offsets: Collection[int]) -> dict[int, tuple[str, Document]]:
-        """Return the type and document of the entity that each of these events is about."""
-        found: dict[int, tuple[str, Document]] = {}
+    def subjects(self, offsets: Collection[int]) -> dict[int, list[Subject]]:
+        """Return what each of these events is about, as it is now or was last."""
+        named: dict[int, list[Document]] = {}
         with reading(self._engine) as connection:
             event = change_event.c
             for some in in_lots(sorted(offsets)):
-                query = select(event.log_offset, event.entity_type, event.document).where(event.log_offset.in_(some))
-                for offset, entity_type, text in connection.execute(query):
-                    found[offset] = (entity_type, from_text(text).get("entity") or {})
-        return found | self._assets({offset: one for offset, (kind, one) in found.items() if kind == THREAD})
+                query = select(event.log_offset, event.document).where(event.log_offset.in_(some))
+                for offset, text in connection.execute(query):
+                    named[offset] = concerned(ChangeEvent.model_validate_json(text))
+        standing = self._standing.of({str(one.get("id")) for many in named.values() for one in many})
+        return {
+            offset: [standing.get(str(one.get("id")), (str(one.get("type")), one)) for one in many]
+            for offset, many in named.items()
+        }
 
     def makers(self, subscription_ids: Collection[str]) -> dict[str, str | None]:
         """Return who made each of these alerts, by id; None for those that Tocsin made itself."""
@@ -47,17 +54,3 @@ class SqlEvents:
                 ids = {row.name: row.user_id for row in connection.execute(people)}
                 made |= {one: ids.get(name) for one, name in names.items()}
         return made
-
-    def _assets(self, threads: dict[int, Document]) -> dict[int, tuple[str, Document]]:
-        """Return what the threads are about; of an asset that is gone, its reference says what there is to say."""
-        about = {offset: thread.get("entityRef") or {} for offset, thread in threads.items()}
-        ids = {str(reference.get("id")) for reference in about.values()}
-        documents: dict[str, Document] = {}
-        with reading(self._engine) as connection:
-            for some in in_lots(sorted(ids)):
-                query = select(entity.c.id, entity.c.document).where(entity.c.id.in_(some))
-                documents |= {one: from_text(text) for one, text in connection.execute(query)}
-        return {
-            offset: (str(reference.get("type")), documents.get(str(reference.get("id")), reference))
-            for offset, reference in about.items()
-        }

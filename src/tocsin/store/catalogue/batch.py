@@ -1,4 +1,4 @@
-"""How are many writes made at once? What they need is fetched together, and their rows are written together.
+"""Batched writes: what they need is fetched together, and their rows are written together.
 
 A ``Batch`` answers from what it fetched or has been given, and keeps rows back until its end. A method that needs the
 store itself reaches it through ``_connection``, which writes out first whatever was kept back: so everything that
@@ -25,7 +25,6 @@ from tocsin.store.catalogue.changes import Change
 from tocsin.store.catalogue.heritage import heritage_on
 from tocsin.store.catalogue.write import SqlTransaction, held, lookups, reference_on
 from tocsin.store.documents import STORED, reference_of, stored_of
-from tocsin.store.eventlog import log
 from tocsin.store.lots import in_lots
 
 _STRENGTH = {Hold.SHARED: 0, Hold.CHANGE: 1, Hold.REMOVE: 2}
@@ -99,6 +98,8 @@ class Batch(SqlTransaction):
             if self._savepoint is not None:
                 self._savepoint.rollback()
                 self._forget()
+                self._followed.clear()
+                self._relations.clear()
             raise
         else:
             self._before.add(self._row.take())
@@ -168,7 +169,7 @@ class Batch(SqlTransaction):
         for kept in (self._before.take(), self._row.take()):
             if kept.changes:
                 changes.write(self._opened, kept.changes)
-            log.append(self._opened, kept.events)
+            self._log(self._opened, kept.events)
 
     @property
     def _connection(self) -> Connection:

@@ -1,4 +1,4 @@
-"""Which rows do changes of entities leave behind? Entities, versions and projections; one change or a thousand alike.
+"""Rows that changes of entities leave behind: entities, versions and projections; one change or a thousand alike.
 
 All changes of one call stand in one transaction. Rows of a table go in together, so a thousand changes cost few
 statements. Next: ``store/catalogue/projections.py``.
@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, insert, update
 
 from tocsin.flow.capture.ports import Stored
 from tocsin.store import tables
-from tocsin.store.access import rules_revision
+from tocsin.store.access import rules_revision, tokens
 from tocsin.store.catalogue import projections
 from tocsin.store.documents import Row, entity_row, to_text, version_row
 from tocsin.store.prepared import Prepared
@@ -73,6 +73,7 @@ def write(connection: Connection, changes: Sequence[Change]) -> None:
     projections.write(connection, last)
     for old, new in last:
         rules_revision.note(connection, old, new)
+        tokens.note(connection, old, new)
 
 
 def _named_new(row: Row, keys: tuple[str, ...]) -> Row:

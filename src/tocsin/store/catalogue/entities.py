@@ -1,4 +1,4 @@
-"""What does the catalogue hold? Every read of entities, versions and followers; and the door to its writes.
+"""The catalogue in the store: every read of entities, versions and followers; and the door to its writes.
 
 Next: ``store/catalogue/listing.py`` for pages, ``store/catalogue/write.py`` for writes.
 """
@@ -22,7 +22,7 @@ from tocsin.model.people import Person
 from tocsin.model.relations import Relation
 from tocsin.store import tables
 from tocsin.store.access.revision import PeopleRevision
-from tocsin.store.access.visibility import visible
+from tocsin.store.access.visibility import Scopes, visible
 from tocsin.store.catalogue import projections, teams
 from tocsin.store.catalogue.batch import Batch
 from tocsin.store.catalogue.heritage import heritage_on
@@ -173,10 +173,12 @@ class SqlCatalogue:
                 raise NotFound(f"{called(connection, entity_id)} has no version {number}")
         return from_text(text)
 
-    def related(self, relation: Relation, documents: Sequence[Document]) -> dict[str, list[Document] | int]:
-        """Return who stands in this relation to each entity, or how many, by the entity's id."""
+    def related(
+        self, relation: Relation, documents: Sequence[Document], *, scopes: Scopes | None = None
+    ) -> dict[str, list[Document] | int]:
+        """Return who stands in this relation to each entity, or how many of those in ``scopes``, by the entity's id."""
         with reading(self._engine) as connection:
-            return related(connection, relation, documents)
+            return related(connection, relation, documents, scopes or {})
 
     def users(self, ids: Sequence[str]) -> list[Document]:
         """Return references to the users of these ids that are not deleted."""

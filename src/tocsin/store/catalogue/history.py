@@ -1,4 +1,4 @@
-"""What was an entity at some moment? Its versions by number and by time, also of one that is gone.
+"""Versions of entities by number and by time, also of those that are gone.
 
 Next: ``store/catalogue/entities.py`` for what stands now.
 """
@@ -33,6 +33,16 @@ class History:
         """Return a page of the versions that entities of a type got in a window of time, newest first."""
         with reading(self._engine) as connection:
             return versions_in(connection, entity_type, asked, totals=self._totals)
+
+    def identify(self, entity_type: str, key: Key) -> str:
+        """Return the id of an entity that is there under this name, or that is there or was under this id.
+
+        Raises
+        ------
+        NotFound : there is no such entity, and never was.
+        """
+        with reading(self._engine) as connection:
+            return self._id_of(connection, entity_type, key)
 
     def as_of(self, entity_type: str, key: Key, at_ms: int) -> Document:
         """Return the version of an entity that was valid at a moment.

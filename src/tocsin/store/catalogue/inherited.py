@@ -1,4 +1,4 @@
-"""What has an owner, or a domain, by itself or by what it lies in? As conditions of SQL.
+"""Ownership and domains, own or inherited, as conditions of SQL.
 
 ``reached`` walks down from what names one, so it costs what lies below that, not what there is; ``lies_in`` walks up
 from each row, for conditions that are asked of few. Next: ``flow/capture/heritage.py``, which says whose count.
@@ -17,7 +17,7 @@ from tocsin.store import tables
 from tocsin.store.catalogue.reference_tables import entity_reference
 
 _IN_TEAMS = ("user", "team")
-_UNDER_A_TABLE = ("testCase", "testSuite")
+TESTS = ("testCase", "testSuite")
 _LINK, _COLUMN = "<#E::table::", "::columns::"
 _FEW = 1_000
 _Condition = Any  # Any: SQLAlchemy's condition
@@ -58,12 +58,15 @@ def lies_in(
     which: _Condition = None,
     *,
     is_sqlite: bool,  # Any: columns
+    with_tests: bool = True,
 ) -> ColumnElement[bool]:
     """Return the condition that the row ``of`` the table ``entity`` has one of these owners or domains, or any.
 
     What names none has those of the nearest thing above it that does. ``which`` is asked of the naming's table.
+    ``with_tests``: the row may be a test or a suite.
     """
-    here = select(of.id.label("id"), _parent_of(of, is_sqlite=is_sqlite).label("parent_id")).correlate(of.id.table)
+    parent = _parent_of(of, is_sqlite=is_sqlite) if with_tests else of.parent_id
+    here = select(of.id.label("id"), parent.label("parent_id")).correlate(of.id.table)
     up = here.cte("up", recursive=True, nesting=True)
     above = tables.entity.alias("above")
     is_next = (above.c.id == up.c.parent_id) & ~_names_one(up.c.id, naming)
@@ -82,7 +85,7 @@ def reached(entity_type: str, naming: Naming, which: _Condition = None) -> Any: 
     else:
         step = _step(reached, naming)
     whole = reached.union(step)
-    if entity_type not in _UNDER_A_TABLE:
+    if entity_type not in TESTS:
         return select(whole.c.id)
     return select(whole.c.id).union_all(_tests_under((entity_type,), whole, naming))
 
@@ -92,7 +95,7 @@ def below(naming: Naming, starts: Any, *, with_tests: bool) -> Any:  # Any: SQLA
     reached = select(starts.subquery().c[0].label("id")).cte("below", recursive=True, nesting=True)
     whole = reached.union(_step(reached, naming))
     found = select(whole.c.id)
-    return found.union_all(_tests_under(_UNDER_A_TABLE, whole, naming)) if with_tests else found
+    return found.union_all(_tests_under(TESTS, whole, naming)) if with_tests else found
 
 
 def _step(reached: Any, naming: Naming) -> Any:  # Any: SQLAlchemy's CTE, and its select
@@ -101,13 +104,28 @@ def _step(reached: Any, naming: Naming) -> Any:  # Any: SQLAlchemy's CTE, and it
     return select(inside.c.id).where(inside.c.parent_id == reached.c.id, ~_names_one(inside.c.id, naming))
 
 
-def _parent_of(of: Any, *, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
-    """Return the id of what a row lies in; tests and their suites lie in their table, which only their names say."""
+def tested_by(of: Any, *, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
+    """Return the id of the table that a test, or a table's suite, is about: only their names say which."""
     table = tables.entity.alias("tested")
-    named = _text(of.document, "basicEntityReference", "fullyQualifiedName", is_sqlite=is_sqlite)
-    tests = case((of.entity_type == "testCase", _tested(of.document, is_sqlite=is_sqlite)), else_=named)
+    suites = _suite_of(of, is_sqlite)
+    tests = case((of.entity_type == "testCase", _tested(of.document, is_sqlite=is_sqlite)), else_=suites)
     tested = select(table.c.id).where(table.c.entity_type == "table", table.c.fqn == tests).correlate(of.id.table)
-    return case((of.entity_type.in_(_UNDER_A_TABLE), tested.scalar_subquery()), else_=of.parent_id)
+    return tested.scalar_subquery()
+
+
+def names_no_table(of: Any, *, is_sqlite: bool) -> _Condition:
+    """Return the condition that a suite is not a table's own, but one that people put together."""
+    return _suite_of(of, is_sqlite).is_(None)
+
+
+def _suite_of(of: Any, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
+    """Return the FQN of the table whose own suite this is."""
+    return _text(of.document, "basicEntityReference", "fullyQualifiedName", is_sqlite=is_sqlite)
+
+
+def _parent_of(of: Any, *, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
+    """Return the id of what a row lies in; tests and their suites lie in their table."""
+    return case((of.entity_type.in_(TESTS), tested_by(of, is_sqlite=is_sqlite)), else_=of.parent_id)
 
 
 def _tested(document: Any, *, is_sqlite: bool) -> Any:  # Any: as above

@@ -1,4 +1,4 @@
-"""Who stands in a relation to these entities? For a page at once, by the rows that documents leave.
+"""Who stands in a relation to entities, for a page at once, by the rows that documents leave.
 
 Next: ``model/relations.py``, which says what there is.
 """
@@ -14,10 +14,12 @@ from sqlalchemy import Connection, distinct, func, literal, or_, select, union_a
 from tocsin.model.entity import Document
 from tocsin.model.relations import Relation
 from tocsin.store import tables
+from tocsin.store.access.visibility import Scopes, Sql, in_scopes
 from tocsin.store.catalogue import teams
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.catalogue.write import lies_under
 from tocsin.store.documents import REFERENCE, reference_of
+from tocsin.store.engine import is_sqlite
 from tocsin.store.lots import in_lots
 
 _ENTITY = tables.entity.c
@@ -25,18 +27,22 @@ _Select = Any  # Any: SQLAlchemy's select of whatever columns
 
 
 def related(
-    connection: Connection, relation: Relation, documents: Sequence[Document]
+    connection: Connection, relation: Relation, documents: Sequence[Document], scopes: Scopes
 ) -> dict[str, list[Document] | int]:
-    """Return who stands in this relation to each entity, or how many; whoever has nobody is left out."""
+    """Return who stands in this relation to each entity, or how many; whoever has nobody is left out.
+
+    Counted is what ``scopes`` let whoever asks see; lists are narrowed by whoever shows them.
+    """
     if relation.in_teams:
         return _in_teams(connection, relation, [document["id"] for document in documents])
     if relation.deep:
-        return _deep(connection, relation, documents)
+        return _deep(connection, relation, documents, scopes)
     found: dict[str, list[Document] | int] = {}
     for some in _lots(relation, [document["id"] for document in documents]):
         pairs, key = _pairs(relation, some)
         if relation.counted:
-            counted = pairs.with_only_columns(key, func.count()).group_by(key)
+            visible = in_scopes(scopes, is_sqlite=is_sqlite(connection))
+            counted = pairs.where(visible).with_only_columns(key, func.count()).group_by(key)
             found |= {one: int(number) for one, number in connection.execute(counted)}
             continue
         listed: dict[str, list[Document]] = defaultdict(list)
@@ -76,18 +82,25 @@ def _pairs(relation: Relation, ids: Sequence[str]) -> tuple[_Select, Any]:
     return naming, refers.target_id
 
 
-def _deep(connection: Connection, relation: Relation, documents: Sequence[Document]) -> dict[str, list[Document] | int]:
-    counts = [_count(relation, document) for document in documents]
+def _deep(
+    connection: Connection, relation: Relation, documents: Sequence[Document], scopes: Scopes
+) -> dict[str, list[Document] | int]:
+    visible = in_scopes(scopes, is_sqlite=is_sqlite(connection)) if scopes else None
+    counts = [_count(relation, document, visible) for document in documents]
     return {one: int(number) for one, number in connection.execute(union_all(*counts))} if counts else {}
 
 
-def _count(relation: Relation, document: Document) -> _Select:
+def _count(relation: Relation, document: Document, visible: Sql | None) -> _Select:
+    """Return the query for how many there are, and of how many it is told: of all, where ``visible`` is None."""
     fqn = document["fullyQualifiedName"]
     if relation.field == "tags":
-        tag = tables.entity_tag.c
+        tag = tables.entity_tag.alias("uses").c  # a condition on tags would take the table for its own
         below = or_(tag.tag_fqn == fqn, (tag.tag_fqn > f"{fqn}.") & (tag.tag_fqn < f"{fqn}/"))
         number = select(func.count(distinct(tag.entity_id))).where(below)
+        if visible is not None:
+            number = number.join(tables.entity, _ENTITY.id == tag.entity_id).where(visible)
     else:
         live = _ENTITY.deleted.is_(False)
         number = select(func.count()).where(_ENTITY.entity_type.in_(relation.types), live, lies_under(fqn))
+        number = number if visible is None else number.where(visible)
     return select(literal(document["id"]), number.scalar_subquery())

@@ -1,4 +1,4 @@
-"""Who stands where in the tree of teams, and what comes down it? Children, members, roles and domains.
+"""The tree of teams and what comes down it: children, members, roles and domains.
 
 One statement for a whole page, which walks the memberships; nothing of it is stored. Next:
 ``flow/capture/teams.py``, which says who may stand where.
@@ -46,6 +46,36 @@ class SqlTeams:
             rows = self._connection.execute(query)
             kinds |= {one: from_text(text).get("teamType") or "Group" for one, text in rows}
         return [{**one, "teamType": kinds[one["id"]]} for one in found]
+
+    def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
+        """Say whether being in one of these teams, or in one of these names, decides what somebody may do."""
+        ids = set(team_ids).union(*_above(self._connection, sorted(team_ids)).values())
+        called = set(names)
+        for some in in_lots(sorted(ids)):
+            query = select(_ENTITY.id, _ENTITY.name).where(_ENTITY.id.in_(some))
+            called |= {name for one, name in self._connection.execute(query)}
+        called.discard(ORGANIZATION)
+        return self._bring(ids) or self._are_named(called)
+
+    def _bring(self, team_ids: Collection[str]) -> bool:
+        """Say whether one of these teams, short of the Organization, has roles or policies."""
+        named = entity_reference.c
+        for some in in_lots(sorted(team_ids)):
+            query = select(named.entity_id).where(
+                named.entity_id.in_(some), named.field.in_(("policies", "defaultRoles")), named.entity_id == _ENTITY.id
+            )
+            if self._connection.execute(query.where(_ENTITY.name != ORGANIZATION).limit(1)).first():
+                return True
+        return False
+
+    def _are_named(self, names: Collection[str]) -> bool:
+        """Say whether the condition of a rule names one of these teams."""
+        is_policy = (_ENTITY.entity_type == "policy") & ~_ENTITY.deleted
+        asks = _ENTITY.document.contains("inAnyTeam(")
+        policies = self._connection.scalars(select(_ENTITY.document).where(is_policy, asks)).all()
+        rules = [rule for text in policies for rule in from_text(text).get("rules") or ()]
+        asked = [str(rule.get("condition") or "") for rule in rules]
+        return any(name in condition for name in names for condition in asked)
 
     def at_address(self, email: str) -> Document | None:
         """Return a reference to somebody who has this e-mail address, whoever is soft-deleted included.

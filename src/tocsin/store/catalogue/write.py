@@ -1,4 +1,4 @@
-"""How does one write transaction change the catalogue? Rows for an entity, its versions and all that hangs on it.
+"""Write transaction of the catalogue: rows for an entity, its versions and all that hangs on it.
 
 Implements ``flow/capture/ports.Transaction``. Next: ``store/eventlog/log.py``; for reads
 ``store/catalogue/entities.py``.
@@ -6,32 +6,34 @@ Implements ``flow/capture/ports.Transaction``. Next: ``store/eventlog/log.py``; 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select
+from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
 
 from tocsin.flow.capture.heritage import Heritage
 from tocsin.flow.capture.ports import CapturedEvent, Hold, Key, Stored
 from tocsin.model import fqn as names
+from tocsin.model.change import EventType
 from tocsin.model.entity import Document, version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import Edge
+from tocsin.model.thread import THREAD
 from tocsin.store import tables
-from tocsin.store.access import rules_revision
+from tocsin.store.access import people, rules_revision, tokens
 from tocsin.store.beside.incidents import SqlIncidents
 from tocsin.store.beside.series import SqlAttachments, SqlSeries
 from tocsin.store.beside.series import erase as erase_series
 from tocsin.store.beside.suites import SqlSuites
 from tocsin.store.beside.usage import SqlUsage
-from tocsin.store.catalogue import changes, partings, projections
+from tocsin.store.catalogue import changes, projections, tombstones
 from tocsin.store.catalogue.changes import Change
 from tocsin.store.catalogue.heritage import heritage_on
 from tocsin.store.catalogue.teams import SqlTeams
 from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
 from tocsin.store.eventlog import log
-from tocsin.store.feed.rows import SqlThreads, erase_about
+from tocsin.store.feed.rows import SqlThreads, erase_about, place_parts
 from tocsin.store.lineage import edges
 from tocsin.store.prepared import Prepared
 
@@ -60,6 +62,8 @@ class SqlTransaction:
     def __init__(self, connection: Connection) -> None:
         self._opened = connection
         self.touched: set[str] = set()
+        self._relations: dict[str, list[tombstones.Relation]] = {}
+        self._followed: dict[str, list[str]] = {}
 
     @property
     def series(self) -> SqlSeries:
@@ -177,27 +181,34 @@ class SqlTransaction:
         self.touched.add(new.entity_type)
         changes.write(self._connection, [Change(old, new)])
 
+    def remember_relations(self, entity_ids: Collection[str]) -> None:
+        """Look up who has to do with these entities, which are about to be erased together."""
+        self._relations |= tombstones.relations_of(self._connection, set(entity_ids))
+
     def erase(self, gone: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""
+        if gone.id not in self._relations:
+            self.remember_relations([gone.id])
         self.touched.add(gone.entity_type)
         rules_revision.note(self._connection, gone, None)
-        partings.keep(self._connection, gone.id)
+        tokens.note(self._connection, gone, None)
         projections.erase(self._connection, gone.id)
         edges.erase(self._connection, gone.id)
         erase_about(self._connection, gone.id)
         erase_series(self._connection, gone.id)
         if gone.entity_type == "user":
-            self._run(delete(tables.credential).where(tables.credential.c.user_id == gone.id))
+            people.forget(self._connection, gone.id)
         self._run(delete(tables.entity).where(_ENTITY.id == gone.id))
 
-    def follow(self, entity: Stored, user_id: str, at_ms: int) -> bool:
-        """Make the user a follower; False if they were one."""
+    def follow(self, entity: Stored, user_id: str) -> bool:
+        """Make the user a follower from the event on that tells of it; False if they were one."""
         follow = tables.follow.c
         known = select(follow.user_id).where(follow.entity_id == entity.id, follow.user_id == user_id)
         if self._run(known).first():
             return False
-        row = {"entity_id": entity.id, "user_id": user_id, "entity_type": entity.entity_type, "followed_at_ms": at_ms}
+        row = {"entity_id": entity.id, "user_id": user_id, "entity_type": entity.entity_type}
         self._run(insert(tables.follow), row)
+        self._followed.setdefault(entity.id, []).append(user_id)
         return True
 
     def unfollow(self, entity: Stored, user_id: str) -> bool:
@@ -224,7 +235,20 @@ class SqlTransaction:
 
     def append(self, events: Iterable[CapturedEvent]) -> None:
         """Add events to the log and the outbox, in this order."""
-        log.append(self._connection, list(events))
+        self._log(self._connection, list(events))
+
+    def _log(self, connection: Connection, captured: Sequence[CapturedEvent]) -> None:
+        """Append events, and note at which of them it came about what this transaction has written beside them."""
+        events = [one.event for one in captured]
+        for at, event in zip(log.append(connection, captured), events, strict=True):
+            for user_id in self._followed.pop(event.entity_id, ()):
+                row = tables.follow.c
+                new = update(tables.follow).where(row.entity_id == event.entity_id, row.user_id == user_id)
+                connection.execute(new.values(since_offset=at))
+            if event.entity_type == THREAD:
+                place_parts(connection, event.entity_id, at)
+            if event.event_type is EventType.ENTITY_DELETED:
+                tombstones.keep(connection, at, event.entity_id, self._relations.pop(event.entity_id, ()))
 
     def _stored(self, query: Select[Any], hold: Hold) -> list[Stored]:  # Any: SQLAlchemy's tuple of columns
         return [stored_of(*row) for row in self._run(held(query, hold))]

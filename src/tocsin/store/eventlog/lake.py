@@ -1,4 +1,4 @@
-"""Which segments does the lake hold? Remembered here, so that files count only once they are whole and recorded.
+"""Segments of the lake, remembered here, so that files count only once they are whole and recorded.
 
 A segment is staged, written, then kept, in one transaction that fits it to the lake's end: a crash before it leaves a
 folder nobody reads. Merged segments are retired in the same transaction that keeps what replaces them.
@@ -7,7 +7,8 @@ Next: ``jobs/lake.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from itertools import takewhile
 from typing import Any
 from uuid import uuid4
 
@@ -76,6 +77,22 @@ class Lake:
         """Drop segments that are no part of the lake; their folders may go after that."""
         with writing(self._engine) as connection:
             connection.execute(delete(lake_segment).where(_ROW.id.in_(list(ids)), _ROW.state != _KEPT))
+
+
+def kept_ids(connection: Connection) -> tuple[str, ...]:
+    """Return the ids of the segments that make up the lake, in the order of the log."""
+    return tuple(connection.execute(select(_ROW.id).where(_ROW.state == _KEPT).order_by(_ROW.after_offset)).scalars())
+
+
+def keep_only(connection: Connection, is_there: Callable[[str], bool]) -> int:
+    """Drop whatever is no part of the lake, and the lake from the first segment on that is not there any more.
+
+    What it held is brought into it again from the log. Returns how many segments were dropped.
+    """
+    ids = kept_ids(connection)
+    there = tuple(takewhile(is_there, ids))
+    connection.execute(delete(lake_segment).where(_ROW.id.not_in(there)))
+    return len(ids) - len(there)
 
 
 def _end(connection: Connection) -> int:

@@ -1,4 +1,4 @@
-"""In which order did changes happen, and how far may a reader go? The log, in offset order.
+"""The log of change events, in offset order, and how far a reader of it may go.
 
 SQLite has one writer at a time, so every row is final when it shows. On PostgreSQL a lower offset may commit
 after a higher one; ``flow/eventlog/readable.py`` says how a reader knows where to stop. Next: ``flow/match``.
@@ -11,9 +11,11 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Select, and_, func, insert, literal, or_, select, text
 
+from tocsin.errors import LogDiverged
 from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.flow.eventlog.lake import Window
-from tocsin.flow.eventlog.readable import POSTGRESQL_END, POSTGRESQL_TAKE
+from tocsin.flow.eventlog.position import BEGINNING, LAST_EVENT, LogPosition
+from tocsin.flow.eventlog.readable import POSTGRESQL_ANNOUNCE, POSTGRESQL_END, POSTGRESQL_TAKE
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.store import tables
@@ -27,7 +29,9 @@ _EVENT = tables.change_event.c
 _LOGGED = (_EVENT.log_offset, _EVENT.document, _EVENT.derived)
 
 _TAKE = text(POSTGRESQL_TAKE)
+_ANNOUNCE = text(POSTGRESQL_ANNOUNCE)
 _END = text(POSTGRESQL_END)
+_LAST_EVENT = text(LAST_EVENT.format(mark=":log_offset"))
 _LAST = select(func.max(_EVENT.log_offset))
 _COLUMNS = (
     "id",
@@ -60,6 +64,14 @@ def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]
     return offsets
 
 
+def announced(connection: Connection) -> int:
+    """Return the log offset after which a write stands that is no event itself, inside its transaction.
+
+    No reader sees an event above it before the transaction has ended, so that all agree on what came first.
+    """
+    return int(connection.execute(_LAST if is_sqlite(connection) else _ANNOUNCE).scalar() or 0)
+
+
 class EventLog:
     """Reads the log."""
 
@@ -70,6 +82,21 @@ class EventLog:
         """Return the highest offset a reader may pass: every event up to it is final. 0 when there is none."""
         with reading(self._engine) as connection:
             return readable_end(connection)
+
+    def end(self) -> LogPosition:
+        """Return the position of the highest offset a reader may pass."""
+        with reading(self._engine) as connection:
+            return position_at(connection, readable_end(connection))
+
+    def position_at(self, offset: int) -> LogPosition:
+        """Return the position at an offset."""
+        with reading(self._engine) as connection:
+            return position_at(connection, offset)
+
+    def holds(self, position: LogPosition) -> bool:
+        """Say whether this is the log that was read up to ``position``, and not shorter."""
+        with reading(self._engine) as connection:
+            return holds(connection, position)
 
     def read(self, after: int, limit: int) -> list[LoggedEvent]:
         """Return the next events after offset ``after``, at most ``limit``, in offset order, none skipped."""
@@ -158,6 +185,37 @@ def readable_end(connection: Connection) -> int:
     """Return the highest offset a reader may pass, as this connection sees the log."""
     query = select(func.max(_EVENT.log_offset)) if is_sqlite(connection) else _END
     return int(connection.execute(query).scalar_one() or 0)
+
+
+def position_at(connection: Connection, offset: int) -> LogPosition:
+    """Return the position at an offset: with the last event up to it."""
+    event_id = connection.execute(_LAST_EVENT, {"log_offset": offset}).scalar_one_or_none()
+    return LogPosition(offset, event_id)
+
+
+def last_position(connection: Connection) -> LogPosition:
+    """Return the position of the last event that this connection sees."""
+    row = connection.execute(select(_EVENT.log_offset, _EVENT.id).order_by(_EVENT.log_offset.desc()).limit(1)).first()
+    return BEGINNING if row is None else LogPosition(row.log_offset, row.id)
+
+
+def holds(connection: Connection, position: LogPosition) -> bool:
+    """Say whether this is the log that was read up to ``position``, and not shorter."""
+    if not position.offset:
+        return True
+    found = position_at(connection, position.offset).event_id
+    return position.is_in(_end(connection) if position.event_id is None else position.offset, found)
+
+
+def check_holds(connection: Connection, position: LogPosition) -> None:
+    """Raise LogDiverged unless this is the log that was read up to ``position``."""
+    if not holds(connection, position):
+        raise LogDiverged(f"The log does not hold what was read of it up to {position}.")
+
+
+def _end(connection: Connection) -> int:
+    """Return the last offset that was taken; on PostgreSQL its event may have been rolled back."""
+    return max(readable_end(connection), int(connection.execute(_LAST).scalar_one() or 0))
 
 
 def _logged(connection: Connection, query: Select[Any]) -> list[LoggedEvent]:  # Any: as above

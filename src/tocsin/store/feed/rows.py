@@ -1,4 +1,4 @@
-"""How do threads change in one write transaction? Rows of threads, their posts and who has a part in them.
+"""Threads in one write transaction: rows of threads, their posts and who has a part in them.
 
 Implements ``flow/capture/feed/ports.ThreadRows``. Next: ``store/feed/threads.py`` for reads.
 """
@@ -102,7 +102,7 @@ class SqlThreads:
         self._run(delete(thread_post).where(_POST.id == post_id))
 
     def set_parts(self, thread_id: str, part: Part, place: str, taken: Sequence[PartTaken]) -> None:
-        """Make these, and no others, those who have this part at this place; who had it already keeps their time."""
+        """Make these, and no others, those who have this part at this place; who had it already keeps their place."""
         there = (_PART.thread_id == thread_id, _PART.part == part.value, _PART.place == place)
         before = set(self._run(select(_PART.principal_id).where(*there)).scalars())
         after = {one.principal_id: one for one in taken}
@@ -114,6 +114,12 @@ class SqlThreads:
     def teams_of(self, user_id: str) -> frozenset[str]:
         """Return the ids of the teams a user is in, and of all above those."""
         return teams_of(self._connection, user_id)
+
+
+def place_parts(connection: Connection, thread_id: str, log_offset: int) -> None:
+    """Note at which event of a thread those came to have a part in it who have come in this transaction."""
+    new = update(thread_part).where(_PART.thread_id == thread_id, _PART.at_offset == 0)
+    connection.execute(new.values(at_offset=log_offset))
 
 
 def erase_about(connection: Connection, entity_id: str) -> None:
@@ -181,5 +187,4 @@ def _part_row(thread_id: str, one: PartTaken) -> documents.Row:
         "principal_id": one.principal_id,
         "principal_type": one.principal_type,
         "place": one.place,
-        "at_ms": one.at_ms,
     }

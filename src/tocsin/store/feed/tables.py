@@ -1,4 +1,4 @@
-"""Which tables hold threads? The threads, their posts, who has a part in them, and the numbers of tasks."""
+"""Tables of threads: the threads, their posts, who has a part in them, and the numbers of tasks."""
 
 from __future__ import annotations
 
@@ -54,12 +54,13 @@ thread_part = Table(
     Column("principal_id", _ID, primary_key=True),
     Column("place", _ID, primary_key=True),
     Column("principal_type", String(10), nullable=False),
-    Column("at_ms", BigInteger, nullable=False),
+    Column("at_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "principal_id", "part"),
 )
 """One row per (thread, part, user or team that has it, post): authors, assignees and who is mentioned.
 
-``place`` is the id of the post, empty for the thread itself; ``at_ms`` is when they came to have it.
+``place`` is the id of the post, empty for the thread itself; ``at_offset`` is the log offset of the event by
+which they came to have it; 0 until that is logged, within the transaction.
 """
 
 task_number = Table(

@@ -1,4 +1,4 @@
-"""Who has to do with a thread? Its authors, assignees and whom it mentions; and the asset whose owners it concerns.
+"""Directory of threads: their authors, assignees and whom they mention; and the asset whose owners it concerns.
 
 Part of ``store/alerts/directory.py``: every statement looks up a bounded list of ids through an index.
 """
@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, select
 
 from tocsin.flow.capture.feed.ports import Part
-from tocsin.flow.resolve.directory import FOREVER_MS, Principal
+from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.notification import ReasonKind
 from tocsin.store.feed.tables import thread, thread_part
 from tocsin.store.lots import in_lots
@@ -49,17 +49,17 @@ def parts_in(connection: Connection, ids: Collection[str], relation: ReasonKind)
                 row.principal_id,
                 row.principal_type,
                 node_id=row.thread_id,
-                since_ms=row.at_ms + 1 if relation is ReasonKind.PARTICIPANT else row.at_ms,
-                until_ms=row.at_ms if relation is ReasonKind.MENTION else FOREVER_MS,
+                since_offset=row.at_offset + 1 if relation is ReasonKind.PARTICIPANT else row.at_offset,
+                until_offset=row.at_offset if relation is ReasonKind.MENTION else NO_END,
             )
 
 
 def _query(relation: ReasonKind) -> Select[Any]:
     who = (_PART.thread_id, _PART.principal_id, _PART.principal_type)
-    query = select(*who, func.min(_PART.at_ms).label("at_ms"))
+    query = select(*who, func.min(_PART.at_offset).label("at_offset"))
     query = query.where(_PART.part.in_([part.value for part in PARTS[relation]]))
     if relation is ReasonKind.MENTION:
-        return query.group_by(*who, _PART.at_ms)
+        return query.group_by(*who, _PART.at_offset)
     if relation is ReasonKind.CREATOR:
         query = query.where(_PART.place == "")
     return query.group_by(*who)

@@ -1,4 +1,4 @@
-"""Does anything point to what is not there? One row per column that holds the id of something else.
+"""Pointers to what is not there, and readers beyond the log; one row per column that holds the id of something else.
 
 Next: ``store/fsck/inspection.py``.
 """
@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from sqlalchemy import Column, Connection, func, select
+from sqlalchemy import Column, Connection, func, select, text
 from sqlalchemy import Table as SqlTable
 
 from tocsin.store.beside.tables import attachment, entity_usage, incident_status, series, suite_member
 from tocsin.store.catalogue.reference_tables import entity_reference
+from tocsin.store.engine import is_sqlite
 from tocsin.store.eventlog.log import readable_end
 from tocsin.store.eventlog.streak_tables import status_report
 from tocsin.store.feed.tables import task_number, thread, thread_part, thread_post
@@ -37,6 +38,8 @@ from tocsin.store.tables import (
 
 Pointer = tuple[SqlTable, str, Column[Any]]  # Any: an id or an offset
 _ID = entity.c.id
+_LAST = select(func.max(change_event.c.log_offset))
+_TAKEN = text("SELECT last_value FROM change_event_log_offset_seq")
 
 POINTERS: tuple[Pointer, ...] = (
     (entity, "parent_id", _ID),
@@ -99,6 +102,11 @@ def _dangling(connection: Connection, pointer: Pointer) -> Iterator[Finding]:
 def measure_log(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Find readers that are further than the log is, and outbox rows that name another event than the log has."""
     end = max(readable_end(connection), connection.execute(select(func.max(change_event.c.log_offset))).scalar() or 0)
+    if not is_sqlite(connection) and (last := connection.execute(_LAST).scalar()) and last > readable_end(connection):
+        taken = connection.execute(_TAKEN).scalar_one()
+        if taken < last:  # and not just a writer that is at it
+            what = f"the sequence stands at {taken}, before the log's end, {last}: writes and readers stop there"
+            yield Finding(Damage.WRONG_OFFSET, "change_event_log_offset_seq", what)
     done = pipeline_progress.c
     for name, offset in connection.execute(select(done.query_name, done.log_offset).where(done.log_offset > end)):
         yield Finding(Damage.WRONG_OFFSET, f"pipeline_progress {name}", f"{offset} lies beyond the log's end, {end}")

@@ -1,4 +1,4 @@
-"""Is every entity what its document says? Its columns, its newest version, its name, and the rows it is found by.
+"""Comparison of every entity with its document: columns, newest version, name, and the rows it is found by.
 
 Entities are read in the order of their ids, some hundreds at a time. Next: ``store/fsck/dangling.py``.
 """
@@ -18,7 +18,7 @@ from tocsin.model.entity import version_from_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.store.catalogue import projections
 from tocsin.store.documents import Row, entity_row
-from tocsin.store.fsck.finding import Advance, Damage, Finding
+from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding
 from tocsin.store.tables import entity, entity_version
 
 _AT_ONCE = 500
@@ -36,9 +36,15 @@ def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]
             if stored is None:
                 yield Finding(Damage.UNREADABLE, f"entity {row['id']}", f"its document, of a {row['entity_type']}")
                 continue
+            try:
+                found = [*_columns(row, stored), *_newest(row, stored)]
+                projections.said_by(stored)
+            except DAMAGED as error:
+                what = f"its document, of a {row['entity_type']}, or a column of it: {error!r}"
+                yield Finding(Damage.UNREADABLE, f"entity {row['id']}", what)
+                continue
             readable.append(stored)
-            yield from _columns(row, stored)
-            yield from _newest(row, stored)
+            yield from found
         yield from _names(connection, readable)
         yield from _rows(connection, readable)
         advance(len(rows))
@@ -56,7 +62,7 @@ def stored_of(row: Row) -> Stored | None:
     """Return the entity that a row holds, or None if its document cannot be read or is of no known type."""
     try:
         document = orjson.loads(row["document"])
-    except ValueError:
+    except (ValueError, TypeError):
         return None
     if not isinstance(document, dict) or row["entity_type"] not in ENTITY_TYPES:
         return None

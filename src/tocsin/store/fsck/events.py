@@ -1,4 +1,4 @@
-"""Do events and versions belong together? Every version has its event, every event its version, none is missing.
+"""Comparison of events with versions: every version has its event, every event its version, none is missing.
 
 What events say of versions is gathered once into a temporary table; all comparing is SQL, so memory stays small.
 Next: ``store/fsck/entities.py``.
@@ -31,7 +31,7 @@ from sqlalchemy import (
 
 from tocsin.model.change import EventType
 from tocsin.store.documents import tenths_of
-from tocsin.store.fsck.finding import Advance, Damage, Finding
+from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding
 from tocsin.store.tables import change_event, entity_version
 
 _AT_ONCE = 5_000
@@ -97,7 +97,7 @@ def _keep(connection: Connection, rows: Sequence[Any]) -> Iterator[Finding]:  # 
         try:
             document = orjson.loads(text)
             before, after = (_tenths(document.get(key)) for key in ("previousVersion", "currentVersion"))
-        except (ValueError, AttributeError, ArithmeticError):
+        except DAMAGED:
             yield Finding(Damage.UNREADABLE, where, f"event {event_id} cannot be read")
             continue
         if (document.get("id"), document.get("entityId"), document.get("eventType")) != (
@@ -125,7 +125,7 @@ def _wrong_version(row: Any) -> Finding | None:  # Any: SQLAlchemy's row
     try:
         document = orjson.loads(row.document)
         says = (document.get("id"), _tenths(document.get("version")))
-    except (ValueError, AttributeError, ArithmeticError):
+    except DAMAGED:
         return Finding(Damage.UNREADABLE, where, "its document cannot be read")
     if says == (row.entity_id, row.version_tenths):
         return None

@@ -1,4 +1,4 @@
-"""What can be wrong with a store? Every kind of damage that ``tocsin fsck`` knows, and how it is mended.
+"""Kinds of damage that ``tocsin fsck`` knows, and how each is mended.
 
 Next: ``store/fsck/inspection.py``, which looks for them.
 """
@@ -10,12 +10,14 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from sqlalchemy import Connection
+from sqlalchemy.exc import SQLAlchemyError
 
 
 class Damage(StrEnum):
     """A kind of damage."""
 
-    UNREADABLE = "unreadable document"
+    BROKEN_PAGE = "broken page"
+    UNREADABLE = "unreadable value"
     VERSION_WITHOUT_EVENT = "version without event"
     EVENT_WITHOUT_VERSION = "event without version"
     VERSION_GAP = "gap between versions"
@@ -28,10 +30,12 @@ class Damage(StrEnum):
     WRONG_ROWS = "rows differ from document"
     DANGLING = "reference to nothing"
     WRONG_OFFSET = "offset beyond the log"
+    LOST_EVENTS = "events that were seen are lost"
 
 
 _FROM_BACKUP = "restore the store from a backup made before"
 MENDS: dict[Damage, str] = {
+    Damage.BROKEN_PAGE: _FROM_BACKUP,
     Damage.UNREADABLE: _FROM_BACKUP,
     Damage.VERSION_WITHOUT_EVENT: f"nobody was told of it: {_FROM_BACKUP}, or PATCH the entity once more",
     Damage.EVENT_WITHOUT_VERSION: f"rebuild it from its events (docs/history.md), or {_FROM_BACKUP}",
@@ -45,6 +49,8 @@ MENDS: dict[Damage, str] = {
     Damage.WRONG_ROWS: "tocsin fsck --repair",
     Damage.DANGLING: "PATCH what names it; rows of what is gone go with tocsin fsck --repair",
     Damage.WRONG_OFFSET: _FROM_BACKUP,
+    Damage.LOST_EVENTS: f"{_FROM_BACKUP} (tocsin restore), or accept it: tocsin fsck --accept-loss; a pipeline that"
+    " has read further begins again at its next start",
 }
 """What to do about each."""
 
@@ -66,6 +72,9 @@ class Finding:
         """What to do about it."""
         return MENDS[self.damage]
 
+
+DAMAGED = (SQLAlchemyError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+"""What whoever reads a damaged value or page may raise."""
 
 Advance = Callable[[int], None]
 """Told that so many rows more were looked at."""

@@ -1,4 +1,4 @@
-"""Is the whole store sound? All looks in one snapshot, so that a server may go on writing meanwhile; and the repair.
+"""Inspection of the whole store, all looks in one snapshot, so that a server may go on writing meanwhile; the repair.
 
 Next: ``cli/fsck.py``.
 """
@@ -6,19 +6,22 @@ Next: ``cli/fsck.py``.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from sqlalchemy import Connection, Engine, func, select, update
 from sqlalchemy import Table as SqlTable
+from sqlalchemy.exc import DBAPIError
 
 from tocsin.store.catalogue import projections
 from tocsin.store.documents import entity_row
 from tocsin.store.engine import is_sqlite, writing
-from tocsin.store.fsck import dangling, entities, events, rebuilding
-from tocsin.store.fsck.finding import Damage, Finding, Look
-from tocsin.store.tables import change_event, entity, entity_version
+from tocsin.store.fsck import dangling, entities, events, rebuilding, values
+from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding, Look
+from tocsin.store.tables import METADATA, change_event, entity, entity_version
+from tocsin.store.traces import Trace, lost
 
 Report = Callable[[int, int], None]
 """Told how many rows were looked at, and of how many."""
@@ -34,7 +37,11 @@ _LOOKS: tuple[tuple[Look, SqlTable | int], ...] = (
     (dangling.follow_pointers, len(dangling.POINTERS)),
     (dangling.measure_log, 1),
 )
-_DEEP: tuple[tuple[Look, SqlTable | int], ...] = ((rebuilding.rebuild, change_event),)
+_DEEP: tuple[tuple[Look, SqlTable | int], ...] = (
+    (values.check_pages, 1),
+    (values.read_values, len(METADATA.tables)),
+    (rebuilding.rebuild, change_event),
+)
 
 
 @dataclass
@@ -47,16 +54,25 @@ class Inspection:
     rows: dict[str, int] = field(default_factory=dict)
 
     def add(self, finding: Finding) -> None:
-        """Count a finding, and keep it if it is one of the first of its kind."""
+        """Count a finding, and keep it, fit to be printed, if it is one of the first of its kind."""
         self.counts[finding.damage] += 1
         if self.counts[finding.damage] <= SHOWN:
-            self.findings.append(finding)
+            self.findings.append(replace(finding, where=_printable(finding.where), what=_printable(finding.what)))
         if finding.entity_id is not None:
             self.repairable.add(finding.entity_id)
 
 
-def inspect(engine: Engine, report: Report = lambda _done, _total: None, *, deep: bool = False) -> Inspection:
-    """Look through the whole store; ``deep`` also rebuilds every version from its events."""
+def inspect(
+    engine: Engine,
+    report: Report = lambda _done, _total: None,
+    *,
+    deep: bool = False,
+    known: Sequence[Trace] = (),
+) -> Inspection:
+    """Look through the whole store; ``deep`` also rebuilds every version from its events.
+
+    ``known`` is what is known from outside of the store of how far its log had come, read before this.
+    """
     made = Inspection()
     looks = _LOOKS + (_DEEP if deep else ())
     with _snapshot(engine) as connection:
@@ -69,10 +85,27 @@ def inspect(engine: Engine, report: Report = lambda _done, _total: None, *, deep
             done += rows
             report(done, total)
 
+        for what in lost(connection, known):
+            made.add(Finding(Damage.LOST_EVENTS, "change_event", what))
         for look, _ in looks:
-            for finding in look(connection, advance):
+            for finding in _found(look, connection, advance):
                 made.add(finding)
     return made
+
+
+def _found(look: Look, connection: Connection, advance: Advance) -> Iterator[Finding]:
+    """Yield what a look finds; damage that ends it is a finding, too, and the next look goes on."""
+    try:
+        yield from look(connection, advance)
+    except DAMAGED as error:
+        reason = error.orig if isinstance(error, DBAPIError) else error
+        name = look.__name__.replace("_", " ")
+        yield Finding(Damage.UNREADABLE, name, f"this look ended at a damaged value ({reason}); --deep names it")
+
+
+def _printable(said: str) -> str:
+    """Return a text in which signs that no encoding has, as a damaged value may hold, are written out."""
+    return said.encode("utf-8", "backslashreplace").decode()
 
 
 def repair(engine: Engine, entity_ids: set[str]) -> int:
@@ -106,10 +139,25 @@ def _snapshot(engine: Engine) -> Iterator[Connection]:
         if not is_sqlite(connection):
             connection = connection.execution_options(isolation_level="REPEATABLE READ")
         transaction = connection.begin()
-        try:
-            yield connection
-        finally:
-            transaction.rollback()
+        with _any_text(connection):
+            try:
+                yield connection
+            finally:
+                transaction.rollback()
+
+
+@contextmanager
+def _any_text(connection: Connection) -> Iterator[None]:
+    """Let SQLite's driver give texts that are no UTF-8 with what is wrong in them, rather than fail."""
+    if not is_sqlite(connection):
+        yield
+        return
+    driver: Any = connection.connection.dbapi_connection  # Any: the driver's own connection
+    driver.text_factory = lambda raw: raw.decode("utf-8", "surrogateescape")
+    try:
+        yield
+    finally:
+        driver.text_factory = str
 
 
 def _count(connection: Connection, table: SqlTable) -> int:

@@ -1,12 +1,13 @@
-"""Do its events alone make every version? The dearest look, one entity's events at a time.
+"""Rebuilding of every version from its events alone: the dearest look, one entity's events at a time.
 
 Next: ``flow/capture/rebuild.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import groupby, zip_longest
+from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -17,7 +18,7 @@ from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.store.documents import from_text
-from tocsin.store.fsck.finding import Advance, Damage, Finding
+from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding
 from tocsin.store.tables import change_event, entity_version
 
 _STAMPS = ("id", "fullyQualifiedName", "version", "updatedAt", "updatedBy")
@@ -32,13 +33,21 @@ def rebuild(connection: Connection, advance: Advance) -> Iterator[Finding]:
         query = select(event.entity_id, event.log_offset, event.document, event.derived).where(event.entity_id.in_(ids))
         rows = connection.execute(query.order_by(event.entity_id, event.log_offset)).all()
         for entity_id, told in groupby(rows, key=lambda row: str(row.entity_id)):
-            logged = [
-                LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.document), from_text(row.derived))
-                for row in told
-            ]
-            if logged[0].event.entity_type in ENTITY_TYPES:
-                yield from _differences(connection, entity_id, logged)
+            yield from _of_entity(connection, entity_id, list(told))
         advance(len(rows))
+
+
+def _of_entity(connection: Connection, entity_id: str, told: Sequence[Any]) -> Iterator[Finding]:  # Any: rows
+    try:
+        logged = [
+            LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.document), from_text(row.derived))
+            for row in told
+        ]
+        if logged[0].event.entity_type in ENTITY_TYPES:
+            yield from _differences(connection, entity_id, logged)
+    except DAMAGED:
+        what = "an event or a version of it cannot be read, so that none can be compared"
+        yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", what)
 
 
 def _next_ids(connection: Connection, after: str) -> list[str]:

@@ -1,7 +1,7 @@
-"""What lies downstream of an asset, and whose is it? One query a level, and no more assets than asked for.
+"""Impact downstream of an asset, and its owners: one query a level, and no more assets than asked for.
 
 A pipeline that moves the data of an edge is reached with it; for a pipeline, what it moves comes first. What was fed by
-something that is gone for good is known until that is told (``store/catalogue/partings.py``). Next:
+something that is gone for good is known until that is told (``store/catalogue/tombstones.py``). Next:
 ``flow/resolve/impact.py``.
 """
 
@@ -16,13 +16,13 @@ from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.catalogue.owners import owners_of
-from tocsin.store.catalogue.partings import DOWNSTREAM
+from tocsin.store.catalogue.tombstones import DOWNSTREAM
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.lineage import edges
 from tocsin.store.lineage.tables import lineage_carrier
 from tocsin.store.lots import in_lots
-from tocsin.store.tables import entity, follow, parting
+from tocsin.store.tables import entity, follow, tombstone_relation
 
 MOST_ASSETS = 1000
 """Assets that one walk can reach."""
@@ -118,8 +118,8 @@ def _first(connection: Connection, root: Document) -> Iterator[Edge]:
         yield Edge(root, edge.to, edge.details)
     fed = (
         select(*REFERENCE)
-        .join(parting, parting.c.other_id == entity.c.id)
-        .where(parting.c.entity_id == root["id"], parting.c.relation == DOWNSTREAM)
+        .join(tombstone_relation, tombstone_relation.c.other_id == entity.c.id)
+        .where(tombstone_relation.c.entity_id == root["id"], tombstone_relation.c.relation == DOWNSTREAM)
         .order_by(entity.c.fqn)
     )
     for row in connection.execute(fed):

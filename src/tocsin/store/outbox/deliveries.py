@@ -1,17 +1,18 @@
-"""Which deliveries are due, who is at them, and what became of them? Claims, leases and records.
+"""Claims of deliveries that are due, and records of what became of them.
 
-A claim is a lease: until it ends no other worker gets the row; a worker that dies leaves rows that come
-back by themselves. What is recorded counts only while the lease is still the recorder's. PostgreSQL
-skips rows that another worker is claiming; SQLite has one writer at a time. Next: ``store/outbox/status.py``.
+A claim holds as long as the session it was made under (``store/outbox/sessions.py``): until that ends no other worker
+gets the row, and then whoever asks does. What is recorded counts only while the claim is still the recorder's.
+PostgreSQL skips rows that another worker is claiming; SQLite has one writer at a time.
+Next: ``store/outbox/status.py``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
 
-from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, bindparam, exists, func, literal, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, bindparam, exists, func, literal, or_, select
 
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
@@ -20,7 +21,7 @@ from tocsin.model.delivery import Delivery
 from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.status import count_in
-from tocsin.store.tables import OPEN_DELIVERY, attempt, change_event, delivery, entity, notification
+from tocsin.store.tables import OPEN_DELIVERY, attempt, change_event, delivery, entity, notification, worker_session
 
 _COLUMNS = tuple(delivery.c[field.name] for field in fields(Delivery))
 
@@ -50,21 +51,26 @@ class Deliveries:
             return list(connection.execute(select(walk.c.id).where(free).order_by(walk.c.id)).scalars())
 
     def claim(
-        self, owner: str, limit: int, *, lease_s: float, now_ms: int, shares: Mapping[str, int] | None = None
+        self, session_id: str, limit: int, *, now_ms: int, shares: Mapping[str, int] | None = None
     ) -> list[Delivery]:
-        """Take at most ``limit`` due deliveries for ``owner`` until ``lease_s`` from now; the longest due first.
+        """Take at most ``limit`` due deliveries for as long as the session lasts; the longest due first.
 
-        ``shares`` says how many of them each destination may have; without it all are due alike.
+        ``shares`` says how many of them each destination may have; without it all are due alike. A session that has
+        ended gets nothing.
         """
         if shares is None:
             shares = dict.fromkeys(self.due_destinations(now_ms), limit)
         claimed: list[Delivery] = []
         with writing(self._engine) as connection:
+            if not _lasts(connection, session_id):
+                return []
             for destination_id, share in shares.items():
                 room = min(share, limit - len(claimed))
                 if room > 0:
                     claimed += _free_rows(connection, destination_id, room, now_ms)
-            _lease(connection, owner, [one.id for one in claimed], now_ms + round(lease_s * 1000))
+            if claimed:
+                taken = delivery.update().where(delivery.c.id.in_([one.id for one in claimed]))
+                connection.execute(taken.values(lease_owner=session_id))
         return claimed
 
     def dispatches(self, deliveries: Sequence[Delivery]) -> list[Dispatch]:
@@ -81,25 +87,37 @@ class Deliveries:
             rows = {row.id: row for row in connection.execute(query)}
         return [_dispatch(one, rows[one.id]) for one in deliveries if one.id in rows]
 
-    def renew(self, owner: str, ids: Iterable[str], *, lease_s: float, now_ms: int) -> set[str]:
-        """Lengthen the leases that are still ``owner``'s to ``lease_s`` from now; return which these are."""
-        with writing(self._engine) as connection:
-            held = _held(connection, owner, ids)
-            _lease(connection, owner, sorted(held), now_ms + round(lease_s * 1000))
-        return held
+    def keep_only(self, session_id: str, ids: Collection[str]) -> int:
+        """Free all that the session has claimed but ``ids``; return how much that was.
 
-    def release(self, owner: str, ids: Iterable[str]) -> None:
-        """Give back what ``owner`` has not tried, so that others need not wait for the lease to end."""
+        For a worker that does not know what its last claim came to: the answer was lost on the way.
+        """
+        others = and_(OPEN_DELIVERY, delivery.c.lease_owner == session_id, delivery.c.id.not_in(list(ids)))
         with writing(self._engine) as connection:
-            _lease(connection, None, sorted(_held(connection, owner, ids)), 0)
+            return connection.execute(delivery.update().where(others).values(lease_owner=None)).rowcount
 
-    def record(self, owner: str, finished: Sequence[Finished], *, now_ms: int) -> set[str]:
+    def plan_again(self, now_ms: int) -> int:
+        """Let nothing be due later than its wait from now: such rows were planned by a clock that was set back since.
+
+        Returns
+        -------
+        int : how many rows were planned anew
+        """
+        wrong = and_(OPEN_DELIVERY, delivery.c.due_at_ms > now_ms, delivery.c.due_at_ms - delivery.c.wait_ms > now_ms)
+        with reading(self._engine) as connection:
+            if not connection.execute(select(exists().where(wrong))).scalar():
+                return 0
+        planned = delivery.update().where(wrong).values(due_at_ms=now_ms + delivery.c.wait_ms)
+        with writing(self._engine) as connection:
+            return connection.execute(planned).rowcount
+
+    def record(self, session_id: str, finished: Sequence[Finished], *, now_ms: int) -> set[str]:
         """Write what became of these deliveries, all in one transaction; return the ids that were written.
 
-        A delivery whose lease somebody else holds by now is left to them.
+        A delivery that another session has claimed by now is left to it.
         """
         with writing(self._engine) as connection:
-            held = _held(connection, owner, (one.delivery.id for one in finished))
+            held = _held(connection, session_id, (one.delivery.id for one in finished))
             ours = [one for one in finished if one.delivery.id in held]
             if ours:
                 connection.execute(attempt.insert(), [_attempt_row(one) for one in ours])
@@ -115,15 +133,22 @@ _STEP = (
         status=bindparam("next_status"),
         attempt_count=bindparam("number"),
         due_at_ms=bindparam("next_due_at_ms"),
+        wait_ms=bindparam("next_wait_ms"),
         lease_owner=None,
-        lease_until_ms=0,
         updated_at_ms=bindparam("now_ms"),
     )
 )
 
 
 def _is_free(now_ms: int) -> ColumnElement[bool]:
-    return and_(OPEN_DELIVERY, delivery.c.due_at_ms <= now_ms, delivery.c.lease_until_ms <= now_ms)
+    claimed = exists(literal(1)).where(worker_session.c.id == delivery.c.lease_owner).correlate(delivery)
+    return and_(OPEN_DELIVERY, delivery.c.due_at_ms <= now_ms, or_(delivery.c.lease_owner.is_(None), ~claimed))
+
+
+def _lasts(connection: Connection, session_id: str) -> bool:
+    """Say whether the session is there, and keep it until the transaction ends."""
+    query = select(worker_session.c.id).where(worker_session.c.id == session_id).with_for_update()
+    return connection.execute(query).first() is not None
 
 
 def _free_rows(connection: Connection, destination_id: str, limit: int, now_ms: int) -> list[Delivery]:
@@ -137,18 +162,12 @@ def _free_rows(connection: Connection, destination_id: str, limit: int, now_ms: 
     return [Delivery(**row._mapping) for row in connection.execute(query)]
 
 
-def _held(connection: Connection, owner: str, ids: Iterable[str]) -> set[str]:
-    """Return which of ``ids`` are leased to ``owner``, locked until the transaction ends."""
-    mine = and_(delivery.c.id.in_(list(ids)), delivery.c.lease_owner == owner)
+def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
+    """Return which of ``ids`` the session has claimed, locked until the transaction ends."""
+    mine = and_(delivery.c.id.in_(list(ids)), delivery.c.lease_owner == session_id)
     return set(
         connection.execute(select(delivery.c.id).where(mine).order_by(delivery.c.id).with_for_update()).scalars()
     )
-
-
-def _lease(connection: Connection, owner: str | None, ids: Sequence[str], until_ms: int) -> None:
-    if ids:
-        update = delivery.update().where(delivery.c.id.in_(ids))
-        connection.execute(update.values(lease_owner=owner, lease_until_ms=until_ms))
 
 
 def _dispatch(claimed: Delivery, row: Row[tuple[str, str, str, str | None, bool | None]]) -> Dispatch:
@@ -157,6 +176,7 @@ def _dispatch(claimed: Delivery, row: Row[tuple[str, str, str, str | None, bool 
         event=ChangeEvent.model_validate_json(row.document),
         reasons=tuple(Reason.model_validate(reason) for reason in json.loads(row.reasons)),
         recipient_gone=row.recipient_id is not None and row.deleted is not False,
+        recipient_id=row.recipient_id,
     )
 
 
@@ -181,5 +201,6 @@ def _step_row(one: Finished, now_ms: int) -> dict[str, object]:
         "next_status": one.step.status.value,
         "number": one.attempt.number,
         "next_due_at_ms": due_at_ms,
+        "next_wait_ms": one.step.wait_ms,
         "now_ms": now_ms,
     }

@@ -1,4 +1,4 @@
-"""How do notifications get into the store? Once each, whoever writes them how often.
+"""Notifications on their way into the store: once each, whoever writes them how often.
 
 The pipeline writes a micro-batch's rows in one transaction: all of them or none. Next: ``store/outbox/deliveries.py``
 for what leaves the house, ``store/outbox/inbox.py`` for what people read.
@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Table, delete, select
+from sqlalchemy import Connection, Engine, Select, Table, delete, select
 
+from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.telling import Telling
 from tocsin.store.alerts import tellings
 from tocsin.store.alerts.firings import note_firings
-from tocsin.store.catalogue import partings
-from tocsin.store.engine import inserting, writing
+from tocsin.store.catalogue import tombstones
+from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.eventlog.log import check_holds, holds
+from tocsin.store.eventlog.progress import told_through
 from tocsin.store.tables import delivery, notification, outbox, pipeline_progress
 
 _ROWS_PER_STATEMENT = 5_000
@@ -29,12 +32,19 @@ class Notifications:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def add(self, rows: Sequence[NotificationRow], told: Sequence[Telling] = ()) -> None:
+    def add(
+        self, rows: Sequence[NotificationRow], told: Sequence[Telling] = (), *, last: LogPosition = BEGINNING
+    ) -> None:
         """Store notifications, their deliveries and what was ``told`` by them in one transaction.
 
         What stands there already stays as it is, and what only matches give that have been told already is left out.
+
+        Raises
+        ------
+        LogDiverged : the log does not hold ``last``, the last event they are of: it was read from another store
         """
         with writing(self._engine) as connection:
+            check_holds(connection, last)
             new = tellings.untold(connection, rows, told)
             stored = _insert_new(connection, notification, [_notification(row) for row in new])
             _insert_new(connection, delivery, [_delivery(row) for row in new if row["delivery_id"]])
@@ -42,15 +52,39 @@ class Notifications:
             note_firings(connection, pairs, [row for row in new if row["id"] in stored])
             tellings.keep(connection, told)
 
-    def advance(self, query_name: str, log_offset: int, *, now_ms: int) -> None:
-        """Note that every event up to ``log_offset`` is told, and let go of what was kept for telling them."""
-        row = {"query_name": query_name, "log_offset": log_offset, "updated_at_ms": now_ms}
-        done = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == query_name)
+    def done(self, query_name: str) -> int:
+        """Return the offset up to which a query is done with every event; 0 for one that never ran."""
+        with reading(self._engine) as connection:
+            return connection.execute(_offset_of(query_name)).scalar_one_or_none() or 0
+
+    def holds(self, position: LogPosition) -> bool:
+        """Say whether the log is the one that was read up to ``position``."""
+        with reading(self._engine) as connection:
+            return holds(connection, position)
+
+    def advance(self, query_name: str, log_offset: int, *, now_ms: int, event_id: str | None = None) -> None:
+        """Note that a query is done with every event up to ``log_offset``; it never falls back.
+
+        What was kept for telling people goes as far as every reader of the log has passed it.
+
+        Raises
+        ------
+        LogDiverged : the log does not hold ``event_id``, the last event up to there: others were told than these
+        """
+        done = _offset_of(query_name)
         with writing(self._engine) as connection:
-            partings.let_go(connection, connection.execute(done).scalar_one_or_none() or 0, log_offset)
+            check_holds(connection, LogPosition(log_offset if event_id else 0, event_id))
+            before = connection.execute(done.with_for_update()).scalar_one_or_none() or 0
+            row = {"query_name": query_name, "log_offset": max(before, log_offset), "updated_at_ms": now_ms}
             insert = inserting(connection, pipeline_progress).values(row)
             connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
-            connection.execute(delete(outbox).where(outbox.c.log_offset <= log_offset))
+            through = told_through(connection)
+            tombstones.let_go(connection, through)
+            connection.execute(delete(outbox).where(outbox.c.log_offset <= through))
+
+
+def _offset_of(query_name: str) -> Select[int]:
+    return select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == query_name)
 
 
 def _insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> set[str]:
@@ -89,7 +123,7 @@ def _delivery(row: NotificationRow) -> dict[str, object]:
         "status": DeliveryStatus.PENDING.value,
         "attempt_count": 0,
         "due_at_ms": row["due_at_ms"],
-        "lease_until_ms": 0,
+        "wait_ms": 0,
         "created_at_ms": row["created_at_ms"],
         "updated_at_ms": row["created_at_ms"],
     }

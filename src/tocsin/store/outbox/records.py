@@ -1,4 +1,4 @@
-"""What was stored of who was told of an event? Notifications with deliveries and attempts, by key.
+"""Records of who was told of an event: notifications with deliveries and attempts, by key.
 
 Next: ``explain/people.py``.
 """
@@ -15,6 +15,7 @@ from sqlalchemy import Connection, Engine, Row, func, select
 
 from tocsin.explain.records import AttemptRecord, DeliveryRecord, Record
 from tocsin.model.notification import Notification, Reason
+from tocsin.store.alerts.telling_tables import telling
 from tocsin.store.engine import reading
 from tocsin.store.lots import in_lots
 from tocsin.store.tables import attempt, delivery, notification, person
@@ -56,6 +57,12 @@ class Records:
         query = select(func.count()).where(notification.c.log_offset == log_offset)
         with reading(self._engine) as connection:
             return int(connection.execute(query).scalar_one())
+
+    def missing_relations(self, log_offset: int) -> int:
+        """Return how many relations of what was deleted there for good were gone before that was told."""
+        query = select(func.max(telling.c.missing_count)).where(telling.c.log_offset == log_offset)
+        with reading(self._engine) as connection:
+            return int(connection.execute(query).scalar() or 0)
 
 
 def _records(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, Record]:

@@ -1,4 +1,4 @@
-"""Where does each destination lead right now, and may anything be sent there? Subscriptions to routes.
+"""Routes of destinations: where each leads right now, and whether anything may be sent there.
 
 Asked shortly before sending, so that what was switched off, deleted or gone meanwhile gets nothing.
 Next: ``flow/send/channels``.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import Engine, select
 
-from tocsin.errors import WrongKey
+from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.send.dispatch import Route
 from tocsin.flow.track.standing import Standing, asked_to_stop
 from tocsin.model.subscription import Destination, EventSubscription
@@ -29,7 +29,7 @@ class Routes:
     def of(self, subscription_id: str) -> dict[str, Route]:
         """Return the routes of a subscription by destination id; none when it is gone.
 
-        Where its secrets cannot be opened, all its destinations wait.
+        Where its secrets cannot be opened, or are being changed, all its destinations wait.
         """
         subscription, waits_because = self._found(subscription_id)
         if subscription is None:
@@ -49,7 +49,7 @@ class Routes:
     def _found(self, subscription_id: str) -> tuple[EventSubscription | None, str | None]:
         try:
             return self._subscriptions.with_secrets(subscription_id), None
-        except WrongKey as unreadable:
+        except (StaleSecrets, WrongKey) as unreadable:
             return self._subscriptions.find(subscription_id), unreadable.message
 
     def _changed_at_ms(self, subscription_id: str) -> int:

@@ -1,4 +1,4 @@
-"""Is a JSON Patch applied to the document a client would have read?"""
+"""JSON Patches: applied to the document a client would have read, and measured before they grow."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, TooLarge
 from tocsin.flow.capture import json_patch
+from tocsin.flow.capture.bounds import Bounds
 from tocsin.model.entity import Document
 
 _TAG = {"tagFQN": "PII.Sensitive"}
+_TOO_DEEP = r"deeper than 64 levels|nests too deep"
 
 
 def _table() -> Document:
@@ -86,3 +88,50 @@ def test_the_document_itself_is_left_alone() -> None:
 def test_users_get_no_lists_their_type_does_not_have() -> None:
     with pytest.raises(InvalidInput):
         json_patch.apply("user", {"name": "u"}, [{"op": "add", "path": "/tags/0", "value": _TAG}])
+
+
+def _doubling(times: int) -> list[dict[str, Any]]:
+    copies = [{"op": "copy", "from": "/extension", "path": f"/extension/b{at}"} for at in range(times)]
+    return [{"op": "add", "path": "/extension", "value": {"a": "x"}}, *copies]
+
+
+def test_a_patch_that_doubles_the_document_is_refused_before_it_is_large() -> None:
+    most = Bounds(document_bytes=10_000)
+    made = json_patch.apply("table", _table(), _doubling(9), most)
+    assert len(str(made)) < 10_000
+    for times in (11, 21, 60):
+        with pytest.raises(TooLarge, match="copies more than 10000 bytes"):
+            json_patch.apply("table", _table(), _doubling(times), most)
+
+
+def test_what_is_copied_counts_although_it_is_removed_again() -> None:
+    again = [{"op": "copy", "from": "/extension", "path": "/x"}, {"op": "remove", "path": "/x"}]
+    grown = [{"op": "add", "path": "/extension", "value": {"a": "x" * 4_000}}]
+    json_patch.apply("table", _table(), grown + again * 2, Bounds(document_bytes=10_000))
+    with pytest.raises(TooLarge):
+        json_patch.apply("table", _table(), grown + again * 3, Bounds(document_bytes=10_000))
+
+
+def test_a_patch_has_only_so_many_operations() -> None:
+    operations = [{"op": "test", "path": "/name", "value": "t"}] * 11
+    with pytest.raises(TooLarge, match="11 operations; one may have 10"):
+        json_patch.apply("table", _table(), operations, Bounds(patch_operations=10))
+
+
+def test_values_of_a_patch_make_no_document_that_is_too_large_but_may_make_it_smaller() -> None:
+    most = Bounds(document_bytes=1_000)
+    with pytest.raises(TooLarge, match="bytes of JSON; a document has at most 1000"):
+        json_patch.apply("table", _table(), [{"op": "add", "path": "/description", "value": "x" * 1_000}], most)
+    large = _table() | {"description": "x" * 2_000, "displayName": "y"}
+    assert json_patch.apply("table", large, [{"op": "remove", "path": "/displayName"}], most)["name"] == "t"
+
+
+@pytest.mark.parametrize("times", [70, 300, 2_000])
+def test_moves_do_not_nest_a_document_deeper_than_a_body_may_be(times: int) -> None:
+    spread = [{"op": "add", "path": f"/k{at}", "value": {}} for at in range(times + 1)]
+    nest = [{"op": "move", "from": f"/k{at}", "path": f"/k{at + 1}/x"} for at in range(times)]
+    with pytest.raises(InvalidInput, match=_TOO_DEEP):
+        json_patch.apply("table", _table(), spread + nest)
+    copied = [*spread, *nest, {"op": "copy", "from": f"/k{times}", "path": "/y"}]
+    with pytest.raises(InvalidInput, match=_TOO_DEEP):
+        json_patch.apply("table", _table(), copied)

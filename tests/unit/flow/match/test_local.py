@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from tocsin.conditions.check import checked
 from tocsin.conditions.fields import derive
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan
-from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.change import RECORDED, ChangeEvent, LoggedEvent
 
 
 def logged(entity_type: str = "table", at_ms: int = 1000, **more: object) -> LoggedEvent:
@@ -25,9 +27,10 @@ def logged(entity_type: str = "table", at_ms: int = 1000, **more: object) -> Log
     return LoggedEvent(1, event, derive(event, actor_is_bot=False))
 
 
-def plan(*resources: str, condition: str | None = None, created_at_ms: int = 0, enabled: bool = True) -> Plan:
+def plan(*resources: str, condition: str | None = None, at: tuple[int, int] = (0, 0), enabled: bool = True) -> Plan:
+    """Return a plan that was made ``at`` an offset and a moment."""
     node = None if condition is None else checked(condition)
-    return Plan("s", resources, node, created_at_ms, enabled)
+    return Plan("s", resources, node, at[1], enabled, created_at_offset=at[0])
 
 
 @pytest.mark.parametrize(
@@ -39,8 +42,15 @@ def test_resources_gate_the_type_of_entity(resources: tuple[str, ...], expected:
 
 
 def test_what_happened_before_the_subscription_matches_nothing() -> None:
-    assert not matches(plan("all", created_at_ms=1001), logged(at_ms=1000))
-    assert matches(plan("all", created_at_ms=1000), logged(at_ms=1000))
+    assert not matches(plan("all", at=(2, 0)), logged(at_ms=1000))  # stands at offset 1
+    assert matches(plan("all", at=(1, 1001)), logged(at_ms=1000))  # clocks decide nothing
+
+
+def test_what_a_history_tells_of_happened_when_it_says() -> None:
+    recorded = replace(logged(at_ms=1000), derived={RECORDED: True})
+    assert not matches(plan("all", at=(1, 1001)), recorded)
+    assert not matches(plan("all", at=(2, 1000)), recorded)
+    assert matches(plan("all", at=(1, 1000)), recorded)
 
 
 def test_a_disabled_subscription_matches_nothing() -> None:

@@ -52,18 +52,18 @@ REFUSED = [
 
 @pytest.mark.parametrize("address", PUBLIC)
 def test_public_addresses_may_be_reached(address: str) -> None:
-    assert egress_of(()).permits(address)
+    assert egress_of(()).permits(address, 443)
 
 
 @pytest.mark.parametrize("address", REFUSED)
 def test_addresses_that_lead_inside_are_refused(address: str) -> None:
-    assert not egress_of(()).permits(address)
+    assert not egress_of(()).permits(address, 443)
 
 
 @pytest.mark.parametrize("address", ["10.1.2.3", "::ffff:10.1.2.3", "64:ff9b::a01:203", "2002:a01:203::"])
 def test_an_exception_holds_in_every_form_of_the_address(address: str) -> None:
-    assert egress_of(("10.1.0.0/16",)).permits(address)
-    assert not egress_of(("10.2.0.0/16",)).permits(address)
+    assert egress_of(("10.1.0.0/16",)).permits(address, 443)
+    assert not egress_of(("10.2.0.0/16",)).permits(address, 443)
 
 
 def test_no_socket_is_made_for_a_refused_address() -> None:
@@ -81,3 +81,23 @@ def test_a_range_that_is_none_is_a_wrong_setting() -> None:
 def test_only_web_schemes_are_spoken() -> None:
     assert is_web_scheme("HTTPS")
     assert not any(is_web_scheme(scheme) for scheme in ("ftp", "file", "gopher", "unix", ""))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "address", "port"), [("127.0.0.1:8586", "127.0.0.1", 8586), ("[::1]:8586", "::1", 8586)]
+)
+def test_an_exemption_may_be_for_one_address_and_port(allowed: str, address: str, port: int) -> None:
+    egress = egress_of((allowed,))
+    assert egress.permits(address, port)
+    assert not egress.permits(address, port + 1)
+    assert not egress.permits("127.0.0.2", port)
+    assert egress_of(("10.0.0.0/8:443", "10.1.2.3")).permits("10.9.9.9", 443)
+    assert not egress_of(("10.0.0.0/8:443", "10.1.2.3")).permits("10.9.9.9", 80)
+
+
+@pytest.mark.parametrize(
+    "wrong", ["localhost:80", "127.0.0.1:", "127.0.0.1:0", "127.0.0.1:65536", "[::1]", "::1:x", "127.0.0.1:80:80"]
+)
+def test_what_is_no_range_and_no_port_is_refused_by_name(wrong: str) -> None:
+    with pytest.raises(InvalidSetting, match="egress_allow"):
+        egress_of((wrong,))

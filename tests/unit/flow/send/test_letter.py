@@ -1,12 +1,15 @@
+import re
+from dataclasses import replace
 from email import message_from_bytes
 from email.policy import default
 
 import pytest
+from aiosmtplib.email import flatten_message
 from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, added, change_event, dispatch, updated
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.letter import LINES_LIMIT, Sender, link_to, render_letter
-from tocsin.flow.send.unsubscribe import notification_of
+from tocsin.flow.send.unsubscribe import link_of, notification_of
 
 SENDER = Sender("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
 
@@ -44,6 +47,50 @@ def test_a_mail_can_be_ended_by_one_click_and_by_a_link() -> None:
     assert notification_of(f"{told.delivery.notification_id}.x", b"key") is None
     assert all(link in message.get_body((kind,)).get_content() for kind in ("plain", "html"))
     assert render_letter(told, SENDER, now_ms=NOW_MS)["List-Unsubscribe"] is None
+
+
+LONG_HOST = ".".join(("a" * 60, "b" * 60, "c" * 60, "example.com"))
+
+
+@pytest.mark.parametrize(
+    ("base_url", "shown"),
+    [
+        ("https://t.example", "https://t.example"),
+        ("https://tocsin.metadata-platform.department.example.com/under/a/path", None),
+        (f"https://{LONG_HOST}", None),
+        ("https://tocsin.b\u00fccher.example/pfad/\u00fc", "https://tocsin.xn--bcher-kva.example/pfad/%C3%BC"),
+    ],
+)
+@pytest.mark.parametrize("long", [False, True])
+def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, shown: str | None, long: bool) -> None:
+    host = LONG_HOST if long else "acme.example"
+    told = dispatch()
+    told = replace(told, delivery=replace(told.delivery, target=f"{'d' * (64 if long else 4)}@{host}"))
+    sender = Sender(f"Tocsin <tocsin@{host}>", base_url, b"key")
+    wire = flatten_message(render_letter(told, sender, now_ms=NOW_MS))  # as aiosmtplib puts it on the wire
+    head = wire.partition(b"\r\n\r\n")[0]
+    assert b"=?" not in head
+    assert max(map(len, head.split(b"\r\n"))) <= 998  # RFC 5321 section 4.5.3.1.6
+    unfolded = dict(line.split(b": ", 1) for line in re.sub(rb":?\r\n(?=[ \t])", _joined, head).split(b"\r\n"))
+    link = link_of(told.delivery.notification_id, b"key", shown or base_url)
+    assert unfolded[b"List-Unsubscribe"] == f"<{link}>".encode()
+    assert unfolded[b"To"] == told.delivery.target.encode()
+    assert unfolded[b"From"] == sender.address.encode()
+    assert unfolded[b"Message-ID"] == f"<{DELIVERY_ID}@{host}>".encode()
+    read = message_from_bytes(wire, policy=default)
+    assert (read["List-Unsubscribe"], read["To"].addresses[0].addr_spec) == (f"<{link}>", told.delivery.target)
+
+
+def _joined(fold: re.Match[bytes]) -> bytes:
+    return b":" if fold[0].startswith(b":") else b""
+
+
+def test_a_subject_that_is_not_ascii_is_still_encoded() -> None:
+    wire = flatten_message(
+        render_letter(dispatch(change_event(entity={"name": "gr\u00f6\u00dfe"})), SENDER, now_ms=NOW_MS)
+    )
+    assert b"Subject: =?utf-8?" in wire
+    assert message_from_bytes(wire, policy=default)["Subject"] == "gr\u00f6\u00dfe: column email removed"
 
 
 def test_old_and_new_values_stand_under_their_change() -> None:

@@ -35,7 +35,7 @@ def test_http_statuses_lead_where_the_schema_says(status: int, kind: type, reaso
         (OutcomeReason.BAD_URL, Rejected),
         (OutcomeReason.BAD_ADDRESS, Rejected),
         (OutcomeReason.EGRESS_REFUSED, Rejected),
-        (OutcomeReason.CONNECTION_FAILED, Rejected),
+        (OutcomeReason.CONNECTION_FAILED, Retry),
         (OutcomeReason.DISABLED, Rejected),
         (OutcomeReason.RECIPIENT_GONE, Rejected),
         (OutcomeReason.TIMEOUT, Retry),

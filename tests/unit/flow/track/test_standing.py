@@ -47,10 +47,20 @@ def test_the_last_retry_makes_retry_limit_reached() -> None:
     assert (standing.failed_count, standing.next_attempt_ms) == (1, None)
 
 
-@pytest.mark.parametrize("reason", [OutcomeReason.BAD_URL, OutcomeReason.CONNECTION_FAILED, OutcomeReason.REDIRECT])
+@pytest.mark.parametrize("reason", [OutcomeReason.BAD_URL, OutcomeReason.REDIRECT])
 def test_what_fails_at_once_makes_failed(reason: OutcomeReason) -> None:
     standing = after(Rejected(reason))
     assert (standing.status, standing.failed_count) == (SubscriptionState.FAILED, 1)
+
+
+def test_a_receiver_that_is_away_shows_as_failed_and_is_tried_again() -> None:
+    away = Retry(OutcomeReason.CONNECTION_FAILED)
+    standing = after(away)
+    assert (standing.status, standing.failed_count) == (SubscriptionState.FAILED, 0)
+    assert standing.next_attempt_ms == 6_010
+    assert not asked_to_stop(standing, configured_at_ms=0)
+    assert after(away, Delivered(200)).status is SubscriptionState.ACTIVE
+    assert after(away, number=4).status is SubscriptionState.RETRY_LIMIT_REACHED
 
 
 def test_the_next_success_makes_active_again_and_remembers_the_failure() -> None:
@@ -59,7 +69,7 @@ def test_the_next_success_makes_active_again_and_remembers_the_failure() -> None
     assert (standing.last_successful_at_ms, standing.last_failed_at_ms) == (2_010, 1_010)
 
 
-@pytest.mark.parametrize("reason", [OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE])
+@pytest.mark.parametrize("reason", [OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW])
 def test_what_says_nothing_about_the_destination_leaves_it_alone(reason: OutcomeReason) -> None:
     assert after(Rejected(reason)) is UNTRIED
     assert after(GONE, Rejected(reason)) == after(GONE)

@@ -1,12 +1,13 @@
-"""Does every secret leave before the entity is made, and only secrets?"""
+"""Tests of masks: every secret of a destination leaves before the entity is made, and comes back for who sends."""
 
 from __future__ import annotations
 
 import pytest
 
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, StaleSecrets
+from tocsin.model.address import MASK
 from tocsin.model.entity import Document
-from tocsin.store.alerts.masking import MASK, holds_mask, split_secrets, with_secrets
+from tocsin.store.alerts.masking import holds_mask, split_secrets, with_secrets
 
 CONFIG: Document = {
     "endpoint": "https://example.org/hook",
@@ -20,7 +21,7 @@ MASKED: Document = {
     **CONFIG,
     "secretKey": MASK,
     "headers": {"Authorization": MASK, "X-Api-Key": MASK, "Cookie": MASK, "Content-Type": "application/json"},
-    "queryParams": {"token": MASK, "page": "1"},
+    "queryParams": {"token": MASK, "page": MASK},
     "authType": {"type": "bearer", "secretKey": MASK},
 }
 
@@ -40,8 +41,78 @@ def test_a_mask_keeps_what_is_known_and_a_new_secret_replaces_it() -> None:
 
 def test_what_is_left_out_is_forgotten() -> None:
     _, kept = split_secrets(CONFIG, {})
-    _, fewer = split_secrets({"endpoint": "x", "headers": {"Authorization": MASK}}, kept)
-    assert fewer == {"headers": {"Authorization": "Bearer t"}}
+    _, fewer = split_secrets({"endpoint": CONFIG["endpoint"], "headers": {"Authorization": MASK}}, kept)
+    assert fewer == {"endpoint": CONFIG["endpoint"], "headers": {"Authorization": "Bearer t"}}
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "https://EXAMPLE.org:443/hook",
+        "https://example.org./hook",
+        "https://example.org/elsewhere",
+        "https://u:p@example.org/hook",
+    ],
+)
+def test_a_mask_keeps_its_secret_while_scheme_host_and_port_stay(endpoint: str) -> None:
+    _, kept = split_secrets(CONFIG, {})
+    masked, again = split_secrets({**MASKED, "endpoint": endpoint}, kept)
+    assert again == {**kept, "endpoint": endpoint}
+    assert with_secrets(masked, again) == {**CONFIG, "endpoint": endpoint}
+
+
+@pytest.mark.parametrize(
+    "endpoint",
+    [
+        "https://evil.example/hook",
+        "http://example.org/hook",
+        "https://example.org:8443/hook",
+        "https://example.org@evil.example/hook",
+        "https://example.org:x@evil.example/hook",
+        "https://evil.example\\@example.org/hook",
+        "https://example.org.evil.example/hook",
+        "https://exam\u0440le.org/hook",
+        None,
+    ],
+)
+def test_a_mask_keeps_nothing_for_another_receiver(endpoint: str | None) -> None:
+    _, kept = split_secrets(CONFIG, {})
+    with pytest.raises(InvalidInput, match="give the secret again"):
+        split_secrets({**MASKED, "endpoint": endpoint}, kept)
+    masked, fresh = split_secrets({**CONFIG, "endpoint": endpoint}, kept)
+    assert (fresh["secretKey"], masked["secretKey"]) == ("k", MASK), "given again, all may change"
+
+
+HOOK = "https://u:pw@hooks.slack.com/services/T0/B0/pathtoken?sig=signed#f"
+SHOWN = f"https://{MASK}@hooks.slack.com/services/{MASK}?{MASK}#{MASK}"
+
+
+def test_of_an_address_its_login_its_token_and_its_signature_are_secret() -> None:
+    masked, kept = split_secrets({"endpoint": HOOK}, {})
+    assert (masked, kept) == ({"endpoint": SHOWN}, {"endpoint": HOOK})
+    assert split_secrets(masked, kept) == (masked, kept), "what was read may be sent back"
+    assert with_secrets(masked, kept) == {"endpoint": HOOK}
+    for other in (SHOWN.replace("slack.com", "evil.example"), SHOWN.replace("/services", "/api")):
+        with pytest.raises(InvalidInput, match="whole address"):
+            split_secrets({"endpoint": other}, kept)
+    with pytest.raises(InvalidInput, match="whole address"):
+        split_secrets({"endpoint": SHOWN}, {})
+
+
+def test_secrets_of_one_address_are_never_sent_to_another() -> None:
+    """An alert and its secrets are written one after the other; somebody may send in between."""
+    masked, kept = split_secrets(CONFIG, {})
+    for endpoint in ("https://evil.example/hook", None):
+        with pytest.raises(StaleSecrets):
+            with_secrets({**masked, "endpoint": endpoint}, kept)
+    with pytest.raises(StaleSecrets):
+        with_secrets({"endpoint": SHOWN}, {})
+
+
+def test_a_mask_among_other_text_is_no_secret() -> None:
+    _, kept = split_secrets(CONFIG, {})
+    with pytest.raises(InvalidInput, match="whole secret"):
+        split_secrets({**MASKED, "headers": {"Authorization": f"Bearer {MASK}"}}, kept)
 
 
 @pytest.mark.parametrize(
@@ -61,13 +132,7 @@ def test_a_mask_over_nothing_is_refused(config: Document, place: str) -> None:
 def test_only_where_a_mask_stands_has_the_secret_to_be_known() -> None:
     assert not holds_mask(CONFIG)
     assert holds_mask({**CONFIG, "headers": {"Authorization": MASK}})
-    assert not holds_mask({**CONFIG, "endpoint": MASK})
-
-
-def test_a_place_where_a_token_is_fetched_is_no_secret() -> None:
-    config = {"authType": {"type": "oauth2", "tokenUrl": "https://example.org/token", "clientSecret": "s"}}
-    masked, _ = split_secrets(config, {})
-    assert masked["authType"] == {"type": "oauth2", "tokenUrl": "https://example.org/token", "clientSecret": MASK}
+    assert holds_mask({**CONFIG, "endpoint": SHOWN})
 
 
 def test_config_that_is_no_config_passes_untouched() -> None:

@@ -1,4 +1,4 @@
-"""What is done about a failed test? An incident: New, then Ack, Assigned to somebody, at last Resolved.
+"""Incidents of failed tests: New, then Ack, Assigned to somebody, at last Resolved.
 
 Each step is kept and is an event of the test case, as its field ``incidentStatus``. A failure opens an incident
 unless one is open; after it is resolved the next failure opens another one.
@@ -16,7 +16,7 @@ from tocsin.flow.capture.beside.ports import IncidentStep
 from tocsin.flow.capture.beside.profiles import place_of
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.ports import Key, Stored, Written
-from tocsin.flow.capture.references import Resolver, reference_to
+from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.shapes import checked, mapping, moment, name, one_of, shape, text
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, FieldChange
@@ -83,7 +83,7 @@ def correct_step(record: Record, case: Stored, step_id: str, operations: Sequenc
     if step is None or step.test_case_id != case.id:
         raise NotFound(f"incident status {step_id} not found")
     before = told_as(step.document, reference_to(case))
-    after = checked(_STEP, json_patch.applied(before, operations))
+    after = checked(_STEP, json_patch.applied(before, operations, record.bounds))
     changed = sorted(key for key in {*before, *after} if not is_same(before.get(key), after.get(key)))
     if fixed := [key for key in changed if key not in _CHANGEABLE]:
         raise InvalidInput(f"of an incident only severity can be corrected, not {fixed[0]}", field=fixed[0])
@@ -141,7 +141,7 @@ def _person(record: Record, given: object) -> Document:
     entity_type = given.get("type", "user") if isinstance(given, dict) else "user"
     if entity_type not in ("user", "team"):
         raise InvalidInput("an incident is assigned to a user or a team", field=_DETAILS)
-    return Resolver(record.transaction).one(entity_type, given)
+    return record.resolver().one(entity_type, given)
 
 
 def _actor(record: Record) -> Document | None:

@@ -1,4 +1,4 @@
-"""With what is a table joined? Counts per day of columns and tables that queries join, for the last 30 days.
+"""Joins of a table: counts per day of columns and tables that queries join, for the last 30 days.
 
 What one table is joined with is joined with it, so both hold it. Attached to them, and told of nobody.
 Source: OpenMetadata's ``TableRepository.addJoins``. Next: ``server/routes/table_details.py``.
@@ -83,7 +83,7 @@ def _joins(given: Document) -> Iterator[tuple[str, str, int]]:
 def _found(record: Record, other: str) -> tuple[Stored, str]:
     table_fqn, column = place_of(other)
     found = record.transaction.find("table", Key.by_name(table_fqn))
-    if found is None or found.deleted:
+    if found is None or record.visible(found).deleted:
         raise missing("table", Key.by_name(table_fqn))
     check_columns(found, [column] if column else [])
     return found, column

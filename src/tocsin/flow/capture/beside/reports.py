@@ -1,4 +1,4 @@
-"""What is written about an entity without making a new version of it? Followers, test results, runs.
+"""Writes about an entity that make no new version of it: followers, test results, runs.
 
 A report is kept in a series. It is told when it is new, or when what it says has changed: its status and, of a
 pipeline's run, the status of its tasks. The same report again tells nothing.
@@ -66,7 +66,7 @@ REPORTS: dict[str, ReportKind] = {
 
 def follow(record: Record, entity: Stored, user: Document) -> Written:
     """Make ``user`` (a full reference) a follower; nothing if they are one already."""
-    if not record.transaction.follow(entity, user["id"], record.at_ms):
+    if not record.transaction.follow(entity, user["id"]):
         return Written(entity.document, None)
     change = FieldChange(name="followers", new_value=[user])
     return record.note(entity, ChangeDescription(fields_added=(change,)))

@@ -1,4 +1,4 @@
-"""How did a test go? Its results: a failure opens an incident unless one is open.
+"""Results of a test: a failure opens an incident unless one is open.
 
 Rows that a result brings along are kept, but never told: they may show what is masked.
 Source: OpenMetadata's ``TestCaseResultRepository``. Next: ``flow/capture/beside/incidents.py``.
@@ -44,7 +44,7 @@ def patch_result(record: Record, case: Stored, at_ms: int, operations: Sequence[
     before = record.transaction.series.at(Line(case.id, _KIND.name), at_ms)
     if before is None:
         raise NotFound(f"test case {case.fqn} has no result of {at_ms}")
-    after = checked(_KIND.form, json_patch.applied(before, operations))
+    after = checked(_KIND.form, json_patch.applied(before, operations, record.bounds))
     if after["timestamp"] != at_ms:
         raise InvalidInput("the timestamp of a result cannot be changed", field="timestamp")
     if is_same(before, after):

@@ -1,4 +1,4 @@
-"""Which tests are in a suite that people put together? A logical suite, as opposed to the one of a table.
+"""Tests of a logical suite, which people put together, as opposed to the one of a table.
 
 A test that joins is an event of the suite, ``logicalTestCaseAdded``; neither the suite nor the test gets a version.
 Source: OpenMetadata's ``TestCaseRepository.addTestCasesToLogicalTestSuite``.
@@ -60,6 +60,6 @@ def _check_logical(suite: Stored) -> None:
 
 def _case(record: Record, case_id: str, *, even_deleted: bool = False) -> Stored:
     found: Stored | None = record.transaction.find("testCase", Key.by_id(case_id), Hold.SHARED)
-    if found is None or (found.deleted and not even_deleted):
+    if found is None or (record.visible(found).deleted and not even_deleted):
         raise NotFound(f"testCase {case_id} not found")
     return found

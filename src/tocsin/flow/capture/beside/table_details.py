@@ -1,4 +1,4 @@
-"""What else is said of a table? Its model, how its profiler works, what is measured beside, and what it is joined with.
+"""Details of a table: its model, how its profiler works, what is measured beside, and what it is joined with.
 
 The model is part of the table, so it makes a version; the rest is attached. Told of that are only custom metrics.
 Source: OpenMetadata's ``TableRepository``. Next: ``server/routes/table_details.py``.
@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from tocsin.errors import NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.ports import Stored, Written
-from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.request import clean, shaped, without_server_keys
 from tocsin.flow.capture.requested import change
 from tocsin.flow.capture.write import Record
@@ -36,7 +35,7 @@ def put_model(record: Record, table: Stored, model: Document) -> Written:
         fields["tags"] = _joined(table.document.get("tags") or [], given["tags"])
     modelled = {column["name"]: column for column in given.get("columns") or ()}
     fields["columns"] = [_filled(one, modelled.get(one["name"], {})) for one in table.document.get("columns") or ()]
-    return change(record, Resolver(record.transaction), table, clean(ENTITY_TYPES["table"], fields))
+    return change(record, record.resolver(), table, clean(ENTITY_TYPES["table"], fields))
 
 
 def put_config(record: Record, table: Stored, config: Document) -> Written:

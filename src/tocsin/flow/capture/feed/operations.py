@@ -1,4 +1,4 @@
-"""Which writes are there on threads? All of them, each one transaction: thread, posts, change event and outbox row.
+"""Writes on threads, all of them, each one transaction: thread, posts, change event and outbox row.
 
 They go through the same door as the writes on entities (``flow/capture/operations.py``): a task that is resolved
 writes its asset in the same transaction. Next: ``store/feed/rows.py``.
@@ -67,7 +67,7 @@ class FeedWrites:
         def work(record: Record) -> Written:
             thread, asset = _found(record, thread_id)
             shown = telling.whole_thread(record, thread, asset)
-            asked = json_patch.applied(shown, operations)
+            asked = json_patch.applied(shown, operations, record.bounds)
             form.check_unchanged(shown, asked, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
             document = _edited(record, thread, asset, asked)
             described = telling.thread_changes(thread.document, document)
@@ -90,7 +90,7 @@ class FeedWrites:
         def work(record: Record) -> Written:
             thread, asset = _found(record, thread_id)
             old = _found_post(record, thread, post_id)
-            post = _edited_post(record, old, json_patch.applied(old, operations))
+            post = _edited_post(record, old, json_patch.applied(old, operations, record.bounds))
             described = telling.post_changes(old, post)
             if described.is_empty():
                 return Written(old, None)
@@ -336,7 +336,7 @@ def _asset(record: Record, entity_type: str, key: Key, hold: Hold) -> Stored:
     found = record.transaction.find(entity_type, key, hold) if entity_type in ENTITY_TYPES else None
     if found is None:
         raise missing(entity_type, key)
-    return found
+    return record.visible(found)
 
 
 def _found_post(record: Record, thread: StoredThread, post_id: str) -> Document:

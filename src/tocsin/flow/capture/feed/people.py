@@ -1,4 +1,4 @@
-"""Who has a part in a thread? Authors, assignees and those whom its texts mention, looked up and kept.
+"""People who have a part in a thread: authors, assignees and those whom its texts mention, looked up and kept.
 
 Next: ``flow/capture/feed/ports.py``.
 """
@@ -45,15 +45,13 @@ def reacting(record: Record, old: list[Document], new: list[Document]) -> list[D
 
 def set_author(record: Record, thread_id: str, *, place: str = "") -> None:
     """Keep that the actor wrote the thread, or the post that ``place`` names."""
-    taken = PartTaken(Part.AUTHOR, record.actor.id, "user", record.at_ms, place)
+    taken = PartTaken(Part.AUTHOR, record.actor.id, "user", place)
     record.transaction.threads.set_parts(thread_id, Part.AUTHOR, place, [taken])
 
 
 def set_of_thread(record: Record, thread: StoredThread) -> None:
     """Keep whom the thread is assigned to, and whom its own texts mention."""
-    taken = [
-        PartTaken(Part.ASSIGNEE, one["id"], one["type"], record.at_ms) for one in thread.task.get("assignees") or ()
-    ]
+    taken = [PartTaken(Part.ASSIGNEE, one["id"], one["type"]) for one in thread.task.get("assignees") or ()]
     record.transaction.threads.set_parts(thread.id, Part.ASSIGNEE, "", taken)
     set_mentions(record, thread.id, texts_of(thread.document))
 
@@ -67,7 +65,7 @@ def set_mentions(record: Record, thread_id: str, texts: Iterable[object], *, pla
     for one in named:
         who = record.transaction.reference(one.kind, Key.by_name(one.name))
         if who is not None and not who.get("deleted"):
-            found[who["id"]] = PartTaken(Part.MENTION, who["id"], one.kind, record.at_ms, place)
+            found[who["id"]] = PartTaken(Part.MENTION, who["id"], one.kind, place)
     record.transaction.threads.set_parts(thread_id, Part.MENTION, place, list(found.values()))
 
 

@@ -1,4 +1,4 @@
-"""What do writes on threads need of the store? Rows of threads, posts and of who stands in which relation to them.
+"""What writes on threads need of the store: rows of threads, posts and of who stands in which relation to them.
 
 ``store/feed/rows.py`` implements it, inside the transaction of ``flow/capture/ports.py``.
 Next: ``flow/capture/feed/operations.py``.
@@ -25,12 +25,11 @@ class Part(StrEnum):
 
 @dataclass(frozen=True)
 class PartTaken:
-    """A user or a team that has a part in a thread since ``at_ms``; ``place`` is the post, empty for the thread."""
+    """A user or a team that has a part in a thread; ``place`` is the post, empty for the thread."""
 
     part: Part
     principal_id: str
     principal_type: str
-    at_ms: int
     place: str = ""
 
 

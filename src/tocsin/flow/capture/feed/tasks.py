@@ -1,4 +1,4 @@
-"""What does a resolved task do to its asset? It writes the description or the tags that were agreed on.
+"""Resolved tasks, which write the description or the tags that were agreed on.
 
 The asset changes as by any other write, with its own version and event. Next: ``flow/capture/feed/operations.py``.
 """
@@ -13,7 +13,6 @@ import orjson
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Stored
 from tocsin.flow.capture.prepare import patched
-from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.requested import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
@@ -65,7 +64,7 @@ def carry_out(record: Record, thread: StoredThread, asset: Stored, new_value: st
     document = copy.deepcopy(asset.document)
     _target(document, thread.steps, key)[key] = value
     fields = patched(ENTITY_TYPES[asset.entity_type], asset, document)
-    return change(record, Resolver(record.transaction), asset, fields).event
+    return change(record, record.resolver(), asset, fields).event
 
 
 def _target(document: Document, steps: tuple[str, ...], key: str) -> Document:

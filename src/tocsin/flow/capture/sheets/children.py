@@ -1,4 +1,4 @@
-"""What does a sheet say of what lies directly under something? A row each: databases, schemas, tables; or teams.
+"""Sheets of what lies directly under something, a row each: databases, schemas, tables; or teams.
 
 Source: OpenMetadata's ``databaseCsvDocumentation.json`` and ``teamCsvDocumentation.json``. Next: ``operations.py``.
 """
@@ -133,7 +133,7 @@ def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row
         request = request_of(record.transaction, parent, child, row)
         create(record, child, request)
         return f"{child} created"
-    if old.deleted:
+    if record.visible(old).deleted:
         raise InvalidInput(f"{child} {full} is deleted; restore it first")
     if child == "team" and not _stands_under(record.transaction, old, parent.id):
         raise InvalidInput(f"team {full} stands elsewhere than under {parent.fqn}")

@@ -1,4 +1,4 @@
-"""How does a sheet become writes? In one transaction, row by row; a dry run is the same, and then not kept.
+"""Import of a sheet: in one transaction, row by row; a dry run is the same, and then not kept.
 
 A sheet that cannot be read changes nothing. A row that cannot be done stops no other. Next: ``rows.py``.
 """
@@ -53,7 +53,7 @@ def import_sheet(
 
     def work(record: Record) -> Written:
         found = record.transaction.find(entity_type, Key.by_id(entity_id))
-        if found is None or found.deleted:
+        if found is None or record.visible(found).deleted:
             raise NotFound(f"{entity_type} {entity_id} not found")
         outcomes[:], written = _imported(record, found, kind, sheet.rows)
         if dry_run:

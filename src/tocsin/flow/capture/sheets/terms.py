@@ -1,4 +1,4 @@
-"""What does a sheet say of a glossary? A row for each of its terms: names, meaning, relations, labels and people.
+"""Sheets of a glossary: a row for each of its terms: names, meaning, relations, labels and people.
 
 Source: OpenMetadata's ``glossaryCsvDocumentation.json``. Next: ``written.py``.
 """
@@ -92,7 +92,7 @@ def _bring(record: Record, glossary: Stored, place: tuple[str, str | None], row:
         above = {"glossary": glossary.fqn} | ({"parent": parent} if parent else {})
         _create(record, {"name": row.values["name"], "description": ""} | above, row)
         return "Term created"
-    if old.deleted:
+    if record.visible(old).deleted:
         raise InvalidInput(f"term {full} is deleted; restore it first")
     wanted = rewritten(record.transaction, old.document, row, _SETTERS, _cells(old.document))
     return "Term unchanged" if put(record, old, wanted).event is None else "Term updated"

@@ -1,4 +1,4 @@
-"""What does a sheet say of all that lies under something? A row each: databases, schemas, tables, columns, procedures.
+"""Sheets of all that lies under something, a row each: databases, schemas, tables, columns, procedures.
 
 Each row says its type and its full name. A table and the rows of its columns are one change. Source: OpenMetadata's
 recursive sheets (``DatabaseServiceRepository``, ``DatabaseRepository``, ``DatabaseSchemaRepository``).
@@ -170,7 +170,7 @@ def _written(record: Record, steps: Sequence[_Step]) -> dict[int, Outcome]:
 def _parent(record: Record, kind: str, full: str) -> Stored:
     above = fqn.join(fqn.split(full)[:-1])
     found = record.transaction.find(_ABOVE[kind], Key.by_name(above), Hold.SHARED)
-    if found is None or found.deleted:
+    if found is None or record.visible(found).deleted:
         raise missing(_ABOVE[kind], Key.by_name(above))
     return found
 
@@ -179,7 +179,7 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
     """Write a table with its columns; a row that cannot be is left out of it."""
     head = next((step for step in steps if step.kind == _TABLE), None)
     old = record.transaction.find(_TABLE, Key.by_name(full))
-    if old is not None and old.deleted:
+    if old is not None and record.visible(old).deleted:
         raise InvalidInput(f"table {full} is deleted; restore it first")
     if old is None:
         if head is None:

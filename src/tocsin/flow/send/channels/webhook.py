@@ -1,4 +1,4 @@
-"""How does an event reach a webhook? One signed HTTP request, and what its answer means.
+"""Webhooks: one signed HTTP request, and what its answer means.
 
 Redirects are not followed, proxies of the environment are not used, the address is checked when the
 socket is made. Source: OpenMetadata 1.13 ``entity/events/webhook.json``, Standard Webhooks 1.0.0.
@@ -106,7 +106,8 @@ class WebhookChannel:
                 return await _outcome(answer, now_ms=now_ms), False
         except (aiohttp.ClientError, TimeoutError, ValueError, OSError) as error:
             lost = isinstance(error, aiohttp.ClientConnectionError) and not isinstance(error, TimeoutError)
-            detail = clean_line(f"{type(error).__name__}: {error}", limit=_REASON_LIMIT)
+            said = "" if isinstance(error, ValueError) else f": {error}"  # it would repeat the address, token and all
+            detail = clean_line(f"{type(error).__name__}{said}", limit=_REASON_LIMIT)
             return of_reason(_reason(error), detail=detail), lost and connection.reused
 
 
@@ -194,6 +195,8 @@ def _reason(error: Exception) -> OutcomeReason:
             return OutcomeReason.TIMEOUT
         case aiohttp.ClientConnectorError() if error.os_error.errno == REFUSED_ERRNO:
             return OutcomeReason.EGRESS_REFUSED
+        case OSError():  # certificates that do not hold are a ValueError, too
+            return OutcomeReason.CONNECTION_FAILED
         case ValueError():  # aiohttp.InvalidURL is one, and so is a host that is no name
             return OutcomeReason.BAD_URL
         case _:

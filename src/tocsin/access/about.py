@@ -1,0 +1,52 @@
+"""What entities are about that are only as visible as something else: tests as their table, queries as what they read.
+
+Source: the document alone. ``store/access/standing.py`` looks the things up. Next: ``access/decide.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.model.entity_link import parse_link
+
+ABOUT: dict[str, tuple[str, ...]] = {
+    "testCase": ("table",),
+    "testSuite": ("table",),
+    "query": ("table", "dashboard", "pipeline", "storedProcedure"),
+}
+"""Every type whose entities are as visible as what they are about, and the types of that."""
+
+FOUND = "aboutFound"
+"""The key of a document, as policies are asked about it, under which stands what it is about: (type, document)."""
+
+
+def named_by(entity_type: str, document: Document) -> list[Document]:
+    """Return references to all that an entity is about: by id, or by the full name where it knows no other."""
+    match entity_type:
+        case "testCase":
+            return _linked(document.get("entityLink"))
+        case "testSuite":
+            return _references([document.get("basicEntityReference")])
+        case "query":
+            return _references(document.get("queryUsedIn"))
+        case _:
+            return []
+
+
+def with_found(document: Document, found: list[tuple[str, Document]]) -> Document:
+    """Return a document with what it is about, as policies are asked about it."""
+    return {**document, FOUND: found}
+
+
+def _linked(link: object) -> list[Document]:
+    try:
+        read = parse_link(link, "entityLink")
+    except InvalidInput:
+        return []
+    return [{"type": read.entity_type, "fullyQualifiedName": read.fqn}]
+
+
+def _references(given: Any) -> list[Document]:  # Any: whatever a document holds
+    return [one for one in given or () if isinstance(one, dict) and one.get("type") and one.get("id")]

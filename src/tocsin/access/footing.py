@@ -1,0 +1,61 @@
+"""What policies rest on: labels, domains, teams, and roles, whose change would change what policies say.
+
+Whoever owns one of these may describe it. To rename, move, disable, delete, give away or fill it needs a right that
+does not come from owning it, or a label that protects could be taken away by whoever it keeps out.
+Next: ``flow/capture/permit.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from tocsin.access.logic import Asks, Question, leaves
+from tocsin.access.rules import Policy
+from tocsin.model.entity import Document
+
+PROTECTIVE = frozenset(
+    "name parent parents classification glossary owners tags disabled enabled mutuallyExclusive users policies "
+    "defaultRoles isJoinable teamType rules".split()
+)
+"""Keys of what a policy rests on that decide what it says, or who decides that."""
+
+_POWERS = frozenset({"role", "policy"})
+_LABELS = frozenset({"classification", "tag", "glossary", "glossaryTerm"})
+_OF_LABELS = (Question.MATCH_ANY_TAG, Question.MATCH_ALL_TAGS, Question.MATCH_ANY_CERTIFICATION)
+_OF_DOMAINS = (Question.HAS_DOMAIN, Question.NO_DOMAIN)
+_OF_TEAMS = (Question.IN_ANY_TEAM, Question.MATCH_TEAM)
+
+
+@dataclass(frozen=True)
+class Footing:
+    """What the conditions of all policies that are in use ask about."""
+
+    labels: frozenset[str] = frozenset()
+    asks_domains: bool = False
+    asks_teams: bool = False
+
+    def bears(self, resource: str, document: Document) -> bool:
+        """Say whether a policy rests on this entity."""
+        if resource in _POWERS:
+            return True
+        if resource == "domain":
+            return self.asks_domains
+        if resource == "team":
+            return self.asks_teams or bool(document.get("policies") or document.get("defaultRoles"))
+        return resource in _LABELS and self._names(document)
+
+    def _names(self, document: Document) -> bool:
+        fqn = str(document.get("fullyQualifiedName"))
+        carried = {str(label.get("tagFQN")) for label in document.get("tags") or ()}
+        is_named = any(label == fqn or label.startswith(f"{fqn}.") for label in self.labels)
+        return is_named or not carried.isdisjoint(self.labels)
+
+
+def footing_of(policies: Iterable[Policy]) -> Footing:
+    """Return what these policies rest on."""
+    found = (leaf for policy in policies for rule in policy.rules for leaf in leaves(rule.condition))
+    asked = [leaf for leaf in found if isinstance(leaf, Asks)]
+    labels = frozenset(name for leaf in asked if leaf.question in _OF_LABELS for name in leaf.names)
+    questions = {leaf.question for leaf in asked}
+    return Footing(labels, not questions.isdisjoint(_OF_DOMAINS), not questions.isdisjoint(_OF_TEAMS))

@@ -1,0 +1,350 @@
+"""Upper bound of what a backtracking engine does with a regular expression before it gives up.
+
+Java's engine, which Spark uses, tries one way after the other. ``most_steps`` counts the characters that it compares
+and the ways that it takes up, at most, over all texts of a length. A pattern is a tree of the nodes below; each says
+what it costs to go through all of its ways where everything that follows fails (``Rest``), for every number of
+characters left. What is counted twice makes the bound larger, never smaller. Next: ``conditions/patterns.py``, which
+reads patterns and refuses those whose bound is too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, combinations, groupby
+
+LAST_CHARACTER = 0x10FFFF
+MAX_SIZE = 512
+"""Most single characters that a pattern may name when its counted groups are written out."""
+
+Ranges = tuple[tuple[int, int], ...]
+"""A set of characters: the first and the last code point of each run."""
+
+ANYTHING: Ranges = ((0, LAST_CHARACTER),)
+
+
+class UnboundedError(ValueError):
+    """No bound is known; the message says why."""
+
+
+@dataclass(frozen=True)
+class Characters:
+    """One character out of a set."""
+
+    ranges: Ranges
+
+
+@dataclass(frozen=True)
+class Chain:
+    """One part after the other."""
+
+    parts: tuple[Pattern, ...]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several branches; ``is_exclusive`` when no text begins two of them."""
+
+    branches: tuple[Pattern, ...]
+    is_exclusive: bool
+
+
+@dataclass(frozen=True)
+class Repeat:
+    """A part, ``least`` to ``most`` times, None for no bound; a lazy one tries few times first."""
+
+    part: Pattern
+    least: int
+    most: int | None
+    is_lazy: bool = False
+
+
+@dataclass(frozen=True)
+class Atomic:
+    """A part of which only the first way found is taken."""
+
+    part: Pattern
+
+
+Pattern = Characters | Chain | Choice | Repeat | Atomic
+
+
+@dataclass(frozen=True)
+class Rest:
+    """What follows a place in a pattern.
+
+    Attributes
+    ----------
+    steps : by the number of characters left, the most steps until every way has failed; never falls
+    total : the same for starting at every place once, one after the other
+    first : what a text must go on with for any way to come further than its first step
+    refusing : the steps until it has failed on anything else
+    wins : whether it matches whatever is left, or is the end of the pattern: ``.*`` before it never fails
+    run : the characters that its one repeat takes, if it begins with fixed characters and a repeat
+    apart : ``total`` for starts of which no two lie in one run
+    """
+
+    steps: tuple[int, ...]
+    total: tuple[int, ...]
+    first: Ranges
+    refusing: int
+    wins: bool = False
+    run: Ranges = ()
+    apart: tuple[int, ...] = ()
+
+
+def most_steps(pattern: Pattern, length: int) -> int:
+    """Return how many steps matching ``pattern`` as a whole against a text of ``length`` characters takes at most.
+
+    Raises
+    ------
+    UnboundedError : the pattern is too large, or repeats without a bound what can itself be matched in several ways.
+    """
+    if size(pattern) > MAX_SIZE:
+        raise UnboundedError(f"counted groups come to more than {MAX_SIZE} characters when written out")
+    end = _rest((1,) * (length + 1), first=(), refusing=1, wins=True)
+    return _before(pattern, end).steps[-1] + 3 * (length + 1)  # and once through what never fails
+
+
+def _rest(steps: tuple[int, ...], first: Ranges, refusing: int, *, wins: bool = False) -> Rest:
+    return Rest(steps, tuple(accumulate(steps)), first, refusing, wins)
+
+
+def _before(pattern: Pattern, rest: Rest) -> Rest:
+    """Return what ``pattern`` and then ``rest`` are together."""
+    match pattern:
+        case Characters(ranges=ranges):
+            return _before_run([ranges], rest)
+        case Chain(parts=parts):
+            return _before_chain(parts, rest)
+        case Choice():
+            return _before_choice(pattern, rest)
+        case Repeat():
+            return _before_repeat(pattern, rest)
+        case Atomic(part=part):
+            alone = _before(part, _nothing(rest))
+            return _rest(_added(alone.steps, rest.steps), alone.first, alone.refusing)
+
+
+def _nothing(rest: Rest) -> Rest:
+    """Return the end of a pattern that fails at no cost."""
+    return _rest((0,) * len(rest.steps), (), 0)
+
+
+def _before_chain(parts: Sequence[Pattern], rest: Rest) -> Rest:
+    for is_run, group in groupby(reversed(parts), lambda part: isinstance(part, Characters)):
+        if is_run:
+            rest = _before_run([part.ranges for part in group if isinstance(part, Characters)], rest)
+            continue
+        for part in group:
+            rest = _before(part, rest)
+    return rest
+
+
+def _before_run(ranges: Sequence[Ranges], rest: Rest) -> Rest:
+    """Return single characters, the last one first, and then ``rest``.
+
+    They keep starts apart if one of them cannot stand in the run of ``rest``.
+    """
+    width, first = len(ranges), ranges[-1]
+    steps = _after(width, rest.steps)
+    if not rest.run:
+        return Rest(steps, _each_more(width, _shifted(width, rest.total)), first, 1)
+    apart = _each_more(width, _shifted(width, rest.apart))
+    is_apart = any(are_disjoint(one, rest.run) for one in ranges)
+    total = apart if is_apart else _each_more(width, _shifted(width, rest.total))
+    return Rest(steps, total, first, 1, run=rest.run, apart=apart)
+
+
+def _after(width: int, steps: tuple[int, ...]) -> tuple[int, ...]:
+    """Return ``steps`` with ``width`` characters before them."""
+    return tuple(width + taken for taken in _shifted(width, steps))
+
+
+def _shifted(width: int, steps: tuple[int, ...]) -> tuple[int, ...]:
+    """Return ``steps`` by the characters left before ``width`` of them; 0 where there are fewer."""
+    length = len(steps)
+    return ((0,) * width + steps)[:length]
+
+
+def _before_choice(choice: Choice, rest: Rest) -> Rest:
+    ways = [_before(branch, rest) for branch in choice.branches]
+    first = united(*(way.first for way in ways))
+    refusing = sum(way.refusing for way in ways) + len(ways)
+    all_ways = _added(*(way.steps for way in ways))
+    one_way = tuple(map(max, zip(*(way.steps for way in ways), strict=True)))
+    if _are_disjoint([way.first for way in ways]):
+        steps = tuple(refusing + taken for taken in one_way)
+    elif choice.is_exclusive and not varies(choice):
+        steps = tuple(size(choice) + taken for taken in one_way)
+    else:
+        steps = tuple(len(ways) + taken for taken in all_ways)
+    total = _each_more(len(ways), _added(*(way.total for way in ways)))
+    if (run := ways[0].run) and all(way.run == run for way in ways):
+        apart = _each_more(len(ways), _added(*(way.apart for way in ways)))
+        return Rest(steps, total, first, refusing, run=run, apart=apart)
+    return Rest(steps, total, first, refusing)
+
+
+def _each_more(more: int, steps: Sequence[int]) -> tuple[int, ...]:
+    """Return ``steps`` with ``more`` for every place to start at."""
+    return tuple((left + 1) * more + taken for left, taken in enumerate(steps))
+
+
+def _before_repeat(repeat: Repeat, rest: Rest) -> Rest:
+    if isinstance(repeat.part, Characters):
+        return _before_characters(repeat.part, repeat.least, repeat.most, rest)
+    if repeat.most is not None:
+        return _written_out(repeat.part, repeat.least, repeat.most, rest)
+    return _before_open(repeat.part, repeat.least, rest)
+
+
+def _before_characters(part: Characters, least: int, most: int | None, rest: Rest) -> Rest:
+    """Return a repeat of single characters, and then ``rest``."""
+    length = len(rest.steps)
+    if rest.wins and most is None and part.ranges == ANYTHING:
+        if not least:
+            return _rest((0,) * length, ANYTHING, 0, wins=True)
+        return _rest(tuple(min(left, least) for left in range(length)), ANYTHING, 1)
+    more = length if most is None else most - least
+    steps = _taken(rest, more, 1, 2, is_settled=are_disjoint(part.ranges, rest.first))
+    steps = tuple(left if left < least else least + steps[left - least] for left in range(length))
+    apart = _each_more(3 + rest.refusing, rest.total)
+    first, refusing = (part.ranges, 1) if least else (united(part.ranges, rest.first), 1 + rest.refusing)
+    return Rest(steps, tuple(accumulate(steps)), first, refusing, run=part.ranges, apart=apart)
+
+
+def _taken(rest: Rest, more: int, width: int, each: int, *, is_settled: bool) -> tuple[int, ...]:
+    """Return the steps of up to ``more`` repeats of ``width`` characters or more, at ``each`` steps, and then ``rest``.
+
+    When it ``is_settled`` by the next character whether another repeat or the rest comes, the rest is refused
+    everywhere but at the end of the repeats. Else it is tried at the end of each.
+    """
+    length = len(rest.steps)
+    counts = [min(more, left // width) + 1 for left in range(length)]
+    if is_settled:
+        return tuple(count * (each + rest.refusing) + steps for count, steps in zip(counts, rest.steps, strict=True))
+    return tuple(
+        count * each + min(count * steps, total)
+        for count, steps, total in zip(counts, rest.steps, rest.total, strict=True)
+    )
+
+
+def _written_out(part: Pattern, least: int, most: int, rest: Rest) -> Rest:
+    """Return a counted repeat, each turn written out, and then ``rest``."""
+    after = rest
+    for _ in range(most - least):
+        turn = _before(part, after)
+        first = united(turn.first, rest.first)
+        refusing = turn.refusing + rest.refusing
+        if are_disjoint(turn.first, rest.first):
+            steps = tuple(refusing + max(pair) for pair in zip(turn.steps, rest.steps, strict=True))
+        else:
+            steps = _added(turn.steps, rest.steps)
+        after = _rest(steps, first, refusing)
+    for _ in range(least):
+        after = _before(part, after)
+    return after
+
+
+def _before_open(part: Pattern, least: int, rest: Rest) -> Rest:
+    """Return a repeat without a bound of what can be matched in one way only, and then ``rest``."""
+    if varies(part):
+        raise UnboundedError("a repeat of something that itself varies could run without end")
+    width = narrowest(part)
+    if not width:
+        raise UnboundedError("a repeat of something that may be empty could run without end")
+    alone = _before(part, _nothing(rest))
+    is_settled = are_disjoint(alone.first, rest.first)
+    steps = _taken(rest, len(rest.steps), width, alone.steps[-1] + 1, is_settled=is_settled)
+    after = _rest(steps, united(alone.first, rest.first), alone.refusing + rest.refusing)
+    return _written_out(part, least, least, after) if least else after
+
+
+def _added(*many: Sequence[int]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*many, strict=True)))
+
+
+def size(pattern: Pattern) -> int:
+    """Return how many single characters the pattern names, counted repeats written out."""
+    match pattern:
+        case Characters():
+            return 1
+        case Chain(parts=parts) | Choice(branches=parts):
+            return sum(map(size, parts)) + 1
+        case Repeat(part=part, most=most):
+            return size(part) * (1 if isinstance(part, Characters) else most or 1)
+        case Atomic(part=part):
+            return size(part)
+
+
+def varies(pattern: Pattern) -> bool:
+    """Say whether the pattern may match the beginning of one text in several ways."""
+    match pattern:
+        case Characters() | Atomic():
+            return False
+        case Chain(parts=parts):
+            return any(map(varies, parts))
+        case Choice(branches=branches, is_exclusive=is_exclusive):
+            return not is_exclusive or any(map(varies, branches))
+        case Repeat(part=part, least=least, most=most):
+            return least != most or varies(part)
+
+
+def narrowest(pattern: Pattern) -> int:
+    """Return how many characters the pattern takes at least."""
+    return _width(pattern, min, lambda repeat: repeat.least) or 0
+
+
+def fixed_width(pattern: Pattern) -> int | None:
+    """Return how many characters the pattern takes, if it is the same for every text; else None."""
+    least = narrowest(pattern)
+    most = _width(pattern, max, lambda repeat: repeat.most)
+    return least if least == most else None
+
+
+def _width(pattern: Pattern, among: Callable[..., int], times: Callable[[Repeat], int | None]) -> int | None:
+    """Return the least or the most characters that the pattern takes; None for no bound."""
+    match pattern:
+        case Characters():
+            return 1
+        case Chain(parts=parts):
+            widths = [_width(part, among, times) for part in parts]
+            return None if None in widths else sum(one for one in widths if one is not None)
+        case Choice(branches=branches):
+            widths = [_width(branch, among, times) for branch in branches]
+            return None if None in widths else among(one for one in widths if one is not None)
+        case Repeat(part=part):
+            width, count = _width(part, among, times), times(pattern)
+            return None if width is None or count is None else width * count
+        case Atomic(part=part):
+            return _width(part, among, times)
+
+
+def united(*sets: Ranges) -> Ranges:
+    """Return the characters that are in any of ``sets``."""
+    merged: list[tuple[int, int]] = []
+    for low, high in sorted(run for ranges in sets for run in ranges):
+        if merged and low <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], high))
+        else:
+            merged.append((low, high))
+    return tuple(merged)
+
+
+def complement(ranges: Ranges) -> Ranges:
+    """Return the characters that are not in ``ranges``, which are in order and apart."""
+    lows = (0, *(high + 1 for _, high in ranges))
+    highs = (*(low - 1 for low, _ in ranges), LAST_CHARACTER)
+    return tuple((low, high) for low, high in zip(lows, highs, strict=True) if low <= high)
+
+
+def are_disjoint(left: Ranges, right: Ranges) -> bool:
+    """Say whether no character is in both sets."""
+    runs = sorted((*left, *right))
+    highest = tuple(accumulate((high for _, high in runs), max))
+    return all(low > high for (low, _), high in zip(runs[1:], highest, strict=False))
+
+
+def _are_disjoint(sets: Sequence[Ranges]) -> bool:
+    return all(are_disjoint(left, right) for left, right in combinations(sets, 2))

@@ -1,0 +1,76 @@
+"""Bounds of one write: how much a patch may do, and how large a document may become.
+
+Every write that is larger costs all other writers their turn; so what it would make is measured before it is made.
+Next: ``flow/capture/json_patch.py``, ``flow/capture/write.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import orjson
+
+from tocsin.errors import InvalidInput, TooLarge
+from tocsin.model.entity import Document
+
+DEEPEST = 64
+"""Levels of nesting that a document may have, as the body of a request."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """The bounds of writes.
+
+    Attributes
+    ----------
+    patch_operations : most operations of a patch
+    document_bytes : most bytes of a document as JSON, and most that the copies of one patch may add
+    """
+
+    patch_operations: int = 10_000
+    document_bytes: int = 8 * 1024 * 1024
+
+    def check_size(self, document: Document, *, had_bytes: int = 0) -> None:
+        """Refuse a document that is too large, unless it is no larger than it was.
+
+        Raises
+        ------
+        TooLarge : it is
+        """
+        size = size_of(document)
+        if size > self.document_bytes and size > had_bytes:
+            raise TooLarge(f"this would be {size} bytes of JSON; a document has at most {self.document_bytes}")
+
+
+BOUNDS = Bounds()
+"""What holds where nothing else is set."""
+
+
+def size_of(value: object) -> int:
+    """Return how many bytes something is as JSON.
+
+    Raises
+    ------
+    InvalidInput : it is nested deeper than JSON is written
+    """
+    try:
+        return len(orjson.dumps(value))
+    except orjson.JSONEncodeError as refused:
+        raise InvalidInput(f"it is nested deeper than {DEEPEST} levels") from refused
+
+
+def check_depth(document: Document) -> None:
+    """Refuse a document that is nested deeper than the body of a request may be."""
+    level: list[object] = [document]
+    for _ in range(DEEPEST):
+        parts = (part for whole in level for part in _parts(whole))
+        level = [part for part in parts if isinstance(part, dict | list)]
+        if not level:
+            return
+    raise InvalidInput(f"it is nested deeper than {DEEPEST} levels")
+
+
+def _parts(whole: object) -> list[object]:
+    if isinstance(whole, dict):
+        return list(whole.values())
+    return whole if isinstance(whole, list) else []

@@ -1,0 +1,51 @@
+"""Position in the log: an offset, and the id of the last event up to it.
+
+Offsets alone do not tell one log from another: a store restored from a backup, or a standby that had lost the last
+seconds, counts on from an earlier offset and gives the same numbers to other events. Whoever remembers outside of the
+store how far they have read (a checkpoint, a browser, a backup) remembers a position and compares it before they go on.
+The text is here for both who read the log: ``store/eventlog/log.py`` and ``spark/sources.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+LAST_EVENT = "SELECT id FROM change_event WHERE log_offset <= {mark} ORDER BY log_offset DESC LIMIT 1"
+"""The id of the last event up to an offset; ``{mark}`` is the driver's parameter."""
+
+
+@dataclass(frozen=True)
+class LogPosition:
+    """How far somebody has read: ``event_id`` is of the last event up to ``offset``, None where nobody noted it."""
+
+    offset: int
+    event_id: str | None = None
+
+    @classmethod
+    def of_json(cls, noted: Mapping[str, Any]) -> LogPosition:  # Any: JSON values
+        """Return the position that ``to_json`` noted; raises KeyError or ValueError for what is none."""
+        event_id = noted.get("event")
+        return cls(int(noted["offset"]), None if event_id is None else str(event_id))
+
+    def to_json(self) -> dict[str, Any]:  # Any: JSON values
+        """Return the position as it is noted: ``{"offset": n, "event": id}``."""
+        known = {} if self.event_id is None else {"event": self.event_id}
+        return {"offset": self.offset, **known}
+
+    def is_in(self, end: int, last_event_id: str | None) -> bool:
+        """Say whether it lies in a log that ends at ``end`` and whose last event up to the offset has this id.
+
+        A position without an event, which an earlier Tocsin noted, is known by the log's length alone.
+        """
+        if self.event_id is None:
+            return self.offset <= end
+        return self.event_id == last_event_id
+
+    def __str__(self) -> str:
+        return f"offset {self.offset}" + (f" (event {self.event_id})" if self.event_id else "")
+
+
+BEGINNING = LogPosition(0)
+"""Before the first event of any log."""

@@ -1,0 +1,223 @@
+"""What one person may see, asked of many things at once and answered by what these are now, or were last.
+
+Everything that shows the past, or something of a neighbour, asks here: events, versions, edges, references. What may
+not be seen is left out. Next: ``store/access/standing.py``, which looks things up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, Protocol
+
+from tocsin.access.decide import View
+from tocsin.access.logic import ALWAYS
+from tocsin.errors import InvalidInput
+from tocsin.flow.resolve.visibility import Subject, concerned
+from tocsin.model import fqn
+from tocsin.model.access import Operation
+from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.notification import Reason
+
+Json = Any  # Any: a JSON value
+_TABLE_NAMES = 4
+
+
+class Standing(Protocol):
+    """Looks up what entities are now, or were last."""
+
+    def of(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
+        """Return the type and document of each entity, as policies are asked about it; what never was has no entry."""
+        ...
+
+    def named(self, fqns: Collection[str]) -> Mapping[str, Sequence[Document]]:
+        """Return references to all that have each of these full names."""
+        ...
+
+
+class Sight:
+    """What one person may see at one moment; what was asked once is remembered."""
+
+    def __init__(self, view: View, standing: Standing) -> None:
+        self._view, self._standing = view, standing
+        self._known: dict[str, bool] = {}
+        self._names: dict[str, bool] = {}
+        self.is_whole = all(self._sees_all(name) for name in ENTITY_TYPES)
+
+    def sees(self, references: Iterable[Document]) -> set[str]:
+        """Return the ids of those of these references whose entities may be seen."""
+        asked = [(str(one.get("type")), str(one.get("id"))) for one in references]
+        if self.is_whole:
+            return {entity_id for _, entity_id in asked}
+        unknown = {entity_id for kind, entity_id in asked if entity_id not in self._known and not self._sees_all(kind)}
+        if unknown:
+            found = self._standing.of(unknown)
+            self._known |= {one: one in found and self._may_view(found[one]) for one in unknown}
+        return {entity_id for kind, entity_id in asked if self._sees_all(kind) or self._known[entity_id]}
+
+    def sees_named(self, fqns: Collection[str]) -> set[str]:
+        """Return those of these full names whose every bearer may be seen; a name that nothing has is not."""
+        if self.is_whole:
+            return set(fqns)
+        unknown = [one for one in fqns if one not in self._names]
+        if unknown:
+            found = self._standing.named(unknown)
+            seen = self.sees(one for many in found.values() for one in many)
+            self._names |= {one: one in found and all(each["id"] in seen for each in found[one]) for one in unknown}
+        return {one for one in fqns if self._names[one]}
+
+    def reasons(self, reasons: Sequence[Reason]) -> tuple[Reason, ...]:
+        """Return reasons without the names of assets downstream that may not be seen."""
+        seen = self.sees_named({one.via for one in reasons if one.via})
+        shown = (one if one.via is None or one.via in seen else one.model_copy(update={"via": None}) for one in reasons)
+        return tuple(dict.fromkeys(shown))
+
+    def shown(self, events: Sequence[ChangeEvent]) -> list[ChangeEvent | None]:
+        """Return each event without what may not be seen of it; None where none of it may."""
+        if self.is_whole:
+            return list(events)
+        about = [concerned(event) for event in events]
+        seen = self.sees(one for many in about for one in many)
+        visible = [all(str(one.get("id")) in seen for one in many) for many in about]
+        left = [event for event, is_seen in zip(events, visible, strict=True) if is_seen]
+        self._look_up([part for event in left for part in _parts(event)])  # together, so that each need not ask
+        return [self._trimmed(event) if is_seen else None for event, is_seen in zip(events, visible, strict=True)]
+
+    def trimmed(self, documents: Sequence[Document]) -> list[Document]:
+        """Return documents without the references in them to what may not be seen."""
+        if self.is_whole:
+            return list(documents)
+        hidden = self._look_up(documents)
+        return [_without(one, hidden, one) for one in documents] if hidden else list(documents)
+
+    def _look_up(self, value: Json) -> set[str]:
+        """Return the ids and full names of all that is named somewhere in a JSON value and may not be seen."""
+        references, names = list(references_in(value)), set(names_in(value))
+        ids = {str(one["id"]) for one in references}
+        return (ids - self.sees(references)) | (names - self.sees_named(names))
+
+    def _trimmed(self, event: ChangeEvent) -> ChangeEvent:
+        hidden = self._look_up(_parts(event))
+        if not hidden:
+            return event
+        entity = event.entity or {}
+        change = event.change_description
+        return event.model_copy(
+            update={
+                "entity": _without(entity, hidden, entity) if event.entity is not None else None,
+                "change_description": None if change is None else _change_without(change, hidden, entity),
+            }
+        )
+
+    def _sees_all(self, kind: str) -> bool:
+        return self._view.scope(kind, Operation.VIEW_BASIC) is ALWAYS
+
+    def _may_view(self, subject: Subject) -> bool:
+        return self._view.may(Operation.VIEW_BASIC, *subject)
+
+
+def references_in(value: Json) -> Iterator[Document]:
+    """Yield every reference to an entity that stands anywhere in a JSON value."""
+    if isinstance(value, dict):
+        if is_reference(value):
+            yield value
+        for inner in value.values():
+            if type(inner) is dict or type(inner) is list:
+                yield from references_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from references_in(inner)
+
+
+def is_reference(value: Document) -> bool:
+    """Say whether an object points to an entity: it has an id and the name of a type."""
+    return isinstance(value.get("id"), str) and isinstance(value.get("type"), str) and value["type"] in ENTITY_TYPES
+
+
+def names_in(value: Json) -> Iterator[str]:
+    """Yield the full name of every table that a constraint or a join anywhere in a JSON value names."""
+    if isinstance(value, dict):
+        yield from _tables_named(value)
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return
+    for inner in value:
+        if type(inner) is dict or type(inner) is list:
+            yield from names_in(inner)
+
+
+def _tables_named(value: Document) -> list[str]:
+    """Return the full names of the tables that a constraint, or a join, leads to: they have no ids there."""
+    columns = value.get("referredColumns")
+    if isinstance(columns, list):
+        return [_table_of(one) for one in columns if isinstance(one, str)]
+    joined = value.get("fullyQualifiedName")
+    return [_table_of(joined)] if isinstance(joined, str) and "joinCount" in value else []
+
+
+def _table_of(name: str) -> str:
+    """Return the full name of the table that a full name is, or leads through."""
+    try:
+        return fqn.join(fqn.split(name)[:_TABLE_NAMES])
+    except InvalidInput:
+        return name
+
+
+def _parts(event: ChangeEvent) -> list[Json]:
+    change = event.change_description or ChangeDescription()
+    fields = (*change.fields_added, *change.fields_updated, *change.fields_deleted)
+    return [event.entity, *(value for one in fields for value in (one.old_value, one.new_value))]
+
+
+def _without(value: Json, hidden: AbstractSet[str], whole: Document) -> Json:
+    """Return a JSON value without the references to what is hidden, and without edges that lead there.
+
+    What ``whole`` lies in stays, as far as its own full name says it anyway.
+    """
+    if isinstance(value, list):
+        return [_without(one, hidden, whole) for one in value if not _is_hidden(one, hidden)]
+    if not isinstance(value, dict):
+        return value
+    kept: Document = {}
+    for key, inner in value.items():
+        if not _is_hidden(inner, hidden):
+            kept[key] = _without(inner, hidden, whole) if type(inner) is dict or type(inner) is list else inner
+        elif is_reference(inner) and _contains(inner, whole):
+            kept[key] = {name: inner[name] for name in ("id", "type", "name", "fullyQualifiedName") if name in inner}
+    return kept
+
+
+def _is_hidden(value: Json, hidden: AbstractSet[str]) -> bool:
+    if not isinstance(value, dict):
+        return False
+    if is_reference(value):
+        return value["id"] in hidden
+    ends = (value.get("fromEntity"), value.get("toEntity"))
+    is_edge_there = any(isinstance(end, dict) and end.get("id") in hidden for end in ends)
+    return is_edge_there or not hidden.isdisjoint(_tables_named(value))
+
+
+def _contains(reference: Document, whole: Document) -> bool:
+    """Say whether a document lies in what a reference points to, by its full name."""
+    fqn = whole.get("fullyQualifiedName")
+    return isinstance(fqn, str) and fqn.startswith(f"{reference.get('fullyQualifiedName')}.")
+
+
+def _change_without(change: ChangeDescription, hidden: AbstractSet[str], whole: Document) -> ChangeDescription:
+    return change.model_copy(
+        update={
+            name: tuple(_fields_without(getattr(change, name), hidden, whole))
+            for name in ("fields_added", "fields_updated", "fields_deleted")
+        }
+    )
+
+
+def _fields_without(fields: Iterable[FieldChange], hidden: AbstractSet[str], whole: Document) -> Iterator[FieldChange]:
+    """Yield the changes without what is hidden; one that says nothing else is left out."""
+    for one in fields:
+        before = [one.old_value, one.new_value]
+        after = [None if _is_hidden(value, hidden) else _without(value, hidden, whole) for value in before]
+        if after == before or any(after):
+            yield one.model_copy(update={"old_value": after[0], "new_value": after[1]})

@@ -1,0 +1,138 @@
+"""Checkpoint folder of one streaming query: what is wrong with it, how far it has come, and how it is set aside.
+
+A query whose checkpoint was set aside makes a new one and begins after the offset that the store knows to be told
+(``jobs/reporting.py``); what is written twice then is written once, its ids being made of its causes. Spark writes each
+file under another name, renames it and puts a checksum beside it, so a damaged one was cut or changed by the disk.
+
+Sources: Hadoop's ``ChecksumFileSystem`` (``.NAME.crc``), Spark's ``OffsetSeqLog`` and ``CommitLog`` (a line with the
+version, then JSON line by line).
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import structlog
+
+from tocsin.clock import Clock, to_datetime
+from tocsin.flow.eventlog.position import LogPosition
+
+_OFFSETS, _COMMITS, _METADATA = "offsets", "commits", "metadata"
+_CRC_MAGIC = b"crc\0"
+_CRC_HEADER = len(_CRC_MAGIC) + 4
+_CRC_SIZE = 4
+_ASIDE = ".damaged-"
+_SIGNS = (
+    "ChecksumException",
+    "Checksum error",
+    "Incomplete log file",
+    "Malformed log file",
+    "STREAMING_CHECKPOINT",
+    "CANNOT_LOAD_STATE_STORE",
+    "MISSING_STATE_FILE",
+    "INVALID_CHANGE_LOG",
+    "STATE_STORE_CHECKPOINT",
+    "Log file was malformed",
+    "Error reading delta file",
+    "Error reading streaming state file",
+    "LogDiverged",
+)
+"""How Spark says that it cannot read its own checkpoint, and we, that it is of another log."""
+
+_LOG = structlog.get_logger(__name__)
+
+
+def damage(checkpoint: Path) -> str | None:
+    """Return which file of a checkpoint is damaged and how, in a sentence; None of one that is sound or not there."""
+    if not checkpoint.is_dir():
+        return None
+    return next(_damages(checkpoint), None)
+
+
+def is_damage(reason: str) -> bool:
+    """Say whether a query's failure, in Spark's words, is about files of its checkpoint."""
+    return any(sign in reason for sign in _SIGNS)
+
+
+def committed(checkpoint: Path) -> LogPosition | None:
+    """Return how far in the log the query has committed its micro-batches; None before the first one."""
+    last = max(_numbers(checkpoint / _COMMITS), default=None)
+    if last is None:
+        return None
+    try:
+        lines = (checkpoint / _OFFSETS / str(last)).read_text().splitlines()
+        return LogPosition.of_json(json.loads(lines[-1]))
+    except (OSError, ValueError, IndexError, KeyError):  # damaged
+        return None
+
+
+def mend(checkpoint: Path, clock: Clock) -> None:
+    """Set a damaged checkpoint aside, so that its query begins anew where the store knows how far it was."""
+    found = damage(checkpoint)
+    if found is not None:
+        set_aside(checkpoint, found, clock)
+
+
+def set_aside(checkpoint: Path, reason: str, clock: Clock) -> Path:
+    """Move a checkpoint out of its query's way, log ``reason``, and return where it lies; an earlier one goes."""
+    for earlier in checkpoint.parent.glob(f"{checkpoint.name}{_ASIDE}*"):
+        shutil.rmtree(earlier, ignore_errors=True)
+    stamp = to_datetime(clock.now_ms()).strftime("%Y%m%dT%H%M%S%fZ")
+    aside = checkpoint.with_name(f"{checkpoint.name}{_ASIDE}{stamp}")
+    checkpoint.rename(aside)
+    _LOG.warning(
+        "checkpoint_set_aside",
+        checkpoint=str(checkpoint),
+        reason=reason,
+        kept_in=str(aside),
+        then="the query begins anew after what the store knows to be told",
+    )
+    return aside
+
+
+def _damages(checkpoint: Path) -> Iterator[str]:
+    yield from _logs_damages(checkpoint)
+    for crc in sorted(checkpoint.rglob(".*.crc")):
+        file = crc.with_name(crc.name[1 : -len(".crc")])
+        if file.is_file() and not _agrees(file.read_bytes(), crc.read_bytes()):
+            yield f"{file} was cut or changed: it is not what its checksum says"
+
+
+def _logs_damages(checkpoint: Path) -> Iterator[str]:
+    offsets, commits = (sorted(_numbers(checkpoint / name)) for name in (_OFFSETS, _COMMITS))
+    if commits and (not offsets or offsets[-1] < commits[-1]):
+        yield f"{checkpoint / _OFFSETS / str(commits[-1])} is missing, and {_COMMITS} has it"
+    if offsets and not (checkpoint / _METADATA).is_file():
+        yield f"{checkpoint / _METADATA} is missing"
+    if (checkpoint / _METADATA).is_file() and not _is_json((checkpoint / _METADATA).read_text(errors="replace")):
+        yield f"{checkpoint / _METADATA} is cut: it holds no JSON"
+    for name, numbers in ((_OFFSETS, offsets), (_COMMITS, commits)):
+        for file in (checkpoint / name / str(number) for number in numbers):
+            version, *lines = file.read_text(errors="replace").splitlines() or [""]
+            if not version.startswith("v") or not lines or not all(map(_is_json, lines)):
+                yield f"{file} is cut: it does not hold what Spark writes there"
+
+
+def _numbers(folder: Path) -> list[int]:
+    return [int(file.name) for file in folder.glob("*") if file.name.isdigit()] if folder.is_dir() else []
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _agrees(content: bytes, crc: bytes) -> bool:
+    """Say whether a file's content is what its checksums say; a file of checksums without a head says nothing."""
+    if len(crc) < _CRC_HEADER or not crc.startswith(_CRC_MAGIC):
+        return True
+    step = int.from_bytes(crc[len(_CRC_MAGIC) : _CRC_HEADER], "big")
+    sums = [zlib.crc32(content[start : start + step]) for start in range(0, len(content), step)]
+    return b"".join(one.to_bytes(_CRC_SIZE, "big") for one in sums) == crc[_CRC_HEADER:]

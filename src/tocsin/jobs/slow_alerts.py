@@ -1,0 +1,116 @@
+"""Matching under a time limit: alerts that are too slow are found, and the others are matched without them.
+
+A condition may be cheap on every event but one. A micro-batch that exceeds the limit is matched again in halves of the
+alerts that have more to ask than facts, until each part is quick or a single alert. Next: ``flow/capture/audits.py``,
+which sets aside what was found.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import TypeVar
+
+import pyarrow as pa
+import structlog
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from tocsin.spark.match import Index, matches
+
+_AGAIN_AFTER_S = 0.5
+_TIMES = 3
+_TAGS = itertools.count(1)
+_LOG = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+
+class TimeLimitExceeded(RuntimeError):
+    """Spark was stopped, because it took longer than it may."""
+
+
+def matched_in_time(
+    events: DataFrame, index: Index, *, columns: Sequence[str], limit_s: float
+) -> tuple[pa.Table, list[str]]:
+    """Return which ``events`` match which alerts of ``index``, and the ids of alerts that were too slow to ask.
+
+    An alert is too slow if it alone takes longer than ``limit_s``, and ``_TIMES`` as long as all that ask for facts:
+    no alert is slow for a busy machine. Rows are those of ``spark/match.matches``.
+    """
+
+    def rows_of(part: Index) -> pa.Table:
+        return matches(events, part, columns=columns).toArrow()
+
+    try:
+        return within(events.sparkSession, limit_s, lambda: rows_of(index)), []
+    except TimeLimitExceeded:
+        _LOG.warning("matching_too_slow", limit_s=limit_s, alerts=len(index.subscription_ids()))
+    costly = index.asking()
+    began = time.monotonic()
+    tables, slow = [rows_of(index.changed(costly, ()))], list[str]()
+    patience_s = max(limit_s, _TIMES * (time.monotonic() - began))
+    parts = [costly] if costly else []
+    while parts:
+        part = parts.pop()
+        own = index.changed(set(index.subscription_ids()).difference(part), ())
+        try:
+            tables.append(within(events.sparkSession, patience_s, partial(rows_of, own)))
+        except TimeLimitExceeded:
+            half = len(part) // 2
+            slow += [] if half else part
+            parts += [part[half:], part[:half]] if half else []
+    return pa.concat_tables(tables), slow
+
+
+def within(session: SparkSession, limit_s: float, work: Callable[[], T]) -> T:
+    """Return what ``work`` returns, which runs jobs of ``session``; they are cancelled after ``limit_s`` seconds.
+
+    Raises
+    ------
+    TimeLimitExceeded : it took longer.
+    """
+    tag = f"tocsin-limit-{next(_TAGS)}"
+    with _tagged(session, tag), _cancelling(session, tag, limit_s) as is_late:
+        try:
+            return work()
+        except (Py4JError, PySparkException) as error:
+            if is_late():
+                raise TimeLimitExceeded from error
+            raise
+
+
+@contextmanager
+def _tagged(session: SparkSession, tag: str) -> Iterator[None]:
+    session.sparkContext.addJobTag(tag)
+    try:
+        yield
+    finally:
+        session.sparkContext.removeJobTag(tag)
+
+
+@contextmanager
+def _cancelling(session: SparkSession, tag: str, limit_s: float) -> Iterator[Callable[[], bool]]:
+    """Cancel the jobs with ``tag`` once ``limit_s`` have passed, and those that are submitted late, until it ends."""
+    done, late = threading.Event(), threading.Event()
+
+    def cancel() -> None:
+        if done.wait(limit_s):
+            return
+        late.set()
+        while True:
+            session.sparkContext.cancelJobsWithTag(tag)
+            if done.wait(_AGAIN_AFTER_S):
+                return
+
+    thread = threading.Thread(target=cancel, name=tag, daemon=True)
+    thread.start()
+    try:
+        yield late.is_set
+    finally:
+        done.set()
+        thread.join()

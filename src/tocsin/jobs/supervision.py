@@ -1,0 +1,255 @@
+"""Supervision of the pipeline's streaming queries: started, watched, and started again from their checkpoint.
+
+A fault that passes (the store away, read-only or full, no space where the checkpoint is) is waited out, for as long as
+it takes, and noted where health is asked. A damaged checkpoint is set aside. What comes back although nothing that the
+query stands on is at fault does not pass: it ends the query. Next: ``store/faults.py``, ``jobs/checkpoint.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import Protocol, TypeVar
+
+import structlog
+from py4j.protocol import Py4JError
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tocsin.clock import Clock
+from tocsin.errors import InternalError, Unavailable
+from tocsin.jobs.checkpoint import is_damage, set_aside
+from tocsin.jobs.schedule import FAILURES
+from tocsin.store.faults import Fault, fault_in, fault_of
+
+TRIES = 3
+"""A query that ends so often in a row without getting anywhere, and for no fault that passes, is given up."""
+
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 30.0
+_LOOK_EVERY_S = 0.5
+_ENDS_WITHIN_S = 10.0
+_IDLE = frozenset({"Waiting for data to arrive", "Waiting for next trigger"})
+"""What Spark says of a query that has done all there is to do."""
+
+_PROBE_BYTES = 1 << 18
+_LONGEST_REASON = 500
+_LOG = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+
+class Waits(Protocol):
+    """Remembers, where health is asked, what the pipeline waits for (``store/eventlog/waits.py``)."""
+
+    def begin(self, query_name: str, fault: str, *, since_ms: int) -> None:
+        """Note that a query waits for a fault to pass; raises what the store raises where it cannot be written."""
+
+    def end(self, query_name: str) -> None:
+        """Note that a query works."""
+
+
+@dataclass(frozen=True)
+class Ground:
+    """What queries stand on: Spark, the store and the folder of checkpoints; and what tells the time."""
+
+    session: SparkSession
+    waits: Waits
+    checkpoints: Path
+    clock: Clock
+    first_wait_s: float = _FIRST_WAIT_S
+
+    def fault(self, name: str, since_ms: int, noted: str) -> Fault | None:
+        """Return what keeps the query of this name from working now, if anything: tried out, not guessed.
+
+        To note that it waits, and for what, is how the store is tried.
+        """
+        try:
+            self.waits.begin(name, noted, since_ms=since_ms)
+            _write_in(self.checkpoints)
+        except FAILURES as error:
+            return fault_of(error)
+        return None
+
+
+@dataclass(frozen=True)
+class Supervised:
+    """A streaming query: its name, its checkpoint, and what runs it in the background while a block lasts."""
+
+    name: str
+    checkpoint: Path
+    running: Callable[[], AbstractContextManager[StreamingQuery]]
+
+
+@dataclass(frozen=True)
+class _End:
+    """How a run ended: why, in Spark's words or Python's, and whether it had got anywhere."""
+
+    reason: str
+    has_worked: bool
+
+
+def keep_running(query: Supervised, ground: Ground, stopping: threading.Event, works: threading.Event) -> None:
+    """Run ``query`` until ``stopping`` is set; ``works`` is set once it does its work for the first time.
+
+    Raises
+    ------
+    InternalError : it fails again and again, and nothing it stands on is at fault
+    Unavailable : it fails for a fault that does not pass by itself; the message says what to do
+    """
+    failures, watch = 0, _Watch(query, ground, stopping, works)
+    while (end := watch.run()) is not None:
+        failures = 0 if end.has_worked else failures
+        fault = fault_in(end.reason) or ground.fault(query.name, ground.clock.now_ms(), "query_failed")
+        if fault is not None and not fault.passes:
+            raise Unavailable(f"{fault.sentence} The query {query.name} failed with: {_brief(end.reason)}")
+        if fault is not None:
+            watch.wait_out(fault)
+            continue
+        failures += 1
+        _LOG.error("query_failed", query=query.name, failures=failures, reason=_brief(end.reason))
+        if failures == 1 and is_damage(end.reason) and query.checkpoint.is_dir():
+            set_aside(query.checkpoint, _brief(end.reason), ground.clock)
+        if failures >= TRIES:
+            raise InternalError(
+                f"The query {query.name} failed {failures} times in a row, and neither the store nor the disk is at "
+                f"fault: {_brief(end.reason)}. Nothing is lost: it goes on from its checkpoint once this is mended."
+            )
+        stopping.wait(ground.first_wait_s * failures)
+
+
+@contextmanager
+def beside(
+    query: Supervised, ground: Ground, after: threading.Event, *, ends_within_s: float = _ENDS_WITHIN_S
+) -> Iterator[None]:
+    """Run ``query`` in a thread of its own until the block ends, once ``after`` is set.
+
+    What does not pass is logged and tried again, seldom: it must not keep the others from their work. A query that has
+    not ended within ``ends_within_s`` is left to itself: its process is about to end.
+    """
+    stopping = threading.Event()
+
+    def keep() -> None:
+        while not (after.wait(_LOOK_EVERY_S) or stopping.is_set()):
+            pass
+        while not stopping.is_set():
+            try:
+                keep_running(query, ground, stopping, threading.Event())
+            except (InternalError, Unavailable) as error:
+                _LOG.error("query_given_up", query=query.name, reason=error.message, again_in_s=_LONGEST_WAIT_S)
+                stopping.wait(_LONGEST_WAIT_S)
+
+    thread = threading.Thread(target=keep, name=query.name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        thread.join(ends_within_s)
+
+
+def waited_for(name: str, make: Callable[[], T], stopping: threading.Event) -> T | None:
+    """Return what ``make`` gives as soon as no fault that passes is in its way; None when ``stopping`` came first."""
+    wait_s = _FIRST_WAIT_S
+    while not stopping.is_set():
+        try:
+            return make()
+        except FAILURES as error:
+            fault = fault_of(error)
+            if fault is None or not fault.passes:
+                raise
+            _LOG.warning("pipeline_waits", part=name, fault=fault.name, says=fault.sentence, again_in_s=wait_s)
+        stopping.wait(wait_s)
+        wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+    return None
+
+
+class _Watch:
+    """The life of one query, over all its runs."""
+
+    def __init__(self, query: Supervised, ground: Ground, stopping: threading.Event, works: threading.Event) -> None:
+        self._query, self._ground, self._stopping, self._works = query, ground, stopping, works
+        self._waits_since_ms: int | None = None
+        self._has_worked = False
+        self._is_clear = False
+
+    def run(self) -> _End | None:
+        """Run the query until it fails, and return how; None when it was to stop."""
+        self._has_worked = self._is_clear = False
+        try:
+            with self._query.running() as query:
+                while query.isActive and not self._stopping.wait(_LOOK_EVERY_S):
+                    self._look_at(query)
+                reason = None if self._stopping.is_set() else str(query.exception())
+        except FAILURES as error:
+            reason = f"{type(error).__module__}.{type(error).__name__}: {error}"
+        if self._stopping.is_set():
+            return None
+        self._check_spark()
+        return _End(str(reason), self._has_worked)
+
+    def wait_out(self, fault: Fault | None) -> None:
+        """Return once the fault has passed, after longer and longer waits, or it is time to stop."""
+        since_ms = self._waits_since_ms or self._ground.clock.now_ms()
+        self._waits_since_ms, wait_s = since_ms, self._ground.first_wait_s
+        while fault is not None and not self._stopping.is_set():
+            if not fault.passes:
+                raise Unavailable(fault.sentence)
+            _LOG.warning(
+                "query_waits",
+                query=self._query.name,
+                fault=fault.name,
+                says=fault.sentence,
+                since_ms=since_ms,
+                again_in_s=wait_s,
+            )
+            noted = fault.name
+            self._stopping.wait(wait_s)
+            fault = self._ground.fault(self._query.name, since_ms, noted)
+            wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+
+    def _look_at(self, query: StreamingQuery) -> None:
+        """Note that the query works, as soon as it has done a micro-batch or has nothing to do."""
+        if not self._has_worked:
+            self._has_worked = query.lastProgress is not None or query.status["message"] in _IDLE
+        if self._has_worked and not self._is_clear:
+            self._works.set()
+            self._is_clear = self._cleared()
+
+    def _cleared(self) -> bool:
+        try:
+            self._ground.waits.end(self._query.name)
+        except FAILURES as error:  # said again at the next look
+            _LOG.warning("store_does_not_take_this", what="the end of a wait", reason=_brief(str(error)))
+            return False
+        if self._waits_since_ms is not None:
+            _LOG.info("query_goes_on", query=self._query.name, waited_since_ms=self._waits_since_ms)
+            self._waits_since_ms = None
+        return True
+
+    def _check_spark(self) -> None:
+        """Raise ``Unavailable`` where the JVM is gone: only a new process can start another."""
+        try:
+            is_stopped = bool(self._ground.session.sparkContext._jsc.sc().isStopped())  # no other way
+        except (Py4JError, OSError, AttributeError):
+            is_stopped = True
+        if is_stopped:
+            raise Unavailable("Spark has ended, perhaps for want of memory (TOCSIN_SPARK_DRIVER_MEMORY). Start again.")
+
+
+def _write_in(folder: Path) -> None:
+    """Write something into ``folder`` as far as the disk, and leave nothing behind."""
+    with TemporaryFile(dir=folder) as file:
+        file.write(b"\1" * _PROBE_BYTES)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _brief(reason: str) -> str:
+    """Return the line of a failure that says most, Python's if there is one, and no more than fits a line."""
+    lines = [line.strip() for line in reason.splitlines() if line.strip()] or ["no reason was given"]
+    spoken = [line for line in lines if line.partition(":")[0].endswith(("Error", "Exception")) and " at " not in line]
+    return (spoken or lines)[-1 if spoken else 0][:_LONGEST_REASON]

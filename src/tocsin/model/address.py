@@ -1,0 +1,130 @@
+"""Addresses that something is sent to: where they lead, and which part of them is secret.
+
+Two addresses lead to the same receiver if scheme, host and port are equal, however they are written. What cannot be
+taken apart without doubt leads nowhere known, so that nothing is ever kept for it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+MASK = "*********"
+"""What stands in a secret's place; upstream's own mask."""
+
+_DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21, "ldap": 389, "ldaps": 636}
+_DOUBTFUL = re.compile(r"[\x00-\x20\x7f\\]")
+_HOST = re.compile(r"[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?)*")
+_WITH_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.:-]*://")
+_PLAIN_STEPS = frozenset(
+    "alert alerts api event events hook hooks incoming notification notifications notify receive services "
+    "v1 v2 v3 v4 webhook webhooks".split()
+)
+"""Steps of a path that say nothing secret; a token may stand in any other."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an address leads; ``port`` is the one of the scheme where none is written, -1 where it has none."""
+
+    scheme: str
+    host: str
+    port: int
+
+
+def origin_of(address: object) -> Origin | None:
+    """Return where a URL leads, None where that cannot be said without doubt."""
+    if not isinstance(address, str) or _DOUBTFUL.search(address):
+        return None
+    try:
+        parts = urlsplit(address)
+        host, port = _host(parts.hostname or ""), parts.port
+    except ValueError:
+        return None
+    if not parts.scheme or host is None:
+        return None
+    scheme = parts.scheme.lower()
+    return Origin(scheme, host, _DEFAULT_PORTS.get(scheme, -1) if port is None else port)
+
+
+def masked_origin(address: object) -> Origin | None:
+    """Return where a URL leads in which masks may stand; no mask ever stands in the place of a host or port."""
+    return origin_of(address.replace(MASK, "x")) if isinstance(address, str) else None
+
+
+def has_scheme(text: str) -> bool:
+    """Say whether a text is written as a URL is."""
+    return _WITH_SCHEME.match(text) is not None
+
+
+def masked_url(address: str, *, with_path: bool) -> str:
+    """Return a URL with masks for its user information, query and fragment, and ``with_path`` for tokens in its path.
+
+    Masking it again changes nothing. One that cannot be taken apart becomes a mask as a whole.
+    """
+    if masked_origin(address) is None:
+        return MASK
+    parts = urlsplit(address)
+    return _joined(parts, _masked_path(parts.path) if with_path else _without_parameters(parts.path))
+
+
+def kept_url(given: str, known: object, *, with_path: bool) -> str | None:
+    """Return the URL that ``given``, in which masks stand, was made of; None if it is not ``known``."""
+    if not isinstance(known, str):
+        return None
+    shown = masked_url(known, with_path=with_path)
+    if given == shown or masked_origin(given) is None:
+        return known if given == shown else None
+    same = masked_origin(given) == masked_origin(shown) and _after_host(given) == _after_host(shown)
+    return known if same else None
+
+
+def without_masks(address: str) -> str:
+    """Return what may be shown of a masked URL to who must not learn what is hidden: up to the first mask."""
+    before, at, after = address.partition(f"{MASK}@")
+    return (before + after if at else address).partition(MASK)[0].rstrip("?#")
+
+
+def _host(written: str) -> str | None:
+    """Return a host in its one spelling: lower case, IDNA, without the dot at its end, IPv6 in short."""
+    if ":" in written:
+        return str(ipaddress.IPv6Address(written)) if "%" not in written else None
+    name = written.removesuffix(".")
+    if not name.isascii():
+        import idna  # not needed by most
+
+        try:
+            name = idna.encode(name, uts46=True).decode()
+        except idna.IDNAError:
+            return None
+    name = name.lower()
+    return name if _HOST.fullmatch(name) else None
+
+
+def _after_host(address: str) -> tuple[bool, str, str, str]:
+    parts = urlsplit(address)
+    return "@" in parts.netloc, parts.path, parts.query, parts.fragment
+
+
+def _joined(parts: SplitResult, path: str) -> str:
+    _, at, host = parts.netloc.rpartition("@")
+    netloc = f"{MASK}@{host}" if at else host
+    query, fragment = (f"?{MASK}" if parts.query else ""), (f"#{MASK}" if parts.fragment else "")
+    return f"{parts.scheme}://{netloc}{path}{query}{fragment}"
+
+
+def _without_parameters(path: str) -> str:
+    """Return a path without what stands in it as JDBC has it: ``/db;password=…``."""
+    found = re.search(r"[;=]", path)
+    return path[: found.start() + 1] + MASK if found else path
+
+
+def _masked_path(path: str) -> str:
+    """Return a path up to the first step that may be a token, and a mask for the rest."""
+    steps = path.split("/")
+    for at, step in enumerate(steps):
+        if step and step not in _PLAIN_STEPS:
+            return "/".join([*steps[:at], MASK])
+    return path

@@ -1,0 +1,137 @@
+"""Classification of secrets in connections, and documents as they are shown to who may not change them.
+
+A text is shown if OpenMetadata's schemas know its name and do not call it a password (``model/connection_keys.py``);
+all else, and every value of a map whose keys are free, is secret. Of an address the user information and the query are.
+Next: ``flow/capture/secrets.py``; for alerts ``store/alerts/masking.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from tocsin.model.address import MASK, has_scheme, kept_url, masked_url, origin_of, without_masks
+from tocsin.model.connection_keys import PASSWORDS, TEXTS
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import words
+
+CONNECTIONS = ("connection", "sourceConfig", "openMetadataServerConnection")
+"""Keys of documents below which somebody says how to connect."""
+
+DESTINATIONS = "destinations"
+PARTS = frozenset({*CONNECTIONS, DESTINATIONS})
+_DESCRIPTIONS = ("changeDescription", "incrementalChangeDescription")
+
+FREE_MAPS = words(
+    "appPrivateConfig connectionArguments connectionOptions consumerConfig credentialSource env extraConfig "
+    "extraHeaders headers proxies queryParams schemaRegistryConfig"
+)
+"""Maps whose keys are free: nobody knows which of them are secret."""
+
+_SECRET_ANYWAY = words(
+    "args auth authOptions awsAccessKeyId awsSessionToken clientCertificate clientKeyCertificate command consumerKey "
+    "keyfile license rootCertificate signingSecret userKey value"
+)
+"""Texts that no schema calls a password, and that hold one all the same."""
+
+_PLAIN = TEXTS - _SECRET_ANYWAY
+_ADDRESS = re.compile(r"host|ur[li]$|url$|server|endpoint|broker|domain|bootstrap|registry|proxy|tns|connection$", re.I)
+_ASSIGNMENT = re.compile(r"(pwd|pass|secret|token|key|sig|credential)\w*\s*=", re.I)
+Steps = tuple[str, ...]
+Value = Any  # Any: a JSON value of whatever document
+
+
+def is_free(steps: Steps) -> bool:
+    """Say whether a value stands in a map whose keys are free."""
+    return any(step in FREE_MAPS for step in steps[:-1])
+
+
+def is_secret(steps: Steps) -> bool:
+    """Say whether the text at this place, below a connection, is secret as a whole."""
+    return is_free(steps) or _name(steps) not in _PLAIN
+
+
+def is_password(steps: Steps) -> bool:
+    """Say whether the schema calls the text at this place a password: everybody knows that there is one."""
+    return not is_free(steps) and _name(steps) in PASSWORDS
+
+
+def shown_text(steps: Steps, text: str) -> str:
+    """Return what may be shown of a text that is no secret as a whole: an address without its login and query."""
+    if has_scheme(text):
+        return masked_url(text, with_path=False)
+    if _ASSIGNMENT.search(text):
+        return MASK
+    if not _ADDRESS.search(_name(steps)):
+        return text
+    login, at, rest = text.rpartition("@")
+    found = re.search(r"[?;#=&]", rest)
+    return (f"{MASK}@" if at and login else "") + (rest[: found.start() + 1] + MASK if found else rest)
+
+
+def kept_text(steps: Steps, given: str, known: object) -> str | None:
+    """Return the text that ``given``, in which masks stand, was made of; None if it is not ``known``."""
+    if not isinstance(known, str):
+        return None
+    return known if shown_text(steps, known) == given else kept_url(given, known, with_path=False)
+
+
+def spelled(text: str) -> object:
+    """Return an address in its one spelling, so that two that lead to the same place are equal."""
+    address = text if has_scheme(text) else f"any://{text}"
+    origin = origin_of(address)
+    return text if origin is None else (origin, address.partition("://")[2].partition("/")[2])
+
+
+def without_secrets(document: Document) -> Document:
+    """Return a document as it is shown to who may not change it: what is hidden is not even said to be there.
+
+    The mask of what a schema calls a password stays, as every connection of that type has one.
+    """
+    shown = {key: _without(value, (key,)) if key in PARTS else value for key, value in document.items()}
+    return shown | {key: change_without_secrets(shown[key]) for key in _DESCRIPTIONS if shown.get(key)}
+
+
+def change_without_secrets(change: Document) -> Document:
+    """Return a change description as it is shown to who may not change what it is about."""
+    return {
+        key: [_field_without(one) for one in value] if isinstance(value, list) else value
+        for key, value in change.items()
+    }
+
+
+def _field_without(change: Document) -> Document:
+    steps = tuple(change["name"].split("."))
+    if steps[0] not in PARTS:
+        return change
+    values = {key: _without(change[key], steps) for key in ("oldValue", "newValue") if key in change}
+    return change | {key: None if value is _GONE else value for key, value in values.items()}
+
+
+_GONE = object()
+
+
+def _without(value: Value, steps: Steps) -> Value:
+    if isinstance(value, dict):
+        return _map_without(value, steps)
+    if isinstance(value, list):
+        inner = [_without(one, steps) for one in value]
+        return [one for one in inner if one is not _GONE]
+    if not isinstance(value, str) or MASK not in value:
+        return value
+    if value == MASK:
+        is_known = steps[0] != DESTINATIONS and is_password(steps)
+        return value if is_known else _GONE
+    return without_masks(value) or _GONE
+
+
+def _map_without(value: Document, steps: Steps) -> Value:
+    inner = {key: _without(held, (*steps, key)) for key, held in value.items()}
+    left = {key: held for key, held in inner.items() if held is not _GONE}
+    has_lost = len(left) < len(inner)
+    is_hollow = not left or (steps[0] == DESTINATIONS and left.keys() <= {"type"})
+    return _GONE if has_lost and is_hollow and len(steps) > 1 else left
+
+
+def _name(steps: Steps) -> str:
+    return next((step for step in reversed(steps) if not step.isdigit()), "")

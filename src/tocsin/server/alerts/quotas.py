@@ -1,0 +1,138 @@
+"""Bounds on what one person may have Tocsin send: trials, alerts, destinations, receivers, addresses outside.
+
+Administrators are held to none but the number of trials; what they write is allowed by that.
+Next: ``server/routes/subscriptions.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tocsin.errors import Forbidden, InvalidInput, TooManyRequests
+from tocsin.model.entity import Document
+from tocsin.model.subscription import Channel, Destination
+from tocsin.server.request import Caller
+
+_SECONDS_PER_MINUTE = 60
+
+
+def count_alert(caller: Caller) -> None:
+    """Count one more alert of the caller's.
+
+    Raises
+    ------
+    Forbidden : they have as many as one person may
+    TooManyRequests : they have made as many in this hour
+    """
+    if caller.actor.is_admin:
+        return
+    most = caller.parts.settings.alerts_per_person
+    if len(caller.parts.subscriptions.made_by(caller.actor.name)) >= most:
+        raise Forbidden(f"You have made {most} alerts, as many as one may (alerts_per_person): delete one first.")
+    _take(caller, "alert", 1, caller.parts.settings.alerts_per_hour)
+
+
+def count_trials(destinations: Sequence[Destination], caller: Caller) -> None:
+    """Count the messages of a trial; raise ``TooManyRequests`` where they are too many in this hour."""
+    messages = [name for one in destinations for name in targets_of(one)]
+    if messages:
+        _take(caller, "trial", len(messages), caller.parts.settings.trial_messages_per_hour)
+
+
+def targets_of(destination: Destination) -> tuple[str, ...]:
+    """Return the addresses outside that a trial of the destination sends a message to."""
+    match destination.type:
+        case Channel.WEBHOOK:
+            return (destination.config.endpoint or "",)
+        case Channel.EMAIL:
+            return tuple(receiver for receiver in destination.config.receivers if "@" in receiver)
+        case _:
+            return ()
+
+
+def check_quotas(document: Document, before: Document | None, caller: Caller) -> None:
+    """Refuse more destinations or receivers than one may have, and addresses that nobody allowed.
+
+    What stood there before may stay.
+
+    Raises
+    ------
+    InvalidInput : with the place, the setting and the way out
+    """
+    if caller.actor.is_admin:
+        return
+    settings, known = caller.parts.settings, (before or {}).get("destinations") or []
+    found = document.get("destinations") or []
+    if len(found) > max(settings.destinations_per_alert, len(known)):
+        most = settings.destinations_per_alert
+        raise InvalidInput(f"at most {most} (destinations_per_alert); ask an administrator", field="destinations")
+    _check_external(found, before or {}, caller)
+    stood = {receiver.lower() for one in known for receiver in _receivers(one)}
+    for index, destination in enumerate(found):
+        new = [one for one in _receivers(destination) if one.lower() not in stood]
+        _check_receivers(new, _receivers(destination), f"destinations[{index}].config.receivers", caller)
+
+
+def _check_external(found: Sequence[Document], before: Document, caller: Caller) -> None:
+    """Refuse more destinations outside, over all alerts that the caller has made, than one person may have."""
+    if _external_count(found) <= _external_count(before.get("destinations") or ()):
+        return
+    most = caller.parts.settings.external_destinations_per_person
+    made = caller.parts.subscriptions.made_by(caller.actor.name)
+    others = sum(_external_count(one.get("destinations") or ()) for key, one in made.items() if key != before.get("id"))
+    if others + _external_count(found) > most:
+        raise InvalidInput(
+            f"{others} of your other destinations are External already, and one person has at most {most} "
+            "(external_destinations_per_person); ask an administrator",
+            field="destinations",
+        )
+
+
+def _external_count(destinations: Sequence[Document]) -> int:
+    return sum(one.get("category") == "External" for one in destinations)
+
+
+def check_trial(destination: Destination, caller: Caller) -> None:
+    """Refuse to try a destination that the caller might not put into an alert.
+
+    Raises
+    ------
+    InvalidInput : with the place, the setting and the way out
+    """
+    if not caller.actor.is_admin:
+        receivers = destination.config.receivers
+        _check_receivers(receivers, receivers, "destination.config.receivers", caller)
+
+
+def _check_receivers(new: Sequence[str], whole: Sequence[str], place: str, caller: Caller) -> None:
+    most = caller.parts.settings.receivers_per_destination
+    if new and len(whole) > most:
+        raise InvalidInput(f"at most {most} (receivers_per_destination); ask an administrator", field=place)
+    for address in (one for one in new if "@" in one):
+        if not _is_allowed(address, caller):
+            raise InvalidInput(
+                f"{address!r} is no user's address; an administrator may add it, or allow its domain "
+                "(external_mail_domains)",
+                field=place,
+            )
+
+
+def _is_allowed(address: str, caller: Caller) -> bool:
+    domain = address.rpartition("@")[2].lower()
+    if domain in {one.lower() for one in caller.parts.settings.external_mail_domains}:
+        return True
+    person = caller.parts.people.by_email(address)
+    return person is not None and not person.deleted
+
+
+def _receivers(destination: Document) -> list[str]:
+    return list((destination.get("config") or {}).get("receivers") or ())
+
+
+def _take(caller: Caller, kind: str, amount: int, most: int) -> None:
+    now_ms = caller.parts.clock.now_ms()
+    wait_s = caller.parts.quotas.take(caller.actor.id, kind, amount, most=most, now_ms=now_ms)
+    if wait_s is not None:
+        minutes = -(-wait_s // _SECONDS_PER_MINUTE)
+        said = {"trial": "messages by trials (trial_messages_per_hour)", "alert": "new alerts (alerts_per_hour)"}[kind]
+        raise TooManyRequests(f"At most {most} {said} in an hour; try again in {minutes} min.", retry_after_s=wait_s)

@@ -1,0 +1,116 @@
+"""Bodies of requests: bounded in size, in the time that they may take to arrive, and in memory.
+
+How large one may be depends on who sends it: little while nobody is known yet, more for imports and bulk requests.
+A large one is parsed in a thread of its own. Next: ``server/request.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TypeVar
+
+import anyio
+import anyio.to_thread
+from fastapi import Request
+from starlette.exceptions import HTTPException
+
+from tocsin.errors import TooManyRequests
+from tocsin.settings import Settings
+
+_GRACE_S = 5.0
+_SMALL = 64 * 1024
+_LARGE_AT_ONCE = 2
+_IN_BULK = ("/bulk", "/import", "/importAsync")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class BodyLimits:
+    """How many bytes a body may have, from whom, in what time; and all bodies of a process together."""
+
+    of_strangers: int
+    usual: int
+    in_bulk: int
+    timeout_s: float
+    least_per_s: int
+    memory: int
+
+    @classmethod
+    def of(cls, settings: Settings) -> BodyLimits:
+        """Return what the settings say."""
+        return cls(
+            of_strangers=settings.body_bytes_open,
+            usual=settings.body_bytes,
+            in_bulk=settings.body_bytes_bulk,
+            timeout_s=settings.body_timeout_s,
+            least_per_s=settings.body_bytes_per_s,
+            memory=settings.body_memory_bytes,
+        )
+
+
+class Bodies:
+    """The bodies that one process is reading."""
+
+    def __init__(self, limits: BodyLimits) -> None:
+        self._limits, self._held = limits, 0
+        self._lane = anyio.CapacityLimiter(_LARGE_AT_ONCE)
+
+    @asynccontextmanager
+    async def reading(self, request: Request) -> AsyncIterator[bytes]:
+        """Yield the body of a request.
+
+        Raises
+        ------
+        HTTPException : it is too large (413) or comes too slowly (408)
+        TooManyRequests : the bodies of this process take too much memory together
+        """
+        read = bytearray()
+        try:
+            await self._read_into(read, request)
+            yield bytes(read)
+        finally:
+            self._held -= len(read)
+
+    async def parsed(self, text: bytes, parse: Callable[[bytes], T]) -> T:
+        """Return what a body says; a large one is parsed beside the event loop."""
+        if len(text) <= _SMALL:
+            return parse(text)
+        return await anyio.to_thread.run_sync(parse, text, limiter=self._lane)
+
+    async def _read_into(self, read: bytearray, request: Request) -> None:
+        most = self._most(request)
+        if int(request.headers.get("content-length") or 0) > most:
+            raise _too_large(most)
+        began_s = asyncio.get_running_loop().time()
+        try:
+            async with asyncio.timeout_at(began_s + min(_GRACE_S, self._limits.timeout_s)) as patience:
+                async for chunk in request.stream():
+                    self._hold(read, chunk, most)
+                    patience.reschedule(began_s + self._may_take_s(len(read)))
+        except TimeoutError:
+            said = f"The body came too slowly: it may take {self._limits.timeout_s:g} s."
+            raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, said, {"Connection": "close"}) from None
+
+    def _may_take_s(self, count: int) -> float:
+        return min(_GRACE_S + count / self._limits.least_per_s, self._limits.timeout_s)
+
+    def _hold(self, read: bytearray, chunk: bytes, most: int) -> None:
+        if self._held + len(chunk) > self._limits.memory:
+            raise TooManyRequests("Too many large bodies arrive at once; try again in a moment.", retry_after_s=2)
+        self._held += len(chunk)
+        read += chunk
+        if len(read) > most:
+            raise _too_large(most)
+
+    def _most(self, request: Request) -> int:
+        if getattr(request.state, "caller", None) is None:
+            return self._limits.of_strangers
+        return self._limits.in_bulk if request.url.path.endswith(_IN_BULK) else self._limits.usual
+
+
+def _too_large(most: int) -> HTTPException:
+    return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is longer than {most} bytes.")

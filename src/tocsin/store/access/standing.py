@@ -1,0 +1,143 @@
+"""Entities as they are now, or as they were last, ready for policies to be asked whether somebody may see them.
+
+What happened before, and what stays of the past, is as visible as the entity is at the moment of looking. A bounded
+number of statements, whatever the number of entities. Next: ``flow/resolve/sight.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from functools import partial
+
+from sqlalchemy import Connection, Engine, select
+
+from tocsin.access.about import ABOUT, named_by, with_found
+from tocsin.access.decide import View
+from tocsin.access.logic import asks_about
+from tocsin.flow.capture.heritage import Entry, Heritage, lacks, with_asked, with_inherited
+from tocsin.flow.resolve.visibility import Subject
+from tocsin.model.access import Operation
+from tocsin.model.change import EventType
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.store.catalogue.heritage import heritage_on
+from tocsin.store.documents import from_text
+from tocsin.store.engine import reading
+from tocsin.store.lots import in_lots
+from tocsin.store.tables import change_event, entity
+
+_EVENT = change_event.c
+Name = tuple[str, str]
+"""Type and FQN."""
+
+
+class SqlStanding:
+    """The entities of one store, those that are gone for good included."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of(self, entity_ids: Collection[str]) -> dict[str, Subject]:
+        """Return the type and document of each entity, with what it inherits and what it is about.
+
+        One that is gone for good is as its deletion told of it; what never was has no entry.
+        """
+        with reading(self._engine) as connection:
+            found = _standing(connection, entity_ids)
+            return _with_about(connection, found)
+
+    def named(self, fqns: Collection[str]) -> dict[str, list[Document]]:
+        """Return references to all that have each of these full names, whatever their types."""
+        found: dict[str, list[Document]] = {}
+        with reading(self._engine) as connection:
+            for some in in_lots(sorted(fqns)):
+                of_any = entity.c.entity_type.in_(ENTITY_TYPES), entity.c.fqn.in_(some)
+                for row in connection.execute(select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(*of_any)):
+                    found.setdefault(row.fqn, []).append({"id": row.id, "type": row.entity_type})
+        return found
+
+    def as_asked(self, view: View, operation: Operation, entity_type: str, document: Document) -> Document:
+        """Return a document with what it inherits and what it is about, if ``operation`` on it depends on them."""
+        reach = view.reach(entity_type, operation)
+        is_about = asks_about(reach.scope)
+        if not reach.inherited and not is_about:
+            return document
+        with reading(self._engine) as connection:
+            if reach.inherited:
+                find = partial(_heritage_of, connection)
+                document = with_asked(entity_type, document, find, reach.inherited)
+            return _with_about(connection, {"": (entity_type, document)})[""][1] if is_about else document
+
+
+def _heritage_of(connection: Connection, entry: Entry) -> Heritage:
+    return heritage_on(connection, [entry]).get(entry, {})
+
+
+def _standing(connection: Connection, entity_ids: Collection[str]) -> dict[str, Subject]:
+    found: dict[str, Subject] = {}
+    query = select(entity.c.id, entity.c.entity_type, entity.c.document)
+    for some in in_lots(sorted(entity_ids)):
+        rows = connection.execute(query.where(entity.c.id.in_(some)))
+        found |= {row.id: (row.entity_type, from_text(row.document)) for row in rows}
+    found = _with_heritage(connection, found)
+    return found | _gone(connection, [one for one in entity_ids if one not in found])
+
+
+def _gone(connection: Connection, entity_ids: Sequence[str]) -> dict[str, Subject]:
+    """Return what was deleted for good as the last event of it has it, with all that it inherited then."""
+    found: dict[str, Subject] = {}
+    columns = (_EVENT.entity_id, _EVENT.entity_type, _EVENT.document)
+    for some in in_lots(entity_ids):
+        deleted = _EVENT.event_type == EventType.ENTITY_DELETED.value
+        query = select(*columns).where(_EVENT.entity_id.in_(some), deleted).order_by(_EVENT.log_offset)
+        for row in connection.execute(query):
+            found[row.entity_id] = (row.entity_type, from_text(row.document).get("entity") or {})
+    return found
+
+
+def _with_heritage(connection: Connection, found: dict[str, Subject]) -> dict[str, Subject]:
+    entries = {
+        one: (entity_type, document["fullyQualifiedName"])
+        for one, (entity_type, document) in found.items()
+        if lacks(ENTITY_TYPES[entity_type], document)
+    }
+    heritage = heritage_on(connection, set(entries.values())) if entries else {}
+    inherited = {
+        one: (entry[0], with_inherited(ENTITY_TYPES[entry[0]], found[one][1], heritage.get(entry, {})))
+        for one, entry in entries.items()
+    }
+    return found | inherited
+
+
+def _with_about(connection: Connection, found: dict[str, Subject]) -> dict[str, Subject]:
+    """Return tests, suites and queries with what they are about; one of which something is not known stays as it is."""
+    named = {one: named_by(*subject) for one, subject in found.items() if subject[0] in ABOUT}
+    if not any(named.values()):
+        return found
+    references = [reference for many in named.values() for reference in many]
+    ids = _ids_of(connection, {_name(one) for one in references if "id" not in one})
+    known = _standing(connection, {*ids.values(), *(one["id"] for one in references if "id" in one)})
+    completed: dict[str, Subject] = {}
+    for one, many in named.items():
+        subjects = [known.get(reference.get("id") or ids.get(_name(reference), "")) for reference in many]
+        whole = [subject for subject in subjects if subject is not None]
+        if many and len(whole) == len(many):
+            completed[one] = (found[one][0], with_found(found[one][1], whole))
+    return found | completed
+
+
+def _name(reference: Document) -> Name:
+    return str(reference["type"]), str(reference["fullyQualifiedName"])
+
+
+def _ids_of(connection: Connection, names: Iterable[Name]) -> dict[Name, str]:
+    """Return the ids of the entities of these types and names."""
+    by_type: dict[str, list[str]] = {}
+    for entity_type, fqn in names:
+        by_type.setdefault(entity_type, []).append(fqn)
+    found: dict[Name, str] = {}
+    for entity_type, fqns in by_type.items():
+        for some in in_lots(sorted(fqns)):
+            query = select(entity.c.id, entity.c.fqn).where(entity.c.entity_type == entity_type, entity.c.fqn.in_(some))
+            found |= {(entity_type, row.fqn): row.id for row in connection.execute(query)}
+    return found

@@ -1,0 +1,131 @@
+"""Manifest of a backup: what it holds, of which store and moment, and the checksum of every file in it.
+
+It is written last, so that a backup that was broken off has none and is never taken for a whole one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+from tocsin.errors import InvalidInput, NotFound, StoreDamaged
+from tocsin.flow.eventlog.position import LogPosition
+
+MANIFEST = "manifest.json"
+FORMAT = 1
+"""Raised when an earlier Tocsin could not restore what a later one wrote."""
+
+_CHUNK = 1 << 20
+
+Report = Callable[[int, int], None]
+"""Told how many bytes are done, and of how many."""
+
+
+class KeyKept(StrEnum):
+    """What a backup did about the key that seals secrets."""
+
+    INCLUDED = "included"
+    LEFT_OUT = "left out"
+    SETTING = "a setting: keep TOCSIN_SECRETS_KEY elsewhere"
+    NONE = "there was none"
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What a backup holds.
+
+    ``dialect`` and ``revision`` are the store's; ``tables`` and ``sequences`` those of PostgreSQL: the columns that
+    were copied, and where each sequence stood. ``files`` gives the SHA-256 of each file by its path in the backup.
+    """
+
+    tocsin: str
+    made_at_ms: int
+    dialect: str
+    revision: str
+    log: LogPosition
+    key: KeyKept
+    segments: tuple[str, ...] = ()
+    tables: Mapping[str, list[str]] = field(default_factory=dict)
+    sequences: Mapping[str, int] = field(default_factory=dict)
+    files: Mapping[str, str] = field(default_factory=dict)
+    format: int = FORMAT
+
+    def write(self, folder: Path) -> None:
+        """Write the manifest into a backup's folder, whole or not at all."""
+        own = folder / f"{MANIFEST}.new"
+        with private_file(own) as file:
+            file.write(json.dumps(asdict(self) | {"log": self.log.to_json()}, indent=2).encode() + b"\n")
+            file.flush()
+            os.fsync(file.fileno())
+        own.replace(folder / MANIFEST)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a backup.
+
+    Raises
+    ------
+    NotFound : there is no whole backup in ``folder``
+    InvalidInput : it was made by a later Tocsin, or its manifest cannot be read
+    """
+    try:
+        said: dict[str, Any] = json.loads((folder / MANIFEST).read_text())  # Any: JSON values
+        if said["format"] > FORMAT:
+            raise InvalidInput(f"The backup in {folder} was made by Tocsin {said['tocsin']}; restore it with that one.")
+        read = {**said, "log": LogPosition.of_json(said["log"]), "key": KeyKept(said["key"])}
+        return Manifest(**{**read, "segments": tuple(said["segments"])})
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFound(f"There is no backup in {folder}, or it was broken off: {MANIFEST} is missing.") from None
+    except (ValueError, KeyError, TypeError) as error:
+        raise InvalidInput(f"The manifest of the backup in {folder} cannot be read: {error!r}") from error
+
+
+def verify(folder: Path, manifest: Manifest, report: Report) -> None:
+    """Compare every file of a backup with its checksum; raises StoreDamaged that names the first that differs."""
+    total = sum((folder / path).stat().st_size for path in manifest.files if (folder / path).is_file())
+    done = 0
+    for path, expected in manifest.files.items():
+        file = folder / path
+        if not file.is_file() or checksum(file) != expected:
+            raise StoreDamaged(
+                f"The backup is damaged: {file} is missing or not what was written. Nothing was changed."
+            )
+        done += file.stat().st_size
+        report(done, total)
+
+
+def checksum(file: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def copy_privately(source: Path, target: Path) -> None:
+    """Copy a file to one that only its owner may read."""
+    private_folder(target.parent)
+    with source.open("rb") as read, private_file(target) as written:
+        shutil.copyfileobj(read, written, _CHUNK)
+
+
+def private_file(path: Path) -> Any:  # Any: an opened binary file, which open types by its mode
+    """Open a new file to write bytes to that only its owner may read; an earlier one is emptied."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb")
+
+
+def private_folder(path: Path) -> None:
+    """Make a folder, and those above it that are missing, for its owner alone."""
+    if not path.is_dir():
+        private_folder(path.parent)
+        path.mkdir(mode=0o700, exist_ok=True)
+
+
+def files_in(folder: Path) -> Iterator[Path]:
+    """Yield every file below a folder, in the order of their paths."""
+    yield from sorted(one for one in folder.rglob("*") if one.is_file())

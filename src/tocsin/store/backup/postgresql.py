@@ -1,0 +1,99 @@
+"""PostgreSQL store in a backup: each table by COPY, all in one snapshot.
+
+Not by ``pg_dump``: it would have to be there, and not be older than the server; COPY in a REPEATABLE READ transaction
+needs neither that nor more rights than Tocsin has. Where sequences stand is asked after the snapshot was taken: none
+can be behind what it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, inspect, text
+
+from tocsin.errors import Conflict
+from tocsin.store.backup.manifest import Manifest, Report, private_file
+from tocsin.store.schema import upgrade
+from tocsin.store.tables import METADATA
+
+FOLDER = "tables"
+"""The folder of a backup with a file for each table."""
+
+_WITHOUT_DESCRIPTION = ("search_words",)
+_REVISION = "alembic_version"
+_CHUNK = 1 << 20
+_SEQUENCES = text(
+    "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = current_schema() AND last_value IS NOT NULL"
+)
+_OTHERS = text(
+    "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    " AND backend_type = 'client backend'"
+)
+
+
+def copy_out(connection: Connection, folder: Path, report: Report) -> dict[str, list[str]]:
+    """Write each table of the connection's snapshot into a file; return the columns of each."""
+    columns = _columns(connection)
+    sizes = {name: _size(connection, name) for name in columns}
+    done, total = 0, max(1, sum(sizes.values()))
+    for name, of_table in columns.items():
+        with private_file(folder / name) as file, _copying(connection, f"{_listed(name, of_table)} TO STDOUT") as rows:
+            for part in rows:
+                file.write(part)
+        done += sizes[name]
+        report(done, total)
+    return columns
+
+
+def sequences(connection: Connection) -> dict[str, int]:
+    """Return where each sequence that was ever asked stands now."""
+    return {name: int(last) for name, last in connection.execute(_SEQUENCES)}
+
+
+def check_unused(connection: Connection) -> None:
+    """Raise Conflict while others are connected to the database."""
+    if others := connection.execute(_OTHERS).scalar_one():
+        raise Conflict(f"{others} others are connected to the database. End servers, pipeline and workers first.")
+
+
+def copy_in(connection: Connection, folder: Path, manifest: Manifest, report: Report) -> None:
+    """Put the tables of a backup in the place of the store's, in the connection's transaction."""
+    for name in {*METADATA.tables, *_WITHOUT_DESCRIPTION, _REVISION}:
+        connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name} CASCADE")
+    upgrade(connection, manifest.revision)
+    total = max(1, sum((folder / name).stat().st_size for name in manifest.tables))
+    done = 0
+    for name, columns in manifest.tables.items():
+        connection.exec_driver_sql(f"DELETE FROM {name}")  # noqa: S608  # what the revision itself puts there
+        with (folder / name).open("rb") as file, _copying(connection, f"{_listed(name, columns)} FROM STDIN") as rows:
+            while part := file.read(_CHUNK):
+                rows.write(part)
+                done += len(part)
+                report(done, total)
+    for name, last in manifest.sequences.items():
+        connection.execute(text("SELECT setval(to_regclass(:name), :last)"), {"name": name, "last": last})
+
+
+def _columns(connection: Connection) -> dict[str, list[str]]:
+    inspector = inspect(connection)
+    ours = sorted({*METADATA.tables, *_WITHOUT_DESCRIPTION} & set(inspector.get_table_names()))
+    return {name: [column["name"] for column in inspector.get_columns(name)] for name in ours}
+
+
+def _listed(name: str, columns: list[str]) -> str:
+    quoted = ", ".join(f'"{column}"' for column in columns)
+    return f'"{name}" ({quoted})'
+
+
+def _size(connection: Connection, name: str) -> int:
+    return int(connection.execute(text("SELECT pg_table_size(to_regclass(:name))"), {"name": name}).scalar_one())
+
+
+@contextmanager
+def _copying(connection: Connection, what: str) -> Iterator[Any]:  # Any: psycopg's own, inside SQLAlchemy's transaction
+    driver: Any = connection.connection.dbapi_connection
+    with driver.cursor() as cursor, cursor.copy(f"COPY {what}") as rows:
+        yield rows

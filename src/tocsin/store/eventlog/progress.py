@@ -1,0 +1,24 @@
+"""Progress of those who read the log to tell people (``flow/eventlog/readers.py``), taken together."""
+
+from __future__ import annotations
+
+from sqlalchemy import Connection, func, select
+
+from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
+from tocsin.store.eventlog.streak_tables import status_report
+from tocsin.store.tables import pipeline_progress
+
+
+def told_through(connection: Connection) -> int:
+    """Return the offset up to which every reader has told every event; one that has not begun stands at 0.
+
+    Who reads reports alone has passed everything before the report that comes next.
+    """
+    done = pipeline_progress.c
+    query = select(done.query_name, done.log_offset).where(done.query_name.in_(READERS))
+    at = {name: int(offset) for name, offset in connection.execute(query)}
+    through = at.get(MATCH_STREAM, 0)
+    report = status_report.c.log_offset
+    coming = select(func.min(report)).where(report > at.get(STREAK_STREAM, 0), report <= through)
+    first = connection.execute(coming).scalar()
+    return through if first is None else int(first) - 1

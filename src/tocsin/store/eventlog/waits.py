@@ -1,0 +1,61 @@
+"""Waits of the pipeline's queries: what each waits for, and since when; where health is asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import BigInteger, Column, Engine, String, Table, delete, select
+
+from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.tables import METADATA, pipeline_progress
+
+pipeline_wait = Table(
+    "pipeline_wait",
+    METADATA,
+    Column("query_name", String(80), primary_key=True),
+    Column("fault", String(40), nullable=False),
+    Column("since_ms", BigInteger, nullable=False),
+)
+"""The queries that cannot work now."""
+
+
+@dataclass(frozen=True)
+class QueryHealth:
+    """How far a query is, when it last said so, and what it waits for, if for anything, since when."""
+
+    query_name: str
+    log_offset: int
+    updated_at_ms: int
+    waits_for: str | None
+    waits_since_ms: int | None
+
+
+class Waits:
+    """The waits in one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def begin(self, query_name: str, fault: str, *, since_ms: int) -> None:
+        """Note that a query waits for a fault to pass."""
+        row = {"query_name": query_name, "fault": fault, "since_ms": since_ms}
+        with writing(self._engine) as connection:
+            insert = inserting(connection, pipeline_wait).values(row)
+            connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
+
+    def end(self, query_name: str) -> None:
+        """Note that a query works."""
+        with writing(self._engine) as connection:
+            connection.execute(delete(pipeline_wait).where(pipeline_wait.c.query_name == query_name))
+
+    def health(self) -> list[QueryHealth]:
+        """Return how each streaming query that ever ran fares, by name."""
+        done, wait = pipeline_progress.c, pipeline_wait.c
+        query = (
+            select(done.query_name, done.log_offset, done.updated_at_ms, wait.fault, wait.since_ms)
+            .join_from(pipeline_progress, pipeline_wait, done.query_name == wait.query_name, isouter=True)
+            .where(done.query_name.like("%\\_stream", escape="\\"))  # others note there how far they are, too
+            .order_by(done.query_name)
+        )
+        with reading(self._engine) as connection:
+            return [QueryHealth(*row) for row in connection.execute(query)]

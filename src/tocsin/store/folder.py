@@ -1,0 +1,71 @@
+"""Folder of everything that is kept: its owner alone may enter it and read what is in it.
+
+Whoever reads the store reads everything, and whoever may lock a file beside it stops all writers. So the folder has
+mode 700 and what lies in it 600, which is checked whenever a process opens it. Next: ``store/engine.py``.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from tocsin.errors import InvalidSetting
+
+_OTHERS = stat.S_IRWXG | stat.S_IRWXO
+_OWN_FOLDER, _OWN_FILE = 0o700, 0o600
+
+
+def make_private(folder: Path, *, account: int | None = None) -> str | None:
+    """Make a folder, or an existing one and what lies in it, private; return what was changed, None if nothing was.
+
+    ``account`` is the one that asks, by default that of this process.
+
+    Raises
+    ------
+    InvalidSetting : others may enter it, and it is not this account's to change
+    """
+    folder, account = folder.absolute(), os.geteuid() if account is None else account
+    folder.mkdir(mode=_OWN_FOLDER, parents=True, exist_ok=True)
+    found = folder.stat()
+    if is_loose := bool(found.st_mode & _OTHERS):
+        _check_is_own(folder, found, account)
+        _tighten(folder, folder, _OWN_FOLDER)
+    loose = [entry for entry in folder.iterdir() if _is_loose(entry, account)]
+    for entry in loose:
+        _tighten(folder, entry, _OWN_FOLDER if entry.is_dir() else _OWN_FILE)
+    return f"Others could read {folder}: it and what is in it are its owner's alone now." if is_loose or loose else None
+
+
+def _check_is_own(folder: Path, found: os.stat_result, account: int) -> None:
+    if found.st_mode & stat.S_ISVTX or folder in (Path("/"), Path.home()):
+        raise _refusal(folder, "others use it, too: name a folder that is Tocsin's alone")
+    if account not in (found.st_uid, 0):
+        said = f"others may enter it, and it belongs to another account, which can say: chmod 700 {folder}"
+        raise _refusal(folder, said)
+
+
+def _is_loose(entry: Path, account: int) -> bool:
+    """Say whether others may read or write a file or folder that is this account's; one that has gone is not."""
+    try:
+        found = entry.lstat()
+    except FileNotFoundError:
+        return False
+    is_ours = stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)
+    return is_ours and bool(found.st_mode & _OTHERS) and account in (found.st_uid, 0)
+
+
+def _tighten(folder: Path, entry: Path, mode: int) -> None:
+    try:
+        with suppress(FileNotFoundError):  # a log or lock that went with its last user
+            entry.chmod(mode)
+    except OSError as error:
+        if error.errno == errno.EROFS:
+            raise  # nobody can write there, which is said by whoever wants to
+        raise _refusal(folder, f"{entry} cannot be kept from others ({error.strerror}): chmod 700 {folder}") from error
+
+
+def _refusal(folder: Path, why: str) -> InvalidSetting:
+    return InvalidSetting(f"Setting data_dir (TOCSIN_DATA_DIR): {folder} cannot be used: {why}.", field="data_dir")

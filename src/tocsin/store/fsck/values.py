@@ -1,0 +1,86 @@
+"""Values of every table, one by one: each is of its column's kind, and what should be JSON can be read.
+
+Read past SQLAlchemy, whose types would refuse a damaged value and end the look; and first of all SQLite's own look at
+its pages, for what of them cannot even be read. Next: ``store/fsck/inspection.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import orjson
+from sqlalchemy import Boolean, Column, Connection, Integer, String
+from sqlalchemy import Table as SqlTable
+from sqlalchemy.exc import DatabaseError
+
+from tocsin.store.engine import is_sqlite
+from tocsin.store.fsck.finding import Advance, Damage, Finding
+from tocsin.store.tables import METADATA
+
+_BY_PARTS = {"yield_per": 1_000}
+_MOST_PAGES = 100
+_JSON = frozenset({"derived", "details", "document", "reasons"})
+"""Columns that hold JSON, in whichever table."""
+
+
+def check_pages(connection: Connection, advance: Advance) -> Iterator[Finding]:
+    """Find pages and indexes of SQLite's file that are not as it wrote them."""
+    for said in _said_of_pages(connection) if is_sqlite(connection) else ():
+        if said != "ok":
+            yield Finding(Damage.BROKEN_PAGE, "the database file", said)
+    advance(1)
+
+
+def _said_of_pages(connection: Connection) -> list[str]:
+    try:
+        return [str(said) for (said,) in connection.exec_driver_sql(f"PRAGMA integrity_check({_MOST_PAGES})")]
+    except DatabaseError as error:
+        return [str(error.orig)]
+
+
+def read_values(connection: Connection, advance: Advance) -> Iterator[Finding]:
+    """Find values that are not what their columns hold; a table that cannot be read to its end is named."""
+    for table in METADATA.sorted_tables:
+        yield from _of_table(connection, table)
+        advance(1)
+
+
+def _of_table(connection: Connection, table: SqlTable) -> Iterator[Finding]:
+    names = ", ".join(f'"{column.name}"' for column in table.columns)
+    query = f'SELECT {names} FROM "{table.name}"'  # noqa: S608  # our own names
+    try:
+        for row in connection.exec_driver_sql(query, None, execution_options=_BY_PARTS):
+            yield from _of_row(table, row)
+    except DatabaseError as error:
+        yield Finding(Damage.UNREADABLE, table.name, f"it cannot be read further: {error.orig}")
+
+
+def _of_row(table: SqlTable, row: Sequence[Any]) -> Iterator[Finding]:  # Any: a column's value
+    for column, value in zip(table.columns, row, strict=True):
+        if wrong := _wrong(column, value):
+            key = (str(part) for part, of in zip(row, table.columns, strict=True) if of.primary_key)
+            yield Finding(Damage.UNREADABLE, f"{table.name} {' '.join(key)}", f"column {column.name}: {wrong}")
+
+
+def _wrong(column: Column[Any], value: object) -> str | None:  # Any: whatever the column holds
+    """Return what is wrong with a value, in a few words."""
+    if value is None:
+        return None if column.nullable else "there is none"
+    if isinstance(column.type, Integer | Boolean):
+        return None if isinstance(value, int) else "it is no number"
+    if not isinstance(column.type, String):
+        return None
+    if not isinstance(value, str):
+        return "it is no text"
+    if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
+        return "it is no UTF-8"
+    return _no_json(value) if column.name in _JSON else None
+
+
+def _no_json(text: str) -> str | None:
+    try:
+        orjson.loads(text)
+    except ValueError as error:
+        return f"it is no JSON ({error})"
+    return None

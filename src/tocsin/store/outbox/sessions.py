@@ -1,0 +1,66 @@
+"""Sessions of workers: each holds what its worker has claimed, until somebody ends it.
+
+A worker renews its session by counting its beat up. No clock of another machine decides when a session is over:
+whoever sees the same beat for a whole lease, by its own steady clock, ends it (``worker/leases.py``), and only at that
+beat. Next: ``store/outbox/deliveries.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from sqlalchemy import Delete, Engine, delete, select
+
+from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.tables import worker_session
+
+_AT = worker_session.c
+
+
+@dataclass(frozen=True)
+class Session:
+    """A worker's session as it stands: how often it was renewed, and how long it holds without."""
+
+    id: str
+    lease_ms: int
+    beat: int
+
+
+class Sessions:
+    """The sessions of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def begin(self, session_id: str, *, lease_ms: int, now_ms: int) -> None:
+        """Begin a session; beginning it again changes nothing."""
+        row = {"id": session_id, "lease_ms": lease_ms, "beat": 0, "renewed_at_ms": now_ms}
+        with writing(self._engine) as connection:
+            connection.execute(inserting(connection, worker_session).values(row).on_conflict_do_nothing())
+
+    def renew(self, session_id: str, *, now_ms: int) -> bool:
+        """Count the session's beat up; say whether it was still there. ``now_ms`` is for whoever looks at the table."""
+        change = worker_session.update().where(_AT.id == session_id)
+        with writing(self._engine) as connection:
+            return connection.execute(change.values(beat=_AT.beat + 1, renewed_at_ms=now_ms)).rowcount > 0
+
+    def all(self) -> list[Session]:
+        """Return all sessions, in the order of their ids."""
+        with reading(self._engine) as connection:
+            rows = connection.execute(select(_AT.id, _AT.lease_ms, _AT.beat).order_by(_AT.id))
+            return [Session(**row._mapping) for row in rows]
+
+    def end(self, session_id: str) -> None:
+        """End a session: all that it held is free."""
+        with writing(self._engine) as connection:
+            connection.execute(delete(worker_session).where(_AT.id == session_id))
+
+    def end_silent(self, silent: Iterable[Session]) -> list[str]:
+        """End those of the sessions that were not renewed since they were seen; return their ids."""
+        with writing(self._engine) as connection:
+            return [one.id for one in silent if connection.execute(_ended(one)).rowcount > 0]
+
+
+def _ended(seen: Session) -> Delete:
+    return delete(worker_session).where(_AT.id == seen.id, _AT.beat == seen.beat)

@@ -1,0 +1,120 @@
+"""A store or a disk at fault is a sentence with the way out for every command, never a traceback or "Tocsin itself"."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.acceptance.cli.conftest import Shell
+
+pytestmark = pytest.mark.slow
+
+COMMANDS = (("fsck",), ("admin", "token", "bot"), ("serve", "--processes", "1"), ("deliver",), ("sample", "load"))
+
+
+def in_folder(shell: Shell, folder: Path) -> Shell:
+    return Shell(shell.folder, {**shell.environment, "TOCSIN_DATA_DIR": str(folder)})
+
+
+def sentence(shell: Shell, command: tuple[str, ...], code: int) -> str:
+    ended = shell.run(*command)
+    assert ended.returncode == code, ended.stderr
+    said = [line for line in ended.stderr.splitlines() if line.startswith("tocsin: ")]
+    assert len(said) == 1, ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert "itself is at fault" not in ended.stderr
+    return said[0]
+
+
+@contextmanager
+def mounted(folder: Path, options: str) -> Iterator[None]:
+    folder.mkdir(exist_ok=True)
+    words = ["mount", "-t", "tmpfs", "-o", f"{options},mode=700", "none", str(folder)]
+    if subprocess.run(words, check=False, capture_output=True).returncode:
+        pytest.skip("only root may mount")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.parametrize("content", [b"this is no database at all" * 99, None], ids=["not one", "a page overwritten"])
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_damaged_file_is_named_as_such(
+    shell: Shell, sqlite_template: Path, command: tuple[str, ...], content: bytes | None
+) -> None:
+    folder = shell.folder / "data"
+    folder.mkdir()
+    damaged = bytearray(sqlite_template.read_bytes())
+    damaged[100:4096] = b"\xff" * 3996
+    (folder / "tocsin.db").write_bytes(damaged if content is None else content)
+    said = sentence(in_folder(shell, folder), command, 7)
+    assert "damaged" in said
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_full_disk_is_named_as_such(shell: Shell, command: tuple[str, ...], sqlite_template: Path) -> None:
+    folder = shell.folder / "small"
+    size = sqlite_template.stat().st_size + 64 * 1024
+    with mounted(folder, f"size={size}"):
+        (folder / "tocsin.db").write_bytes(sqlite_template.read_bytes())
+        with pytest.raises(OSError, match="No space left"), (folder / "ballast").open("wb", buffering=0) as file:
+            while True:
+                file.write(b"\1" * 4096)
+        assert "space left" in sentence(in_folder(shell, folder), command, 6)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("has_store", [True, False])
+def test_a_read_only_folder_is_named_as_such(
+    shell: Shell, command: tuple[str, ...], sqlite_template: Path, *, has_store: bool
+) -> None:
+    if command == ("fsck",) and not has_store:
+        pytest.skip("there is nothing to look at")
+    folder = shell.folder / "fixed"
+    with mounted(folder, "size=16m"):
+        if has_store:
+            (folder / "tocsin.db").write_bytes(sqlite_template.read_bytes())
+        subprocess.run(["mount", "-o", "remount,ro", str(folder)], check=True)
+        assert "read-only" in sentence(in_folder(shell, folder), command, 6)
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+def test_a_database_that_does_not_answer_is_named_as_such(shell: Shell, command: tuple[str, ...]) -> None:
+    url = "postgresql+psycopg://tocsin@127.0.0.1:9/tocsin"
+    away = Shell(shell.folder, {**shell.environment, "TOCSIN_DATABASE_URL": url})
+    assert "does not answer" in sentence(away, command, 6)
+
+
+@pytest.mark.parametrize("key", ["nonsense", "AAAA"])
+def test_a_key_that_is_none_is_named_as_such(shell: Shell, key: str) -> None:
+    other = Shell(shell.folder, {**shell.environment, "TOCSIN_SECRETS_KEY": key})
+    assert "secrets_key" in sentence(other, ("sample", "load"), 2)
+
+
+@pytest.mark.parametrize(
+    "command", [("pipeline",), ("lake", "append"), ("audit",), ("search", "rebuild"), ("up",)], ids=" ".join
+)
+def test_a_java_that_is_missing_is_named_as_such(shell: Shell, command: tuple[str, ...]) -> None:
+    none = Shell(shell.folder, {**shell.environment, "JAVA_HOME": str(shell.folder)})
+    assert "Java" in sentence(none, command, 6)
+
+
+def test_a_file_where_the_folder_should_be_is_named_as_such(shell: Shell) -> None:
+    (shell.folder / "data").touch()
+    assert "Something else stands" in sentence(shell, ("admin", "token", "bot"), 6)
+
+
+def test_a_key_file_that_holds_none_is_named_as_such(shell: Shell) -> None:
+    assert shell.run("admin", "migrate").returncode == 0
+    for content in (b"", b"\xff\xfe\x00"):
+        (shell.folder / "data" / "secrets.key").write_bytes(content)
+        assert "secrets_key" in sentence(shell, ("admin", "token", "bot"), 2)
+
+
+def test_a_settings_file_that_is_no_text_is_named_as_such(shell: Shell) -> None:
+    (shell.folder / "tocsin.toml").write_bytes(b"\xff\xfe")
+    assert "tocsin.toml" in sentence(shell, ("settings",), 2)

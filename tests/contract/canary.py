@@ -1,0 +1,254 @@
+"""A catalogue in which everything that somebody may not see says so in every text: one word, to be looked for."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import httpx
+from sqlalchemy import Engine
+from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_search import index_all
+from tests.serving import Json, Served, table, warehouse
+from tests.telling import tell_all
+
+CANARY = "kanarienvogel"
+"""Stands in every text of what is hidden, and nowhere else."""
+
+SCHEMA = "warehouse.shop.public"
+SECRET = [{"tagFQN": "PII.Sensitive"}]
+_LINK = f"<#E::table::{SCHEMA}.{{}}>"
+_COLUMNS = [
+    {"name": f"{CANARY}_id", "dataType": "BIGINT", "description": CANARY},
+    {"name": "email", "dataType": "VARCHAR", "dataLength": 200, "description": CANARY},
+]
+
+
+@dataclass
+class Aviary:
+    """The catalogue: what was made per collection, the events of it, and who may not see the hidden part."""
+
+    hidden: dict[str, list[Json]] = field(default_factory=lambda: defaultdict(list))
+    open: dict[str, list[Json]] = field(default_factory=lambda: defaultdict(list))
+    events: list[Json] = field(default_factory=list)
+    threads: list[Json] = field(default_factory=list)
+    steps: list[Json] = field(default_factory=list)
+    mallory_id: str = ""
+    zoe_id: str = ""
+
+    def every(self, collection: str) -> list[Json]:
+        """Return what was made in a collection, hidden or not."""
+        return [*self.open[collection], *self.hidden[collection]]
+
+    def collections(self) -> list[str]:
+        """Return every collection in which something was made."""
+        return sorted({*self.open, *self.hidden})
+
+    def names(self) -> list[str]:
+        """Return the full names of what is hidden: what a request may hold, and an error may say again."""
+        hidden = [one["fullyQualifiedName"] for many in self.hidden.values() for one in many]
+        return sorted(hidden, key=len, reverse=True)
+
+
+def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tuple[Aviary, httpx.Client]:
+    """Make the catalogue; return it with a client of somebody who followed the hidden part before it was hidden."""
+    aviary = Aviary()
+    aviary.mallory_id, mallory = served.person("mallory")
+    aviary.zoe_id, zoe = served.person("zoe")
+    zoe.close()
+    _assets(aviary, administrator)
+    _said_of_it(aviary, administrator)
+    _watched(aviary, administrator, mallory)
+    _changed(aviary, administrator)
+    tell_all(engine)
+    _hide(aviary, administrator)
+    tell_all(engine)
+    index_all(engine)
+    page = administrator.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()
+    aviary.events = page["data"]
+    return aviary, mallory
+
+
+def _assets(aviary: Aviary, client: httpx.Client) -> None:
+    orders = warehouse(client)
+    report = table(client, "report")
+    secret = table(client, CANARY, displayName=CANARY, description=CANARY, columns=_COLUMNS)
+    gone = table(client, f"{CANARY}_gone", description=CANARY, columns=_COLUMNS)
+    aviary.open["tables"] += [orders, report]
+    aviary.hidden["tables"] += [secret, gone]
+    for path, name in (
+        ("/services/databaseServices", "warehouse"),
+        ("/databases", "warehouse.shop"),
+        ("/databaseSchemas", SCHEMA),
+    ):
+        aviary.open[path[1:]].append(client.get(f"{path}/name/{name}").json())
+    _dashboards(aviary, client)
+    made(client, "/domains", name="Sales", description="Sells.", domainType="Aggregate")
+    product = made(client, "/dataProducts", name="Basket", description="Sold.", domains=["Sales"])
+    aviary.open["domains"].append(client.get("/domains/name/Sales").json())
+    aviary.open["dataProducts"].append(product)
+    assets = [{"type": "table", "id": one["id"]} for one in (orders, secret)]
+    for group in ("domains/Sales", "dataProducts/Basket"):
+        assert client.put(f"/{group}/assets/add", json={"assets": assets}).is_success
+
+
+def _dashboards(aviary: Aviary, client: httpx.Client) -> None:
+    made(client, "/services/dashboardServices", name="superset", serviceType="Superset")
+    made(client, "/services/storageServices", name="s3", serviceType="S3")
+    chart = made(client, "/charts", name=CANARY, displayName=CANARY, service="superset", tags=SECRET)
+    board = made(client, "/dashboards", name="board", service="superset", charts=[chart["fullyQualifiedName"]])
+    bucket = made(client, "/containers", name="bucket", service="s3")
+    parent = {"id": bucket["id"], "type": "container"}
+    drawer = made(client, "/containers", name=CANARY, service="s3", parent=parent, tags=SECRET)
+    aviary.hidden["charts"].append(chart)
+    aviary.open["dashboards"].append(board)
+    aviary.open["containers"].append(bucket)
+    aviary.hidden["containers"].append(drawer)
+
+
+def _said_of_it(aviary: Aviary, client: httpx.Client) -> None:
+    orders, report = aviary.open["tables"]
+    secret = aviary.hidden["tables"][0]
+    _tested(aviary, client)
+    query = made(client, "/queries", name=CANARY, query=f"select {CANARY}_id", service="warehouse", description=CANARY)
+    used = [{"id": one["id"], "type": "table"} for one in (secret, orders)]
+    assert client.put(f"/queries/{query['id']}/usage", json=used).is_success
+    aviary.hidden["queries"].append(query)
+    for at, (from_, to) in enumerate([(secret, orders), (orders, secret), (orders, report), (secret, report)]):
+        column = from_["columns"][0]["name"], to["columns"][0]["name"]
+        columns = {
+            "fromColumns": [f"{from_['fullyQualifiedName']}.{column[0]}"],
+            "toColumn": f"{to['fullyQualifiedName']}.{column[1]}",
+        }
+        said = CANARY if secret in (from_, to) else "open"
+        details = {"source": "Manual", "sqlQuery": f"select {said}", "columnsLineage": [columns]}
+        ends = {f"{side}Entity": {"id": one["id"], "type": "table"} for side, one in (("from", from_), ("to", to))}
+        assert client.put("/lineage", json={"edge": {**ends, "lineageDetails": details}}).is_success, at
+    _measured(client, secret, orders)
+    for name in (CANARY, "orders"):
+        said = CANARY if name == CANARY else "Hello"
+        about = _LINK.format(name)
+        aviary.threads.append(made(client, "/feed", about=about, message=f"{said} <#E::user::mallory>"))
+    thread = aviary.threads[0]
+    assert client.post(f"/feed/{thread['id']}/posts", json={"message": f"{CANARY} <#E::user::mallory>"}).is_success
+    mallory = {"id": aviary.mallory_id, "type": "user"}
+    task = {"type": "UpdateDescription", "assignees": [mallory], "oldValue": CANARY, "suggestion": CANARY}
+    about = _LINK.format(f"{CANARY}::description")
+    aviary.threads.append(made(client, "/feed", about=about, message=CANARY, type="Task", taskDetails=task))
+
+
+def _tested(aviary: Aviary, client: httpx.Client) -> None:
+    cases = {}
+    for name in (CANARY, "orders"):
+        link = f"<#E::table::{SCHEMA}.{name}::columns::email>"
+        said = CANARY if name == CANARY else "open"
+        case = made(
+            client,
+            "/dataQuality/testCases",
+            name=f"{said}_case",
+            entityLink=link,
+            testDefinition="columnValuesToBeNotNull",
+            description=said,
+        )
+        cases[name] = case
+        result = {"timestamp": 1, "testCaseStatus": "Failed", "result": said}
+        path = f"/dataQuality/testCases/testCaseResults/{case['fullyQualifiedName']}"
+        assert client.post(path, json=result).is_success
+        (aviary.hidden if name == CANARY else aviary.open)["dataQuality/testCases"].append(case)
+    aviary.steps = client.get("/dataQuality/testCases/testCaseIncidentStatus").json()["data"]
+    mixed = made(client, "/dataQuality/testSuites", name="mixed")
+    ids = [case["id"] for case in cases.values()]
+    body = {"testSuiteId": mixed["id"], "testCaseIds": ids}
+    assert client.put("/dataQuality/testCases/logicalTestCases", json=body).is_success
+    aviary.open["dataQuality/testSuites"].append(mixed)
+    suites = client.get("/dataQuality/testSuites", params={"limit": 100}).json()["data"]
+    aviary.hidden["dataQuality/testSuites"] += [one for one in suites if CANARY in one["fullyQualifiedName"]]
+
+
+def _measured(client: httpx.Client, secret: Json, orders: Json) -> None:
+    sample = {"columns": [f"{CANARY}_id", "email"], "rows": [[1, CANARY]]}
+    assert client.put(f"/tables/{secret['id']}/sampleData", json=sample).is_success
+    profile = {
+        "tableProfile": {"timestamp": 1_700_000_000_000, "rowCount": 1},
+        "columnProfile": [{"name": f"{CANARY}_id", "timestamp": 1_700_000_000_000}],
+    }
+    assert client.put(f"/tables/{secret['id']}/tableProfile", json=profile).is_success
+    today = datetime.now(UTC).date().isoformat()
+    assert client.post(f"/usage/table/{secret['id']}", json={"date": today, "count": 5}).status_code == 201
+    name = secret["fullyQualifiedName"]
+    joins = {
+        "startDate": today,
+        "dayCount": 1,
+        "columnJoins": [
+            {"columnName": "id", "joinedWith": [{"fullyQualifiedName": f"{name}.{CANARY}_id", "joinCount": 3}]}
+        ],
+        "directTableJoins": [{"fullyQualifiedName": name, "joinCount": 3}],
+    }
+    answer = client.put(f"/tables/{orders['id']}/joins", json=joins)
+    assert answer.is_success, answer.text
+    constraint = {
+        "constraintType": "FOREIGN_KEY",
+        "columns": ["id"],
+        "referredColumns": [f"{name}.{CANARY}_id"],
+    }
+    answer = patched(
+        client, f"/tables/{orders['id']}", {"op": "add", "path": "/tableConstraints", "value": [constraint]}
+    )
+    assert answer.is_success, answer.text
+
+
+def _watched(aviary: Aviary, client: httpx.Client, mallory: httpx.Client) -> None:
+    for collection in ("tables", "charts", "containers", "dataQuality/testCases", "dashboards"):
+        for one in aviary.every(collection):
+            for user_id in (aviary.mallory_id, aviary.zoe_id):
+                client.put(f"/{collection}/{one['id']}/followers/{user_id}")
+    secret = aviary.hidden["tables"][0]
+    assert mallory.put(f"/users/{aviary.mallory_id}/mutes", json={"entity": {"id": secret["id"], "type": "table"}})
+    owner = {"op": "add", "path": "/owners", "value": [{"id": aviary.zoe_id, "type": "user"}]}
+    assert patched(client, f"/tables/{secret['id']}", owner).is_success
+    everything = {
+        "name": "Everything",
+        "alertType": "Notification",
+        "filteringRules": {"resources": ["all"], "rules": []},
+        "destinations": [
+            {"category": "Followers", "type": "ActivityFeed", "notifyDownstream": True},
+            {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["mallory"]}},
+        ],
+    }
+    aviary.open["events/subscriptions"].append(made(client, "/events/subscriptions", **everything))
+
+
+def _changed(aviary: Aviary, client: httpx.Client) -> None:
+    for collection in ("tables", "charts", "containers", "dataQuality/testCases", "queries"):
+        for one in aviary.hidden[collection]:
+            change = {"op": "add", "path": "/description", "value": f"{CANARY} once more"}
+            assert patched(client, f"/{collection}/{one['id']}", change).is_success
+    orders, report = aviary.open["tables"]
+    change = {"op": "add", "path": "/description", "value": "Orders."}
+    assert patched(client, f"/tables/{orders['id']}", change).is_success
+    secret = aviary.hidden["tables"][0]
+    assert client.delete(f"/lineage/table/{secret['id']}/table/{report['id']}").is_success
+    board, bucket = aviary.open["dashboards"][0], aviary.open["containers"][0]
+    for path in (f"/dashboards/{board['id']}", f"/containers/{bucket['id']}"):
+        assert patched(client, path, change).is_success
+
+
+def _hide(aviary: Aviary, client: httpx.Client) -> None:
+    restrict(client, aviary.mallory_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    for one in aviary.hidden["tables"]:
+        hide = {"op": "add", "path": "/tags", "value": SECRET}
+        assert patched(client, f"/tables/{one['id']}", hide).is_success
+    gone = aviary.hidden["tables"][1]
+    assert client.delete(f"/tables/{gone['id']}?hardDelete=true").is_success
+
+
+def sings(text: str, aviary: Aviary, asked: str) -> bool:
+    """Say whether a text says something of what is hidden, beyond the names that the request itself held."""
+    for name in aviary.names():
+        if name in asked:
+            text = text.replace(name, "")
+    for name in set(re.findall(rf"[\w.]*{CANARY}[\w.]*", asked)):
+        text = text.replace(name, "")
+    return CANARY in text

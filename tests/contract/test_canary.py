@@ -1,0 +1,396 @@
+"""Every route and stream that can show an asset, asked by somebody who may not see one: nothing of it is shown.
+
+A route that nobody has classified here fails, so that the next one cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from urllib.parse import quote
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.contract.canary import CANARY, Aviary, furnish, sings
+from tests.serving import Json, Served
+
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.paths import API
+
+Probe = Callable[[Aviary], Iterable[str]]
+_ALL = "fields=*&include=all&limit=1000"
+_LATER = "asOf=253402300799999"
+
+NO_ASSET = {
+    "GET /auth/callback": "nobody is known yet",
+    "GET /auth/login": "nobody is known yet",
+    "GET /healthcheck": "says whether the server lives",
+    "GET /system/version": "says which version answers",
+    "GET /services/testConnectionDefinitions/name/{connector}.testConnectionDefinition": "the same for everybody",
+    "GET /unsubscribe/{token}": "the token in a mail says whose mail it was; it names the alert alone",
+    "GET /users/loggedInUser": "one's own name",
+    "GET /users/security/token": "one's own tokens",
+    "GET /users/token/{user_id}": "a bot's token",
+    "GET /permissions": "what one may do, by type",
+    "GET /permissions/{resource}": "what one may do, by type",
+    "GET /permissions/policies": "policies, and what is in them",
+    "GET /teams/hierarchy": "teams and their names",
+    "GET /events/subscriptions/functions": "the language of rules",
+    "GET /events/subscriptions/resources": "the language of rules",
+    "GET /events/subscriptions/{alert_type}/resources": "the language of rules",
+    "GET /events/subscriptions/validation/condition/{expression}": "says whether a text is a rule",
+    "GET /events/subscriptions/name/{name}/status/{destination_id}": "how a destination fares",
+    "GET /events/subscriptions/{subscription_id}/status": "how destinations fare",
+    "GET /events/subscriptions/{subscription_id}/status/{destination_id}": "how a destination fares",
+    "GET /events/subscriptions/backtest/{backtest_id}": "one's own; the pipeline makes it, which is not here",
+    "GET /{collection}/documentation/csv": "the same for everybody",
+    "POST /conditions/validate": "says whether a text is a rule",
+}
+"""Routes that read and show no asset, each with its reason."""
+
+WRITES = frozenset(
+    """
+    DELETE /dataQuality/testCases/logicalTestCases/{suite_id}/{case_id}
+    DELETE /dataQuality/testCases/testCaseResults/{fqn}/{timestamp}
+    DELETE /dataQuality/testCases/{case_id}/failedRowsSample
+    DELETE /dataQuality/testSuites/basic/{suite_id}
+    DELETE /events/subscriptions/backtest/{backtest_id}
+    DELETE /events/subscriptions/name/{name}
+    DELETE /events/subscriptions/{subscription_id}
+    DELETE /feed/{thread_id}
+    DELETE /feed/{thread_id}/posts/{post_id}
+    DELETE /lineage/source/name/{entity_type}/{fqn}/type/{source}
+    DELETE /lineage/{entity_type}/{entity_id}/type/{source}
+    DELETE /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}
+    DELETE /lineage/{from_type}/{from_id}/{to_type}/{to_id}
+    DELETE /pipelines/{fqn}/status/{timestamp}
+    DELETE /queries/{query_id}/usage
+    DELETE /tables/{fqn}/{of}/{timestamp}/profile
+    DELETE /tables/{table_id}/customMetric/{column}/{name}
+    DELETE /tables/{table_id}/customMetric/{name}
+    DELETE /tables/{table_id}/tableProfilerConfig
+    DELETE /teams/{team_id}/users/{user_id}
+    DELETE /users/{user_id}/mutes/{about_id}
+    DELETE /{collection}/name/{fqn}
+    DELETE /{collection}/{entity_id}
+    DELETE /{collection}/{entity_id}/followers/{user_id}
+    DELETE /{collection}/{entity_id}/sampleData
+    PATCH /dataQuality/testCases/testCaseIncidentStatus/{step_id}
+    PATCH /dataQuality/testCases/testCaseResults/{fqn}/{timestamp}
+    PATCH /events/subscriptions/name/{name}
+    PATCH /events/subscriptions/{subscription_id}
+    PATCH /feed/tasks/{number}
+    PATCH /feed/{thread_id}
+    PATCH /feed/{thread_id}/posts/{post_id}
+    PATCH /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}
+    PATCH /lineage/{from_type}/{from_id}/{to_type}/{to_id}
+    PATCH /{collection}/name/{fqn}
+    PATCH /{collection}/{entity_id}
+    POST /dataQuality/testCases/testCaseIncidentStatus
+    POST /dataQuality/testCases/testCaseResults/{fqn}
+    POST /dataQuality/testSuites/basic
+    POST /events/subscriptions
+    POST /events/subscriptions/backtest
+    POST /events/subscriptions/testDestination
+    POST /events/subscriptions/validation/destination
+    POST /feed
+    POST /feed/{thread_id}/posts
+    POST /lineage/events
+    POST /unsubscribe/{token}
+    POST /usage/compute.percentile/{entity_type}/{date}
+    POST /usage/{entity_type}/name/{fqn}
+    POST /usage/{entity_type}/{entity_id}
+    POST /users/login
+    POST /users/logout
+    POST /{collection}
+    POST /{collection}/bulk
+    POST /{collection}/name/{fqn}/rollback
+    POST /{collection}/{entity_id}/rollback
+    PUT /dataQuality/testCases/logicalTestCases
+    PUT /dataQuality/testCases/{case_id}/failedRowsSample
+    PUT /dataQuality/testCases/{case_id}/inspectionQuery
+    PUT /dataQuality/testCases/{fqn}/testCaseResult
+    PUT /dataQuality/testSuites/basic
+    PUT /events/subscriptions
+    PUT /feed/tasks/{number}/close
+    PUT /feed/tasks/{number}/resolve
+    PUT /lineage
+    PUT /metadata/types/{type_id}
+    PUT /pipelines/{fqn}/status
+    PUT /pipelines/{fqn}/status/bulk
+    PUT /queries/{query_id}/usage
+    PUT /queries/{query_id}/usedBy
+    PUT /queries/{query_id}/users
+    PUT /services/ingestionPipelines/{fqn}/pipelineStatus
+    PUT /tables/{table_id}/customMetric
+    PUT /tables/{table_id}/dataModel
+    PUT /tables/{table_id}/joins
+    PUT /tables/{table_id}/tableProfile
+    PUT /tables/{table_id}/tableProfilerConfig
+    PUT /teams/{team_id}/users
+    PUT /usage/{entity_type}/name/{fqn}
+    PUT /usage/{entity_type}/{entity_id}
+    PUT /users/changePassword
+    PUT /users/generateToken/{user_id}
+    PUT /users/revokeToken
+    PUT /users/security/token
+    PUT /users/security/token/revoke
+    PUT /users/{user_id}/follows/bulk
+    PUT /users/{user_id}/mutes
+    PUT /users/{user_id}/notifications/read
+    PUT /users/{user_id}/notifications/{notification_id}/read
+    PUT /{collection}
+    PUT /{collection}/bulk
+    PUT /{collection}/name/{fqn}/import
+    PUT /{collection}/restore
+    PUT /{collection}/{entity_id}/followers
+    PUT /{collection}/{entity_id}/followers/{user_id}
+    PUT /{collection}/{entity_id}/sampleData
+    PUT /{collection}/{entity_id}/vote
+    PUT /{collection}/{group}/assets/{change}
+    """.strip().splitlines()
+)
+"""Routes that write. They ask for the right first (``test_every_route_asks.py``) and answer with what was written."""
+
+
+def _each(template: str, *, query: str = "") -> Probe:
+    """Ask a route of a collection for each thing in it, by id and by name."""
+
+    def probe(aviary: Aviary) -> Iterator[str]:
+        for collection in aviary.collections():
+            for one in aviary.every(collection):
+                name = quote(one["fullyQualifiedName"], safe="")
+                values = {"collection": collection, "id": one["id"], "name": name}
+                yield template.format(**values, type=_type_of(collection)) + (f"?{query}" if query else "")
+
+    return probe
+
+
+def _of(collection: str, template: str, *, query: str = "") -> Probe:
+    """Ask a route for each thing in one collection."""
+
+    def probe(aviary: Aviary) -> Iterator[str]:
+        for one in aviary.every(collection):
+            name = quote(one["fullyQualifiedName"], safe="")
+            yield template.format(id=one["id"], name=name) + (f"?{query}" if query else "")
+
+    return probe
+
+
+def _events(template: str) -> Probe:
+    return lambda aviary: (template.format(id=one["id"]) for one in aviary.events)
+
+
+def _threads(template: str) -> Probe:
+    return lambda aviary: (template.format(id=one["id"]) for one in aviary.threads)
+
+
+def _always(*paths: str) -> Probe:
+    return lambda _: paths
+
+
+def _both(*probes: Probe) -> Probe:
+    return lambda aviary: (path for probe in probes for path in probe(aviary))
+
+
+def _collections(template: str) -> Probe:
+    return lambda _: (template.format(collection=row.collection) for row in ENTITY_TYPES.values())
+
+
+def _me(template: str) -> Probe:
+    return lambda aviary: (template.format(id=aviary.mallory_id),)
+
+
+def _people(template: str) -> Probe:
+    return lambda aviary: (template.format(id=one) for one in (aviary.mallory_id, aviary.zoe_id))
+
+
+def _edges(aviary: Aviary) -> Iterator[str]:
+    every = aviary.every("tables")
+    yield from (f"/lineage/getLineageEdge/{one['id']}/{other['id']}" for one in every for other in every)
+
+
+def _filters(aviary: Aviary) -> Iterator[str]:
+    yield "/events?limit=10000"
+    yield from (f"/events?limit=10000&format={shape}" for shape in ("tocsin", "cloudEvents"))
+    for one in aviary.every("tables"):
+        yield f"/events?limit=10000&entityId={one['id']}"
+    for query in ("entityCreated=*", "entityUpdated=table", "entityDeleted=*", "eventType=policyViolation"):
+        yield f"/events?limit=10000&{query}"
+    yield "/events?limit=1&userName=admin"
+
+
+def _sought(template: str) -> Probe:
+    return lambda _: (template.format(word) for word in (CANARY, f"{CANARY}_case", "%2A", "email", "mixed"))
+
+
+def _type_of(collection: str) -> str:
+    return next(name for name, row in ENTITY_TYPES.items() if row.collection == collection)
+
+
+_CASES = "/dataQuality/testCases"
+_SHOWS: dict[str, Probe] = {
+    f"GET {_CASES}/testCaseIncidentStatus": _both(
+        _always(f"{_CASES}/testCaseIncidentStatus", f"{_CASES}/testCaseIncidentStatus?latest=true"),
+    ),
+    f"GET {_CASES}/testCaseIncidentStatus/stateId/{{state_id}}": lambda aviary: (
+        f"{_CASES}/testCaseIncidentStatus/stateId/{one['stateId']}" for one in aviary.steps
+    ),
+    f"GET {_CASES}/testCaseIncidentStatus/{{step_id}}": lambda aviary: (
+        f"{_CASES}/testCaseIncidentStatus/{one['id']}" for one in aviary.steps
+    ),
+    f"GET {_CASES}/testCaseResults/{{fqn}}": _of("dataQuality/testCases", f"{_CASES}/testCaseResults/{{name}}"),
+    f"GET {_CASES}/testCaseResults/{{fqn}}/latest": _of(
+        "dataQuality/testCases", f"{_CASES}/testCaseResults/{{name}}/latest"
+    ),
+    f"GET {_CASES}/{{case_id}}/failedRowsSample": _of("dataQuality/testCases", f"{_CASES}/{{id}}/failedRowsSample"),
+    "GET /events": _filters,
+    "GET /events/subscriptions/noise": _always("/events/subscriptions/noise?limit=1000"),
+    "GET /events/subscriptions/{subscription_id}/noise": lambda aviary: (
+        f"/events/subscriptions/{one['id']}/noise" for one in aviary.open["events/subscriptions"]
+    ),
+    "GET /events/{event_id}": _events("/events/{id}?format=tocsin"),
+    "GET /events/{event_id}/explain": _both(
+        _events("/events/{id}/explain"), _events("/events/{id}/explain?user=mallory&limit=100")
+    ),
+    "GET /events/{event_id}/impact": _events("/events/{id}/impact"),
+    "GET /feed": _always("/feed?limit=100", "/feed?type=Task", "/feed?limitPosts=100"),
+    "GET /feed/count": lambda aviary: (
+        f"/feed/count?entityLink=%3C%23E::table::{one['fullyQualifiedName']}%3E" for one in aviary.every("tables")
+    ),
+    "GET /feed/tasks/{number}": lambda aviary: (
+        f"/feed/tasks/{one['task']['id']}" for one in aviary.threads if "task" in one
+    ),
+    "GET /feed/{thread_id}": _threads("/feed/{id}"),
+    "GET /feed/{thread_id}/posts": _threads("/feed/{id}/posts"),
+    "GET /lineage/getLineage": _of("tables", "/lineage/getLineage?type=table&fqn={name}"),
+    "GET /lineage/getLineageEdge/{from_id}/{to_id}": _edges,
+    "GET /lineage/{entity_type}/name/{fqn}": _of("tables", "/lineage/table/name/{name}", query="upstreamDepth=5"),
+    "GET /lineage/{entity_type}/name/{fqn}/impact": _of("tables", "/lineage/table/name/{name}/impact"),
+    "GET /lineage/{entity_type}/{entity_id}": _of("tables", "/lineage/table/{id}", query="downstreamDepth=5"),
+    "GET /lineage/{entity_type}/{entity_id}/impact": _of("tables", "/lineage/table/{id}/impact"),
+    "GET /permissions/{resource}/name/{fqn}": _each("/permissions/{type}/name/{name}"),
+    "GET /permissions/{resource}/{entity_id}": _each("/permissions/{type}/{id}"),
+    "GET /pipelines/{fqn}/status": _of("tables", "/pipelines/{name}/status"),
+    "GET /search/aggregate": _both(
+        _always(*(f"/search/aggregate?index=all&field={one}" for one in ("name.keyword", "tags.tagFQN", "entityType"))),
+        _always("/search/aggregate?index=all&field=fullyQualifiedName"),
+    ),
+    "POST /search/aggregate": _always(),
+    "GET /search/fieldQuery": _sought("/search/fieldQuery?fieldName=name&fieldValue={}&index=all"),
+    "GET /search/query": _sought("/search/query?q={}&index=all&size=100"),
+    "GET /search/suggest": _sought("/search/suggest?q={}&index=all"),
+    "GET /services/ingestionPipelines/{fqn}/pipelineStatus": _of(
+        "tables", "/services/ingestionPipelines/{name}/pipelineStatus"
+    ),
+    "GET /services/ingestionPipelines/{fqn}/pipelineStatus/{run_id}": _of(
+        "tables", "/services/ingestionPipelines/{name}/pipelineStatus/x"
+    ),
+    "GET /tables/{fqn}/columnProfile": _of("tables", "/tables/{name}.email/columnProfile"),
+    "GET /tables/{fqn}/systemProfile": _of("tables", "/tables/{name}/systemProfile"),
+    "GET /tables/{fqn}/tableProfile": _of("tables", "/tables/{name}/tableProfile"),
+    "GET /tables/{fqn}/tableProfile/latest": _of("tables", "/tables/{name}/tableProfile/latest"),
+    "GET /tables/{table_id}/tableProfilerConfig": _of("tables", "/tables/{id}/tableProfilerConfig"),
+    "GET /usage/{entity_type}/name/{fqn}": _each("/usage/{type}/name/{name}"),
+    "GET /usage/{entity_type}/{entity_id}": _each("/usage/{type}/{id}"),
+    "GET /users/{user_id}/activity": _me("/users/{id}/activity?limit=1000"),
+    "GET /users/{user_id}/follows": _people("/users/{id}/follows"),
+    "GET /users/{user_id}/mutes": _me("/users/{id}/mutes"),
+    "GET /users/{user_id}/notifications": _me("/users/{id}/notifications?limit=1000"),
+    "GET /{collection}": _collections(f"/{{collection}}?{_ALL}"),
+    "GET /{collection}/history": _collections("/{collection}/history?startTs=0&endTs=9000000000000&limit=500"),
+    "GET /{collection}/name/{fqn}": _both(
+        _each("/{collection}/name/{name}", query=_ALL),
+        _each("/{collection}/name/{name}", query=f"{_LATER}&include=all"),
+    ),
+    "GET /{collection}/name/{fqn}/assets": _each("/{collection}/name/{name}/assets"),
+    "GET /{collection}/name/{fqn}/children": _each("/{collection}/name/{name}/children"),
+    "GET /{collection}/name/{fqn}/diff": _each("/{collection}/name/{name}/diff"),
+    "GET /{collection}/name/{fqn}/export": _each("/{collection}/name/{name}/export"),
+    "GET /{collection}/{entity_id}": _both(
+        _each("/{collection}/{id}", query=_ALL),
+        _each("/{collection}/{id}", query=f"{_LATER}&include=all"),
+        _people("/users/{id}?fields=*"),
+    ),
+    "GET /{collection}/{entity_id}/assets": _each("/{collection}/{id}/assets"),
+    "GET /{collection}/{entity_id}/diff": _both(
+        _each("/{collection}/{id}/diff"), _each("/{collection}/{id}/diff?from=0.1&to=0.2")
+    ),
+    "GET /{collection}/{entity_id}/followers": _each("/{collection}/{id}/followers"),
+    "GET /{collection}/{entity_id}/sampleData": _each("/{collection}/{id}/sampleData"),
+    "GET /{collection}/{entity_id}/versions": _both(
+        _each("/{collection}/{id}/versions?words=true"), _each("/glossaries/{id}/versions")
+    ),
+    "GET /{collection}/{entity_id}/versions/{version}": _both(
+        _each("/{collection}/{id}/versions/0.1"),
+        _each("/{collection}/{id}/versions/0.2"),
+        _each("/glossaries/{id}/versions/0.1"),
+    ),
+}
+"""What is asked of each route that shows assets, or parts of them."""
+
+_STREAMS = {"GET /users/{user_id}/notifications/stream": "test_the_stream_says_nothing_of_what_is_hidden"}
+"""Streams, each with the test that listens to it."""
+
+
+@pytest.fixture
+def asked(served: Served, administrator: httpx.Client, sqlite_engine: Engine) -> Iterator[tuple[Aviary, httpx.Client]]:
+    aviary, mallory = furnish(served, administrator, sqlite_engine)
+    with closing(mallory):
+        yield aviary, mallory
+
+
+def test_no_route_shows_what_one_may_not_see(asked: tuple[Aviary, httpx.Client]) -> None:
+    aviary, mallory = asked
+    leaks: dict[str, str] = {}
+    for route, probe in _SHOWS.items():
+        for path in probe(aviary):
+            answer = mallory.get(path)
+            assert answer.status_code < 500, (path, answer.text)
+            if sings(f"{answer.headers}{answer.text}", aviary, path):
+                at = answer.text.find(CANARY)
+                leaks.setdefault(route, f"{path}: {answer.text[max(0, at - 200) : at + 60]}")
+    assert "\n\n".join(f"{route}\n   {said}" for route, said in leaks.items()) == ""
+
+
+def test_no_event_of_what_is_hidden_is_there(asked: tuple[Aviary, httpx.Client]) -> None:
+    aviary, mallory = asked
+    page = mallory.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()
+    assert len(page["data"]) > 5, "what is open is still told"
+    hidden = {one["id"] for many in aviary.hidden.values() for one in many}
+    assert not {one["entityId"] for one in page["data"]} & hidden
+
+
+def test_the_administrator_is_told_all_of_it(asked: tuple[Aviary, httpx.Client], administrator: httpx.Client) -> None:
+    aviary, _ = asked
+    silent = [
+        path
+        for route in ("GET /events", "GET /feed", "GET /search/query", "GET /lineage/getLineage")
+        for path in list(_SHOWS[route](aviary))[:1]
+        if CANARY not in administrator.get(path).text
+    ]
+    assert silent == []
+
+
+def test_the_stream_says_nothing_of_what_is_hidden(asked: tuple[Aviary, httpx.Client]) -> None:
+    aviary, mallory = asked
+    listed = mallory.get(f"/users/{aviary.mallory_id}/notifications?limit=1000").json()["data"]
+    assert len(listed) > 5, "what is open is still told"
+    lines: list[str] = []
+    path = f"/users/{aviary.mallory_id}/notifications/stream"
+    with mallory.stream("GET", path, headers={"Last-Event-ID": "0"}) as stream:
+        for line in stream.iter_lines():
+            lines.append(line)
+            if sum(one.startswith("data:") for one in lines) == len(listed):
+                break
+    assert not sings("\n".join(lines), aviary, path)
+
+
+def test_every_route_is_classified(served: Served) -> None:
+    paths: Json = served.app.openapi()["paths"]
+    routes = {f"{method.upper()} {path.removeprefix(API)}" for path, methods in paths.items() for method in methods}
+    known = [set(_SHOWS), set(NO_ASSET), set(_STREAMS), {route.strip() for route in WRITES}]
+    assert routes - set().union(*known) == set(), "say what these show, or why they show no asset"
+    assert set().union(*known) - routes == set(), "these are there no more"
+    assert sum(len(some) for some in known) == len(set().union(*known)), "each belongs to one"

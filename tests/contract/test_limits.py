@@ -1,0 +1,213 @@
+"""Bounds of bodies, headers and connections: one person stops nobody, and health answers meanwhile. By sockets."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import Engine
+from tests.founded import Founded
+from tests.serving import KEY, Served, running_server
+
+from tocsin.settings import Settings
+
+LONGEST_S = 20
+HEALTH = b"GET /api/v1/healthcheck HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+
+
+@pytest.fixture
+def small(request: pytest.FixtureRequest, sqlite_engine: Engine, founded: Founded) -> Iterator[Served]:
+    """A server with the settings of this test."""
+    more: dict[str, Any] = request.param
+    settings = Settings(log_level="warning", secrets_key=SecretStr(KEY), **more)
+    with running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as served:
+        yield served
+
+
+def limited(**settings: Any) -> pytest.MarkDecorator:
+    """Run a test over a server with these settings."""
+    return pytest.mark.parametrize("small", [settings], indirect=True, ids=[""])
+
+
+@contextmanager
+def connected(served: Served) -> Iterator[socket.socket]:
+    address = urlsplit(served.url)
+    with closing(socket.create_connection((address.hostname, address.port), timeout=LONGEST_S)) as made:
+        yield made
+
+
+def answer_on(made: socket.socket) -> bytes:
+    """Return all that the server sends until it closes."""
+    read = b""
+    try:
+        while more := made.recv(65_536):
+            read += more
+    except ConnectionError:
+        pass
+    return read
+
+
+def status_on(made: socket.socket) -> int:
+    answered = answer_on(made)
+    assert answered.startswith(b"HTTP/1.1 "), answered
+    return int(answered.split(b" ", 2)[1])
+
+
+def head(served: Served, path: str, length: int, *, token: str = "", method: str = "POST") -> bytes:
+    authorization = f"Authorization: Bearer {token}\r\n" if token else ""
+    return f"{method} /api/v1{path} HTTP/1.1\r\nHost: x\r\n{authorization}Content-Length: {length}\r\n\r\n".encode()
+
+
+def test_a_stranger_sends_little(served: Served) -> None:
+    for path in ("/users/login",):
+        with served.client() as client:
+            answer = client.post(path, content=b'{"email": "' + b"x" * 70_000 + b'"}')
+        assert (answer.status_code, answer.json()["code"]) == (413, 413)
+
+
+def test_a_body_that_says_it_is_too_long_is_refused_before_it_is_sent(served: Served) -> None:
+    with connected(served) as made:
+        made.sendall(head(served, "/users/login", 15_000_000))
+        assert b" 413 " in made.recv(4096).splitlines()[0]
+
+
+def test_a_body_of_unknown_length_is_read_no_further_than_it_may_be_long(served: Served) -> None:
+    with connected(served) as made:
+        made.sendall(b"POST /api/v1/users/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        with pytest.raises(OSError, match=r".*"):
+            for _ in range(1_000):
+                made.sendall(b"10000\r\n" + b" " * 65_536 + b"\r\n")
+            raise AssertionError("64 MB were taken")
+
+
+def test_who_is_not_logged_in_is_refused_before_the_body_is_sent(served: Served) -> None:
+    with connected(served) as made:
+        made.sendall(head(served, "/tables", 9_000_000, method="PUT"))
+        assert b" 401 " in made.recv(4096).splitlines()[0]
+
+
+@limited(body_bytes=100_000, body_bytes_bulk=200_000)
+def test_a_bulk_request_may_be_longer(small: Served) -> None:
+    with small.administrator() as client:
+        sent = b"[" + b" " * 150_000 + b"]"
+        assert client.put("/tables", content=sent).status_code == 413
+        assert client.put("/tables/bulk", content=sent).status_code != 413
+        assert client.put("/tables/bulk", content=b" " * 200_001).status_code == 413
+
+
+def test_a_body_of_nothing_but_brackets_is_refused(administrator: httpx.Client) -> None:
+    answer = administrator.put("/tables", content=b"[" + b"[]," * 1_000_001 + b"[]]")
+    assert (answer.status_code, "lists and objects" in answer.json()["message"]) == (400, True)
+
+
+@limited(body_timeout_s=0.5)
+def test_a_slow_body_is_not_waited_for(small: Served) -> None:
+    with connected(small) as made:
+        made.sendall(head(small, "/users/login", 1_000) + b'{"email"')
+        assert status_on(made) == 408
+
+
+@limited(body_memory_bytes=50_000)
+def test_bodies_are_bounded_together(small: Served) -> None:
+    token = small.tokens["admin@tocsin.example.org"]
+    with connected(small) as slow, small.administrator() as client:
+        slow.sendall(head(small, "/tables", 60_000, token=token, method="PUT") + b" " * 40_000)
+        for _ in range(200):
+            answer = client.put("/tables", content=b" " * 20_000)
+            if answer.status_code == 429:
+                break
+        assert (answer.status_code, answer.headers["Retry-After"]) == (429, "2")
+
+
+@limited(connections=60, header_timeout_s=600)
+def test_health_answers_while_hundreds_hold_half_a_header(small: Served) -> None:
+    with ExitStack() as stack:
+        for _ in range(300):
+            stack.enter_context(connected(small)).sendall(b"GET /api/v1/tables HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        for _ in range(5):
+            with connected(small) as made:
+                made.sendall(HEALTH)
+                assert status_on(made) == 200
+
+
+@limited(header_timeout_s=0.5)
+@pytest.mark.parametrize("sent", [b"", b"GET /api/v1/tables HTTP/1.1\r\nHost: x\r\nX-Slow: "])
+def test_half_a_header_has_its_time(small: Served, sent: bytes) -> None:
+    with connected(small) as made:
+        made.sendall(sent)
+        assert answer_on(made) == b""
+
+
+@limited(header_timeout_s=0.5)
+def test_half_of_the_second_header_has_its_time_too(small: Served) -> None:
+    with connected(small) as made:
+        made.sendall(HEALTH.replace(b"Connection: close\r\n", b""))
+        assert b" 200 " in made.recv(4096)
+        made.sendall(b"GET /api/v1/tables HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+        assert answer_on(made) == b""
+
+
+@limited(header_timeout_s=0.5)
+def test_an_open_request_outlives_the_time_of_a_header(small: Served) -> None:
+    user_id, alice = small.person("alice")
+    alice.close()
+    with connected(small) as made:
+        token = small.tokens["alice@example.org"]
+        path = f"GET /api/v1/users/{user_id}/notifications/stream HTTP/1.1\r\nHost: x\r\n"
+        made.sendall(f"{path}Authorization: Bearer {token}\r\n\r\n".encode())
+        assert b" 200 " in made.recv(4096)
+        made.settimeout(1.5)
+        with pytest.raises(TimeoutError):
+            while made.recv(4096):
+                continue
+
+
+@limited(header_bytes=2_000)
+def test_a_long_header_is_refused(small: Served) -> None:
+    with connected(small) as made:
+        made.sendall(b"GET /api/v1/healthcheck HTTP/1.1\r\nHost: x\r\nX-Long: " + b"x" * 3_000)
+        assert status_on(made) == 431
+
+
+@limited(connections=20, connections_per_source=3, trusted_proxies=())
+def test_one_source_has_so_many_connections_and_its_oldest_idle_one_makes_room(small: Served) -> None:
+    with ExitStack() as stack:
+        idle = [stack.enter_context(connected(small)) for _ in range(4)]
+        assert idle[0].recv(1) == b""
+        with connected(small) as made:
+            made.sendall(HEALTH)
+            assert status_on(made) == 200
+
+
+@limited(streams_per_person=20, connections_per_source=3, trusted_proxies=())
+def test_where_nobody_idle_can_make_room_one_more_connection_is_refused(small: Served) -> None:
+    user_id, alice = small.person("alice")
+    alice.close()
+    with ExitStack() as stack:
+        token = small.tokens["alice@example.org"]
+        path = f"GET /api/v1/users/{user_id}/notifications/stream HTTP/1.1\r\nHost: x\r\n"
+        for _ in range(3):
+            made = stack.enter_context(connected(small))
+            made.sendall(f"{path}Authorization: Bearer {token}\r\n\r\n".encode())
+            assert b" 200 " in made.recv(4096)
+        with connected(small) as made:
+            made.sendall(HEALTH)
+            assert status_on(made) == 503
+
+
+@limited(trusted_proxies=())
+def test_a_header_does_not_say_where_a_log_in_comes_from(small: Served) -> None:
+    guess = {"email": "nobody@example.org", "password": "guess"}
+    with small.client() as client:
+        for number in range(3):
+            client.post("/users/login", json=guess, headers={"X-Forwarded-For": f"10.1.1.{number}"})
+    attempts = small.app.state.parts.logins._attempts._engine
+    with attempts.connect() as connection:
+        keys = connection.exec_driver_sql("SELECT key FROM login_attempt WHERE key LIKE 'source:%'").scalars().all()
+    assert list(keys) == ["source:127.0.0.1"]

@@ -1,0 +1,160 @@
+"""Guesses of passwords are slowed down, and nobody is locked out by what others try."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import Engine
+from tests.founded import Founded
+from tests.serving import KEY, running_server
+
+from tocsin.clock import FixedClock
+from tocsin.errors import TooManyRequests, Unauthenticated
+from tocsin.flow.capture.operations import Writes
+from tocsin.model.people import SYSTEM, Person
+from tocsin.server import login_throttle
+from tocsin.server.login_throttle import LoginThrottle, source_of
+from tocsin.settings import Settings
+from tocsin.store.access.attempts import LoginAttempts, Pace
+from tocsin.store.access.people import People
+from tocsin.store.catalogue.entities import SqlCatalogue
+
+HASH = "not looked at"
+PACE = Pace(longest_ms=30_000, forget_ms=600_000)
+
+
+class Door:
+    """A throttle over a store, a clock that stands still, and how many passwords were checked."""
+
+    def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock, self.people, self.checked = FixedClock(1_000_000_000), People(engine), 0
+        writes = Writes(SqlCatalogue(engine), self.clock)
+        for name in ("alice", "bob"):
+            request = {"name": name, "email": f"{name}.smith@example.org"}
+            user_id = str(writes.create("user", request, actor=SYSTEM).document["id"])
+            self.people.set_password(user_id, HASH)
+        self.throttle = LoginThrottle(self.people, LoginAttempts(engine, PACE), self.clock, free=5)
+
+        def counted(_people: People, person: Person | None, password: str) -> bool:
+            self.checked += 1
+            return person is not None and password == "right-password"
+
+        monkeypatch.setattr(login_throttle, "matches_password", counted)
+
+    def tried(self, login: str = "alice", password: str = "guess", address: str = "10.0.0.1") -> str | int:
+        """Return "in", "wrong", or the seconds to wait."""
+        try:
+            self.throttle.let_in(login, password, address)
+        except TooManyRequests as refused:
+            return refused.retry_after_s
+        except Unauthenticated:
+            return "wrong"
+        return "in"
+
+
+@pytest.fixture
+def door(store_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> Door:
+    return Door(store_engine, monkeypatch)
+
+
+def test_as_many_passwords_are_checked_of_many_tries_at_once_as_of_one_after_another(door: Door) -> None:
+    logins = ("alice", "alice.smith@example.org", "ALICE.Smith@example.org")
+    with ThreadPoolExecutor(16) as pool:
+        outcomes = list(pool.map(lambda number: door.tried(logins[number % 3]), range(60)))
+    assert (door.checked, outcomes.count("wrong")) == (5, 5)
+
+
+def test_delays_double_up_to_the_longest_and_failures_are_forgotten_in_time(door: Door) -> None:
+    assert [door.tried() for _ in range(6)] == ["wrong"] * 5 + [1]
+    waits = []
+    for _ in range(7):
+        door.clock.advance(1000 * (waits[-1] if waits else 1))
+        assert door.tried() == "wrong"
+        waits.append(int(door.tried()))
+    assert waits == [2, 4, 8, 16, 30, 30, 30]
+    door.clock.advance(PACE.forget_ms + 30_001)
+    assert [door.tried() for _ in range(6)] == ["wrong"] * 5 + [1]
+
+
+def test_the_owner_comes_in_from_where_they_did_before_whatever_others_try_elsewhere(door: Door) -> None:
+    assert door.tried("alice", "right-password", "10.0.0.9") == "in"
+    for number in range(40):
+        door.tried("alice", "guess", f"10.0.1.{number}")
+    assert door.tried("alice", "guess", "10.0.2.1") == 1
+    assert door.tried("alice", "right-password", "10.0.0.9") == "in"
+
+
+def test_the_owner_comes_in_from_elsewhere_after_a_short_delay(door: Door) -> None:
+    for number in range(200):
+        door.tried("alice", "guess", f"10.0.1.{number}")
+        door.clock.advance(1000)
+    wait_s = door.tried("alice", "right-password", "10.0.2.1")
+    assert isinstance(wait_s, int)
+    assert wait_s <= PACE.longest_ms // 1000
+    door.clock.advance(wait_s * 1000)
+    assert door.tried("alice", "right-password", "10.0.2.1") == "in"
+
+
+def test_a_source_that_fails_at_many_accounts_is_slowed_down_but_not_those_who_log_in_from_there(door: Door) -> None:
+    assert door.tried("bob", "right-password") == "in"
+    outcomes = [door.tried(f"nobody{number}") for number in range(60)]
+    assert (outcomes[:50], outcomes[50:]) == (["wrong"] * 50, [1] * 10)
+    assert door.tried("alice", "right-password") == 1
+    assert door.tried("bob", "right-password") == "in"
+    door.clock.advance(1000)
+    assert door.tried("alice", "right-password") == "in"
+
+
+def test_who_succeeds_is_not_counted(door: Door) -> None:
+    assert [door.tried("alice", "right-password") for _ in range(100)] == ["in"] * 100
+    assert [door.tried("bob", "right-password") for _ in range(100)] == ["in"] * 100
+
+
+def test_a_name_that_nobody_has_answers_as_one_that_somebody_has(door: Door) -> None:
+    known = [door.tried(login, "guess", "10.0.3.1") for login in ("alice", "alice.smith@example.org") * 4]
+    unknown = [door.tried(login, "guess", "10.0.3.2") for login in ("carl", "carl@example.org") * 4]
+    assert known == unknown
+    assert door.checked == 10
+
+
+def test_a_new_password_forgets_what_was_tried(door: Door) -> None:
+    assert [door.tried() for _ in range(6)][-1] == 1
+    alice = door.people.by_name("alice")
+    assert alice is not None
+    door.people.set_password(alice.id, HASH)
+    assert door.tried("alice", "right-password") == "in"
+
+
+def test_a_clock_that_is_set_back_delays_nobody_for_long(door: Door) -> None:
+    assert [door.tried() for _ in range(6)][-1] == 1
+    door.clock.advance(-3_600_000)
+    assert door.tried("alice", "right-password") == "in"
+
+
+@pytest.mark.parametrize(
+    ("address", "source"),
+    [
+        ("10.0.0.1", "10.0.0.1"),
+        ("::ffff:10.0.0.1", "10.0.0.1"),
+        ("2001:db8:1:2:3::4", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("testclient", "testclient"),
+        ("", ""),
+    ],
+)
+def test_an_ipv6_customer_is_one_source(address: str, source: str) -> None:
+    assert source_of(address) == source
+
+
+def test_who_guesses_is_told_how_long_to_wait(sqlite_engine: Engine, founded: Founded) -> None:
+    settings = Settings(log_level="warning", login_failures=3, secrets_key=SecretStr(KEY))
+    with running_server(sqlite_engine, settings, password=founded.password) as served, served.client() as client:
+        guess = {"email": "admin@tocsin.example.org", "password": "guess"}
+        with ThreadPoolExecutor(20) as pool:
+            answers = list(pool.map(lambda _: client.post("/users/login", json=guess), range(40)))
+        assert {answer.status_code for answer in answers} == {401, 429}
+        refused = next(answer for answer in answers if answer.status_code == 429)
+        assert int(refused.headers["Retry-After"]) >= 1
+        assert refused.json()["code"] == 429

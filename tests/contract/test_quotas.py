@@ -1,0 +1,143 @@
+"""Bounds on what one person may have Tocsin send."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import httpx
+import pytest
+from sqlalchemy import Engine
+from tests.serving import Json, Served
+
+from tocsin.clock import FixedClock
+from tocsin.flow.capture.operations import Writes
+from tocsin.model.people import Actor
+from tocsin.store.access.quotas import Quotas
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.catalogue.entities import SqlCatalogue
+
+ALERTS = "/events/subscriptions"
+
+
+def mail(*receivers: str) -> Json:
+    return {"category": "External", "type": "Email", "config": {"receivers": list(receivers)}}
+
+
+def made(client: httpx.Client, name: str, *destinations: Json) -> httpx.Response:
+    request = {"name": name, "alertType": "Notification", "resources": ["table"], "destinations": list(destinations)}
+    return client.post(ALERTS, json=request)
+
+
+@pytest.fixture
+def ann(served: Served) -> Iterator[httpx.Client]:
+    with served.person("ann")[1] as client:
+        yield client
+
+
+def test_the_trials_of_one_person_send_no_more_than_the_hour_allows(
+    ann: httpx.Client, administrator: httpx.Client
+) -> None:
+    trial = {"destinations": [mail("ann@example.org")] * 20}
+    assert ann.post(f"{ALERTS}/testDestination", json=trial).status_code == 200
+    refused = ann.post(f"{ALERTS}/validation/destination", json={"destination": mail("ann@example.org")})
+    assert refused.status_code == 429
+    assert "trial_messages_per_hour" in refused.json()["message"]
+    assert 0 < int(refused.headers["Retry-After"]) <= 3_600
+    assert administrator.post(f"{ALERTS}/testDestination", json=trial).status_code == 200, "each has their own"
+
+
+def test_strangers_are_not_mailed_unless_an_administrator_says_so(
+    ann: httpx.Client, administrator: httpx.Client
+) -> None:
+    stranger = mail("somebody@elsewhere.example")
+    for refused in (
+        made(ann, "Mine", stranger),
+        ann.post(f"{ALERTS}/validation/destination", json={"destination": stranger}),
+    ):
+        assert refused.status_code == 400
+        assert "external_mail_domains" in refused.json()["message"]
+    assert made(ann, "Mine", mail("ANN@example.org")).status_code == 201
+    allowed = made(administrator, "Theirs", stranger)
+    assert allowed.status_code == 201
+    changed = [{"op": "add", "path": "/destinations/0/config/receivers/-", "value": "else@elsewhere.example"}]
+    assert administrator.patch(f"{ALERTS}/name/Mine", json=changed).status_code == 200
+    another = [{"op": "add", "path": "/destinations/0/config/receivers/-", "value": "third@elsewhere.example"}]
+    assert ann.patch(f"{ALERTS}/name/Mine", json=another).status_code == 400
+    said = [{"op": "add", "path": "/description", "value": "What an administrator added stays."}]
+    assert ann.patch(f"{ALERTS}/name/Mine", json=said).status_code == 200
+
+
+def test_one_person_sends_to_no_more_places_outside_than_allowed(
+    ann: httpx.Client, administrator: httpx.Client
+) -> None:
+    def hooks(alert: int, count: int) -> list[Json]:
+        address = f"https://hooks.example.com/{alert}"
+        return [
+            {"category": "External", "type": "Webhook", "config": {"endpoint": f"{address}/{number}"}}
+            for number in range(count)
+        ]
+
+    for alert in range(5):
+        assert made(ann, f"Hooks{alert}", *hooks(alert, 19)).status_code == 201
+    refused = made(ann, "Hooks5", *hooks(5, 6))
+    assert (refused.status_code, "external_destinations_per_person" in refused.json()["message"]) == (400, True)
+    assert made(ann, "Hooks5", *hooks(5, 5)).status_code == 201
+    another, third = ([{"op": "add", "path": "/destinations/-", "value": one}] for one in hooks(6, 2))
+    assert ann.patch(f"{ALERTS}/name/Hooks5", json=another).status_code == 400
+    fewer = [{"op": "remove", "path": "/destinations/0"}]
+    assert ann.patch(f"{ALERTS}/name/Hooks5", json=[*fewer, *another]).status_code == 200
+    assert ann.patch(f"{ALERTS}/name/Hooks5", json=fewer).status_code == 200
+    assert ann.patch(f"{ALERTS}/name/Hooks5", json=third).status_code == 200
+    assert administrator.patch(f"{ALERTS}/name/Hooks5", json=[{**third[0], "value": hooks(7, 1)[0]}]).status_code == 200
+    fewer = ann.patch(f"{ALERTS}/name/Hooks5", json=[{"op": "remove", "path": "/destinations/0"}])
+    assert fewer.status_code == 200, "what an administrator added stays"
+
+
+def test_an_alert_has_no_more_destinations_and_receivers_than_allowed(
+    ann: httpx.Client, administrator: httpx.Client
+) -> None:
+    hooks = [
+        {"category": "External", "type": "Webhook", "config": {"endpoint": f"https://hooks.example.com/{number}"}}
+        for number in range(21)
+    ]
+    assert "destinations_per_alert" in made(ann, "Many", *hooks).json()["message"]
+    assert made(ann, "Many", *hooks[:20]).status_code == 201
+    assert made(administrator, "More", *hooks).status_code == 201
+    crowd = made(ann, "Crowd", mail(*[f"a{number}@example.org" for number in range(51)]))
+    assert "receivers_per_destination" in crowd.json()["message"]
+
+
+def test_one_person_makes_no_more_alerts_than_one_may_have(ann: httpx.Client, administrator: httpx.Client) -> None:
+    answers = [made(ann, f"A{number}", mail("ann@example.org")) for number in range(51)]
+    assert [one.status_code for one in answers] == [201] * 50 + [403]
+    assert "alerts_per_person" in answers[-1].json()["message"]
+    changed = [{"op": "add", "path": "/description", "value": "Changed by another, still hers."}]
+    assert administrator.patch(f"{ALERTS}/name/A1", json=changed).status_code == 200
+    assert made(ann, "B", mail("ann@example.org")).status_code == 403
+    assert made(administrator, "Theirs", mail("ann@example.org")).status_code == 201
+
+
+def test_one_person_makes_no_more_alerts_than_the_hour_allows(ann: httpx.Client) -> None:
+    answers = []
+    for number in range(62):
+        answers.append(made(ann, f"A{number}", mail("ann@example.org")).status_code)
+        ann.delete(f"{ALERTS}/name/A{number}")
+    assert answers == [201] * 60 + [429] * 2
+
+
+def test_alerts_are_counted_by_who_made_them_on_both_stores(store_engine: Engine) -> None:
+    writes, subscriptions = Writes(SqlCatalogue(store_engine), FixedClock(1)), Subscriptions(store_engine)
+    for number, name in enumerate(("ann", "ann", "ben")):
+        request = {"name": f"A{number}", "alertType": "Notification", "destinations": []}
+        writes.create("eventsubscription", request, actor=Actor(name, name))
+    assert [len(subscriptions.made_by(name)) for name in ("ann", "ben", "zoe")] == [2, 1, 0]
+
+
+def test_a_quota_is_counted_by_the_hour_on_both_stores(store_engine: Engine) -> None:
+    quotas, now_ms = Quotas(store_engine), 10 * 3_600_000 + 1_000
+    assert quotas.take("ann", "trial", 3, most=5, now_ms=now_ms) is None
+    assert quotas.take("ann", "trial", 3, most=5, now_ms=now_ms) == 3_599
+    assert quotas.take("ann", "trial", 2, most=5, now_ms=now_ms) is None
+    assert quotas.take("ben", "trial", 5, most=5, now_ms=now_ms) is None
+    assert quotas.take("ann", "alert", 5, most=5, now_ms=now_ms) is None
+    assert quotas.take("ann", "trial", 5, most=5, now_ms=now_ms + 3_600_000) is None

@@ -1,0 +1,159 @@
+"""A store that is away, read-only or full is answered 503 with the time to come back, and works again by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+from sqlalchemy import Engine, event
+from tests.founded import Founded
+from tests.postgres import MISSING, Cluster, binaries, running_cluster
+from tests.serving import Served, running_server
+
+from tocsin.server.founding import ADMINISTRATOR
+from tocsin.store.engine import open_engine
+from tocsin.store.eventlog.waits import Waits
+from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.schema import migrate
+
+NOBODY = str(UUID(int=0))
+WITHOUT_THE_STORE = {"/api/v1/system/version", "/api/v1/system/config/auth", "/"}
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    """A PostgreSQL of this test's own, which it may stop."""
+    programs = binaries()
+    if programs is None:
+        pytest.skip(MISSING)
+    with running_cluster(programs) as made:
+        yield made
+
+
+@contextmanager
+def served_over(engine: Engine) -> Iterator[Served]:
+    try:
+        migrate(engine)
+        with running_server(engine) as served:
+            yield served
+    finally:
+        engine.dispose()
+
+
+def calls_of(client: httpx.Client) -> list[tuple[str, str]]:
+    """Return method and path of every route, with an id that nobody has in it."""
+    found = []
+    for path, methods in client.get("/openapi.json").json()["paths"].items():
+        for method in methods:
+            filled = path
+            while "{" in filled:
+                head, _, rest = filled.partition("{")
+                filled = head + ("table" if "entity" in rest.split("}")[0] else NOBODY) + rest.partition("}")[2]
+            found.append((method.upper(), filled))
+    return found
+
+
+def is_unavailable(answer: httpx.Response) -> bool:
+    assert answer.status_code < 500 or answer.status_code == 503, (answer.request.url, answer.text)
+    if answer.status_code == 503:
+        assert int(answer.headers["Retry-After"]) > 0
+        assert answer.json()["code"] == 503
+        assert "at fault" not in answer.json()["message"]
+    return answer.status_code == 503
+
+
+@pytest.mark.postgres
+@pytest.mark.parametrize("how", ["immediate", "fast"])
+def test_every_route_says_that_the_store_is_away_and_the_next_request_after_it_is_back_works(
+    cluster: Cluster, how: str
+) -> None:
+    cluster.run("CREATE DATABASE away")
+    with served_over(open_engine(cluster.url("away"))) as served, served.administrator() as client:
+        calls = calls_of(client)
+        assert len(calls) > 100
+        cluster.run("CHECKPOINT")  # the tests' cluster does without the syncs that a stop like this would miss
+        cluster.stop(how)
+        answers = [(path, told(client, method, path)) for method, path in calls]
+        answered = {path for path, answer in answers if not is_unavailable(answer) and answer.is_success}
+        assert answered <= WITHOUT_THE_STORE
+        assert sum(is_unavailable(answer) for _, answer in answers) > len(calls) / 2, "the others were refused before"
+        log_in = {"email": ADMINISTRATOR["email"], "password": served.password}
+        assert is_unavailable(client.post("/users/login", json=log_in))
+        assert is_unavailable(client.get("/healthcheck"))
+        cluster.start()
+        for _ in range(12):
+            assert client.get("/users/loggedInUser").status_code == 200, "of all connections that had been open"
+        assert client.post("/users/login", json=log_in).status_code == 200
+
+
+def told(client: httpx.Client, method: str, path: str) -> httpx.Response:
+    with client.stream(method, f"{client.base_url}".removesuffix("/api/v1/") + path) as answer:
+        if not answer.headers.get("content-type", "").startswith("text/event-stream"):
+            answer.read()
+        return answer
+
+
+@pytest.mark.postgres
+def test_a_standby_takes_no_writes_and_says_so(cluster: Cluster) -> None:
+    cluster.run("CREATE DATABASE standby")
+    with served_over(open_engine(cluster.url("standby"))) as served, served.administrator() as client:
+        user = client.get("/users/loggedInUser").json()
+        cluster.run("ALTER DATABASE standby SET default_transaction_read_only = on")
+        cluster.stop("fast")
+        cluster.start()
+        assert client.get(f"/users/{user['id']}").status_code == 200
+        assert is_unavailable(client.post("/glossaries", json={"name": "words", "description": "x"}))
+        log_in = {"email": ADMINISTRATOR["email"], "password": served.password}
+        assert is_unavailable(client.post("/users/login", json=log_in))
+
+
+@pytest.mark.parametrize("pragma", ["query_only = ON", "max_page_count = 1"])
+def test_a_file_that_is_read_only_or_full_is_no_fault_of_tocsin(sqlite_url: str, founded: Founded, pragma: str) -> None:
+    path = sqlite_url.removeprefix("sqlite:///")
+    with open(path, "wb") as file:  # noqa: PTH123  # a path as text
+        file.write(founded.path.read_bytes())
+    engine, stated = open_engine(sqlite_url, synchronous="NORMAL"), [pragma]
+
+    @event.listens_for(engine, "connect")
+    def _bind(raw: Any, _record: object) -> None:
+        for one in stated:
+            raw.execute(f"PRAGMA {one}")
+
+    def create(client: httpx.Client, number: int) -> httpx.Response:
+        return client.post("/glossaries", json={"name": f"words{number}", "description": "x" * 20_000})
+
+    server = running_server(engine, password=founded.password, token=founded.token)
+    with server as served, served.administrator() as client:
+        assert any(is_unavailable(create(client, number)) for number in range(20))
+        assert client.get("/healthcheck").status_code == 200, "what is there can be read"
+        if "query_only" in pragma:
+            log_in = {"email": ADMINISTRATOR["email"], "password": founded.password}
+            assert is_unavailable(client.post("/users/login", json=log_in))
+        stated.clear()  # somebody made room
+        engine.dispose()
+        assert create(client, 99).status_code == 201
+    engine.dispose()
+
+
+def test_health_says_how_far_the_pipeline_is_and_what_it_waits_for(store_engine: Engine) -> None:
+    waits, notes = Waits(store_engine), Notifications(store_engine)
+    with running_server(store_engine) as served, served.client() as client:
+        assert client.get("/healthcheck").json()["pipeline"] == []
+        notes.advance("match_stream", 1, now_ms=5)
+        notes.advance("tellings", 1, now_ms=5)
+        waits.begin("match_stream", "disk_full", since_ms=7)
+        (query,) = client.get("/healthcheck").json()["pipeline"]
+        assert query == {
+            "query": "match_stream",
+            "logOffset": 1,
+            "reportedAt": 5,
+            "waitsFor": "disk_full",
+            "waitsSince": 7,
+        }
+        waits.end("match_stream")
+        (query,) = client.get("/healthcheck").json()["pipeline"]
+        assert "waitsFor" not in query

@@ -1,0 +1,467 @@
+"""Writes on what somebody may not see: the same refusal whatever they send.
+
+Every route that writes is sorted into one of the tables below; one that nobody has sorted fails the first test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import httpx
+import pytest
+from fastapi.routing import APIRoute
+from tests.contract.test_access import made, restrict
+from tests.serving import Json, Served, table
+
+from tocsin.server.paths import API
+
+SECRET = "the description that nobody may read"
+HIDDEN = [{"tagFQN": "PII.Sensitive"}]
+_SCHEMA = "warehouse.shop.public"
+_SALARIES = f"{_SCHEMA}.salaries"
+_CASE = f"{_SALARIES}.pay.no_nulls"
+
+_LEAK = [
+    {"op": "add", "path": "/domains", "value": [{"type": "domain", "fullyQualifiedName": "x"}]},
+    {"op": "copy", "from": "/description", "path": "/domains/0/fullyQualifiedName"},
+]
+PATCHES: tuple[Json, ...] = (
+    [],
+    [{}],
+    [{"op": "test", "path": "/description", "value": SECRET}],
+    [{"op": "test", "path": "/description", "value": "wrong"}],
+    [{"op": "test", "path": "/name", "value": "wrong"}],
+    [{"op": "add", "path": "/description", "value": "x"}],
+    [{"op": "add", "path": "/nothing/of/this", "value": "x"}],
+    [{"op": "remove", "path": "/description"}],
+    [{"op": "remove", "path": "/columns/7"}],
+    [{"op": "replace", "path": "/name", "value": "orders"}],
+    [{"op": "copy", "from": "/description", "path": "/nothing"}],
+    _LEAK,
+)
+DOCUMENTS: tuple[Json, ...] = ({}, {"description": 7}, {"x": SECRET}, {"name": "salaries", "timestamp": 1})
+LISTS: tuple[Json, ...] = ([], [7], ["nobody"], [{"type": "table", "fullyQualifiedName": _SALARIES}])
+NONE: tuple[Json, ...] = (None,)
+
+ON_ASSET: dict[str, tuple[str, tuple[Json, ...]]] = {
+    "PATCH /{collection:collection}/{entity_id}": ("/tables/{table}", PATCHES),
+    "PATCH /{collection:collection}/name/{fqn}": ("/tables/name/{fqn}", PATCHES),
+    "DELETE /{collection:collection}/{entity_id}": ("/tables/{table}?hardDelete=true", NONE),
+    "DELETE /{collection:collection}/name/{fqn}": ("/tables/name/{fqn}", NONE),
+    "PUT /{collection:collection}/restore": (
+        "/tables/restore",
+        ({"id": "{table}"}, {"fullyQualifiedName": "{fqn}"}, {"id": "{table}", "x": 7}),
+    ),
+    "PUT /{collection:collection}": (
+        "/tables",
+        (
+            {"name": "salaries", "databaseSchema": _SCHEMA, "columns": []},
+            {"name": "salaries", "databaseSchema": _SCHEMA, "columns": [], "tags": [{"tagFQN": "No.Such"}]},
+            {"name": "salaries", "databaseSchema": _SCHEMA, "columns": [], "owners": [{"type": "user", "name": "x"}]},
+        ),
+    ),
+    "POST /{collection:collection}/{entity_id}/rollback": (
+        "/tables/{table}/rollback",
+        ({}, {"version": 0.1}, {"x": 1}),
+    ),
+    "POST /{collection:collection}/name/{fqn}/rollback": (
+        "/tables/name/{fqn}/rollback",
+        ({"version": 0.1}, {"version": 9.9, "dryRun": True}),
+    ),
+    "PUT /{collection:collection}/name/{fqn}/import": (
+        "/tables/name/{fqn}/import?dryRun=true",
+        ("", "column.name,column.description\nsalaries.pay,x", "column.name\nnone"),
+    ),
+    "PUT /{collection:collection}/{entity_id}/followers": (
+        "/tables/{table}/followers",
+        ("{user}", "nobody", "00000000-0000-4000-8000-00000000abcd"),
+    ),
+    "PUT /{collection:collection}/{entity_id}/followers/{user_id}": ("/tables/{table}/followers/{user}", NONE),
+    "DELETE /{collection:collection}/{entity_id}/followers/{user_id}": ("/tables/{table}/followers/{user}", NONE),
+    "PUT /{collection:collection}/{entity_id}/vote": (
+        "/tables/{table}/vote",
+        (*DOCUMENTS, {"updatedVoteType": "votedUp"}, {"updatedVoteType": "x"}),
+    ),
+    "PUT /{collection:collection}/{entity_id}/sampleData": (
+        "/tables/{table}/sampleData",
+        ({}, {"columns": ["pay"], "rows": [["1"]]}, {"columns": ["wrong"], "rows": []}),
+    ),
+    "DELETE /{collection:collection}/{entity_id}/sampleData": ("/tables/{table}/sampleData", NONE),
+    "PUT /dataQuality/testCases/logicalTestCases": (
+        "/dataQuality/testCases/logicalTestCases",
+        ({"testSuiteId": "{suite}"}, {"testSuiteId": "{suite}", "testCaseIds": ["{case}"]}),
+    ),
+    "DELETE /dataQuality/testCases/logicalTestCases/{suite_id}/{case_id}": (
+        "/dataQuality/testCases/logicalTestCases/{suite}/{case}",
+        NONE,
+    ),
+    "POST /dataQuality/testCases/testCaseIncidentStatus": (
+        "/dataQuality/testCases/testCaseIncidentStatus",
+        (
+            {"testCaseReference": _CASE},
+            {"testCaseReference": _CASE, "testCaseResolutionStatusType": "Ack"},
+            {"testCaseReference": _CASE, "testCaseResolutionStatusType": "x"},
+        ),
+    ),
+    "PATCH /dataQuality/testCases/testCaseIncidentStatus/{step_id}": (
+        "/dataQuality/testCases/testCaseIncidentStatus/{step}",
+        (*PATCHES, [{"op": "test", "path": "/testCaseResolutionStatusType", "value": "New"}]),
+    ),
+    "POST /dataQuality/testCases/testCaseResults/{fqn}": (
+        f"/dataQuality/testCases/testCaseResults/{_CASE}",
+        (*DOCUMENTS, {"timestamp": 1, "testCaseStatus": "Failed"}),
+    ),
+    "PUT /dataQuality/testCases/{fqn}/testCaseResult": (
+        f"/dataQuality/testCases/{_CASE}/testCaseResult",
+        (*DOCUMENTS, {"timestamp": 1, "testCaseStatus": "Failed"}),
+    ),
+    "PATCH /dataQuality/testCases/testCaseResults/{fqn}/{timestamp}": (
+        f"/dataQuality/testCases/testCaseResults/{_CASE}/1",
+        (*PATCHES, [{"op": "test", "path": "/testCaseStatus", "value": "Failed"}]),
+    ),
+    "DELETE /dataQuality/testCases/testCaseResults/{fqn}/{timestamp}": (
+        f"/dataQuality/testCases/testCaseResults/{_CASE}/1",
+        NONE,
+    ),
+    "PUT /dataQuality/testCases/{case_id}/failedRowsSample": (
+        "/dataQuality/testCases/{case}/failedRowsSample",
+        ({}, {"columns": ["pay"], "rows": [["1"]]}, {"columns": ["wrong"], "rows": []}),
+    ),
+    "DELETE /dataQuality/testCases/{case_id}/failedRowsSample": (
+        "/dataQuality/testCases/{case}/failedRowsSample",
+        NONE,
+    ),
+    "PUT /dataQuality/testCases/{case_id}/inspectionQuery": (
+        "/dataQuality/testCases/{case}/inspectionQuery",
+        ("", "SELECT 1"),
+    ),
+    "DELETE /dataQuality/testSuites/basic/{suite_id}": ("/dataQuality/testSuites/basic/{suite}", NONE),
+    "DELETE /dataQuality/testSuites/executable/{suite_id}": ("/dataQuality/testSuites/executable/{suite}", NONE),
+    "POST /feed": (
+        "/feed",
+        (
+            {"about": f"<#E::table::{_SALARIES}>"},
+            {"about": f"<#E::table::{_SALARIES}>", "message": "x"},
+            {"about": f"<#E::table::{_SALARIES}::columns::wrong>", "message": "x"},
+        ),
+    ),
+    "PATCH /feed/tasks/{number}": ("/feed/tasks/{task}", PATCHES),
+    "PUT /feed/tasks/{number}/close": ("/feed/tasks/{task}/close", (*DOCUMENTS, {"comment": "x"})),
+    "PUT /feed/tasks/{number}/resolve": ("/feed/tasks/{task}/resolve", (*DOCUMENTS, {"newValue": "x"})),
+    "PATCH /feed/{thread_id}": ("/feed/{thread}", PATCHES),
+    "DELETE /feed/{thread_id}": ("/feed/{thread}", NONE),
+    "POST /feed/{thread_id}/posts": ("/feed/{thread}/posts", (*DOCUMENTS, {"message": "x"})),
+    "PATCH /feed/{thread_id}/posts/{post_id}": ("/feed/{thread}/posts/{post}", PATCHES),
+    "DELETE /feed/{thread_id}/posts/{post_id}": ("/feed/{thread}/posts/{post}", NONE),
+    "PUT /lineage": (
+        "/lineage",
+        (
+            {"edge": {"fromEntity": {"type": "table", "id": "{table}"}, "toEntity": {"type": "table", "id": "{seen}"}}},
+            {
+                "edge": {
+                    "fromEntity": {"type": "table", "id": "{table}"},
+                    "toEntity": {"type": "table", "id": "{seen}"},
+                    "lineageDetails": {"columnsLineage": [{"fromColumns": ["wrong"], "toColumn": "wrong"}]},
+                }
+            },
+            {"edge": {"fromEntity": {"type": "table", "id": "{table}"}, "toEntity": {"type": "user", "id": "{user}"}}},
+        ),
+    ),
+    "DELETE /lineage/source/name/{entity_type}/{fqn}/type/{source}": (
+        "/lineage/source/name/table/{fqn}/type/Manual",
+        NONE,
+    ),
+    "DELETE /lineage/{entity_type}/{entity_id}/type/{source}": ("/lineage/table/{table}/type/Manual", NONE),
+    "PATCH /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}": (
+        "/lineage/table/name/{fqn}/table/name/{seen_fqn}",
+        PATCHES,
+    ),
+    "DELETE /lineage/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}": (
+        "/lineage/table/name/{fqn}/table/name/{seen_fqn}",
+        NONE,
+    ),
+    "PATCH /lineage/{from_type}/{from_id}/{to_type}/{to_id}": ("/lineage/table/{table}/table/{seen}", PATCHES),
+    "DELETE /lineage/{from_type}/{from_id}/{to_type}/{to_id}": ("/lineage/table/{table}/table/{seen}", NONE),
+    "PUT /metadata/types/{type_id}": ("/metadata/types/{type}", DOCUMENTS),
+    "PUT /pipelines/{fqn}/status": ("/pipelines/airflow.load/status", DOCUMENTS),
+    "PUT /pipelines/{fqn}/status/bulk": ("/pipelines/airflow.load/status/bulk", (*DOCUMENTS, *LISTS)),
+    "DELETE /pipelines/{fqn}/status/{timestamp}": ("/pipelines/airflow.load/status/1", NONE),
+    "PUT /queries/{query_id}/usage": ("/queries/{query}/usage", LISTS),
+    "DELETE /queries/{query_id}/usage": ("/queries/{query}/usage", LISTS),
+    "PUT /queries/{query_id}/usedBy": ("/queries/{query}/usedBy", LISTS),
+    "PUT /queries/{query_id}/users": ("/queries/{query}/users", LISTS),
+    "PUT /services/ingestionPipelines/{fqn}/pipelineStatus": (
+        "/services/ingestionPipelines/warehouse.nightly/pipelineStatus",
+        DOCUMENTS,
+    ),
+    "DELETE /tables/{fqn}/{of}/{timestamp}/profile": ("/tables/{fqn}/table/1/profile", NONE),
+    "PUT /tables/{table_id}/customMetric": ("/tables/{table}/customMetric", DOCUMENTS),
+    "DELETE /tables/{table_id}/customMetric/{column}/{name}": ("/tables/{table}/customMetric/pay/x", NONE),
+    "DELETE /tables/{table_id}/customMetric/{name}": ("/tables/{table}/customMetric/x", NONE),
+    "PUT /tables/{table_id}/dataModel": ("/tables/{table}/dataModel", DOCUMENTS),
+    "PUT /tables/{table_id}/joins": ("/tables/{table}/joins", DOCUMENTS),
+    "PUT /tables/{table_id}/tableProfile": ("/tables/{table}/tableProfile", DOCUMENTS),
+    "PUT /tables/{table_id}/tableProfilerConfig": ("/tables/{table}/tableProfilerConfig", DOCUMENTS),
+    "DELETE /tables/{table_id}/tableProfilerConfig": ("/tables/{table}/tableProfilerConfig", NONE),
+    "PUT /teams/{team_id}/users": ("/teams/{team}/users", LISTS),
+    "DELETE /teams/{team_id}/users/{user_id}": ("/teams/{team}/users/{user}", NONE),
+    "POST /usage/{entity_type}/name/{fqn}": (
+        "/usage/table/name/{fqn}",
+        (*DOCUMENTS, {"date": "2026-01-01", "count": 1}),
+    ),
+    "PUT /usage/{entity_type}/name/{fqn}": ("/usage/table/name/{fqn}", DOCUMENTS),
+    "POST /usage/{entity_type}/{entity_id}": ("/usage/table/{table}", DOCUMENTS),
+    "PUT /usage/{entity_type}/{entity_id}": ("/usage/table/{table}", DOCUMENTS),
+    "PUT /users/{user_id}/mutes": (
+        "/users/{user}/mutes",
+        (
+            {"kind": "asset", "id": "{table}"},
+            {"kind": "asset", "id": "{table}", "type": "table", "until": 9_000_000_000_000},
+        ),
+    ),
+    "PATCH /events/subscriptions/name/{name}": ("/events/subscriptions/name/hidden", PATCHES),
+    "DELETE /events/subscriptions/name/{name}": ("/events/subscriptions/name/hidden", NONE),
+    "PATCH /events/subscriptions/{subscription_id}": ("/events/subscriptions/{alert}", PATCHES),
+    "DELETE /events/subscriptions/{subscription_id}": ("/events/subscriptions/{alert}", NONE),
+}
+"""Routes that write what their path or their body names: the path with the hidden asset, and what is sent there."""
+
+BY_ROW: dict[str, tuple[str, tuple[Json, ...]]] = {
+    "PUT /{collection:collection}/bulk": (
+        "/tables/bulk",
+        (
+            [{"name": "salaries", "databaseSchema": _SCHEMA, "columns": []}],
+            [{"name": "salaries", "databaseSchema": _SCHEMA, "columns": [], "tags": [{"tagFQN": "No.Such"}]}],
+        ),
+    ),
+    "PUT /{collection:collection}/{group}/assets/{change}": (
+        "/domains/Sales/assets/add",
+        (
+            {"assets": [{"type": "table", "id": "{table}"}]},
+            {"assets": [{"type": "table", "id": "{table}"}], "dryRun": True},
+        ),
+    ),
+    "PUT /users/{user_id}/follows/bulk": (
+        "/users/{user}/follows/bulk",
+        ({"entities": [{"type": "table", "id": "{table}"}]},),
+    ),
+    "POST /lineage/events": (
+        "/lineage/events",
+        tuple(
+            [
+                {
+                    "eventType": "entityUpdated",
+                    "entityType": "table",
+                    "changeDescription": {
+                        changed: [
+                            {
+                                "name": "lineage",
+                                value: {
+                                    "fromEntity": {"type": "table", "id": "{table}"},
+                                    "toEntity": {"type": "table", "id": "{seen}"},
+                                },
+                            }
+                        ]
+                    },
+                }
+            ]
+            for changed, value in (("fieldsAdded", "newValue"), ("fieldsDeleted", "oldValue"))
+        ),
+    ),
+}
+"""Routes that answer for each row of what is sent."""
+
+MAKES: dict[str, str] = {
+    "POST /{collection:collection}": "says only that the name is taken, as reading it does",
+    "POST /{collection:collection}/bulk": "as above, row by row",
+    "POST /dataQuality/testSuites/basic": "the table it names must be visible",
+    "PUT /dataQuality/testSuites/basic": "the table it names must be visible",
+    "POST /dataQuality/testSuites/executable": "the same by another name",
+    "PUT /dataQuality/testSuites/executable": "the same by another name",
+    "POST /events/subscriptions": "an alert of one's own; what it tells of is asked for every event",
+    "PUT /events/subscriptions": "an alert of one's own, or Forbidden",
+}
+"""Routes that make something new, and why they tell nothing of what is hidden."""
+
+NO_ASSET: frozenset[str] = frozenset(
+    {
+        "POST /conditions/validate",
+        "POST /events/subscriptions/backtest",
+        "DELETE /events/subscriptions/backtest/{backtest_id}",
+        "POST /events/subscriptions/testDestination",
+        "POST /events/subscriptions/validation/destination",
+        "POST /search/aggregate",
+        "POST /unsubscribe/{token}",
+        "POST /usage/compute.percentile/{entity_type}/{date}",
+        "PUT /users/changePassword",
+        "PUT /users/generateToken/{user_id}",
+        "POST /users/login",
+        "POST /users/logout",
+        "PUT /users/revokeToken",
+        "PUT /users/security/token",
+        "PUT /users/security/token/revoke",
+        "DELETE /users/{user_id}/mutes/{about_id}",
+        "PUT /users/{user_id}/notifications/read",
+        "PUT /users/{user_id}/notifications/{notification_id}/read",
+    }
+)
+"""Routes that write no asset: log-ins, tokens, what is one's own, questions that need a body."""
+
+
+@dataclass
+class World:
+    """A hidden table with all that hangs on it, and somebody who may do everything but see what is hidden."""
+
+    client: httpx.Client
+    names: Mapping[str, str]
+
+    def ask(self, method: str, path: str, body: Json) -> httpx.Response:
+        url = _filled(path, self.names)
+        if path.endswith(("/import?dryRun=true", "/inspectionQuery")):
+            return self.client.request(method, url, content=body, headers={"Content-Type": "text/plain"})
+        if body is None:
+            return self.client.request(method, url)
+        return self.client.request(method, url, json=_filled(body, self.names))
+
+
+@pytest.fixture
+def world(served: Served, administrator: httpx.Client, orders: Json) -> Iterator[World]:
+    user_id, client = served.person("mallory")
+    domain = made(administrator, "/domains", name="Sales", domainType="Aggregate", description="x")
+    columns = [{"name": "pay", "dataType": "INT"}]
+    hidden = table(administrator, "salaries", description=SECRET, tags=HIDDEN, columns=columns)
+    quality = "/dataQuality"
+    link = f"<#E::table::{_SALARIES}::columns::pay>"
+    case = made(
+        administrator,
+        f"{quality}/testCases",
+        name="no_nulls",
+        entityLink=link,
+        testDefinition="columnValuesToBeNotNull",
+        tags=HIDDEN,
+    )
+    failed = {"timestamp": 1, "testCaseStatus": "Failed"}
+    assert administrator.post(f"{quality}/testCases/testCaseResults/{_CASE}", json=failed).is_success
+    steps = administrator.get(f"{quality}/testCases/testCaseIncidentStatus").json()["data"]
+    suite = made(administrator, f"{quality}/testSuites", name="logical", tags=HIDDEN)
+    made(administrator, "/services/pipelineServices", name="airflow", serviceType="Airflow")
+    made(administrator, "/pipelines", name="load", service="airflow", tags=HIDDEN)
+    made(
+        administrator,
+        "/services/ingestionPipelines",
+        name="nightly",
+        service={"type": "databaseService", "fullyQualifiedName": "warehouse"},
+        pipelineType="metadata",
+        sourceConfig={},
+        airflowConfig={},
+    )
+    query = made(administrator, "/queries", query="SELECT 1", service="warehouse", tags=HIDDEN)
+    team = made(administrator, "/teams", name="hidden", teamType="Group")
+    alert = made(administrator, "/events/subscriptions", **_alert())
+    thread = made(administrator, "/feed", about=f"<#E::table::{_SALARIES}>", message=SECRET)
+    posted = administrator.post(f"/feed/{thread['id']}/posts", json={"message": SECRET}).json()
+    asked = {"type": "RequestDescription", "assignees": [{"type": "user", "id": user_id}]}
+    about = f"<#E::table::{_SALARIES}::description>"
+    task = made(administrator, "/feed", about=about, message=SECRET, type="Task", taskDetails=asked)
+    edge = {"fromEntity": {"type": "table", "id": hidden["id"]}, "toEntity": {"type": "table", "id": orders["id"]}}
+    assert administrator.put("/lineage", json={"edge": edge}).is_success
+    types = administrator.get("/metadata/types/name/table").json()
+    restrict(
+        administrator,
+        user_id,
+        {"effect": "allow"},
+        {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"},
+        {"effect": "deny", "resources": ["team", "type", "eventsubscription", "ingestionPipeline"]},
+    )
+    names = {
+        "table": hidden["id"],
+        "fqn": _SALARIES,
+        "seen": orders["id"],
+        "seen_fqn": orders["fullyQualifiedName"],
+        "user": user_id,
+        "domain": domain["id"],
+        "case": case["id"],
+        "step": steps[0]["id"],
+        "suite": suite["id"],
+        "query": query["id"],
+        "team": team["id"],
+        "alert": alert["id"],
+        "thread": thread["id"],
+        "post": posted["posts"][0]["id"],
+        "task": str(task["task"]["id"]),
+        "type": types["id"],
+    }
+    with client:
+        yield World(client, names)
+
+
+def test_every_route_that_writes_is_sorted(served: Served) -> None:
+    routes = [route for route in served.app.router.routes if isinstance(route, APIRoute)]
+    writes = {f"{m} {one.path.removeprefix(API)}" for one in routes for m in one.methods if m not in ("GET", "HEAD")}
+    assert writes == {*ON_ASSET, *BY_ROW, *MAKES, *NO_ASSET}
+
+
+def test_a_write_on_what_is_hidden_is_refused_alike_whatever_is_sent(world: World) -> None:
+    wrong: list[str] = []
+    for route, (path, bodies) in ON_ASSET.items():
+        method, _, _ = route.partition(" ")
+        answers = {_told(world.ask(method, path, body)) for body in bodies}
+        if len(answers) != 1 or not all(status in (403, 404) for status, _ in answers):
+            wrong.append(f"{route}: {answers}")
+        wrong += [f"{route} shows it: {told}" for _, told in answers if SECRET in told]
+    assert "\n".join(wrong) == ""
+
+
+def test_each_row_about_what_is_hidden_is_refused_alike(world: World) -> None:
+    for route, (path, bodies) in BY_ROW.items():
+        method, _, _ = route.partition(" ")
+        for body in bodies:
+            answer = world.ask(method, path, body)
+            (failed,) = answer.json()["failedRequest"]
+            assert (failed["status"], "denies ViewBasic" in failed["message"]) == (403, True), (route, answer.text)
+
+
+def test_a_precondition_does_not_tell_of_the_state(world: World) -> None:
+    path = _filled("/tables/{table}", world.names)
+    patch = [{"op": "add", "path": "/description", "value": "x"}]
+    tags = ('"wrong"', "*", 'W/"wrong"')
+    assert {_told(world.client.patch(path, json=patch, headers={"If-Match": tag})) for tag in tags} == {
+        _told(world.client.patch(path, json=patch))
+    }
+
+
+def test_what_is_hidden_cannot_be_named_to_learn_its_name(world: World) -> None:
+    hidden = {"type": "table", "id": world.names["table"]}
+    asked = {"name": "q", "query": "SELECT 2", "service": "warehouse", "queryUsedIn": [hidden]}
+    answer = world.client.post("/queries", json=asked)
+    assert (answer.status_code, _SALARIES in answer.text) == (403, False)
+    seen = _filled("/tables/{seen}", world.names)
+    for owner in (hidden | {"type": "team", "id": world.names["team"]}, {"type": "team", "name": "hidden"}):
+        answer = world.client.patch(seen, json=[{"op": "add", "path": "/owners", "value": [owner]}])
+        assert (answer.status_code, "denies ViewBasic on this team" in answer.text) == (403, True)
+
+
+def _alert() -> Json:
+    return {
+        "name": "hidden",
+        "alertType": "Notification",
+        "trigger": {"triggerType": "RealTime"},
+        "filteringRules": {"resources": ["table"], "rules": []},
+        "destinations": [{"category": "Owners", "type": "ActivityFeed"}],
+    }
+
+
+def _told(answer: httpx.Response) -> tuple[int, str]:
+    return answer.status_code, str(answer.json().get("message"))
+
+
+def _filled(given: Json, names: Mapping[str, str]) -> Json:
+    """Return a path or a body with ids in place of ``{name}``."""
+    if isinstance(given, str):
+        for name, value in names.items():
+            given = given.replace(f"{{{name}}}", value)
+        return given
+    if isinstance(given, dict):
+        return {key: _filled(value, names) for key, value in given.items()}
+    return [_filled(one, names) for one in given] if isinstance(given, list) else given

@@ -1,0 +1,173 @@
+"""PostgreSQL that ends and a disk that is full end no query: it waits, says so, and loses and repeats nothing."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+from sqlalchemy import Engine, event
+from tests.company import SmallCompany
+from tests.postgres import MISSING, Cluster, binaries, running_cluster
+from tests.spark.test_match_stream import FOLLOWERS_BELL, OWNERS_MAIL, caught_up, expected, parts_of, stored
+from tests.waiting import until
+
+from tocsin.clock import SystemClock
+from tocsin.jobs.match_stream import supervised
+from tocsin.jobs.supervision import Ground, keep_running
+from tocsin.store.engine import open_engine
+from tocsin.store.eventlog.waits import Waits
+from tocsin.store.schema import migrate
+
+EDITS = 60
+"""More than what they tell of has room where pages have some left."""
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+
+@dataclass
+class Heard(Waits):
+    """Waits, and what was heard of them, written or not."""
+
+    engine: Engine
+    begun: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        super().__init__(self.engine)
+
+    def begin(self, query_name: str, fault: str, *, since_ms: int) -> None:
+        self.begun.append(fault)
+        super().begin(query_name, fault, since_ms=since_ms)
+
+
+@contextmanager
+def kept(spark: SparkSession, engine: Engine, checkpoint: Path) -> Iterator[Heard]:
+    """Keep the query that tells people running, as the pipeline does."""
+    heard, stopping, works = Heard(engine), threading.Event(), threading.Event()
+    ground = Ground(spark, heard, checkpoint.parent, SystemClock(), first_wait_s=0.2)
+    query, failed = supervised(parts_of(spark, engine, checkpoint)), []
+
+    def keep() -> None:
+        try:
+            keep_running(query, ground, stopping, works)
+        except Exception as error:  # noqa: BLE001  # told below
+            failed.append(error)
+
+    thread = threading.Thread(target=keep)
+    thread.start()
+    try:
+        assert works.wait(120)
+        yield heard
+    finally:
+        stopping.set()
+        thread.join(60)
+    assert not failed
+
+
+def company_in(engine: Engine) -> SmallCompany:
+    company = SmallCompany(engine)
+    company.clock.advance(1_000)
+    company.alert("mail", [OWNERS_MAIL, FOLLOWERS_BELL], "fieldChanged == 'description'")
+    return company
+
+
+@pytest.fixture
+def cluster() -> Iterator[Cluster]:
+    programs = binaries()
+    if programs is None:
+        pytest.skip(MISSING)
+    with running_cluster(programs, durable=True) as made:
+        yield made
+
+
+@pytest.mark.postgres
+@pytest.mark.timeout(600)
+def test_postgresql_ends_three_times(spark: SparkSession, cluster: Cluster, tmp_path: Path) -> None:
+    cluster.run("CREATE DATABASE faults")
+    engine = open_engine(cluster.url("faults"))
+    migrate(engine)
+    company = company_in(engine)
+    with kept(spark, engine, tmp_path / "match_stream") as heard:
+        for number, end in enumerate((cluster.stop, cluster.kill, lambda: cluster.stop("fast"))):
+            company.describe("orders", f"before {number}", by="dia")
+            before = len(heard.begun)
+            end()
+            until(lambda: len(heard.begun) > before, within_s=120)  # noqa: B023  # asked at once
+            cluster.start()
+            company.describe("orders", f"after {number}", by="dia")
+            until(lambda: caught_up(engine), within_s=120)
+        assert set(heard.begun) == {"store_away"}
+        until(lambda: [one.waits_for for one in heard.health()] == [None], within_s=30)
+    assert stored(engine) == expected(company)
+    assert len({row[0] for row in stored(engine).values()}) == 6
+    engine.dispose()
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of half a megabyte."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)], check=False, capture_output=True
+    )
+    if mounted.returncode:
+        pytest.skip("only root may mount a small disk")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+@pytest.mark.timeout(600)
+def test_the_disk_of_the_checkpoint_is_full(spark: SparkSession, sqlite_engine: Engine, small_disk: Path) -> None:
+    company = company_in(sqlite_engine)
+    with kept(spark, sqlite_engine, small_disk / "match_stream") as heard:
+        until(lambda: caught_up(sqlite_engine), within_s=60)
+        ballast = small_disk / "ballast"
+        with pytest.raises(OSError, match="No space left"), ballast.open("wb", buffering=0) as file:
+            while True:
+                file.write(b"\1" * 512)
+        for number in range(3):
+            company.describe("orders", f"while full {number}", by="dia")
+        until(lambda: "disk_full" in heard.begun, within_s=120)
+        assert [one.waits_for for one in heard.health()] == ["disk_full"]
+        ballast.unlink()
+        until(lambda: caught_up(sqlite_engine), within_s=120)
+        until(lambda: [one.waits_for for one in heard.health()] == [None], within_s=30)
+    assert stored(sqlite_engine) == expected(company)
+    assert len({row[0] for row in stored(sqlite_engine).values()}) == 3
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("fault", ["disk_full", "read_only"])
+def test_the_store_takes_nothing(spark: SparkSession, sqlite_url: str, tmp_path: Path, fault: str) -> None:
+    engine, pipelines = open_engine(sqlite_url, synchronous="NORMAL"), open_engine(sqlite_url, synchronous="NORMAL")
+    company, has_fault = company_in(engine), threading.Event()
+    pragma = {"disk_full": "max_page_count = 1", "read_only": "query_only = ON"}[fault]
+    free = {"disk_full": "max_page_count = 1073741823", "read_only": "query_only = OFF"}[fault]
+
+    @event.listens_for(pipelines, "begin")
+    def _bind(connection: object) -> None:
+        connection.connection.dbapi_connection.execute(f"PRAGMA {pragma if has_fault.is_set() else free}")  # type: ignore[attr-defined]
+
+    with kept(spark, pipelines, tmp_path / "match_stream") as heard:
+        until(lambda: caught_up(engine), within_s=60)
+        with closing(sqlite3.connect(str(engine.url.database), isolation_level=None)) as connection:
+            connection.execute("VACUUM")  # no page of the file is free
+        has_fault.set()
+        for number in range(EDITS):
+            company.describe("orders", f"while nothing is taken {number}", by="dia")
+        until(lambda: fault in heard.begun, within_s=120)
+        has_fault.clear()
+        until(lambda: caught_up(engine), within_s=120)
+    assert stored(engine) == expected(company)
+    assert len({row[0] for row in stored(engine).values()}) == EDITS
+    engine.dispose()
+    pipelines.dispose()

@@ -1,0 +1,96 @@
+"""Who is told is a question of places in the log: a clock that is set back or forward changes nothing."""
+
+from __future__ import annotations
+
+import pytest
+from sqlalchemy import Engine, select
+from tests.company import STARTED_MS, SmallCompany
+from tests.telling import tell_all
+
+from tocsin.model.entity import Document
+from tocsin.model.mute import Mute, MuteKind
+from tocsin.model.people import SYSTEM
+from tocsin.store.alerts.mutes import Mutes
+from tocsin.store.tables import notification
+
+HOUR_MS, DAY_MS = 3_600_000, 86_400_000
+SHIFTS = pytest.mark.parametrize("shift_ms", [-DAY_MS, -HOUR_MS, 0, HOUR_MS, 400 * DAY_MS])
+BELL = {"type": "ActivityFeed"}
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    made = SmallCompany(store_engine)
+    made.clock.advance(1_000)
+    made.alert("bell", [{"category": "Owners", **BELL}, {"category": "Followers", **BELL}], resources=("table",))
+    return made
+
+
+def told(company: SmallCompany, event: Document | None) -> set[str]:
+    """Return the names of those who have been told of an event, once all is told."""
+    tell_all(company.engine)
+    assert event is not None
+    names = {identity: name for name, identity in company.ids.items()}
+    query = select(notification.c.recipient_id).where(notification.c.event_id == event["id"])
+    with company.engine.connect() as connection:
+        return {names[one] for one in connection.execute(query).scalars()}
+
+
+@SHIFTS
+def test_owners_and_followers_are_told_of_what_happens_after_the_alert_was_made(
+    company: SmallCompany, shift_ms: int
+) -> None:
+    company.clock.at_ms += shift_ms
+    assert told(company, company.describe("orders", "new")) == {"ana", "ben", "cem"}
+
+
+@SHIFTS
+def test_who_follows_is_told_of_what_comes_after_and_of_nothing_before(company: SmallCompany, shift_ms: int) -> None:
+    before = company.describe("orders", "before")
+    company.clock.at_ms += shift_ms
+    company.writes.follow("table", company.ids["orders"], company.ids["dia"], actor=company.actor("dia"))
+    company.clock.at_ms -= 2 * shift_ms
+    after = company.describe("orders", "after", by="ana")
+    assert (told(company, before), told(company, after)) == ({"ana", "ben", "cem"}, {"ben", "cem", "dia"})
+
+
+@SHIFTS
+def test_an_alert_tells_nothing_of_what_was_before_it(company: SmallCompany, shift_ms: int) -> None:
+    before = company.describe("revenue", "before", by="ana")
+    company.clock.at_ms += shift_ms
+    company.alert(
+        "late", [{"category": "Admins", **BELL}, {"category": "Users", **BELL, "config": {"receivers": ["cem"]}}]
+    )
+    after = company.describe("revenue", "after", by="ana")
+    assert (told(company, before), told(company, after)) == ({"dia"}, {"dia", "cem"})
+
+
+@SHIFTS
+def test_a_mute_keeps_quiet_what_comes_after_it_and_nothing_before(company: SmallCompany, shift_ms: int) -> None:
+    before = company.describe("orders", "before")
+    company.clock.at_ms += shift_ms
+    mute = Mute(company.ids["cem"], MuteKind.ASSET, company.ids["orders"], since_ms=company.clock.now_ms())
+    Mutes(company.engine).put(mute)
+    company.clock.at_ms -= 2 * shift_ms
+    after = company.describe("orders", "after")
+    assert (told(company, before), told(company, after)) == ({"ana", "ben", "cem"}, {"ana", "ben"})
+
+
+@SHIFTS
+def test_followers_hear_that_an_asset_is_gone(company: SmallCompany, shift_ms: int) -> None:
+    company.clock.at_ms += shift_ms
+    written = company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
+    assert written.event is not None
+    assert told(company, written.event.to_wire()) == {"ana", "ben", "cem"}
+
+
+def test_a_history_that_is_written_late_tells_nobody_of_what_was_before_the_alert(company: SmallCompany) -> None:
+    state = {"name": "orders", "description": "as of old", "columns": [{"name": "id", "dataType": "INT"}]}
+    fqn = "pg.store.public.orders"
+    owner = {"owners": [{"type": "team", "id": company.ids["shop"]}]}
+    old = company.writes.replace("table", fqn, state | owner, STARTED_MS - DAY_MS, actor=SYSTEM)
+    new = company.writes.replace("table", fqn, state | owner | {"description": "x"}, STARTED_MS + DAY_MS, actor=SYSTEM)
+    assert old.event is not None
+    assert new.event is not None
+    assert told(company, old.event.to_wire()) == set()
+    assert "ana" in told(company, new.event.to_wire())

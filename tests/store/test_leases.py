@@ -1,0 +1,162 @@
+"""Claims of workers whose clocks jump, who sleep, die and lose answers: no two holders, no row that nobody gets.
+
+Each worker has a clock that may be set to anything; what is steady for one is what time does for all.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
+from sqlalchemy import Engine, select
+from tests.store.rows import add_deliveries, finished, states
+from tests.unit.flow.send.events import NOW_MS
+
+from tocsin.model.delivery import Delivery, OutcomeReason, Retry
+from tocsin.store.engine import reading, writing
+from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.tables import attempt, change_event, delivery, destination_status, notification, worker_session
+from tocsin.worker.leases import Leases, Watch
+
+LEASE_S = 90.0
+NAMES = ("a", "b", "c")
+COUNT = 4
+_TABLES = (attempt, change_event, delivery, destination_status, notification, worker_session)
+Clocks = st.sampled_from([-86_400_000, -3_600_000, -1, 0, 1, 3_600_000, 86_400_000])
+
+
+@dataclass
+class Simulated:
+    """A worker as its parts: what ``worker/deliver.py`` does with them, one step at a time."""
+
+    name: str
+    leases: Leases = field(default_factory=lambda: Leases(LEASE_S))
+    watch: Watch = field(default_factory=Watch)
+    begun: int = 0
+    set_by_ms: int = 0
+    unknown: bool = False
+    claimed: dict[str, Delivery] = field(default_factory=dict)
+
+
+class JumpingClocks(RuleBasedStateMachine):
+    """Three workers over one store."""
+
+    engine: Engine
+
+    @initialize()
+    def start(self) -> None:
+        with writing(self.engine) as connection:
+            for table in _TABLES:
+                connection.execute(table.delete())
+        self.ids = add_deliveries(self.engine, COUNT)
+        self.deliveries, self.sessions = Deliveries(self.engine), Sessions(self.engine)
+        self.passed_s = 0.0
+        self.workers = {name: Simulated(name) for name in NAMES}
+        self.born = 0
+
+    def now_ms(self, one: Simulated) -> int:
+        return NOW_MS + 10_000 + round(self.passed_s * 1000) + one.set_by_ms
+
+    def renew(self, one: Simulated) -> None:
+        if one.leases.session_id and self.sessions.renew(one.leases.session_id, now_ms=self.now_ms(one)):
+            one.leases.renew(asked_at_s=self.passed_s)
+            return
+        one.begun += 1
+        session_id = f"{one.name}#{one.begun}"
+        self.sessions.begin(session_id, lease_ms=round(LEASE_S * 1000), now_ms=self.now_ms(one))
+        one.leases.begin(session_id, asked_at_s=self.passed_s)
+        one.claimed = {}
+
+    def assure(self, one: Simulated) -> None:
+        if not one.leases.are_sure(self.passed_s):
+            self.renew(one)
+
+    @rule(name=st.sampled_from(NAMES))
+    def beats(self, name: str) -> None:
+        self.renew(self.workers[name])
+
+    @rule(name=st.sampled_from(NAMES))
+    def looks_around(self, name: str) -> None:
+        one = self.workers[name]
+        self.renew(one)
+        others = [other for other in self.sessions.all() if other.id != one.leases.session_id]
+        self.sessions.end_silent(one.watch.silent(others, self.passed_s))
+        self.deliveries.plan_again(self.now_ms(one))
+
+    @rule(name=st.sampled_from(NAMES), limit=st.integers(1, COUNT), answer_is_lost=st.booleans())
+    def claims(self, name: str, limit: int, answer_is_lost: bool) -> None:
+        one = self.workers[name]
+        self.assure(one)
+        session_id = one.leases.session_id
+        if one.unknown:
+            self.deliveries.keep_only(session_id, one.leases.ids())
+            one.unknown = False
+        claimed = self.deliveries.claim(session_id, limit, now_ms=self.now_ms(one))
+        one.unknown = answer_is_lost
+        if not answer_is_lost:
+            one.leases.take(session_id, claimed)
+            one.claimed |= {row.id: row for row in claimed}
+
+    @rule(name=st.sampled_from(NAMES), failed=st.booleans())
+    def records(self, name: str, failed: bool) -> None:
+        one = self.workers[name]
+        session_id, held = one.leases.session_id, [one.claimed[row_id] for row_id in one.leases.ids()][:1]
+        outcome = Retry(OutcomeReason.SERVER_ERROR) if failed else None
+        group = [finished(row, outcome, retries=10**6, at_ms=self.now_ms(one)) for row in held]
+        self.deliveries.record(session_id, group, now_ms=self.now_ms(one))
+        one.leases.drop(session_id, [row.id for row in held])
+
+    @rule(passed_s=st.sampled_from([0.5, 30.0, 89.0, 90.0, 1_000.0]))
+    def time_passes(self, passed_s: float) -> None:
+        self.passed_s += passed_s
+
+    @rule(name=st.sampled_from(NAMES), set_by_ms=Clocks)
+    def clock_is_set(self, name: str, set_by_ms: int) -> None:
+        self.workers[name].set_by_ms = set_by_ms
+
+    @rule(name=st.sampled_from(NAMES))
+    def dies(self, name: str) -> None:
+        self.born += 1
+        before = self.workers[name]
+        self.workers[name] = Simulated(name, begun=100 * self.born, set_by_ms=before.set_by_ms)
+
+    @invariant()
+    def nobody_shares_what_they_are_sure_of(self) -> None:
+        sure = [one for one in self.workers.values() if one.leases.are_sure(self.passed_s)]
+        held = [row_id for one in sure for row_id in one.leases.ids()]
+        assert len(held) == len(set(held))
+        with reading(self.engine) as connection:
+            owners = {
+                row.id: row.lease_owner for row in connection.execute(select(delivery.c.id, delivery.c.lease_owner))
+            }
+        for one in sure:
+            assert {owners[row_id] for row_id in one.leases.ids()} <= {one.leases.session_id}
+
+    def teardown(self) -> None:
+        """Everybody dies; one worker, whose clock is right, gets all that is open within a lease and its wait."""
+        if not hasattr(self, "workers"):
+            return
+        one = Simulated("last")
+        self.workers = {"last": one}
+        self.looks_around("last")
+        self.passed_s += LEASE_S
+        self.looks_around("last")
+        self.passed_s += 60.0  # the wait of tests/store/rows.py
+        while one.leases.ids() or self.claims_all(one):
+            self.records("last", failed=False)
+        assert {status for status, _ in states(self.engine).values()} == {"delivered"}
+
+    def claims_all(self, one: Simulated) -> int:
+        self.claims(one.name, COUNT, answer_is_lost=False)
+        return len(one.leases)
+
+
+def test_jumping_clocks_lose_nothing_and_share_nothing(store_engine: Engine) -> None:
+    class Machine(JumpingClocks):
+        engine = store_engine
+
+    examples = 60 if store_engine.dialect.name == "sqlite" else 25
+    run_state_machine_as_test(Machine, settings=settings(max_examples=examples, stateful_step_count=30, deadline=None))

@@ -1,0 +1,70 @@
+"""``tocsin backup`` and ``tocsin restore`` as they are typed, and what they say."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.unit.cli.conftest import Run
+
+
+@pytest.fixture
+def store(run: Run, tmp_path: Path) -> Path:
+    """A store with one person in it, and a backup of it in ``monday``."""
+    assert run("admin", "create-user", "ada", "--email", "ada@example.org").code == 0
+    ended = run("backup", "monday", "--json")
+    assert (ended.code, ended.err) == (0, "")
+    said = json.loads(ended.out)
+    assert (said["folder"], said["events"]) == (str(tmp_path / "monday"), 1)
+    return tmp_path / "tocsin-data" / "tocsin.db"
+
+
+@pytest.mark.parametrize("damage", ["truncated", "deleted", "overwritten"])
+def test_a_store_that_was_damaged_comes_back(run: Run, store: Path, damage: str) -> None:
+    if damage == "deleted":
+        store.unlink()
+    else:
+        os.truncate(store, 0)
+        store.write_bytes(b"no database " * 100 if damage == "overwritten" else b"")
+    assert run("fsck").code == 7
+    ended = run("restore", "monday", *(["--force"] if damage == "overwritten" else []))
+    assert ended.code == 0
+    assert run("fsck", "--deep").out.splitlines()[-1] == "The store is sound."
+
+
+def test_a_store_that_was_used_is_not_written_over_by_mistake(run: Run, store: Path) -> None:
+    assert run("admin", "create-user", "bob", "--email", "bob@example.org").code == 0
+    there = store.read_bytes()
+    ended = run("restore", "monday")
+    assert ended.code == 5
+    assert "--force" in ended.err
+    assert store.read_bytes() == there
+    ended = run("restore", "monday", "--force", "--json")
+    assert ended.code == 0
+    (kept,) = store.parent.glob("tocsin.db.before-*")
+    assert json.loads(ended.out)["kept"] == str(kept)
+    with closing(sqlite3.connect(kept)) as connection:
+        assert connection.execute("SELECT name FROM person ORDER BY name").fetchall() == [("ada",), ("bob",)]
+    assert run("fsck", "--deep").code == 0
+    assert run("admin", "reset-password", "bob").code == 3
+
+
+def test_a_backup_is_restored_where_there_is_nothing_yet(
+    run: Run, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TOCSIN_DATA_DIR", str(tmp_path / "elsewhere"))
+    assert run("restore", "monday").code == 0
+    assert run("fsck", "--deep").code == 0
+    assert run("admin", "reset-password", "ada").code == 0
+
+
+def test_what_is_no_backup_is_said_to_be_none(run: Run, store: Path, tmp_path: Path) -> None:
+    for folder in ("nowhere", str(tmp_path), str(store)):
+        ended = run("restore", folder, "--force")
+        assert (ended.code, ended.out) == (3, "")
+        assert "There is no backup in" in ended.err
+    assert run("backup", "monday").code == 5

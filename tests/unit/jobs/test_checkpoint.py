@@ -1,0 +1,89 @@
+"""A checkpoint's damage is found file by file; what was damaged is set aside, and what is sound is left alone."""
+
+from __future__ import annotations
+
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tocsin.clock import FixedClock
+from tocsin.flow.eventlog.position import LogPosition
+from tocsin.jobs.checkpoint import committed, damage, mend
+
+HEAD = '{"batchWatermarkMs":0,"conf":{}}'
+
+
+def put(file: Path, text: str) -> None:
+    """Write a file and its checksums as Hadoop does."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    content = text.encode()
+    file.write_bytes(content)
+    sums = [zlib.crc32(content[at : at + 512]).to_bytes(4, "big") for at in range(0, len(content), 512)]
+    file.with_name(f".{file.name}.crc").write_bytes(b"crc\0" + (512).to_bytes(4, "big") + b"".join(sums))
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> Path:
+    """A checkpoint with two committed micro-batches and one under way."""
+    made = tmp_path / "match_stream"
+    put(made / "metadata", '{"id":"one"}')
+    for number in range(3):
+        offset = f'{{"offset": {10 * (number + 1)}}}'
+        put(made / "offsets" / str(number), f"v1\n{HEAD}\n{offset}")
+    for number in range(2):
+        put(made / "commits" / str(number), 'v1\n{"nextBatchWatermarkMs":0}')
+    put(made / "state/0/1/2.changelog", "x" * 1_300)
+    return made
+
+
+def test_a_sound_checkpoint_stays_and_says_how_far_it_is(checkpoint: Path) -> None:
+    mend(checkpoint, FixedClock(0))
+    assert (damage(checkpoint), committed(checkpoint)) == (None, LogPosition(20))
+    assert [one.name for one in checkpoint.parent.iterdir()] == ["match_stream"]
+
+
+def test_one_that_is_not_there_is_no_damage(tmp_path: Path) -> None:
+    mend(tmp_path / "none", FixedClock(0))
+    assert (damage(tmp_path / "none"), committed(tmp_path / "none")) == (None, None)
+
+
+@pytest.mark.parametrize("name", ["metadata", "offsets/2", "offsets/1", "commits/1", "state/0/1/2.changelog"])
+@pytest.mark.parametrize("keeps_checksum", [True, False])
+@pytest.mark.parametrize("length", [0, 5])
+def test_a_cut_file_is_named(checkpoint: Path, name: str, *, keeps_checksum: bool, length: int) -> None:
+    file = checkpoint / name
+    file.write_bytes(file.read_bytes()[:length])
+    if not keeps_checksum:
+        file.with_name(f".{file.name}.crc").unlink()
+        if name.startswith("state"):
+            return  # nothing says what it held: Spark finds out when it reads it
+    assert str(file) in str(damage(checkpoint))
+
+
+@pytest.mark.parametrize("at", [0, 511, 512, 1_299])
+def test_one_changed_byte_is_seen(checkpoint: Path, at: int) -> None:
+    file = checkpoint / "state/0/1/2.changelog"
+    content = bytearray(file.read_bytes())
+    content[at] ^= 1
+    file.write_bytes(content)
+    assert str(file) in str(damage(checkpoint))
+
+
+@pytest.mark.parametrize("name", ["metadata", "offsets/2"])
+def test_what_is_missing_is_named(checkpoint: Path, name: str) -> None:
+    (checkpoint / name).unlink()
+    put(checkpoint / "commits/2", 'v1\n{"nextBatchWatermarkMs":0}')
+    assert str(checkpoint / name) in str(damage(checkpoint))
+
+
+def test_a_damaged_one_is_set_aside_and_only_the_last_of_them_is_kept(checkpoint: Path) -> None:
+    clock = FixedClock(1_000)
+    for content in ("first", "second"):
+        (checkpoint / "offsets").mkdir(parents=True, exist_ok=True)
+        (checkpoint / "offsets/2").write_text(content)
+        mend(checkpoint, clock)
+        clock.advance(1)
+    (kept,) = checkpoint.parent.iterdir()
+    assert kept.name.startswith("match_stream.damaged-19700101T000001")
+    assert (kept / "offsets/2").read_text() == "second"

@@ -1,0 +1,60 @@
+from dataclasses import replace
+
+from tests.unit.flow.send.events import dispatch
+
+from tocsin.store.outbox.sessions import Session
+from tocsin.worker.leases import Leases, Watch
+
+ONE = dispatch().delivery
+TWO = replace(ONE, id="two", destination_id="e")
+
+
+def test_a_worker_is_sure_for_one_lease_from_when_it_asked() -> None:
+    leases = Leases(90.0)
+    assert not leases.are_sure(0.0)
+    leases.begin("s#1", asked_at_s=10.0)
+    assert leases.are_sure(99.9)
+    assert not leases.are_sure(100.0)
+    leases.renew(asked_at_s=20.0)
+    assert leases.are_sure(100.0)
+
+
+def test_what_is_dropped_is_no_longer_counted() -> None:
+    leases = Leases(90.0)
+    leases.begin("s#1", asked_at_s=0.0)
+    leases.take("s#1", [ONE, TWO])
+    assert (len(leases), leases.per_destination) == (2, {"d": 1, "e": 1})
+    leases.drop("s#1", [ONE.id, ONE.id])
+    assert (len(leases), leases.per_destination, leases.ids()) == (1, {"e": 1}, ["two"])
+
+
+def test_what_was_held_under_a_session_is_lost_with_it() -> None:
+    leases = Leases(90.0)
+    leases.begin("s#1", asked_at_s=0.0)
+    leases.take("s#1", [ONE])
+    leases.begin("s#2", asked_at_s=100.0)
+    assert (len(leases), leases.per_destination) == (0, {})
+    leases.take("s#1", [TWO])  # the answer to a claim that came too late
+    leases.take("s#2", [ONE])
+    assert leases.holds("s#2", ONE.id)
+    assert not leases.holds("s#1", ONE.id)
+    leases.drop("s#1", [ONE.id])  # an attempt of before ends
+    assert leases.ids() == [ONE.id]
+
+
+def test_a_session_is_silent_when_it_was_seen_at_one_beat_for_a_whole_lease() -> None:
+    watch, first = Watch(), Session("a", 90_000, 7)
+    assert watch.silent([first], 1_000.0) == []
+    assert watch.next_look_s(1_010.0) == 80.0
+    assert watch.silent([first], 1_089.9) == []
+    renewed = replace(first, beat=8)
+    assert watch.silent([renewed], 1_090.0) == []
+    assert watch.silent([renewed], 1_180.0) == [renewed]
+
+
+def test_a_session_that_went_and_came_is_watched_from_then() -> None:
+    watch, seen = Watch(), Session("a", 1_000, 0)
+    watch.silent([seen], 0.0)
+    watch.silent([], 5.0)
+    assert watch.next_look_s(5.0) == float("inf")
+    assert watch.silent([seen], 10.0) == []

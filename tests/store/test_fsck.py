@@ -281,7 +281,7 @@ ON_SQLITE: list[Hurting] = [
         ("entity", "id", "updated_at_ms"),
         ("entity", "id", "deleted"),
         ("entity_version", "entity_id", "updated_at_ms"),
-        ("follow", "entity_id", "followed_at_ms"),
+        ("follow", "entity_id", "since_offset"),
     )
 ]
 

@@ -45,8 +45,23 @@ class Cluster:
 
     def kill(self) -> None:
         """Kill its first process with SIGKILL; those it started end when they notice."""
-        pid = int((self.folder / "db" / "postmaster.pid").read_text().split()[0])
-        os.kill(pid, signal.SIGKILL)
+        os.kill(self._pid(), signal.SIGKILL)
+
+    @contextmanager
+    def suspended(self) -> Iterator[None]:
+        """Let none of its processes run until the block ends; what connects to it is taken by the kernel."""
+        pid = self._pid()
+        pids = [pid, *map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
+        for one in pids:
+            os.kill(one, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for one in pids:
+                os.kill(one, signal.SIGCONT)
+
+    def _pid(self) -> int:
+        return int((self.folder / "db" / "postmaster.pid").read_text().split()[0])
 
     def start(self) -> None:
         """Start it again at the same port; what an earlier one left behind is waited for."""

@@ -25,6 +25,11 @@ class Settings(BaseSettings):
         default=None,
         description="SQLAlchemy address of the store (`postgresql+psycopg://…`). Unset: SQLite in `data_dir`.",
     )
+    database_timeout_s: float = Field(
+        default=30.0,
+        gt=0,
+        description="Seconds that PostgreSQL may leave the server without an answer; then a request is answered 503.",
+    )
     secrets_key: SecretStr | None = Field(
         default=None,
         description="Key that seals secrets and the keys that sign; several apart by spaces, newest first. "

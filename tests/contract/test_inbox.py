@@ -182,7 +182,22 @@ def test_a_notification_rings_at_once(served: Served, alice: tuple[str, httpx.Cl
     heard = listener.wait_for(1)
     assert heard[0] == client.get(f"/users/{user_id}/notifications").json()["data"][0]
     assert (heard[0]["id"], listener.events[0]["event"]) == (made, "notification")
-    assert listener.events[0]["id"].isdigit()
+    assert listener.events[0]["id"].partition(":")[0].isdigit()
+
+
+def test_a_stream_that_goes_on_in_another_store_says_so(
+    served: Served, alice: tuple[str, httpx.Client], teller: Teller
+) -> None:
+    user_id, client = alice
+    teller.tell(user_id, "a")
+    start = client.get(f"/users/{user_id}/notifications").json()["streamFrom"]
+    offset = start.partition(":")[0]
+    for seen in (f"{int(offset) + 50}", f"{offset}:{BECAUSE.subscription_id}"):
+        listener = Listener(served, user_id, seen)
+        assert listener.wait_for(1) == [{"streamFrom": start}]
+        assert (listener.events[0]["event"], listener.events[0]["id"]) == ("reset", start)
+    made = teller.tell(user_id, "b")
+    assert listener.wait_for(2)[1]["id"] == made
 
 
 def test_a_broken_stream_goes_on_where_it_ended(

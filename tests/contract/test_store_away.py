@@ -90,6 +90,24 @@ def test_every_route_says_that_the_store_is_away_and_the_next_request_after_it_i
         assert client.post("/users/login", json=log_in).status_code == 200
 
 
+@pytest.mark.postgres
+def test_a_store_that_does_not_answer_is_given_up_and_an_open_stream_ends_in_order(
+    cluster: Cluster, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cluster.run("CREATE DATABASE silent")
+    engine = open_engine(cluster.url("silent"), answers_within_s=0.5)
+    with served_over(engine) as served, served.administrator() as client:
+        user = client.get("/users/loggedInUser").json()
+        with client.stream("GET", f"/users/{user['id']}/notifications/stream") as stream:
+            lines = stream.iter_lines()
+            assert next(lines) == ": open"
+            with cluster.suspended():
+                assert is_unavailable(client.get(f"/users/{user['id']}"))
+                assert not any(line.startswith("data") for line in lines), "it ends"
+        assert client.get("/users/loggedInUser").status_code == 200
+    assert "Traceback" not in "".join(capfd.readouterr())
+
+
 def told(client: httpx.Client, method: str, path: str) -> httpx.Response:
     with client.stream(method, f"{client.base_url}".removesuffix("/api/v1/") + path) as answer:
         if not answer.headers.get("content-type", "").startswith("text/event-stream"):

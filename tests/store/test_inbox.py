@@ -40,7 +40,7 @@ def tell(store_engine: Engine) -> Tell:
     writes = Writes(SqlCatalogue(store_engine), FixedClock(NOW_MS))
     log = EventLog(store_engine)
 
-    def tell(*people: str, due_in_ms: int = 0, channel: str = "ActivityFeed") -> int:
+    def tell(*people: str, due_in_ms: int = 0, created_in_ms: int = 0, channel: str = "ActivityFeed") -> int:
         written = writes.create("team", {"name": f"team{log.readable_end()}"}, actor=SYSTEM)
         assert written.event is not None
         offset = log.readable_end()
@@ -54,7 +54,7 @@ def tell(store_engine: Engine) -> Tell:
                 "recipient_id": person,
                 "reasons": json.dumps([REASON]),
                 "due_at_ms": NOW_MS + due_in_ms,
-                "created_at_ms": NOW_MS,
+                "created_at_ms": NOW_MS + created_in_ms,
             }
             for person in people
         ]
@@ -90,6 +90,16 @@ def test_what_is_for_another_channel_or_another_time_is_not_shown(inbox: Inbox, 
     assert [one.log_offset for one in inbox.page("ann", NOW_MS + 1000, limit=9)] == [later]
 
 
+def test_what_was_due_at_once_is_shown_however_far_ahead_the_pipelines_clock_was(inbox: Inbox, tell: Tell) -> None:
+    day_ms = 86_400_000
+    offset = tell("ann", due_in_ms=day_ms, created_in_ms=day_ms)
+    assert offsets(inbox, "ann") == [offset]
+    assert inbox.counts("ann", NOW_MS) == (1, 1)
+    assert inbox.arrivals(0, limit=9) == [Arrival(offset, "ann", 0)]
+    inbox.mark_read("ann", f"ann-{offset}-ActivityFeed", NOW_MS)
+    assert inbox.counts("ann", NOW_MS) == (0, 1)
+
+
 def test_nobody_marks_what_others_were_told(inbox: Inbox, tell: Tell) -> None:
     offset = tell("ann")
     with pytest.raises(NotFound):
@@ -109,7 +119,7 @@ def test_marking_twice_keeps_the_first_time(inbox: Inbox, tell: Tell, store_engi
 def test_arrivals_come_in_order_and_never_cut_an_offset_in_two(inbox: Inbox, tell: Tell) -> None:
     one, two, three = tell("ann", "bob"), tell("ann", "bob", "cy"), tell("ann", due_in_ms=50)
     tell("ann", channel="Webhook")
-    assert inbox.newest_offset() >= three
+    assert inbox.reach().newest.offset >= three
     page = inbox.arrivals(0, limit=3)
     assert sorted({row.log_offset for row in page}) == [one, two]
     assert len(page) == 5

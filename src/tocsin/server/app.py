@@ -165,7 +165,12 @@ def first_password_line(password: str, *, is_terminal: bool) -> str:
 def _serve(settings: Settings, revision: PeopleRevision, sockets: list[socket.socket], *, is_first: bool) -> None:
     """Be one of the server's processes until told to stop; the first also marks how far the log has come."""
     pool_size = max(_FEWEST_CONNECTIONS, _CONNECTIONS // settings.process_count())
-    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, pool_size=pool_size)
+    engine = open_engine(
+        settings.store_url(),
+        synchronous=settings.sqlite_synchronous,
+        pool_size=pool_size,
+        answers_within_s=settings.database_timeout_s,
+    )
     try:
         app = build_app(settings, engine, revision=revision)
         config = server_config(app, settings, log_config=uvicorn_logs(settings), within_s=_STOP_WITHIN_S)

@@ -1,7 +1,8 @@
 """Live streams of the inbox: one poll of the store serves every listener of a process.
 
 A listener that does not keep up is let go: it comes back with the last offset it saw and misses nothing. So is one
-whose token no longer works, or whose user has changed. Next: ``server/routes/inbox.py``.
+whose token no longer works, or whose user has changed, and everybody when the store is away or another one.
+Next: ``server/arriving.py``.
 """
 
 from __future__ import annotations
@@ -17,15 +18,16 @@ import anyio.to_thread
 import structlog
 
 from tocsin.clock import Clock
-from tocsin.errors import TooManyRequests
+from tocsin.errors import LogDiverged, TooManyRequests
 from tocsin.model.people import Actor
+from tocsin.server.arriving import PAGE, Arrivals, Arriving
 from tocsin.server.auth import Session
+from tocsin.store.faults import fault_of
 from tocsin.store.outbox.inbox import Arrival, InboxEntry
 
 _POLL_S = 0.15
 CHECK_S = 0.3
 """Between two looks at the tokens of all listeners; what was revoked ends its streams within this and one poll."""
-_PAGE = 500
 _RETRY_AFTER_S = 5
 _LONGEST_WAIT_MS = 60_000  # what is due later than this is found by the next page that somebody opens
 
@@ -36,16 +38,8 @@ T = TypeVar("T")
 _log = structlog.get_logger()
 
 
-class Arrivals(Protocol):
+class Entries(Arrivals, Protocol):
     """What the loop asks of the inbox (``store/outbox/inbox.py``)."""
-
-    def newest_offset(self) -> int:
-        """Return the highest log offset anybody has been told of."""
-        ...
-
-    def arrivals(self, after: int, *, limit: int) -> list[Arrival]:
-        """Return the rows beyond an offset, due or not."""
-        ...
 
     def entries_at(self, places: list[tuple[int, str]]) -> list[InboxEntry]:
         """Return the entries at these (offset, user id) places."""
@@ -79,14 +73,15 @@ class StreamLimits:
 class Streams:
     """The listeners of one process, and the one loop that feeds them."""
 
-    def __init__(self, inbox: Arrivals, sessions: Sessions, clock: Clock, limits: StreamLimits) -> None:
+    def __init__(self, inbox: Entries, sessions: Sessions, clock: Clock, limits: StreamLimits) -> None:
         self._inbox, self._sessions, self._clock, self._limits = inbox, sessions, clock, limits
         self._listeners: dict[str, set[_Listener]] = defaultdict(set)
         self._open: Counter[str] = Counter()
         self._revision: tuple[int, ...] = ()
         self._lane = anyio.CapacityLimiter(1)  # the loop never waits for a thread that requests keep busy
         self._waiting: list[Arrival] = []
-        self._read_to = 0
+        self._starting = asyncio.Lock()
+        self._arriving = Arriving(inbox)
         self._loop: asyncio.Task[None] | None = None
         self._closed = False
 
@@ -121,13 +116,18 @@ class Streams:
 
     async def _entries(self, user_id: str, last_seen: int | None, listener: _Listener) -> AsyncIterator[InboxEntry]:
         await self._ensure_running()
-        start = self._read_to
+        start, passed = self._arriving.read_to, self._arriving.passed
         seen = start if last_seen is None else last_seen
         told: set[str] = set()  # what the loop may hand on once more
+        if passed < seen:  # what came late, while nobody listened, stands before what was seen
+            for entry in await self._missed(user_id, passed):
+                told.add(entry.id)
+                if last_seen is not None and entry.log_offset <= seen and not entry.read:
+                    yield entry
         while missed := await self._missed(user_id, seen):
             for entry in missed:
                 yield entry
-            told |= {entry.id for entry in missed if entry.log_offset > start}
+            told |= {entry.id for entry in missed if entry.log_offset > min(start, passed)}
             seen = missed[-1].log_offset
         while (arrived := await listener.queue.get()) is not None:
             if arrived.id not in told:
@@ -145,16 +145,16 @@ class Streams:
         """Start the loop with the first listener; it ends by itself when nobody is left."""
         if self._loop is not None and not self._loop.done():
             return
-        newest = await _in_thread(self._inbox.newest_offset)
-        if self._loop is None or self._loop.done():  # nobody else started it meanwhile
-            self._read_to = newest
-            self._loop = asyncio.create_task(self._run())
-            self._loop.add_done_callback(self._ended)
+        async with self._starting:
+            if self._loop is None or self._loop.done():  # nobody else started it meanwhile
+                await _in_thread(self._arriving.begin)
+                self._loop = asyncio.create_task(self._run())
+                self._loop.add_done_callback(self._ended)
 
     def _ended(self, loop: asyncio.Task[None]) -> None:
         """Let the listeners of a loop that failed go: each comes back and starts the next one."""
         if not loop.cancelled() and (error := loop.exception()) is not None:
-            _log.error("inbox poll failed", exc_info=error)
+            _say(error)
             self._let_all_go()
 
     def _let_all_go(self) -> None:
@@ -176,15 +176,18 @@ class Streams:
             del self._listeners[user_id]
 
     async def _missed(self, user_id: str, seen: int) -> list[InboxEntry]:
-        return await _in_thread(lambda: self._inbox.entries_after(user_id, seen, self._clock.now_ms(), limit=_PAGE))
+        return await _in_thread(lambda: self._inbox.entries_after(user_id, seen, self._clock.now_ms(), limit=PAGE))
 
     async def _run(self) -> None:
         check_at_s = 0.0
         while self._listeners:
             if (now_s := asyncio.get_running_loop().time()) >= check_at_s:
                 await self._end_sessions()
+                await self._hand_on(await self._in_lane(self._arriving.late))
                 check_at_s = now_s + CHECK_S
-            if not await self._poll():
+            arrived = await self._in_lane(self._arriving.next)
+            await self._hand_on(arrived)
+            if len(arrived) < PAGE:
                 await asyncio.sleep(_POLL_S)
 
     async def _end_sessions(self) -> None:
@@ -206,11 +209,8 @@ class Streams:
                 one.end()
         self._revision = revision
 
-    async def _poll(self) -> bool:
-        """Hand on what has arrived and is due; say whether more waits to be read."""
-        after = self._read_to
-        arrived = await self._in_lane(lambda: self._inbox.arrivals(after, limit=_PAGE))
-        self._read_to = max([after, *(one.log_offset for one in arrived)])
+    async def _hand_on(self, arrived: list[Arrival]) -> None:
+        """Hand on what has arrived and what is due by now of what has waited."""
         now_ms = self._clock.now_ms()
         heard = [one for one in (*self._waiting, *arrived) if one.recipient_id in self._listeners]
         self._waiting = [one for one in heard if now_ms < one.due_at_ms <= now_ms + _LONGEST_WAIT_MS]
@@ -218,10 +218,23 @@ class Streams:
         for entry in await self._in_lane(lambda: self._inbox.entries_at(due)) if due else []:
             for listener in self._listeners.get(entry.recipient_id, ()):
                 listener.tell(entry)
-        return len(arrived) >= _PAGE
 
     async def _in_lane(self, work: Callable[[], T]) -> T:
         return await anyio.to_thread.run_sync(work, limiter=self._lane)
+
+
+class ending_with_the_store:  # noqa: N801  read as a word of a with statement
+    """Let a stream end in order, with a line in the log, when the store goes away in the middle of it."""
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        """Say whether the store is to blame, and not this program."""
+        is_fault = isinstance(error, Exception) and fault_of(error) is not None
+        if is_fault and error is not None:
+            _say(error)
+        return is_fault
 
 
 class _Listener:
@@ -254,3 +267,14 @@ class _Listener:
 
 async def _in_thread(work: Callable[[], T]) -> T:
     return await anyio.to_thread.run_sync(work)
+
+
+def _say(error: BaseException) -> None:
+    """Log why the loop failed: a store that is away, or another one, in a line."""
+    fault = fault_of(error)
+    if isinstance(error, LogDiverged):
+        _log.warning("inbox_streams_ended", reason=error.message)
+    elif fault is not None:
+        _log.warning("inbox_streams_ended", fault=fault.name, reason=fault.sentence)
+    else:
+        _log.error("inbox poll failed", exc_info=error)

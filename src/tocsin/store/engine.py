@@ -17,6 +17,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, InvalidatePoolError, OperationalError
 
 from tocsin.errors import InvalidSetting, Unavailable
+from tocsin.store.silence import bounded
 from tocsin.store.turns import Turns
 
 _TURNS = "tocsin_turns"
@@ -40,10 +41,18 @@ _NO_ANSWER = {
 _CHECKPOINT_PAGES = 8_000  # of 4 KiB: seldom enough that pages written again and again are copied once
 
 
-def open_engine(url: str, *, synchronous: str = "FULL", pool_size: int = 10, patience_s: float = _BUSY_S) -> Engine:
+def open_engine(
+    url: str,
+    *,
+    synchronous: str = "FULL",
+    pool_size: int = 10,
+    patience_s: float = _BUSY_S,
+    answers_within_s: float | None = None,
+) -> Engine:
     """Return an engine for the store at ``url`` (a SQLAlchemy address); the caller disposes of it.
 
-    On SQLite a writer waits for its turn no longer than ``patience_s``, and is then told why (``Unavailable``).
+    On SQLite a writer waits for its turn no longer than ``patience_s``, and is then told why (``Unavailable``). On
+    PostgreSQL a statement that has no answer after ``answers_within_s`` ends its connection; None for no limit.
 
     Raises
     ------
@@ -52,7 +61,7 @@ def open_engine(url: str, *, synchronous: str = "FULL", pool_size: int = 10, pat
     if url.startswith("sqlite"):
         return _sqlite(url, synchronous, patience_s)
     try:
-        return _postgresql(url, pool_size)
+        return _postgresql(url, pool_size, answers_within_s)
     except ArgumentError as error:  # the address may hold a password, so it is not repeated
         raise InvalidSetting(
             "Setting database_url (TOCSIN_DATABASE_URL): is no address of a store; it looks like "
@@ -90,17 +99,22 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection
 
 
-def _postgresql(url: str, pool_size: int) -> Engine:
+def _postgresql(url: str, pool_size: int, answers_within_s: float | None) -> Engine:
     # Each statement must see what is committed when it begins: flow/eventlog/readable.py relies on it.
     asked = make_url(url).query
     engine = create_engine(
         url,
         pool_size=pool_size,
         max_overflow=pool_size,
+        pool_timeout=answers_within_s or _BUSY_S,
         isolation_level="READ COMMITTED",
         hide_parameters=True,
         connect_args={name: value for name, value in _NO_ANSWER.items() if name not in asked},
     )
+
+    if answers_within_s is not None:
+        connection_type = bounded(engine.dialect.loaded_dbapi, answers_within_s)
+        event.listen(engine, "do_connect", lambda _dialect, _record, how, named: connection_type.connect(*how, **named))
 
     @event.listens_for(engine, "connect")
     def _prepare(raw: Any, _record: object) -> None:  # Any: the driver's own connection

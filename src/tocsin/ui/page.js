@@ -72,7 +72,7 @@ async function start() {
   }
   at("me").textContent = me.displayName || me.name;
   const [from] = await Promise.all([loadInbox(), loadAssets()]);
-  stopStream = openStream(`/users/${me.id}/notifications/stream`, from, ring);
+  stopStream = openStream(`/users/${me.id}/notifications/stream`, from, ring, () => loadInbox());
   await route();
 }
 

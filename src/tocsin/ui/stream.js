@@ -1,18 +1,19 @@
-// How do notifications arrive by themselves? Server-sent events over fetch, because EventSource sends no token.
+// Live notifications: server-sent events over fetch, because EventSource sends no token.
 
 import { token } from "./api.js";
 
 const SOON_MS = 1000;
 const LATEST_MS = 30000;
 
-// Calls hear(notification) for each one after the event `from`; comes back after every break and misses nothing. Returns how to stop.
-export function openStream(path, from, hear) {
+// Calls hear(notification) for each one after the event `from`; comes back after every break and misses nothing.
+// Calls reset() when the server's store is another one than before. Returns how to stop.
+export function openStream(path, from, hear, reset) {
   const stop = new AbortController();
-  run(path, from, hear, stop.signal);
+  run(path, from, { hear, reset }, stop.signal);
   return () => stop.abort();
 }
 
-async function run(path, from, hear, signal) {
+async function run(path, from, { hear, reset }, signal) {
   let last = from;
   let wait = SOON_MS;
   while (!signal.aborted) {
@@ -21,6 +22,7 @@ async function run(path, from, hear, signal) {
         wait = SOON_MS;
         last = event.id || last;
         if (event.event === "notification") hear(JSON.parse(event.data));
+        if (event.event === "reset") reset();
       });
     } catch (error) {
       if (signal.aborted) return;

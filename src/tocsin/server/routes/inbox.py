@@ -14,6 +14,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.resolve.sight import Sight
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.entity import Document
@@ -23,6 +24,7 @@ from tocsin.server.auth import Session
 from tocsin.server.build import Parts
 from tocsin.server.filtered import visible_page
 from tocsin.server.request import Asked, PartsHere, PathId, Sender, answer
+from tocsin.server.streams import ending_with_the_store
 from tocsin.server.told import as_shown
 from tocsin.store.cursors import cursor_of, text_of
 from tocsin.store.outbox.inbox import InboxEntry, Place
@@ -55,7 +57,7 @@ def list_notifications(
     unread: bool = False,
 ) -> Response:
     """Return a page of the inbox: unread first, then newest. ``streamFrom`` is where the live stream goes on."""
-    now_ms, newest = parts.clock.now_ms(), parts.inbox.newest_offset()
+    now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
     place, sight = _parse_cursor(after) if after else None, _sight(sender, parts)
 
     def read(last: InboxEntry | None, most: int) -> list[InboxEntry]:
@@ -69,7 +71,7 @@ def list_notifications(
         paging["after"] = _cursor(page.last)
     shown = [entry_on_wire(entry) for entry in page.entries]
     counts = {"unread": unread_count, "total": total}
-    return answer({"data": shown, "paging": paging, "counts": counts, "streamFrom": str(newest)})
+    return answer({"data": shown, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
 
 
 @router.put("/read")
@@ -96,17 +98,24 @@ async def stream(
     owner: Owner,
     session: Annotated[Session, Depends(session_of)],
     parts: PartsHere,
-    last_event_id: Annotated[str | None, Header(max_length=20)] = None,
+    last_event_id: Annotated[str | None, Header(max_length=80)] = None,
 ) -> AsyncIterable[ServerSentEvent]:
     """Send each notification the moment it arrives; ``Last-Event-ID`` resumes where a connection broke.
 
-    The stream ends with the token that it was opened with.
+    The stream ends with the token that it was opened with. The event ``reset`` says that the store is not the one that
+    was seen, but a backup of it, say: the inbox is to be read again.
     """
     yield ServerSentEvent(comment="open", retry=_RECONNECT_AFTER_MS)
-    async for entry in parts.streams.listen(owner, _parse_offset(last_event_id), session):
-        shown = await run_in_threadpool(_shown, session.actor, entry, parts)
-        if shown is not None:
-            yield ServerSentEvent(data=entry_on_wire(shown), event="notification", id=str(entry.log_offset))
+    with ending_with_the_store():
+        seen = _parse_position(last_event_id)
+        if seen is not None and not await run_in_threadpool(parts.log.holds, seen):
+            seen = (await run_in_threadpool(parts.inbox.reach)).newest
+            yield ServerSentEvent(data={"streamFrom": _event_id(seen)}, event="reset", id=_event_id(seen))
+        async for entry in parts.streams.listen(owner, seen.offset if seen else None, session):
+            shown = await run_in_threadpool(_shown, session.actor, entry, parts)
+            if shown is not None:
+                position = LogPosition(entry.log_offset, entry.event.id)
+                yield ServerSentEvent(data=entry_on_wire(shown), event="notification", id=_event_id(position))
 
 
 def entry_on_wire(entry: InboxEntry) -> Document:
@@ -159,6 +168,17 @@ def _parse_cursor(cursor: str) -> Place:
     return Place(read=text[0] == "r", log_offset=offset)
 
 
-def _parse_offset(text: str | None) -> int | None:
-    """Return a log offset, or None for what is none: a broken ``Last-Event-ID`` starts afresh."""
+def _parse_offset(text: str) -> int | None:
+    """Return a log offset, or None for what is none."""
     return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _event_id(position: LogPosition) -> str:
+    return f"{position.offset}:{position.event_id}" if position.event_id else str(position.offset)
+
+
+def _parse_position(text: str | None) -> LogPosition | None:
+    """Return the position that an id of the stream names, or None: a broken ``Last-Event-ID`` starts afresh."""
+    before, _, event_id = (text or "").partition(":")
+    offset = _parse_offset(before)
+    return None if offset is None else LogPosition(offset, event_id or None)

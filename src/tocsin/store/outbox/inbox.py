@@ -1,7 +1,8 @@
-"""What has somebody been told, and what of it have they not read? The rows behind the bell.
+"""Inbox of each person: the rows behind the bell, read and unread.
 
-Rows are written by the pipeline; a row whose due time lies ahead is not shown yet. The text comes from the change
-event the row points to. Next: ``server/routes/inbox.py``.
+Rows are written by the pipeline; one that was planned for later is not shown before. What was due when it was written
+is shown whatever the clock of this machine says. The text comes from the change event the row points to.
+Next: ``server/routes/inbox.py``.
 """
 
 from __future__ import annotations
@@ -10,17 +11,21 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from sqlalchemy import ColumnElement, Engine, Row, Select, and_, func, select
+from sqlalchemy import ColumnElement, Engine, Row, Select, and_, case, func, or_, select
 
 from tocsin.errors import NotFound
+from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.model.change import ChangeEvent
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
 from tocsin.store.alerts.firings import note_opened
 from tocsin.store.engine import reading, writing
+from tocsin.store.eventlog.progress import told_through
 from tocsin.store.tables import change_event, notification
 
 _IN_APP = notification.c.channel == Channel.ACTIVITY_FEED.value
+_AT_ONCE = notification.c.due_at_ms <= notification.c.created_at_ms
+"""Both by the clock of the machine that wrote the row, which may be ahead of ours."""
 
 
 @dataclass(frozen=True)
@@ -45,11 +50,22 @@ class Place:
 
 @dataclass(frozen=True)
 class Arrival:
-    """A row that the pipeline has added, as far as a listener must know it."""
+    """A row that the pipeline has added, as far as a listener must know it; ``due_at_ms`` is 0 for at once."""
 
     log_offset: int
     recipient_id: str
     due_at_ms: int
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far people are told: the newest event of which anybody is, and the offset up to which nothing is to come.
+
+    Between the two, what is told of later may stand before what was told already: several queries tell.
+    """
+
+    newest: LogPosition
+    told_through: int
 
 
 class Inbox:
@@ -115,15 +131,20 @@ class Inbox:
         found = self._entries(_joined().where(condition).order_by(notification.c.log_offset))
         return [entry for entry in found if (entry.log_offset, entry.recipient_id) in wanted]
 
-    def newest_offset(self) -> int:
-        """Return the highest log offset anybody has been told of."""
+    def reach(self) -> Reach:
+        """Return how far people are told; what is up to ``told_through`` then is there for every later look."""
+        last = select(notification.c.log_offset, notification.c.event_id).order_by(notification.c.log_offset.desc())
         with reading(self._engine) as connection:
-            return int(connection.execute(select(func.max(notification.c.log_offset))).scalar() or 0)
+            through, row = told_through(connection), connection.execute(last.limit(1)).first()
+        return Reach(BEGINNING if row is None else LogPosition(row.log_offset, row.event_id), through)
 
-    def arrivals(self, after: int, *, limit: int) -> list[Arrival]:
+    def arrivals(self, after: int, *, limit: int, through: int | None = None) -> list[Arrival]:
         """Return the rows beyond log offset ``after``, oldest first, whether due or not; whole offsets only."""
-        columns = (notification.c.log_offset, notification.c.recipient_id, notification.c.due_at_ms)
+        due = case((_AT_ONCE, 0), else_=notification.c.due_at_ms).label("due_at_ms")
+        columns = (notification.c.log_offset, notification.c.recipient_id, due)
         beyond = and_(_IN_APP, notification.c.log_offset > after)
+        if through is not None:
+            beyond = and_(beyond, notification.c.log_offset <= through)
         query = select(*columns).where(beyond).order_by(notification.c.log_offset).limit(limit)
         with reading(self._engine) as connection:
             rows = connection.execute(query).all()
@@ -157,7 +178,8 @@ def _joined() -> Select[tuple[object, ...]]:
 
 
 def _shown_to(user_id: str, now_ms: int) -> ColumnElement[bool]:
-    return and_(notification.c.recipient_id == user_id, _IN_APP, notification.c.due_at_ms <= now_ms)
+    is_due = or_(notification.c.due_at_ms <= now_ms, _AT_ONCE)
+    return and_(notification.c.recipient_id == user_id, _IN_APP, is_due)
 
 
 def _entry(row: Row[tuple[object, ...]]) -> InboxEntry:

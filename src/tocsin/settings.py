@@ -81,6 +81,16 @@ class Settings(BaseSettings):
         default=100, ge=0, description="Most log-ins that wait for that in a process; further ones are answered 429."
     )
 
+    requests_per_person: int = Field(
+        default=8,
+        ge=1,
+        description="Most requests of one person that a process answers at once; administrators and bots: four times "
+        "as many. Further ones wait.",
+    )
+    requests_waiting_per_person: int = Field(
+        default=200, ge=0, description="Most requests of one person that wait for that; further ones are answered 429."
+    )
+
     streams_per_person: int = Field(
         default=20, ge=1, description="Most live streams of one person in a process of the server."
     )

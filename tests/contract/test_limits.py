@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import select
 import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
@@ -51,6 +52,15 @@ def answer_on(made: socket.socket) -> bytes:
     except ConnectionError:
         pass
     return read
+
+
+def ready(waiting: list[socket.socket], count: int) -> list[socket.socket]:
+    """Return those of the sockets on which something has come, as soon as it has on so many."""
+    found: list[socket.socket] = []
+    while len(found) < count:
+        found = select.select(waiting, [], [], LONGEST_S)[0]
+        assert found, "nothing came"
+    return found
 
 
 def status_on(made: socket.socket) -> int:
@@ -211,3 +221,25 @@ def test_a_header_does_not_say_where_a_log_in_comes_from(small: Served) -> None:
     with attempts.connect() as connection:
         keys = connection.exec_driver_sql("SELECT key FROM login_attempt WHERE key LIKE 'source:%'").scalars().all()
     assert list(keys) == ["source:127.0.0.1"]
+
+
+@limited(requests_per_person=1, requests_waiting_per_person=1)
+def test_one_person_has_so_many_requests_answered_at_once_and_nobody_else_waits(small: Served) -> None:
+    (_, mallory), (_, alice) = small.person("mallory"), small.person("alice")
+    token = small.tokens["mallory@example.org"]
+    with mallory, alice, ExitStack() as stack:
+        slow = [stack.enter_context(connected(small)) for _ in range(3)]
+        for made in slow:
+            made.sendall(head(small, "/tables", 60_000, token=token, method="PUT") + b"{")
+        statuses = [made.recv(4096).split(b" ")[1] for made in ready(slow, 1)]
+        assert (statuses, alice.get("/tables").status_code) == ([b"429"], 200)
+
+
+@limited(requests_per_person=1, requests_waiting_per_person=0)
+def test_a_stream_is_no_request_that_others_of_its_person_wait_for(small: Served) -> None:
+    user_id, alice = small.person("alice")
+    with alice, connected(small) as made:
+        path = f"GET /api/v1/users/{user_id}/notifications/stream HTTP/1.1\r\nHost: x\r\n"
+        made.sendall(f"{path}Authorization: Bearer {small.tokens['alice@example.org']}\r\n\r\n".encode())
+        assert b" 200 " in made.recv(4096)
+        assert alice.get("/tables").status_code == 200

@@ -8,6 +8,8 @@ from difflib import get_close_matches
 
 _VOWELS = tuple("aeiou")
 _SPOKEN_WITH_A_CONSONANT = ("user", "usage", "unique")
+LONGEST_WORD = 512
+"""Characters of a name beyond which nobody looks for what it could mean: comparing takes their square."""
 
 
 def with_article(word: str) -> str:
@@ -23,7 +25,9 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Return the one of ``words`` that looks most like ``word``, case aside; None when none does."""
+    """Return the one of ``words`` that looks most like ``word``, case aside; None when none does, or it is no word."""
+    if len(word) > LONGEST_WORD:
+        return None
     by_lower = {known.lower(): known for known in words}
     close = get_close_matches(word.lower(), by_lower, n=1, cutoff=0.6)
     return by_lower[close[0]] if close else None

@@ -25,6 +25,7 @@ from tocsin.server.oidc import OpenIdConnect
 from tocsin.server.permits import ActorPermits
 from tocsin.server.recognised import Recognised
 from tocsin.server.refusals import RefusalLog
+from tocsin.server.shares import Shares
 from tocsin.server.streams import StreamLimits, Streams
 from tocsin.server.telling import Telling, telling_of
 from tocsin.settings import Settings
@@ -87,6 +88,7 @@ class Parts:
     search: SearchIndex
     tokens: Tokens
     streams: Streams
+    shares: Shares
     beside: Beside
     incidents: IncidentLog
     suites: SuiteReader
@@ -137,6 +139,7 @@ def build_parts(
         search=SearchIndex(engine),
         tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600, recognised=Recognised(revision.now)),
         streams=_streams_of(settings, inbox, people, clock),
+        shares=Shares(settings.requests_per_person, settings.requests_waiting_per_person),
         beside=Beside(engine),
         incidents=IncidentLog(engine),
         suites=SuiteReader(engine),

@@ -7,7 +7,7 @@ OpenMetadata's client insists on. Next: ``server/request.py``.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
 from uuid import uuid4
 
@@ -53,6 +53,12 @@ STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
 }
 """Every family and its status; a subclass answers as its nearest ancestor here."""
 
+LONGEST_MESSAGE = 4_000
+"""Characters of a message that are answered."""
+
+_GUARDS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
+"""Headers of every answer that does not say otherwise: it is what it says it is, and nobody keeps it."""
+
 _log = structlog.get_logger()
 
 
@@ -62,8 +68,9 @@ def status_of(error: TocsinError) -> HTTPStatus:
 
 
 def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
-    """Return the one shape that every error is answered in."""
-    body = orjson.dumps({"code": int(status), "message": message})
+    """Return the one shape that every error is answered in; a long message, such as one that quotes, is cut."""
+    said = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
+    body = orjson.dumps({"code": int(status), "message": said})
     return Response(body, status_code=status, headers=headers, media_type="application/json")
 
 
@@ -89,7 +96,9 @@ class Boundary:
 
         async def watch(message: Message) -> None:
             nonlocal started
-            started = started or message["type"] == "http.response.start"
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = _guarded(message["headers"])
             await send(message)
 
         try:
@@ -98,15 +107,22 @@ class Boundary:
             if scope["type"] != "http":
                 raise
             if (failure := named(error)) is not None:
-                _log.warning("request_unavailable", method=scope["method"], path=scope["path"], reason=failure.message)
+                path, reason = logged_path(scope), failure.message
+                _log.warning("request_unavailable", method=scope["method"], path=path, reason=reason)
                 if not started:
-                    await _failed(failure, explain(failure))(scope, receive, send)
+                    await _failed(failure, explain(failure))(scope, receive, watch)
                 return
             incident = str(uuid4())
             _log.exception("request failed", incident=incident, method=scope["method"], path=logged_path(scope))
             if not started:
                 answer = error_answer(500, f"Tocsin itself is at fault; its log says more under {incident}.")
-                await answer(scope, receive, send)
+                await answer(scope, receive, watch)
+
+
+def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    said = list(headers)
+    names = {name.lower() for name, _ in said}
+    return said + [guard for guard in _GUARDS if guard[0] not in names]
 
 
 def logged_path(scope: Scope) -> str:

@@ -6,6 +6,7 @@ others try from elsewhere. Next: ``store/access/attempts.py``.
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 from collections.abc import Callable
 from typing import TypeVar
@@ -62,26 +63,74 @@ class LoginThrottle:
 
 
 class PasswordQueue:
-    """Work on passwords, which costs memory and time: a few at once in threads of their own, some waiting."""
+    """Work on passwords, which costs memory and time: a few at once in threads of their own, some waiting.
+
+    Sources take turns, and where too many wait, the one with most in the queue makes room: who sends many log-ins waits
+    for themselves.
+    """
 
     def __init__(self, at_once: int, waiting: int) -> None:
         self._limiter = anyio.CapacityLimiter(at_once)
-        self._most, self._inside = at_once + waiting, 0
+        self._at_once, self._most, self._busy = at_once, waiting, 0
+        self._lines: dict[str, list[asyncio.Future[None]]] = {}
 
-    async def run(self, work: Callable[[], T]) -> T:
-        """Return what the work comes to.
+    async def run(self, work: Callable[[], T], address: str) -> T:
+        """Return what the work for a log-in from ``address`` comes to.
 
         Raises
         ------
         TooManyRequests : too many wait already
         """
-        if self._inside >= self._most:
-            raise TooManyRequests("Too many people log in at once; try again in a second.", retry_after_s=1)
-        self._inside += 1
+        await self._turn(source_of(address))
         try:
             return await anyio.to_thread.run_sync(work, limiter=self._limiter)
         finally:
-            self._inside -= 1
+            self._next()
+
+    async def _turn(self, source: str) -> None:
+        if self._busy < self._at_once:
+            self._busy += 1
+            return
+        if sum(map(len, self._lines.values())) >= self._most:
+            self._make_room(source)
+        turn = asyncio.get_running_loop().create_future()
+        self._lines.setdefault(source, []).append(turn)
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn in self._lines.get(source, ()):
+                self._leave(source, turn)
+            elif not turn.cancelled():
+                self._next()  # its turn came as it went
+            raise
+
+    def _make_room(self, source: str) -> None:
+        refused = TooManyRequests("Too many people log in at once; try again in a second.", retry_after_s=1)
+        longest = max(self._lines, key=lambda one: len(self._lines[one]), default=source)
+        if len(self._lines.get(longest, ())) <= len(self._lines.get(source, ())) + 1:
+            raise refused
+        newest = self._lines[longest][-1]
+        self._leave(longest, newest)
+        if not newest.done():
+            newest.set_exception(refused)
+
+    def _next(self) -> None:
+        """Give the turn to the source that has waited longest for one."""
+        while self._lines:
+            source = next(iter(self._lines))
+            turn = self._lines[source][0]
+            self._leave(source, turn)
+            if source in self._lines:
+                self._lines[source] = self._lines.pop(source)  # behind the others
+            if not turn.done():
+                turn.set_result(None)
+                return
+        self._busy -= 1
+
+    def _leave(self, source: str, turn: asyncio.Future[None]) -> None:
+        self._lines[source].remove(turn)
+        if not self._lines[source]:
+            del self._lines[source]
 
 
 def source_of(address: str) -> str:

@@ -26,7 +26,10 @@ class RawPaths:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on under its plain path; refuse NUL, which no store can hold."""
+        """Pass the request on under its plain path; refuse NUL, which no store can hold.
+
+        The scope stays the same object, so that whoever logs a failure outside knows which route was found.
+        """
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -36,7 +39,8 @@ class RawPaths:
             return
         path, include = _LOST_QUERY.fullmatch(raw.decode("latin-1")).groups(default="")  # type: ignore[union-attr]  # fits any path
         query = scope["query_string"] or include.lstrip("&").encode()
-        await self._app({**scope, "path": _plain(path), "query_string": query}, receive, send)
+        scope.update(path=_plain(path), query_string=query)
+        await self._app(scope, receive, send)
 
 
 def _plain(path: str) -> str:

@@ -8,6 +8,7 @@ Next: ``server/routes/entities.py``.
 from __future__ import annotations
 
 import contextlib
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -29,6 +30,7 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.model.people import Actor
 from tocsin.server.build import Parts
+from tocsin.server.shares import Taken
 
 DEEPEST_JSON = 64
 """Levels of nesting that a body may have."""
@@ -51,11 +53,12 @@ async def parts_of(request: Request) -> Parts:
 
 @dataclass(frozen=True)
 class Caller:
-    """Who asks, of which server, under which address."""
+    """Who asks, of which server, under which address, and the place that the request holds in their share."""
 
     actor: Actor
     parts: Parts
     root: str
+    place: Taken
 
     @cached_property
     def policies(self) -> Moment:
@@ -80,16 +83,20 @@ async def no_misspelt_rehearsal(request: Request) -> None:
             raise InvalidInput(f"there is no such parameter; did you mean {DRY_RUN}?", field=name)
 
 
-async def caller_of(request: Request) -> Caller:
-    """Return who asks, of which server, under which address; whoever has no valid token gets no further."""
+async def caller_of(request: Request) -> AsyncIterator[Caller]:
+    """Yield who asks, of which server, under which address; whoever has no valid token gets no further.
+
+    Until the answer is sent the request holds a place in its sender's share of the process.
+    """
     parts = await parts_of(request)
     header = request.headers.get("authorization")
     actor = parts.tokens.remembered(header)
     if actor is None:
         actor = await run_in_threadpool(parts.tokens.actor, header)
-    caller = Caller(actor, parts, parts.settings.public_url or address_of(request))
-    request.state.caller = caller
-    return caller
+    async with parts.shares.taken(actor) as place:
+        caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
+        request.state.caller = caller
+        yield caller
 
 
 async def actor_of(caller: Annotated[Caller, Depends(caller_of)]) -> Actor:

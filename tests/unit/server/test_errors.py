@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
+import httpx
 import pytest
+from fastapi import APIRouter
+from fastapi.routing import APIRoute
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Route
+from starlette.routing import Route, Router
 from starlette.types import Message, Receive, Scope, Send
+from structlog.testing import capture_logs
 
 from tocsin import errors
 from tocsin.errors import Conflict, InvalidCondition, InvalidInput, MissingExtra, PreconditionFailed, TocsinError
-from tocsin.server.errors import STATUS_OF, Boundary, describe_validation, explain, logged_path, status_of
+from tocsin.server.errors import STATUS_OF, Boundary, describe_validation, error_answer, explain, status_of
+from tocsin.server.paths import RawPaths
 
 
 def subclasses(kind: type[TocsinError]) -> Iterator[type[TocsinError]]:
@@ -106,7 +111,32 @@ async def test_a_surprise_in_the_middle_of_an_answer_sends_nothing_more() -> Non
     assert [message["type"] for message in await answered(Boundary(broken))] == ["http.response.start"]
 
 
-def test_the_log_of_a_failed_request_names_the_route_and_not_the_token_in_its_path() -> None:
-    route = Route("/unsubscribe/{token}", lambda _request: Response())
-    assert logged_path({"path": "/unsubscribe/s3cret", "route": route}) == "/unsubscribe/{token}"
-    assert logged_path({"path": "/nowhere"}) == "/nowhere"
+@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), RuntimeError("what nobody expected")])
+async def test_the_log_of_a_failed_request_names_the_route_and_not_the_token_in_its_path(fault: Exception) -> None:
+    async def fail(_request: Request) -> Response:
+        raise fault
+
+    app = Boundary(RawPaths(APIRouter(routes=[APIRoute("/unsubscribe/{token}", fail)])))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as client:
+        with capture_logs() as logged:
+            answer = await client.get("/unsubscribe/s3cret")
+    assert answer.status_code in (500, 503)
+    assert ("s3cret" in str([line | {"exc_info": None} for line in logged]), logged[0]["path"]) == (
+        False,
+        "/unsubscribe/{token}",
+    )
+
+
+async def test_every_answer_says_that_it_is_what_it_is_called_and_that_nobody_keeps_it() -> None:
+    async def page(_request: Request) -> Response:
+        return Response("page", headers={"Cache-Control": "no-cache"})
+
+    app = Boundary(RawPaths(Router([Route("/page", page)])))
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here") as client:
+        answers = [await client.get(path) for path in ("/page", "/nowhere", "/%00")]
+    assert [one.headers["Cache-Control"] for one in answers] == ["no-cache", "no-store", "no-store"]
+    assert {one.headers["X-Content-Type-Options"] for one in answers} == {"nosniff"}
+
+
+def test_a_message_that_quotes_what_was_sent_is_answered_in_part() -> None:
+    assert len(error_answer(400, "k" * 5_000_000).body) < 10_000

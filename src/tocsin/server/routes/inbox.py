@@ -88,8 +88,9 @@ def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Respon
 
 
 async def session_of(request: Request, caller: Asked) -> Session:
-    """Return the token that a stream is opened with; refuses one stream too many."""
+    """Return the token that a stream is opened with; refuses one stream too many. Streams are counted by themselves."""
     caller.parts.streams.check_room(caller.actor)
+    caller.place.give_back()
     return caller.parts.tokens.session(request.headers.get("authorization"), caller.actor)
 
 

@@ -67,11 +67,13 @@ async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id
     if "password" not in body:
         return await run_in_threadpool(lambda: _make_own(body, caller, _token(token_id, caller)))
 
+    address = client_address(request)
+
     def confirmed() -> Response:
-        caller.parts.logins.let_in(caller.actor.name, text_in(body, "password"), client_address(request))
+        caller.parts.logins.let_in(caller.actor.name, text_in(body, "password"), address)
         return _make_own(body, caller, None)
 
-    return await caller.parts.passwords.run(confirmed)
+    return await caller.parts.passwords.run(confirmed, address)
 
 
 def _make_own(body: Document, caller: Caller, parent: IssuedToken | None) -> Response:

@@ -30,8 +30,9 @@ router = APIRouter(tags=["users"])
 async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Response:
     """Return a token for an address and a password (base64, as OpenMetadata sends it, or plain)."""
     login, password = text_in(body, "email"), text_in(body, "password")
+    address = client_address(request)
     token = await parts.passwords.run(
-        lambda: parts.tokens.issue(parts.logins.let_in(login, password, client_address(request)))
+        lambda: parts.tokens.issue(parts.logins.let_in(login, password, address)), address
     )
     return answer({"accessToken": token.text, "tokenType": "Bearer", "expiryDuration": token.expires_at_ms})
 
@@ -53,16 +54,16 @@ async def change_password(request: Request, body: DocumentBody, caller: Asked, t
     """
     sender, parts = caller.actor, caller.parts
     name = body.get("username", sender.name)
-    new = check_password(text_in(body, "newPassword"))
+    new, address = check_password(text_in(body, "newPassword")), client_address(request)
 
     def change() -> None:
         if name == sender.name:
-            person = parts.logins.let_in(sender.name, text_in(body, "oldPassword"), client_address(request))
+            person = parts.logins.let_in(sender.name, text_in(body, "oldPassword"), address)
         else:
             person = _other_person(name, sender.is_admin, parts)
         parts.people.set_password(person.id, hash_password(new), keep_token=token_id)
 
-    await parts.passwords.run(change)
+    await parts.passwords.run(change, address)
     return answer({"message": "The password is changed."})
 
 

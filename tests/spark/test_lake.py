@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from tests.company import SmallCompany
 
 from tocsin.clock import FixedClock
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, Unavailable
 from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, Step, Window
 from tocsin.jobs import lake as jobs
 from tocsin.jobs.lake import LakeParts, answers, compact, grow, show_history, sweep
@@ -99,6 +99,23 @@ def test_a_crash_before_a_segment_is_recorded_changes_nothing(
     assert sweep(parts, before_ms=2) == 1
     assert len(list(Path(parts.place.root).iterdir())) == len(parts.lake.segments())
     assert seen(parts) == before
+
+
+def test_what_is_missing_is_written_again_and_a_folder_that_is_away_is_waited_for(
+    company: SmallCompany, parts: LakeParts, tmp_path: Path
+) -> None:
+    before = everything(parts)
+    grow(parts)
+    second = parts.lake.segments()[1]
+    shutil.rmtree(folder_of(parts.place.root, second.id))  # merged and swept after the backup that stands here now
+    assert grow(parts).added == len(before) - second.after
+    assert seen(parts) == before
+    root = Path(parts.place.root)
+    root.rename(tmp_path / "elsewhere")
+    with pytest.raises(Unavailable, match="is not there"):
+        grow(parts)
+    (tmp_path / "elsewhere").rename(root)
+    assert (grow(parts).added, seen(parts)) == (0, before)
 
 
 def test_of_two_who_write_the_same_part_one_wins(company: SmallCompany, parts: LakeParts) -> None:

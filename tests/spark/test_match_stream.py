@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
-from sqlalchemy import Engine, delete, func, select, update
+from sqlalchemy import Engine, func, select, update
 from tests.company import STARTED_MS, SmallCompany
+from tests.losing import lose
 from tests.waiting import until
 
 from tocsin.access.views import Views
@@ -26,6 +27,7 @@ from tocsin.jobs.match_stream import QUERY_NAME, Parts, finding_log, streaming, 
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
 from tocsin.server.founding import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
+from tocsin.settings import Settings
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.firings import Firings
@@ -33,10 +35,12 @@ from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.telling_tables import telling
 from tocsin.store.alerts.told import SqlEvents
+from tocsin.store.backup.making import Wanted, back_up
+from tocsin.store.backup.restoring import restore
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import METADATA, change_event, delivery, notification, pipeline_progress
+from tocsin.store.tables import change_event, delivery, notification
 
 pytestmark = pytest.mark.spark
 
@@ -317,41 +321,34 @@ def test_a_cut_checkpoint_is_mended_from_the_store(spark: SparkSession, store_en
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
 
 
-def lose(engine: Engine, after: int) -> None:
-    """Take what comes after an offset out of the store, as an earlier backup put in its place does."""
-    gone = [table for table in METADATA.sorted_tables if "log_offset" in table.c and table is not pipeline_progress]
-    with engine.begin() as connection:
-        for table in gone:
-            connection.execute(delete(table).where(table.c.log_offset > after))
-        behind = update(pipeline_progress).where(pipeline_progress.c.log_offset > after)
-        connection.execute(behind.values(log_offset=after))
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("UPDATE sqlite_sequence SET seq = ? WHERE name = 'change_event'", (after,))
-        else:
-            connection.exec_driver_sql(f"SELECT setval('change_event_log_offset_seq', {after})")
-
-
-def test_a_store_that_lost_what_the_checkpoint_has_read_tells_of_all_that_comes_after_it(
-    spark: SparkSession, store_engine: Engine, tmp_path: Path
+def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_after_it_once(
+    spark: SparkSession, store_engine: Engine, store_url: str, tmp_path: Path
 ) -> None:
     company = SmallCompany(store_engine)
     company.clock.advance(1_000)
     company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'description'")
-    checkpoint = tmp_path / "match_stream"
-    company.describe("orders", "kept")
-    kept = EventLog(store_engine).readable_end()
+    settings = Settings(data_dir=tmp_path / "data", database_url=store_url)
+    checkpoint, backup = tmp_path / "match_stream", tmp_path / "backup"
+    company.describe("orders", "told before")
+    with running(spark, store_engine, checkpoint):
+        until(lambda: caught_up(store_engine), within_s=60)
+    company.describe("orders", "in the backup, and not told")
+    back_up(store_engine, settings, backup, wanted=Wanted(), clock=company.clock, report=lambda _done, _total: None)
     for number in range(5):
         company.describe("orders", f"lost {number}")
     with running(spark, store_engine, checkpoint):
         until(lambda: caught_up(store_engine), within_s=60)
-    lose(store_engine, kept)
+    told_before = {row[0] for row in stored(store_engine).values()}
+    store_engine.dispose()
+    restore(backup, settings, force=True, clock=company.clock, report=lambda _done, _total: None)
+    assert len({row[0] for row in stored(store_engine).values()} & told_before) == 1
     for number in range(8):  # the first of them stand at offsets that the checkpoint has passed
         company.describe("orders", f"after {number}")
     with running(spark, store_engine, checkpoint):
         until(lambda: caught_up(store_engine), within_s=60)
     told = stored(store_engine)
     assert told == expected(company)
-    assert len({row[0] for row in told.values()}) == 9
+    assert len({row[0] for row in told.values()}) == 1 + 1 + 8
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 from pyspark.sql import SparkSession
-from sqlalchemy import Engine, delete
+from sqlalchemy import Engine
 from tests.company import SmallCompany
+from tests.losing import lose
 
 from tocsin.conditions.fields import STREAK_FIELDS, derive
 from tocsin.errors import LogDiverged
@@ -14,8 +15,6 @@ from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import _DERIVED, LOG_FORMAT, LogReader, LogSource, OffsetRange
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.eventlog.streak_tables import status_report
-from tocsin.store.tables import change_event, outbox
 
 
 def reader(engine: Engine, **options: str) -> LogReader:
@@ -80,17 +79,6 @@ def test_who_asks_for_reports_alone_passes_over_everything_else(store_engine: En
         ]
     finally:
         source.stop()
-
-
-def lose(engine: Engine, after: int) -> None:
-    """Take what comes after an offset out of the store, as restoring an earlier backup does."""
-    with engine.begin() as connection:
-        for table in (change_event, outbox, status_report):
-            connection.execute(delete(table).where(table.c.log_offset > after))
-        if connection.dialect.name == "sqlite":
-            connection.exec_driver_sql("UPDATE sqlite_sequence SET seq = ? WHERE name = 'change_event'", (after,))
-        else:
-            connection.exec_driver_sql(f"SELECT setval('change_event_log_offset_seq', {after})")
 
 
 @pytest.mark.parametrize("only", ["", "reports"])

@@ -1,4 +1,4 @@
-"""How do events get into the lake? From the log, in order, a segment at a time; small segments are merged.
+"""Lake job: brings events from the log into the lake, in order, a segment at a time, and merges small segments.
 
 A segment is announced, written into a folder of its own, and recorded if it still fits: a crash anywhere leaves at
 most a folder that nobody reads and that a later run clears away. Runs in the pipeline and as ``tocsin lake append``;
@@ -23,8 +23,9 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock, SystemClock
-from tocsin.errors import InvalidInput
+from tocsin.errors import InvalidInput, Unavailable
 from tocsin.flow.eventlog.lake import Extent, Segment, Window, worth_merging
+from tocsin.flow.eventlog.position import LogPosition
 from tocsin.settings import Settings
 from tocsin.spark.lake import VIEW, Place, change_events, dated, folder_of, history, kept, logged, write_segment
 from tocsin.spark.session import register_source, session_of
@@ -103,14 +104,20 @@ def opened(settings: Settings, engine: Engine) -> Iterator[LakeParts]:
 
 
 def grow(parts: LakeParts, report: Report = lambda _done, _total: None) -> Grown:
-    """Bring the lake up to the end of the log, merge what is small, and clear away what is no part of it."""
+    """Bring the lake up to the end of the log, merge what is small, and clear away what is no part of it.
+
+    Where a segment is missing, because the store was restored beside a lake that had gone on, the lake begins again.
+    """
+    _begin_where_it_is_whole(parts)
     start, end = parts.lake.end(), parts.log.readable_end()
     after, added = start, 0
     while after < end:
         through = min(after + parts.events_per_segment, end)
-        segment = _written(parts, logged(parts.session, parts.place, after, through), after, through)
+        position = parts.log.position_at(through)
+        events = logged(parts.session, parts.place, after, through)
+        segment = _written(parts, events, after, through, end=position)
         if segment is None:
-            _LOG.info("lake_grown_by_another", after=after)
+            _LOG.info("lake_segment_not_kept", after=after, reason="another was faster, or the store was replaced")
             break
         after, added = through, added + segment.event_count
         report(after - start, end - start)
@@ -118,6 +125,24 @@ def grow(parts: LakeParts, report: Report = lambda _done, _total: None) -> Grown
     sweep(parts, before_ms=parts.clock.now_ms() - LEFTOVERS_AFTER_MS)
     segments = parts.lake.segments()
     return Grown(added, merged, len(segments), parts.lake.end())
+
+
+def _begin_where_it_is_whole(parts: LakeParts) -> None:
+    """Retire the lake from the first segment on whose files are missing.
+
+    Raises
+    ------
+    Unavailable : the whole folder is
+    """
+    if parts.lake.segments() and not Path(parts.place.root).is_dir():
+        raise Unavailable(
+            f"The lake's folder {parts.place.root} is not there. Mount it, or make it empty: then the lake is written "
+            "anew from the log."
+        )
+    now_ms = parts.clock.now_ms()
+    retired = parts.lake.retire_missing(lambda one: Path(folder_of(parts.place.root, one)).is_dir(), now_ms=now_ms)
+    if retired:
+        _LOG.warning("lake_begins_again", after=parts.lake.end(), segments=retired, reason="their files are missing")
 
 
 def compact(parts: LakeParts) -> int:
@@ -177,7 +202,13 @@ def _spoken(error: PySparkException) -> str:
 
 
 def _written(
-    parts: LakeParts, events: DataFrame, after: int, through: int, *, replacing: tuple[Segment, ...] = ()
+    parts: LakeParts,
+    events: DataFrame,
+    after: int,
+    through: int,
+    *,
+    end: LogPosition | None = None,
+    replacing: tuple[Segment, ...] = (),
 ) -> Segment | None:
     """Write ``events`` as a segment and make it part of the lake; None when somebody else was faster."""
     segment_id = parts.lake.stage(after, through, now_ms=parts.clock.now_ms())
@@ -186,7 +217,7 @@ def _written(
     write_segment(dated(events), folder)
     count, first_ms, last_ms = _measured(parts.session, folder)
     segment = Segment(segment_id, after, through, count, first_ms, last_ms)
-    is_kept = parts.lake.keep(segment, replacing=replacing, now_ms=parts.clock.now_ms())
+    is_kept = parts.lake.keep(segment, end=end, replacing=replacing, now_ms=parts.clock.now_ms())
     return segment if is_kept else None
 
 

@@ -18,6 +18,7 @@ from tocsin.jobs.reporting import unless_spark_has_ended
 from tocsin.jobs.schedule import FAILURES
 from tocsin.jobs.supervision import Ground
 from tocsin.settings import Settings
+from tocsin.store.awaiting import may_pass, waited_for
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.waits import Waits
 
@@ -32,7 +33,7 @@ def main(settings: Settings) -> None:
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: stopping.set())
-    parts = supervision.waited_for("store", lambda: build(settings), stopping)
+    parts = waited_for("pipeline", lambda: build(settings), stopping, passes=may_pass, failures=FAILURES)
     if parts is None:
         return
     try:

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Protocol, TypeVar
+from typing import Protocol
 
 import structlog
 from py4j.protocol import Py4JError
@@ -39,7 +39,6 @@ _IDLE = frozenset({"Waiting for data to arrive", "Waiting for next trigger"})
 _PROBE_BYTES = 1 << 18
 _LONGEST_REASON = 500
 _LOG = structlog.get_logger(__name__)
-T = TypeVar("T")
 
 
 class Waits(Protocol):
@@ -149,22 +148,6 @@ def beside(
     finally:
         stopping.set()
         thread.join(ends_within_s)
-
-
-def waited_for(name: str, make: Callable[[], T], stopping: threading.Event) -> T | None:
-    """Return what ``make`` gives as soon as no fault that passes is in its way; None when ``stopping`` came first."""
-    wait_s = _FIRST_WAIT_S
-    while not stopping.is_set():
-        try:
-            return make()
-        except FAILURES as error:
-            fault = fault_of(error)
-            if fault is None or not fault.passes:
-                raise
-            _LOG.warning("pipeline_waits", part=name, fault=fault.name, says=fault.sentence, again_in_s=wait_s)
-        stopping.wait(wait_s)
-        wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
-    return None
 
 
 class _Watch:

@@ -80,6 +80,7 @@ from tocsin.server.routes import (
 from tocsin.server.routing import COLLECTION, IndexedRouter, lay_out
 from tocsin.settings import Settings
 from tocsin.store.access.revision import PeopleRevision
+from tocsin.store.awaiting import waited_for
 from tocsin.store.engine import open_engine
 from tocsin.store.folder import make_private
 from tocsin.store.traces import check_and_warn, marking
@@ -125,13 +126,16 @@ def build_app(
 
 
 def main(settings: Settings) -> None:
-    """Run the server until it is told to stop; at first start, say how the administrator logs in."""
+    """Run the server until it is told to stop; at first start, say how the administrator logs in.
+
+    A store that is away is waited for; nothing listens before it is there.
+    """
     set_up_logs(settings)
     if settings.database_url is None and (changed := make_private(settings.data_dir)):
         _log.warning("data folder made private", change=changed)
+    waited_for("server", lambda: _say_first_password(settings), threading.Event())
     count = settings.process_count()
     sockets, revision = listening(settings.host, settings.port, count), PeopleRevision(count)
-    _say_first_password(settings)
     _collect_seldom()
     _allow_files()
     _log.info("server starts", host=settings.host, port=sockets[0][0].getsockname()[1], processes=count)

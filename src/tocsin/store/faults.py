@@ -47,7 +47,7 @@ _REFUSED = Fault(
 )
 _FULL = Fault("disk_full", "There is no space left on the disk. Make room; nothing of this was kept.")
 _READ_ONLY = Fault("read_only", "The store or its folder is read-only for Tocsin. Make it writable; nothing was kept.")
-_BUSY = Fault("store_busy", "Others kept the store from answering for too long. Try again.")
+BUSY = Fault("store_busy", "Others kept the store from answering for too long. Try again.")
 _MACHINE = Fault(
     "machine_busy", "This machine is too busy: a Python process that Spark started did not come up within ten seconds."
 )
@@ -55,7 +55,10 @@ _DISK = Fault("disk_fails", "The disk does not read or write: there may be no sp
 _UNOPENED = Fault(
     "store_unopened", "The store's file cannot be opened: its folder is missing, full, or read-only for Tocsin."
 )
-_AWAY = Fault(
+UNKNOWN = Fault(
+    "store_unknown", "Nobody knows the host that TOCSIN_DATABASE_URL names. Mend the address, or the network's names."
+)
+AWAY = Fault(
     "store_away", "The store does not answer. It is tried again as long as it takes; start it if it is stopped."
 )
 
@@ -75,7 +78,7 @@ _SIGNS: tuple[tuple[Fault, str], ...] = (
     ),
     (_READ_ONLY, r"read-only file system|readonly database|read-only transaction|SQLSTATE 25006"),
     (
-        _BUSY,
+        BUSY,
         r"database is locked|database table is locked|SQLSTATE (55P03|40P01|40001|57014)|QueuePool limit"
         r"|others had the store's write turn|keeps all others from writing|kept the store's file locked",
     ),
@@ -83,7 +86,11 @@ _SIGNS: tuple[tuple[Fault, str], ...] = (
     (_DISK, r"disk I/O error|input/output error|SQLSTATE 58030"),
     (_UNOPENED, r"unable to open database file"),
     (
-        _AWAY,
+        UNKNOWN,
+        r"Name or service not known|nodename nor servname provided|No address associated with hostname",
+    ),
+    (
+        AWAY,
         r"connection refused|connection timeout|server closed the connection|terminating connection|connection failed"
         r"|the database system is |connection is (closed|lost)|SSL SYSCALL|could not (receive|send) data|"
         r"could not translate host name|failed to resolve host|consuming input failed"

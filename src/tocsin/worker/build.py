@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import random
 import socket
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -64,21 +64,29 @@ class Parts:
     owner: str = ""
 
 
-@asynccontextmanager
-async def build(settings: Settings) -> AsyncIterator[Parts]:
-    """Yield the parts of a worker as ``settings`` ask for; close them afterwards.
-
-    Whichever process starts first makes the store.
-    """
+def make_store(settings: Settings) -> None:
+    """Bring the store to the newest schema: whichever process starts first makes it."""
     if settings.database_url is None and (changed := make_private(settings.data_dir)):
         structlog.get_logger().warning("data folder made private", change=changed)
+    with _opened(settings) as engine:
+        check_and_warn(engine, settings)
+        migrate(engine)
+
+
+@asynccontextmanager
+async def build(settings: Settings) -> AsyncIterator[Parts]:
+    """Yield the parts of a worker as ``settings`` ask for, over a store that is made; close them afterwards."""
+    with _opened(settings) as engine:
+        async with WebhookChannel(egress_of(settings.egress_allow), source=settings.base_url()) as webhook:
+            yield parts_of(settings, engine, webhook)
+
+
+@contextmanager
+def _opened(settings: Settings) -> Iterator[Engine]:
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
     use_vault(engine, settings)
     try:
-        check_and_warn(engine, settings)
-        migrate(engine)
-        async with WebhookChannel(egress_of(settings.egress_allow), source=settings.base_url()) as webhook:
-            yield parts_of(settings, engine, webhook)
+        yield engine
     finally:
         engine.dispose()
 

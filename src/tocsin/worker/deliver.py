@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
+import threading
 from collections import defaultdict
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -22,8 +23,9 @@ from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.delivery import Delivery, OutcomeReason
 from tocsin.settings import Settings
+from tocsin.store.awaiting import waited_for
 from tocsin.worker.attempt import RouteBook, attempt, lost
-from tocsin.worker.build import Parts, build
+from tocsin.worker.build import Parts, build, make_store
 from tocsin.worker.leases import Leases, Watch
 from tocsin.worker.shares import fair_shares
 
@@ -38,7 +40,11 @@ Ended = tuple[str, Finished]
 
 
 def main(settings: Settings) -> None:
-    """Run one worker in this process until SIGINT or SIGTERM, then finish what is in flight."""
+    """Run one worker in this process until SIGINT or SIGTERM, then finish what is in flight.
+
+    A store that is away when it starts is waited for.
+    """
+    waited_for("worker", lambda: make_store(settings), threading.Event())
     asyncio.run(_until_signalled(settings))
 
 

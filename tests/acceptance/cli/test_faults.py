@@ -82,11 +82,29 @@ def test_a_read_only_folder_is_named_as_such(
         assert "read-only" in sentence(in_folder(shell, folder), command, 6)
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("command", [("fsck",), ("sample", "load")], ids=" ".join)
 def test_a_database_that_does_not_answer_is_named_as_such(shell: Shell, command: tuple[str, ...]) -> None:
-    url = "postgresql+psycopg://tocsin@127.0.0.1:9/tocsin"
-    away = Shell(shell.folder, {**shell.environment, "TOCSIN_DATABASE_URL": url})
-    assert "does not answer" in sentence(away, command, 6)
+    assert "does not answer" in sentence(at(shell, "127.0.0.1:9"), command, 6)
+
+
+@pytest.mark.parametrize("command", [("serve", "--processes", "1"), ("deliver",)], ids=" ".join)
+def test_a_database_that_is_not_there_yet_is_waited_for_and_one_that_cannot_be_is_not(
+    shell: Shell, command: tuple[str, ...]
+) -> None:
+    waiting = at(shell, "127.0.0.1:9").start(*command)
+    try:
+        assert waiting.stdout is not None
+        said = next(line for line in waiting.stdout if "_waits" in line)
+        assert "does not answer" in said
+        assert waiting.poll() is None
+    finally:
+        waiting.terminate()
+        waiting.communicate(timeout=20)
+    assert "Nobody knows the host" in sentence(at(shell, "nowhere.invalid"), command, 6)
+
+
+def at(shell: Shell, place: str) -> Shell:
+    return Shell(shell.folder, {**shell.environment, "TOCSIN_DATABASE_URL": f"postgresql+psycopg://tocsin@{place}/x"})
 
 
 @pytest.mark.parametrize("key", ["nonsense", "AAAA"])

@@ -20,7 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tocsin.clock import FixedClock
 from tocsin.errors import InternalError, Unavailable
 from tocsin.jobs import supervision
-from tocsin.jobs.supervision import Ground, Supervised, keep_running, waited_for
+from tocsin.jobs.supervision import Ground, Supervised, keep_running
 
 AWAY = "psycopg.OperationalError: connection failed: Connection refused"
 FULL = "java.io.IOException: No space left on device"
@@ -177,37 +177,3 @@ def test_without_spark_nothing_is_tried_again(tmp_path: Path) -> None:
     query = Query([Run("[Errno 111] Connection refused"), Run()])
     with pytest.raises(Unavailable, match="Spark has ended"):
         kept(query, ground(tmp_path, Noted(), stopped=True), tmp_path)
-
-
-def test_a_store_that_is_not_there_yet_is_waited_for() -> None:
-    answers: list[object] = [
-        Unavailable("The store cannot be used: connection refused"),
-        OSError(28, "No space left on device"),
-        "there",
-    ]
-
-    def make() -> object:
-        answer = answers.pop(0)
-        if isinstance(answer, Exception):
-            raise answer
-        return answer
-
-    assert waited_for("store", make, threading.Event()) == "there"
-
-
-def test_a_store_that_refuses_is_not_waited_for() -> None:
-    def make() -> object:
-        raise Unavailable('The store cannot be used: password authentication failed for user "x"')
-
-    with pytest.raises(Unavailable, match="password"):
-        waited_for("store", make, threading.Event())
-
-
-def test_who_stops_does_not_wait_for_the_store() -> None:
-    stopping = threading.Event()
-
-    def make() -> object:
-        stopping.set()
-        raise Unavailable("connection refused")
-
-    assert waited_for("store", make, stopping) is None

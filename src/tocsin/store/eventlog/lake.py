@@ -15,8 +15,10 @@ from uuid import uuid4
 from sqlalchemy import Connection, Engine, Row, delete, func, insert, select, text, update
 
 from tocsin.flow.eventlog.lake import Segment
+from tocsin.flow.eventlog.position import LogPosition
 from tocsin.store.engine import is_sqlite, reading, writing
 from tocsin.store.eventlog.lake_tables import lake_segment
+from tocsin.store.eventlog.log import holds, readable_end
 
 _ROW = lake_segment.c
 _STAGED, _KEPT, _RETIRED = "staged", "kept", "retired"
@@ -48,11 +50,19 @@ class Lake:
             connection.execute(insert(lake_segment), row | {"changed_at_ms": now_ms})
         return str(row["id"])
 
-    def keep(self, written: Segment, *, replacing: Sequence[Segment] = (), now_ms: int) -> bool:
+    def keep(
+        self,
+        written: Segment,
+        *,
+        end: LogPosition | None = None,
+        replacing: Sequence[Segment] = (),
+        now_ms: int,
+    ) -> bool:
         """Make a staged segment part of the lake, instead of those it replaces.
 
-        Returns False, and changes nothing, when it does not fit any more: somebody else was faster, or has swept it
-        away as a leftover.
+        ``end`` is where in the log it ends, noted before it was read from there. Returns False, and changes nothing,
+        when it does not fit any more: somebody else was faster, or has swept it away as a leftover, or the log is not
+        the one that was read, because the store was restored or replaced meanwhile.
         """
         ids = [one.id for one in replacing]
         with writing(self._engine) as connection:
@@ -60,12 +70,28 @@ class Lake:
                 connection.execute(_LOCK)
             staged = select(_ROW.id).where(_ROW.id == written.id, _ROW.state == _STAGED)
             fits = _are_kept(connection, ids) if ids else _end(connection) == written.after
+            if end is not None and not (holds(connection, end) and end.offset <= readable_end(connection)):
+                return False
             if not fits or connection.execute(staged).scalar_one_or_none() is None:
                 return False
             retired = update(lake_segment).where(_ROW.id.in_(ids)).values(state=_RETIRED, changed_at_ms=now_ms)
             connection.execute(retired)
             connection.execute(update(lake_segment).where(_ROW.id == written.id).values(_kept(written, now_ms)))
         return True
+
+    def retire_missing(self, is_there: Callable[[str], bool], *, now_ms: int) -> int:
+        """Retire the lake from the first segment on that is not there; return how many segments that is.
+
+        What it held is brought into it again from the log.
+        """
+        with reading(self._engine) as connection:
+            ids = kept_ids(connection)
+        gone = ids[sum(1 for _ in takewhile(is_there, ids)) :]
+        if gone:
+            with writing(self._engine) as connection:
+                retired = update(lake_segment).where(_ROW.id.in_(gone), _ROW.state == _KEPT)
+                connection.execute(retired.values(state=_RETIRED, changed_at_ms=now_ms))
+        return len(gone)
 
     def leftovers(self, *, before_ms: int) -> list[str]:
         """Return the ids of segments that were staged or retired before that moment and are of no use any more."""

@@ -1,0 +1,56 @@
+"""Start of a process whose store is not there yet: it waits, and says for what.
+
+A machine that comes up starts its programs in any order. What no wait mends (a wrong address, a password that is
+refused) is raised at once. Next: ``store/faults.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+import structlog
+
+from tocsin.errors import TocsinError
+from tocsin.store.faults import AWAY, BUSY, UNKNOWN, Fault, fault_of
+
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 1.0, 30.0
+_LOG = structlog.get_logger(__name__)
+T = TypeVar("T")
+
+
+def is_away(fault: Fault) -> bool:
+    """Say whether a store with this fault is there sooner or later, without anybody mending anything."""
+    return fault in (AWAY, BUSY)
+
+
+def may_pass(fault: Fault) -> bool:
+    """Say whether this fault may be gone at the next try: as ``is_away``, or somebody makes room, say."""
+    return fault.passes and fault is not UNKNOWN
+
+
+def waited_for(
+    part: str,
+    make: Callable[[], T],
+    stopping: threading.Event,
+    *,
+    passes: Callable[[Fault], bool] = is_away,
+    failures: tuple[type[Exception], ...] = (TocsinError, OSError),
+) -> T | None:
+    """Return what ``make`` gives as soon as no fault that ``passes`` is in its way; None when ``stopping`` came first.
+
+    ``part`` is the word for who waits; ``failures`` are looked at, all others raised.
+    """
+    wait_s = _FIRST_WAIT_S
+    while not stopping.is_set():
+        try:
+            return make()
+        except failures as error:
+            fault = fault_of(error)
+            if fault is None or not passes(fault):
+                raise
+            _LOG.warning(f"{part}_waits", fault=fault.name, says=fault.sentence, again_in_s=wait_s)
+        stopping.wait(wait_s)
+        wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
+    return None

@@ -93,14 +93,14 @@ class Reached:
 class Scene:
     """What explaining one event needs: who could be concerned, bots and deleted too; what policies say; what is stored.
 
-    ``makers`` are the ids of those who made the alerts: what goes to no person goes on their behalf.
+    ``behind`` are the ids of those who made or changed the alerts: what goes to no person goes on their behalf.
     """
 
     logged: LoggedEvent
     audience: Audience
     subjects: Sequence[Subject]
     policies: Policies
-    makers: Mapping[str, str | None]
+    behind: Mapping[str, Sequence[str]]
     records: Mapping[str, Record]
 
 
@@ -207,12 +207,14 @@ def muted_in_words(mute: Mute) -> str:
 def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:
     """Return what policies have against it: whoever is told must be able to view what they are told of."""
     asked = [subject for subject in scene.subjects if not scene.policies.is_open(subject[0])]
-    maker = scene.makers.get(one.reason.subscription_id)
-    viewer, name = (one.person.id, one.person.name) if one.person else (maker, "whoever made the alert")
-    if viewer is None or not asked:
+    behind = scene.behind.get(one.reason.subscription_id, ())
+    viewers, name = ((one.person.id,), one.person.name) if one.person else (behind, "whoever made or changed the alert")
+    if not viewers or not asked:
         return None
-    view = scene.policies.of(viewer)
-    verdicts = ((resource, view.verdict(Operation.VIEW_BASIC, resource, document)) for resource, document in asked)
+    views = [scene.policies.of(viewer) for viewer in viewers]
+    verdicts = (
+        (kind, view.verdict(Operation.VIEW_BASIC, kind, document)) for view in views for kind, document in asked
+    )
     resource, verdict = next(((kind, one) for kind, one in verdicts if not one.is_allowed), (None, None))
     if verdict is None:
         return None

@@ -199,8 +199,8 @@ class _Events:
     def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
         return self.known.subjects(offsets)
 
-    def makers(self, subscription_ids: Collection[str]) -> dict[str, str | None]:
-        return dict.fromkeys(subscription_ids, self.asker_id) | self.known.makers(subscription_ids)
+    def behind(self, subscription_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+        return dict.fromkeys(subscription_ids, (self.asker_id,)) | self.known.behind(subscription_ids)
 
 
 def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:

@@ -19,7 +19,7 @@ from tocsin.worker.build import Parts
 ROUTE_AGE_S = 1.0
 """A route is read again when it is older than this: so long may something leave after it was switched off."""
 
-_HIDDEN = "never sent: a policy hides it by now from whoever it is for, or from whoever made the alert"
+_HIDDEN = "never sent: a policy hides it by now from whoever it is for, or from whoever made or changed the alert"
 _log = structlog.get_logger("tocsin.worker")
 Reading = tuple[float, asyncio.Future[dict[str, Route]]]
 

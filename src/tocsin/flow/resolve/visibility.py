@@ -48,8 +48,8 @@ class Events(Protocol):
         """Return what each of these events is about: whoever is to know of it must be able to see all of it."""
         ...
 
-    def makers(self, subscription_ids: Collection[str]) -> Mapping[str, str | None]:
-        """Return who made each of these alerts, by id; None for those that Tocsin made itself."""
+    def behind(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
+        """Return who stands behind each of these alerts, by id: who made it and who changed it; nobody for Tocsin's."""
         ...
 
 
@@ -81,8 +81,9 @@ def may_view(viewer: Actor | Person, resource: str, document: Document, policies
 def only_visible(rows: Iterable[Told], policies: Policies, events: Events) -> list[Told]:
     """Return the notifications that may be told: those whose recipient may see what they tell of.
 
-    What goes to no person (a webhook, an address) goes on behalf of whoever made the alert, who must be able to see
-    it. While everybody may view everything, nothing is looked up. Otherwise it costs what these recipients and these
+    What goes to no person (a webhook, an address) goes on behalf of whoever made the alert and of everybody who has
+    changed it since, who must all be able to see it: whoever leads it elsewhere gets no more than they may see. While
+    everybody may view everything, nothing is looked up. Otherwise it costs what these recipients and these
     events cost, however many people and policies there are.
     """
     told = list(rows)
@@ -90,19 +91,19 @@ def only_visible(rows: Iterable[Told], policies: Policies, events: Events) -> li
         return told
     about = events.subjects({row["log_offset"] for row in told})
     asked = [row for row in told if not all(policies.is_open(kind) for kind, _ in about[row["log_offset"]])]
-    makers = events.makers({row["subscription_id"] for row in asked if row["recipient_id"] is None})
-    views = policies.of_many({viewer for row in asked if (viewer := _viewer(row, makers)) is not None})
+    behind = events.behind({row["subscription_id"] for row in asked if row["recipient_id"] is None})
+    views = policies.of_many({viewer for row in asked for viewer in _viewers(row, behind)})
 
     def may_be_told(row: Told) -> bool:
-        viewer = _viewer(row, makers)
         subjects = about[row["log_offset"]]
-        return viewer is None or all(views[viewer].may(Operation.VIEW_BASIC, *one) for one in subjects)
+        viewers = (views[viewer] for viewer in _viewers(row, behind))
+        return all(view.may(Operation.VIEW_BASIC, *one) for view in viewers for one in subjects)
 
     hidden = {row["id"] for row in asked if not may_be_told(row)}
     return [row for row in told if row["id"] not in hidden]
 
 
-def _viewer(row: Told, makers: Mapping[str, str | None]) -> str | None:
-    """Return the id of the person on whose behalf something is told; None when Tocsin itself wants it told."""
+def _viewers(row: Told, behind: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    """Return the ids of those on whose behalf something is told; none when Tocsin itself wants it told."""
     recipient: str | None = row["recipient_id"]
-    return recipient if recipient is not None else makers.get(row["subscription_id"])
+    return (recipient,) if recipient is not None else behind.get(row["subscription_id"], ())

@@ -9,12 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 
 from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, WrongKey
 from tocsin.flow.capture import etag, json_patch
+from tocsin.flow.capture.beside.behind import stand_behind
 from tocsin.flow.capture.operations import Writes, new_entity_id
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.track.standing import Standing
@@ -219,6 +221,9 @@ def _replace(before: Document, alert: Alert, caller: Caller) -> Written:
     known: dict[str, Document] = {}
     with suppress(WrongKey):  # all that the alert needs was sent anew, or it would have been refused
         known = subscriptions.secrets_of(subscription_id)
+    if alert.secrets != known:  # before what is sent can go to where they lead it
+        behind = partial(stand_behind, alert_id=subscription_id)
+        _writes(caller).within(behind, actor=caller.actor)
     subscriptions.keep_secrets(subscription_id, {**alert.secrets, **known})
     gone = [key for key in before if key in _REMOVABLE and key not in alert.document]
     operations: list[Document] = [{"op": "remove", "path": f"/{key}"} for key in gone]

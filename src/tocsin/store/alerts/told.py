@@ -1,4 +1,4 @@
-"""What events are about, as it stands now, and who made the alerts that tell of them: asked before anybody is told.
+"""What events are about, as it stands now, and who stands behind the alerts that tell of them, asked before telling.
 
 Next: ``flow/resolve/visibility.py``, which decides by it; ``store/access/standing.py``, which looks it up.
 """
@@ -7,12 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from sqlalchemy import Engine, select
+from sqlalchemy import Connection, Engine, select
 
+from tocsin.flow.capture.beside.behind import KIND
 from tocsin.flow.resolve.visibility import Subject, concerned
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
 from tocsin.store.access.standing import SqlStanding
+from tocsin.store.beside.tables import attachment
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.lots import in_lots
@@ -54,3 +57,38 @@ class SqlEvents:
                 ids = {row.name: row.user_id for row in connection.execute(people)}
                 made |= {one: ids.get(name) for one, name in names.items()}
         return made
+
+    def behind(self, subscription_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """Return who stands behind each of these alerts, by id: who made it and who changed it; nobody for Tocsin's.
+
+        Somebody who is there no more is still named: by an id that may see nothing.
+        """
+        version, names = entity_version.c, dict[str, set[str]]()
+        with reading(self._engine) as connection:
+            for some in in_lots(sorted(subscription_ids)):
+                query = select(version.entity_id, version.document).where(version.entity_id.in_(some))
+                for one, text in connection.execute(query):
+                    names.setdefault(one, set()).add(str(from_text(text)["updatedBy"]))
+            ids = _ids_of(connection, {name for many in names.values() for name in many})
+            besides = _besides(connection, names)
+        found = {one: {ids[name] for name in many if name in ids} for one, many in names.items()}
+        return {one: tuple(sorted(many | besides.get(one, set()))) for one, many in found.items()}
+
+
+def _besides(connection: Connection, alert_ids: Collection[str]) -> dict[str, set[str]]:
+    """Return who changed of each alert what no version says."""
+    found: dict[str, set[str]] = {}
+    for some in in_lots(sorted(alert_ids)):
+        named = attachment.c.entity_id.in_(some), attachment.c.kind == KIND
+        query = select(attachment.c.entity_id, attachment.c.document).where(*named)
+        found |= {one: set(from_text(text)["users"]) for one, text in connection.execute(query)}
+    return found
+
+
+def _ids_of(connection: Connection, names: Collection[str]) -> dict[str, str]:
+    """Return the ids of people by name; a name that nobody has stands for itself, Tocsin's own for nobody."""
+    found: dict[str, str] = {name: name for name in names if name != SYSTEM.name}
+    for some in in_lots(sorted(names)):
+        people = select(person.c.name, person.c.user_id).where(person.c.name.in_(some))
+        found |= {row.name: row.user_id for row in connection.execute(people)}
+    return found

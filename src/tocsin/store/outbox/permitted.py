@@ -5,6 +5,7 @@ Days may lie between an event and its mail, and policies, tags and owners change
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlalchemy import Engine
@@ -29,16 +30,21 @@ class Permitted:
     def now(self, dispatch: Dispatch) -> Dispatch | None:
         """Return a delivery without what its recipient may not see; None when that is all of it.
 
-        What goes to no person goes on behalf of whoever made the alert. While everybody may view everything, nothing
-        is looked up.
+        What goes to no person goes on behalf of whoever made the alert or has changed it. While everybody may view
+        everything, nothing is looked up.
         """
         policies = self._views.now()
         if all(policies.is_open(resource) for resource in ENTITY_TYPES):
             return dispatch
         subscription_id = dispatch.delivery.subscription_id
-        viewer = dispatch.recipient_id or self._events.makers([subscription_id]).get(subscription_id)
-        if viewer is None:
-            return dispatch
-        sight = Sight(policies.of(viewer), self._standing)
-        (event,) = sight.shown([dispatch.event])
-        return None if event is None else replace(dispatch, event=event, reasons=sight.reasons(dispatch.reasons))
+        if dispatch.recipient_id is not None:
+            viewers: Sequence[str] = (dispatch.recipient_id,)
+        else:
+            viewers = self._events.behind([subscription_id]).get(subscription_id, ())
+        for viewer in viewers:
+            sight = Sight(policies.of(viewer), self._standing)
+            (event,) = sight.shown([dispatch.event])
+            if event is None:
+                return None
+            dispatch = replace(dispatch, event=event, reasons=sight.reasons(dispatch.reasons))
+        return dispatch

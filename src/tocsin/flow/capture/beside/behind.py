@@ -1,0 +1,31 @@
+"""People who stand behind an alert although no version says so: who changed a secret of it, or a masked address.
+
+What an alert tells a webhook goes on behalf of them all. Next: ``store/alerts/told.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.flow.capture.ports import Key, Written, missing
+from tocsin.flow.capture.write import Record
+
+KIND = "behind"
+"""As what the ids of these people are attached to an alert."""
+
+_PEOPLE = "users"
+_ALERT = "eventsubscription"
+
+
+def stand_behind(record: Record, alert_id: str) -> Written:
+    """Keep that the actor stands behind an alert; no version and no event is made of it.
+
+    Raises
+    ------
+    NotFound : there is no such alert.
+    """
+    alert = record.transaction.find(_ALERT, Key.by_id(alert_id))
+    if alert is None:
+        raise missing(_ALERT, Key.by_id(alert_id))
+    known = (record.transaction.attachments.get(alert_id, KIND) or {}).get(_PEOPLE, [])
+    if record.actor.id not in known:
+        record.transaction.attachments.put(alert_id, KIND, {_PEOPLE: [*known, record.actor.id]})
+    return Written(alert.document, None)

@@ -1,0 +1,52 @@
+"""On whose behalf does an alert tell a webhook? Of everybody who made or changed it; nobody leads it beyond their sight."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+from sqlalchemy import Engine, func, select
+from tests.contract.test_access import made, patched, restrict
+from tests.serving import Json, Served, table
+from tests.telling import tell_all
+
+from tocsin.store.tables import delivery
+
+_HIDDEN = [{"tagFQN": "PII.Sensitive"}]
+_DENIED = {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"}
+
+
+def _hook(name: str, **more: Json) -> Json:
+    endpoint = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/ours"}}
+    rules = {"filteringRules": {"resources": ["table"]}, "destinations": [endpoint]}
+    return {"name": name, "alertType": "Notification", **rules, **more}
+
+
+def _sent(engine: Engine) -> int:
+    tell_all(engine)
+    with engine.connect() as connection:
+        return int(connection.execute(select(func.count()).select_from(delivery)).scalar_one())
+
+
+@pytest.mark.parametrize("is_edited", [True, False], ids=["led elsewhere", "its maker gone for good"])
+def test_an_alert_tells_no_more_than_all_who_stand_behind_it_may_see(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine, *, is_edited: bool
+) -> None:
+    mallory_id, mallory = served.person("mallory")
+    restrict(administrator, mallory_id, _DENIED)
+    people = table(administrator, "people", tags=_HIDDEN)
+    with mallory:
+        if is_edited:
+            owner = [{"id": mallory_id, "type": "user"}]
+            alert = made(administrator, "/events/subscriptions", **_hook("ours", owners=owner))
+            path = "/destinations/0/config/endpoint"
+            elsewhere = {"op": "replace", "path": path, "value": "http://127.0.0.1:9/mine"}
+            assert patched(mallory, f"/events/subscriptions/{alert['id']}", elsewhere).status_code == 200
+        else:
+            made(mallory, "/events/subscriptions", **_hook("ours"))
+            assert administrator.delete(f"/users/{mallory_id}?hardDelete=true").is_success
+    before = _sent(sqlite_engine)
+    changed = {"op": "add", "path": "/description", "value": "Who they are."}
+    assert patched(administrator, f"/tables/{people['id']}", changed).is_success
+    assert _sent(sqlite_engine) == before, "of what mallory may not see, the webhook hears nothing"
+    assert patched(administrator, f"/tables/{orders['id']}", changed).is_success
+    assert _sent(sqlite_engine) == before + is_edited, "of what she may see, it does while she is there"

@@ -1,4 +1,4 @@
-"""On whose behalf does an alert tell a webhook? Of everybody who made or changed it; nobody leads it beyond their sight."""
+"""Alerts that lead to no person: they tell what everybody may see who made or changed them, and no more."""
 
 from __future__ import annotations
 

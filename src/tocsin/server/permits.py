@@ -67,6 +67,9 @@ class _Permit:
                 "denies you."
             )
 
+    def may_view(self, entity_type: str, document: Document) -> bool:
+        return self._view.may(Operation.VIEW_BASIC, entity_type, document)
+
     def denies_some(self, entity_type: str) -> bool:
         return bool(self._view.conditional_denials(entity_type))
 

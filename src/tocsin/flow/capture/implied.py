@@ -36,11 +36,11 @@ def connect(record: Record, entity_type: str, document: Document, before: Docume
     for source_id in sorted(new.keys() - old.keys()):
         if record.transaction.edge(source_id, model.id) is None:
             source = reference_to(record.visible(new[source_id]))
-            lineage.put_edge(record, {"fromEntity": source, "toEntity": reference_to(model)})
+            lineage.imply_edge(record, source, reference_to(model))
     for source_id in sorted(old.keys() - new.keys()):
         edge = record.transaction.edge(source_id, model.id)
         if edge is not None and said(edge.details) == _BARE:
-            lineage.delete_edge(record, edge.from_, edge.to)
+            lineage.imply_none(record, edge.from_, edge.to)
 
 
 def _found(record: Record, sources: frozenset[Source]) -> dict[str, Stored]:

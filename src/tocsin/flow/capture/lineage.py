@@ -13,9 +13,12 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.edges import Ends, checked_details, given_details, parse_source, said
 from tocsin.flow.capture.json_patch import applied
+from tocsin.flow.capture.permit import check_view
 from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
 from tocsin.flow.capture.references import key_of, reference_to
+from tocsin.flow.capture.veil import Veil, hidden_in
 from tocsin.flow.capture.write import Record
+from tocsin.model.access import Operation
 from tocsin.model.change import LINEAGE, ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -31,49 +34,95 @@ Operations = Sequence[dict[str, Any]]  # Any: an operation's value is any JSON
 
 
 def put_edge(record: Record, edge: Document) -> Written:
-    """Add an edge, or replace its details; nothing if it stands there just so."""
-    ends = Ends(_end(record, edge.get("fromEntity")), _end(record, edge.get("toEntity")))
+    """Add an edge, or replace its details; nothing if it stands there just so. Asks as ``asked_ends``."""
+    return _stand(record, asked_ends(record, edge.get("fromEntity"), edge.get("toEntity")), edge)
+
+
+def imply_edge(record: Record, from_entity: Document, to_entity: Document) -> Written:
+    """Add the edge that a document of an end says there is, which nobody asked for."""
+    return _stand(record, Ends(_end(record, from_entity), _end(record, to_entity)), {})
+
+
+def _stand(record: Record, ends: Ends, edge: Document) -> Written:
     old = record.transaction.edge(ends.from_.id, ends.to.id)
     return _put(record, ends, old, given_details(edge))
 
 
 def patch_edge(record: Record, from_entity: Document, to_entity: Document, operations: Operations) -> Written:
-    """Apply a JSON Patch to the details of an edge.
+    """Apply a JSON Patch to the details of an edge. Asks as ``asked_ends``.
 
     Raises
     ------
     NotFound : there is no such edge.
     InvalidInput : the patch does not fit, or leaves something malformed.
     """
-    ends = Ends(_end(record, from_entity), _end(record, to_entity))
+    ends = asked_ends(record, from_entity, to_entity)
     old = _known(record, ends)
     # Who read no columns reads an empty list, and adds to that.
     readable: Document = {"columnsLineage": []} | old.details
-    return _put(record, ends, old, applied(readable, operations, record.bounds))
+    veil = Veil(record.ids.event())
+    shown = veil.over(readable, hidden_in(readable, record.permit, record.transaction))
+    return _put(record, ends, old, veil.lifted(applied(shown, operations, record.bounds)))
 
 
 def delete_edge(record: Record, from_entity: Document, to_entity: Document) -> Written:
-    """Remove an edge.
+    """Remove an edge. Asks as ``asked_ends``.
 
     Raises
     ------
     NotFound : there is no such edge.
     """
+    ends = asked_ends(record, from_entity, to_entity)
+    return _drop(record, ends.to, _known(record, ends))
+
+
+def imply_none(record: Record, from_entity: Document, to_entity: Document) -> Written:
+    """Remove the edge that a document of an end says no more. Raises as ``delete_edge``."""
     ends = Ends(_end(record, from_entity), _end(record, to_entity))
     return _drop(record, ends.to, _known(record, ends))
+
+
+def asked_ends(record: Record, from_entity: object, to_entity: object) -> Ends:
+    """Return both ends of an edge that somebody asks to change, if they may: it changes the asset it leads to.
+
+    Raises
+    ------
+    Forbidden : they may not see where it begins, or not edit the lineage of where it leads to.
+    """
+    ends = Ends(_end(record, from_entity), _end(record, to_entity))
+    check_view(record.permit, ends.from_)
+    check_edit(record, ends.to)
+    return ends
+
+
+def check_edit(record: Record, to: Stored) -> None:
+    """Refuse to change edges that lead to an asset whose lineage the actor may not edit, or which they may not see."""
+    record.permit.check(to.entity_type, (Operation.VIEW_BASIC, Operation.EDIT_LINEAGE), to.document)
 
 
 def delete_by_source(record: Record, entity: Document, source: str) -> list[Written]:
     """Remove every edge to an entity that was found by ``source``, each with its event.
 
-    Asked of a pipeline for ``PipelineLineage``, the edges whose data it moves go too.
+    Asked of a pipeline for ``PipelineLineage``, the edges whose data it moves go too: they are asked for one by one.
+
+    Raises
+    ------
+    Forbidden : the actor may not edit the lineage of an asset that one of them leads to; all of them stay then.
     """
     wanted, end = parse_source(source), _end(record, entity)
+    check_edit(record, end)
     return [
-        _drop(record, _end(record, edge.to), edge)
+        _drop(record, _asked_end(record, edge.to, end), edge)
         for edge in record.transaction.edges_of(end.id)
         if edge.details.get("source") == wanted and _is_meant(edge, end, wanted)
     ]
+
+
+def _asked_end(record: Record, reference: Document, asked: Stored) -> Stored:
+    end = _end(record, reference)
+    if end.id != asked.id:
+        check_edit(record, end)
+    return end
 
 
 def leave_edges(record: Record, gone: Stored, also_gone: Collection[str] = ()) -> None:

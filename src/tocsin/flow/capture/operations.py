@@ -22,6 +22,7 @@ from tocsin.flow.capture.prepare import complete, patched, whole_state
 from tocsin.flow.capture.properties import with_property
 from tocsin.flow.capture.requested import change, create, ensure, joined, kind_of, put
 from tocsin.flow.capture.rollback import Rehearsed, RolledBack, roll_back
+from tocsin.flow.capture.veil import Veil, hidden_in
 from tocsin.flow.capture.votes import vote
 from tocsin.flow.capture.write import Ids, Record
 from tocsin.model.entity import Document
@@ -109,14 +110,15 @@ class Writes:
         PreconditionFailed : ``if_match``, an ``If-Match`` header, names another state than the present one.
         InvalidInput : the patch does not fit, or leaves something malformed.
         """
-        patching = _Patching(entity_type, operations, self._bounds)
+        patching, veil = _Patching(entity_type, operations, self._bounds), Veil(self._ids.event())
 
         def work(record: Record) -> Written:
             old = _live(record, entity_type, key)
             if if_match is not None and not etag.holds(if_match, old.document):
                 raise PreconditionFailed()
             shown = teams.as_patched(record.transaction, record.as_read(old), old, operations)
-            document = patching.of(shown)
+            hidden = hidden_in(shown, record.permit, record.transaction)
+            document = veil.lifted(patching.of(veil.over(shown, hidden)))
             fields = patched(ENTITY_TYPES[entity_type], old, document)
             within_ms = self._consolidate_ms if if_match is None else 0
             since = begun_at(record, old, fields, within_ms=within_ms) if within_ms else None

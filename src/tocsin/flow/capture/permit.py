@@ -42,6 +42,10 @@ class Permit(Protocol):
         """Refuse, with ``Forbidden``, a change that would lift what a rule denies the actor."""
         ...
 
+    def may_view(self, entity_type: str, document: Document) -> bool:
+        """Say whether the actor may see this document; nobody takes note of a no."""
+        ...
+
     def denies_some(self, entity_type: str) -> bool:
         """Say whether a rule denies the actor something on some entities of this type and not on others."""
         ...
@@ -72,6 +76,10 @@ class _Everything:
 
     def check_kept(self, entity_type: str, before: Document, after: Document) -> None:
         """Refuse nothing."""
+
+    def may_view(self, entity_type: str, document: Document) -> bool:
+        """Say yes."""
+        return True
 
     def denies_some(self, entity_type: str) -> bool:
         """Say no."""
@@ -118,6 +126,9 @@ class _InPlace:
         here = {key: before[key] for key in ("fullyQualifiedName", "owners") if key in before}
         then, now = (self._asked(entity_type, tuple(Operation), one) for one in (before, after | here))
         self._permit.check_kept(entity_type, then, now)
+
+    def may_view(self, entity_type: str, document: Document) -> bool:
+        return self._permit.may_view(entity_type, self._asked(entity_type, (Operation.VIEW_BASIC,), document))
 
     def bears(self, entity_type: str, document: Document) -> bool:
         """Say so of a team that stands under one on which a policy rests, too: what it brings comes down."""

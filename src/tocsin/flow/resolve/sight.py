@@ -12,17 +12,15 @@ from typing import Any, Protocol
 
 from tocsin.access.decide import View
 from tocsin.access.logic import ALWAYS
-from tocsin.errors import InvalidInput
 from tocsin.flow.resolve.visibility import Subject, concerned
-from tocsin.model import fqn
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import Reason
+from tocsin.model.pointers import is_reference, lies_in, names_in, references_in, tables_named
 
 Json = Any  # Any: a JSON value
-_TABLE_NAMES = 4
 
 
 class Standing(Protocol):
@@ -82,24 +80,26 @@ class Sight:
         seen = self.sees(one for many in about for one in many)
         visible = [all(str(one.get("id")) in seen for one in many) for many in about]
         left = [event for event, is_seen in zip(events, visible, strict=True) if is_seen]
-        self._look_up([part for event in left for part in _parts(event)])  # together, so that each need not ask
+        self.hidden_in([part for event in left for part in _parts(event)])  # together, so that each need not ask
         return [self._trimmed(event) if is_seen else None for event, is_seen in zip(events, visible, strict=True)]
 
     def trimmed(self, documents: Sequence[Document]) -> list[Document]:
         """Return documents without the references in them to what may not be seen."""
         if self.is_whole:
             return list(documents)
-        hidden = self._look_up(documents)
+        hidden = self.hidden_in(documents)
         return [_without(one, hidden, one) for one in documents] if hidden else list(documents)
 
-    def _look_up(self, value: Json) -> set[str]:
+    def hidden_in(self, value: Json) -> set[str]:
         """Return the ids and full names of all that is named somewhere in a JSON value and may not be seen."""
+        if self.is_whole:
+            return set()
         references, names = list(references_in(value)), set(names_in(value))
         ids = {str(one["id"]) for one in references}
         return (ids - self.sees(references)) | (names - self.sees_named(names))
 
     def _trimmed(self, event: ChangeEvent) -> ChangeEvent:
-        hidden = self._look_up(_parts(event))
+        hidden = self.hidden_in(_parts(event))
         if not hidden:
             return event
         entity = event.entity or {}
@@ -116,53 +116,6 @@ class Sight:
 
     def _may_view(self, subject: Subject) -> bool:
         return self._view.may(Operation.VIEW_BASIC, *subject)
-
-
-def references_in(value: Json) -> Iterator[Document]:
-    """Yield every reference to an entity that stands anywhere in a JSON value."""
-    if isinstance(value, dict):
-        if is_reference(value):
-            yield value
-        for inner in value.values():
-            if type(inner) is dict or type(inner) is list:
-                yield from references_in(inner)
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from references_in(inner)
-
-
-def is_reference(value: Document) -> bool:
-    """Say whether an object points to an entity: it has an id and the name of a type."""
-    return isinstance(value.get("id"), str) and isinstance(value.get("type"), str) and value["type"] in ENTITY_TYPES
-
-
-def names_in(value: Json) -> Iterator[str]:
-    """Yield the full name of every table that a constraint or a join anywhere in a JSON value names."""
-    if isinstance(value, dict):
-        yield from _tables_named(value)
-        value = value.values()
-    elif not isinstance(value, list | tuple):
-        return
-    for inner in value:
-        if type(inner) is dict or type(inner) is list:
-            yield from names_in(inner)
-
-
-def _tables_named(value: Document) -> list[str]:
-    """Return the full names of the tables that a constraint, or a join, leads to: they have no ids there."""
-    columns = value.get("referredColumns")
-    if isinstance(columns, list):
-        return [_table_of(one) for one in columns if isinstance(one, str)]
-    joined = value.get("fullyQualifiedName")
-    return [_table_of(joined)] if isinstance(joined, str) and "joinCount" in value else []
-
-
-def _table_of(name: str) -> str:
-    """Return the full name of the table that a full name is, or leads through."""
-    try:
-        return fqn.join(fqn.split(name)[:_TABLE_NAMES])
-    except InvalidInput:
-        return name
 
 
 def _parts(event: ChangeEvent) -> list[Json]:
@@ -184,7 +137,7 @@ def _without(value: Json, hidden: AbstractSet[str], whole: Document) -> Json:
     for key, inner in value.items():
         if not _is_hidden(inner, hidden):
             kept[key] = _without(inner, hidden, whole) if type(inner) is dict or type(inner) is list else inner
-        elif is_reference(inner) and _contains(inner, whole):
+        elif is_reference(inner) and lies_in(inner, whole):
             kept[key] = {name: inner[name] for name in ("id", "type", "name", "fullyQualifiedName") if name in inner}
     return kept
 
@@ -196,13 +149,7 @@ def _is_hidden(value: Json, hidden: AbstractSet[str]) -> bool:
         return value["id"] in hidden
     ends = (value.get("fromEntity"), value.get("toEntity"))
     is_edge_there = any(isinstance(end, dict) and end.get("id") in hidden for end in ends)
-    return is_edge_there or not hidden.isdisjoint(_tables_named(value))
-
-
-def _contains(reference: Document, whole: Document) -> bool:
-    """Say whether a document lies in what a reference points to, by its full name."""
-    fqn = whole.get("fullyQualifiedName")
-    return isinstance(fqn, str) and fqn.startswith(f"{reference.get('fullyQualifiedName')}.")
+    return is_edge_there or not hidden.isdisjoint(tables_named(value))
 
 
 def _change_without(change: ChangeDescription, hidden: AbstractSet[str], whole: Document) -> ChangeDescription:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
@@ -37,7 +38,7 @@ def put_edge(body: DocumentBody, caller: Asked) -> Response:
         raise InvalidInput("is missing: send {fromEntity, toEntity, lineageDetails}", field="edge")
     from_, to = _ends(caller, edge.get("fromEntity"), edge.get("toEntity"))
     written = caller.parts.writes.put_edge(edge | {"fromEntity": from_, "toEntity": to}, actor=caller.actor)
-    return answer({"edge": written.document})
+    return _edge_answer(caller, written.document)
 
 
 @router.post("/events")
@@ -55,7 +56,7 @@ def read_edge(from_id: PathId, to_id: PathId, caller: Asked) -> Response:
     edge = caller.parts.lineage.edge(str(from_id), str(to_id))
     for end in (edge.from_, edge.to):
         _checked_end(caller, end, Operation.VIEW_BASIC)
-    return answer({"edge": {"columnsLineage": []} | edge.details})
+    return _edge_answer(caller, {"columnsLineage": []} | edge.details)
 
 
 @router.get("/{entity_type}/name/{fqn}")
@@ -169,19 +170,26 @@ def _delete_by_source(caller: Caller, entity: Document, source: str) -> Response
     edges = caller.parts.writes.delete_edges_by_source(asset, source, actor=caller.actor).document["edges"]
     ends = [end for edge in edges for end in (edge["fromEntity"], edge["toEntity"])]
     shown = {end["id"] for end in seen(caller, ends)}
-    return answer({"edges": [one for one in edges if {one["fromEntity"]["id"], one["toEntity"]["id"]} <= shown]})
+    left = [one for one in edges if {one["fromEntity"]["id"], one["toEntity"]["id"]} <= shown]
+    return answer({"edges": caller.sight.trimmed(left)})
 
 
 def _patch(caller: Caller, ends: tuple[Document, Document], operations: object) -> Response:
     if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
         raise InvalidInput("A JSON Patch is a list of operations.")
     from_, to = _ends(caller, *ends)
-    return answer({"edge": caller.parts.writes.patch_edge(from_, to, operations, actor=caller.actor).document})
+    return _edge_answer(caller, caller.parts.writes.patch_edge(from_, to, operations, actor=caller.actor).document)
 
 
 def _delete(caller: Caller, ends: tuple[Document, Document]) -> Response:
     from_, to = _ends(caller, *ends)
-    return answer({"edge": caller.parts.writes.delete_edge(from_, to, actor=caller.actor).document})
+    return _edge_answer(caller, caller.parts.writes.delete_edge(from_, to, actor=caller.actor).document)
+
+
+def _edge_answer(caller: Caller, edge: Document) -> Response:
+    """Return an edge as it is answered: without a pipeline that may not be seen."""
+    (shown,) = caller.sight.trimmed([edge])
+    return answer({"edge": shown})
 
 
 def _ends(caller: Caller, from_entity: object, to_entity: object) -> tuple[Document, Document]:
@@ -205,11 +213,16 @@ def _around(row: EntityType, key: Key, caller: Caller, *, up: int, down: int) ->
         raise Forbidden(f"You may not see this {row.name}.")
     nodes = [addressed(node, caller.root) for node in seen(caller, graph["nodes"])]
     shown = {graph["entity"]["id"], *(node["id"] for node in nodes)}
-    sides = {
-        side: [edge for edge in graph[side] if {edge["fromEntity"], edge["toEntity"]} <= shown]
+    sides = edges_between(shown, graph, caller)
+    return answer({"entity": addressed(graph["entity"], caller.root), "nodes": nodes, **sides})
+
+
+def edges_between(shown: Collection[str], graph: Document, caller: Caller) -> dict[str, list[Document]]:
+    """Return the edges of a graph between those that are shown, without pipelines that may not be seen."""
+    return {
+        side: caller.sight.trimmed([one for one in graph[side] if {one["fromEntity"], one["toEntity"]} <= set(shown)])
         for side in ("upstreamEdges", "downstreamEdges")
     }
-    return answer({"entity": addressed(graph["entity"], caller.root), "nodes": nodes, **sides})
 
 
 def row_of_type(entity_type: object) -> EntityType:

@@ -16,7 +16,7 @@ from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.server.permissions import seen
 from tocsin.server.request import Asked, answer
-from tocsin.server.routes.lineage import Depth, row_of_type
+from tocsin.server.routes.lineage import Depth, edges_between, row_of_type
 from tocsin.server.view import addressed
 
 _RENAMED = {"columnsLineage": "columns"}
@@ -46,10 +46,7 @@ def read_map(
     if not seen(caller, [root]):
         raise Forbidden(f"You may not see this {row.name}.")
     nodes = {one["id"]: addressed(one, caller.root) for one in (root, *seen(caller, graph["nodes"]))}
-    sides = {
-        side: [edge for edge in graph[side] if {edge["fromEntity"], edge["toEntity"]} <= nodes.keys()]
-        for side in ("upstreamEdges", "downstreamEdges")
-    }
+    sides = edges_between(nodes.keys(), graph, caller)
     depth = _depths(root["id"], sides)
     ways = caller.parts.lineage.ways(sorted(nodes))
     made = {node["fullyQualifiedName"]: _node(node, depth.get(one), ways[one]) for one, node in nodes.items()}

@@ -10,6 +10,7 @@ import json
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from uuid import uuid4
 
 from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
@@ -19,6 +20,7 @@ from tocsin.flow.capture import etag, json_patch
 from tocsin.flow.capture.beside.behind import stand_behind
 from tocsin.flow.capture.operations import Writes, new_entity_id
 from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.capture.veil import Veil
 from tocsin.flow.track.standing import Standing
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -195,7 +197,14 @@ def _create(alert: Alert, caller: Caller) -> Written:
 def _patch(key: Key, operations: object, caller: Caller, if_match: str | None) -> Response:
     if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
         raise InvalidInput("A JSON Patch is a list of operations.")
-    return _change(key, caller, lambda document: json_patch.apply(ROW.name, document, operations), if_match=if_match)
+
+    def change(document: Document) -> Document:
+        veil = Veil(str(uuid4()))
+        covered = veil.over(document, caller.sight.hidden_in(document))
+        patched: Document = veil.lifted(json_patch.apply(ROW.name, covered, operations))
+        return patched
+
+    return _change(key, caller, change, if_match=if_match)
 
 
 def _change(

@@ -15,6 +15,7 @@ from tocsin.flow.capture.feed import form, people, rights, tasks, telling
 from tocsin.flow.capture.feed.ports import ThreadRows
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
+from tocsin.flow.capture.veil import Veil, hidden_in
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.entity import Document
@@ -67,7 +68,9 @@ class FeedWrites:
         def work(record: Record) -> Written:
             thread, asset = _found(record, thread_id)
             shown = telling.whole_thread(record, thread, asset)
-            asked = json_patch.applied(shown, operations, record.bounds)
+            veil = Veil(record.ids.event())
+            covered = veil.over(shown, hidden_in(shown, record.permit, record.transaction))
+            asked = veil.lifted(json_patch.applied(covered, operations, record.bounds))
             form.check_unchanged(shown, asked, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
             document = _edited(record, thread, asset, asked)
             described = telling.thread_changes(thread.document, document)

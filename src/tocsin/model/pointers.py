@@ -1,0 +1,70 @@
+"""References to entities inside JSON documents, and the names of tables that constraints and joins lead to.
+
+Next: ``flow/resolve/sight.py`` and ``flow/capture/veil.py``, which keep hidden ones from readers and from writers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tocsin.errors import InvalidInput
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+
+Json = Any  # Any: a JSON value
+_TABLE_NAMES = 4
+
+
+def references_in(value: Json) -> Iterator[Document]:
+    """Yield every reference to an entity that stands anywhere in a JSON value."""
+    if isinstance(value, dict):
+        if is_reference(value):
+            yield value
+        for inner in value.values():
+            if type(inner) is dict or type(inner) is list:
+                yield from references_in(inner)
+    elif isinstance(value, list | tuple):
+        for inner in value:
+            yield from references_in(inner)
+
+
+def is_reference(value: Document) -> bool:
+    """Say whether an object points to an entity: it has an id and the name of a type."""
+    return isinstance(value.get("id"), str) and isinstance(value.get("type"), str) and value["type"] in ENTITY_TYPES
+
+
+def names_in(value: Json) -> Iterator[str]:
+    """Yield the full name of every table that a constraint or a join anywhere in a JSON value names."""
+    if isinstance(value, dict):
+        yield from tables_named(value)
+        value = value.values()
+    elif not isinstance(value, list | tuple):
+        return
+    for inner in value:
+        if type(inner) is dict or type(inner) is list:
+            yield from names_in(inner)
+
+
+def tables_named(value: Document) -> list[str]:
+    """Return the full names of the tables that a constraint, or a join, leads to: they have no ids there."""
+    columns = value.get("referredColumns")
+    if isinstance(columns, list):
+        return [_table_of(one) for one in columns if isinstance(one, str)]
+    joined = value.get("fullyQualifiedName")
+    return [_table_of(joined)] if isinstance(joined, str) and "joinCount" in value else []
+
+
+def _table_of(name: str) -> str:
+    """Return the full name of the table that a full name is, or leads through."""
+    try:
+        return fqn.join(fqn.split(name)[:_TABLE_NAMES])
+    except InvalidInput:
+        return name
+
+
+def lies_in(reference: Document, whole: Document) -> bool:
+    """Say whether a document lies in what a reference points to, by its full name."""
+    fqn = whole.get("fullyQualifiedName")
+    return isinstance(fqn, str) and fqn.startswith(f"{reference.get('fullyQualifiedName')}.")

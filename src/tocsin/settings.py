@@ -66,6 +66,11 @@ class Settings(BaseSettings):
         ge=1_024,
         description="Bytes of JSON that one entity may be, and that the copies of one patch may add.",
     )
+    page_bytes: int = Field(
+        default=33_554_432,
+        ge=1,
+        description="Bytes of JSON a page may be made of; one that would be larger ends early; its cursor goes on.",
+    )
     token_hours: float = Field(default=24.0, gt=0, description="Hours until a person's token expires.")
     login_failures: int = Field(
         default=5, ge=1, description="Failed log-ins of an account after which the next ones are delayed."
@@ -82,7 +87,7 @@ class Settings(BaseSettings):
     )
 
     requests_per_person: int = Field(
-        default=8,
+        default=4,
         ge=1,
         description="Most requests of one person that a process answers at once; administrators and bots: four times "
         "as many. Further ones wait.",

@@ -14,8 +14,9 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.founded import Founded
-from tests.serving import KEY, Served, running_server
+from tests.serving import KEY, Served, running_server, warehouse
 
+from tocsin.server.routes.entities import OLDEST_LEFT_OUT
 from tocsin.settings import Settings
 
 LONGEST_S = 20
@@ -243,3 +244,40 @@ def test_a_stream_is_no_request_that_others_of_its_person_wait_for(small: Served
         made.sendall(f"{path}Authorization: Bearer {small.tokens['alice@example.org']}\r\n\r\n".encode())
         assert b" 200 " in made.recv(4096)
         assert alice.get("/tables").status_code == 200
+
+
+@limited(page_bytes=60_000)
+def test_a_page_is_bounded_in_bytes_and_its_cursor_goes_on(small: Served) -> None:
+    with small.administrator() as client:
+        table = warehouse(client)
+        for number in range(6):
+            patch = [{"op": "add", "path": "/description", "value": f"{number}" + "x" * 7_000}]
+            headers = {"Content-Type": "application/json-patch+json"}
+            assert client.patch(f"/tables/{table['id']}", json=patch, headers=headers).status_code == 200
+        for number in range(5):
+            create = {"name": f"d{number}", "domainType": "Aggregate", "description": "x" * 25_000}
+            assert client.post("/domains", json=create).status_code == 201
+
+        listed = client.get(f"/tables/{table['id']}/versions")
+        assert (len(listed.json()["versions"]), listed.headers[OLDEST_LEFT_OUT]) == (2, "true")
+        assert '"description":"5x' in listed.json()["versions"][0]
+        domains = pages(client, "/domains", {"limit": 1_000})
+        assert [len(one) for one in domains] == [2, 2, 1]
+        assert sorted(one["name"] for page in domains for one in page) == [f"d{number}" for number in range(5)]
+        window = {"startTs": 0, "endTs": 9_000_000_000_000, "limit": 500}
+        assert [len(one) for one in pages(client, "/tables/history", window)] == [2, 2, 3]
+        events = pages(client, "/events", {"entityId": table["id"]})
+        assert (max(map(len, events)) < 7, sum(map(len, events))) == (True, 7)
+
+
+def pages(client: httpx.Client, path: str, asked: dict[str, Any]) -> list[list[Any]]:
+    """Return all pages of a list."""
+    read: list[list[Any]] = []
+    while len(read) < 20:
+        answer = client.get(path, params=asked)
+        assert answer.status_code == 200, answer.text
+        read.append(answer.json()["data"])
+        if "after" not in answer.json()["paging"]:
+            return read
+        asked = {**asked, "after": answer.json()["paging"]["after"]}
+    raise AssertionError("without end")

@@ -132,3 +132,20 @@ def test_entries_are_read_back_by_place(inbox: Inbox, tell: Tell) -> None:
     assert [(entry.log_offset, entry.recipient_id) for entry in found] == [(one, "ann"), (two, "bob")]
     assert found[0].reasons[0].sentence() == "you follow it (alert ActivityFeedAlert)"
     assert [entry.log_offset for entry in inbox.entries_after("ann", one, NOW_MS, limit=5)] == [two]
+
+
+def test_a_page_ends_where_it_would_be_too_large_and_entries_of_one_event_share_it(
+    store_engine: Engine, tell: Tell
+) -> None:
+    first, second = tell("ann", "ben"), tell("ann", "ben")
+    inbox = Inbox(store_engine, page_bytes=1)
+    inbox.mark_read("ann", f"ann-{first}-ActivityFeed", NOW_MS)
+    page = inbox.page("ann", NOW_MS, limit=9)
+    assert ([one.log_offset for one in page], page.is_cut) == (
+        [second, first],
+        False,
+    )  # read ones are a part
+    page = inbox.page("ben", NOW_MS, limit=9)
+    assert ([one.log_offset for one in page], page.is_cut) == ([second], True)
+    ann, ben = inbox.entries_at([(second, "ann"), (second, "ben")])
+    assert ann.event is ben.event

@@ -133,6 +133,12 @@ def test_events_are_selected_by_kind_time_entity_and_author(store_engine: Engine
     assert selected(replace(every, kinds=both)) == [two, three]
     assert selected(replace(every, kinds={})) == []
 
+    portions = EventLog(store_engine, page_bytes=1)
+    begun = portions.list_events(every, limit=10)
+    assert ([each.event.id for each in begun], begun.is_cut) == ([one], True)
+    last = portions.list_events(every, after=reader.read(0, 2)[1].offset, limit=10)
+    assert ([each.event.id for each in last], last.is_cut) == ([three], False)
+
 
 def test_a_rolled_back_write_leaves_nothing_and_blocks_nobody(store_engine: Engine) -> None:
     _append(store_engine, _captured())

@@ -103,7 +103,9 @@ def build_parts(
 ) -> Parts:
     """Wire a server over the migrated store behind ``engine``; its other processes share the ``revision``."""
     clock, revision = clock or SystemClock(), revision or PeopleRevision()
-    catalogue, people, inbox = SqlCatalogue(engine, revision), People(engine, revision), Inbox(engine)
+    page_bytes = settings.page_bytes
+    catalogue, people = SqlCatalogue(engine, revision, page_bytes=page_bytes), People(engine, revision)
+    inbox = Inbox(engine, page_bytes=page_bytes)
     views = Views(MomentarySubjects(SqlSubjects(engine), revision.now))
     refusals = RefusalLog(Violations(Writes(catalogue, clock)).add, clock)
     permits = ActorPermits(views, refusals)
@@ -113,7 +115,7 @@ def build_parts(
         settings=settings,
         clock=clock,
         catalogue=catalogue,
-        history=History(engine),
+        history=History(engine, page_bytes=page_bytes),
         writes=writes,
         views=views,
         standing=SqlStanding(engine),
@@ -121,7 +123,7 @@ def build_parts(
         feed_writes=FeedWrites(writes),
         feed=Feed(engine),
         bulk=BulkWrites(catalogue, clock, permits=permits, bounds=bounds),
-        log=EventLog(engine),
+        log=EventLog(engine, page_bytes=page_bytes),
         waits=Waits(engine),
         people=people,
         openid=OpenIdConnect(settings, people, Writes(catalogue, clock), clock),
@@ -135,7 +137,7 @@ def build_parts(
         lineage=Lineage(engine),
         impact=Impact(engine),
         standings=Standings(engine),
-        activity=Activity(engine),
+        activity=Activity(engine, page_bytes=page_bytes),
         search=SearchIndex(engine),
         tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600, recognised=Recognised(revision.now)),
         streams=_streams_of(settings, inbox, people, clock),

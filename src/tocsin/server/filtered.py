@@ -10,6 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from tocsin.store.portions import Portion
+
 MOST_LOOKED_AT = 20_000
 """Entries one request looks at; whoever may see hardly any of them goes on with the cursor."""
 
@@ -26,11 +28,12 @@ class Read(Generic[T]):
 
 
 def visible_page(
-    read: Callable[[T | None, int], Sequence[T]], as_shown: Callable[[Sequence[T]], Sequence[T | None]], limit: int
+    read: Callable[[T | None, int], Portion[T]], as_shown: Callable[[Sequence[T]], Sequence[T | None]], limit: int
 ) -> Read[T]:
     """Return a page of at most ``limit`` entries that may be shown.
 
-    ``read`` gives at most so many entries after one (None: from the start); fewer mean that there are no more.
+    ``read`` gives at most so many entries after one (None: from the start); fewer mean that there are no more, or that
+    more would be too large for a page, which ends there.
     ``as_shown`` says of many entries at once what may be shown of each.
     """
     shown: list[T] = []
@@ -45,9 +48,9 @@ def visible_page(
             if visible is not None:
                 shown.append(visible)
             if len(shown) == limit:
-                return Read(shown, last, has_more=len(entries) == wanted or place + 1 < len(entries))
-        if len(entries) < wanted:
-            return Read(shown, last, has_more=False)
+                return Read(shown, last, has_more=entries.is_cut or len(entries) == wanted or place + 1 < len(entries))
+        if entries.is_cut or len(entries) < wanted:
+            return Read(shown, last, has_more=entries.is_cut)
         if looked_at >= MOST_LOOKED_AT:
             return Read(shown, last, has_more=True)
     return Read(shown, last, has_more=True)

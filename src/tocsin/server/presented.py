@@ -69,7 +69,7 @@ def may_edit(caller: Caller, row: EntityType, document: Document) -> bool:
     asked = caller.parts.standing.as_asked(caller.view, Operation.EDIT_ALL, row.name, document)
     if caller.view.may(Operation.EDIT_ALL, row.name, asked):
         return True
-    return row.name == ALERT and caller.actor.name == caller.parts.catalogue.versions(document["id"])[-1]["updatedBy"]
+    return row.name == ALERT and caller.actor.name == caller.parts.catalogue.maker(document["id"])
 
 
 def _with_secrets(row: EntityType, views: list[Document], caller: Caller) -> list[Document]:

@@ -18,6 +18,7 @@ from tocsin.server.filtered import visible_page
 from tocsin.server.request import Asked, PathId, Timestamp, answer
 from tocsin.server.routes.events import parse_event_types
 from tocsin.server.told import as_shown
+from tocsin.store.portions import Portion
 
 router = APIRouter(tags=["inbox"])
 
@@ -37,7 +38,7 @@ def list_activity(
         raise Forbidden("What somebody follows closely is open to themselves and to administrators only.")
     kinds = parse_event_types(event_type or "")
 
-    def read(last: LoggedEvent | None, most: int) -> list[LoggedEvent]:
+    def read(last: LoggedEvent | None, most: int) -> Portion[LoggedEvent]:
         below = last.offset if last else after
         return caller.parts.activity.followed_by(
             str(user_id), since_ms=since, event_types=kinds, below=below, limit=most

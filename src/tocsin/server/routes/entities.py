@@ -45,6 +45,9 @@ HardDelete = Annotated[bool, Query(alias="hardDelete")]
 _VERSION = re.compile(r"\d{1,6}(\.\d)?")
 _PASSWORD_KEYS = frozenset({"password", "confirmPassword", "createPasswordType"})
 
+OLDEST_LEFT_OUT = "X-Tocsin-Oldest-Left-Out"
+"""The header of a list of versions without the oldest: each is read by its number, or with ``asOf``."""
+
 router = APIRouter(tags=["entities"])
 """Included under every collection (``server/app.py``)."""
 
@@ -136,12 +139,18 @@ def delete(
 
 @router.get("/{entity_id}/versions")
 def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
-    """Return every version of the entity, newest first, each as a JSON text; with ``words``, what each brought."""
+    """Return every version of the entity, newest first, each as a JSON text; with ``words``, what each brought.
+
+    Where they are too large together (``page_bytes``), the oldest are left out, and a header says so.
+    """
     require_now(caller, row, str(entity_id))
-    versions = caller.sight.trimmed(caller.parts.catalogue.versions(str(entity_id)))
+    kept = caller.parts.catalogue.versions(str(entity_id))
+    versions = caller.sight.trimmed(kept)
     texts = [orjson.dumps(past(row, one, caller)).decode() for one in versions]
     said = {"words": [version_lines(one) for one in versions]} if words else {}
-    return answer({"entityType": row.name, "versions": texts, **said})
+    return answer(
+        {"entityType": row.name, "versions": texts, **said}, headers={OLDEST_LEFT_OUT: "true"} if kept.is_cut else None
+    )
 
 
 @router.get("/{entity_id}/versions/{version}")

@@ -22,6 +22,7 @@ from tocsin.model.words import meant
 from tocsin.server.filtered import visible_page
 from tocsin.server.request import LATEST_MS, Asked, Caller, PathId, answer
 from tocsin.server.told import as_shown, shown_event
+from tocsin.store.portions import Portion
 
 Kinds = dict[EventType, frozenset[str] | None]
 Format = Literal["openmetadata", "tocsin", "cloudEvents"]
@@ -112,7 +113,7 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
         return answer({"data": [], "paging": {"offset": start}})
     selection = query.selection()
 
-    def read(last: LoggedEvent | None, most: int) -> list[LoggedEvent]:
+    def read(last: LoggedEvent | None, most: int) -> Portion[LoggedEvent]:
         return caller.parts.log.list_events(selection, limit=most, after=last.offset if last else start)
 
     page = visible_page(read, lambda some: as_shown(caller.sight, some), query.limit)

@@ -28,6 +28,7 @@ from tocsin.server.streams import ending_with_the_store
 from tocsin.server.told import as_shown
 from tocsin.store.cursors import cursor_of, text_of
 from tocsin.store.outbox.inbox import InboxEntry, Place
+from tocsin.store.portions import Portion
 
 _RECONNECT_AFTER_MS = 2000
 
@@ -60,7 +61,7 @@ def list_notifications(
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
     place, sight = _parse_cursor(after) if after else None, _sight(sender, parts)
 
-    def read(last: InboxEntry | None, most: int) -> list[InboxEntry]:
+    def read(last: InboxEntry | None, most: int) -> Portion[InboxEntry]:
         after = Place(read=last.read, log_offset=last.log_offset) if last else place
         return parts.inbox.page(owner, now_ms, limit=most, after=after, unread_only=unread)
 

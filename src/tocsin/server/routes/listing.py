@@ -66,7 +66,7 @@ def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, 
         raise NotFound(f"There are no children of {row.collection} here; directChildrenOf narrows a list to them.")
     parent = found(row, Key.by_name(fqn), caller)
     directly = (("directChildrenOf", parent["id"]),)
-    listing = Listing(limit=limit, offset=offset, visible=scope_of(caller, row), filters=directly)
+    listing = Listing(limit=limit, offset=offset, has_cursors=False, visible=scope_of(caller, row), filters=directly)
     page = caller.parts.catalogue.list_entities(row.name, listing)
     views = presented(row, page.documents, caller, fields=frozenset())
     data = [{key: view[key] for key in _BRIEF if key in view} for view in views]

@@ -279,8 +279,7 @@ def _check_writer(document: Document, caller: Caller, operation: Operation) -> N
     """Refuse who may not; to policies, who made an alert is one of its owners."""
     if caller.actor.is_admin:
         return
-    first = caller.parts.catalogue.versions(document["id"])[-1]
-    maker = caller.parts.people.by_name(first["updatedBy"])
+    maker = caller.parts.people.by_name(caller.parts.catalogue.maker(document["id"]))
     made_by = [{"id": maker.id, "type": "user"}] if maker else []
     require(caller, operation, ROW, {**document, "owners": [*(document.get("owners") or ()), *made_by]})
 

@@ -33,6 +33,7 @@ from tocsin.store.catalogue.write import SqlTransaction, by_value, called, lies_
 from tocsin.store.documents import REFERENCE, STORED, from_text, reference_of, stored_of, tenths_of
 from tocsin.store.engine import is_sqlite, reading, writing
 from tocsin.store.lots import in_lots
+from tocsin.store.portions import Portion, portion
 
 Include = Literal["non-deleted", "deleted", "all"]
 
@@ -52,8 +53,8 @@ class SqlCatalogue:
     ``people`` takes note of every commit that touched who people are or what they may do.
     """
 
-    def __init__(self, engine: Engine, people: PeopleRevision | None = None) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, people: PeopleRevision | None = None, *, page_bytes: int | None = None) -> None:
+        self._engine, self._page_bytes = engine, page_bytes
         self._totals = Totals()
         self._people = people or PeopleRevision()
 
@@ -104,7 +105,7 @@ class SqlCatalogue:
     def list_entities(self, entity_type: str, listing: Listing) -> Page:
         """Return one page of entities of a type, in FQN order."""
         with reading(self._engine) as connection:
-            return page_of(connection, entity_type, listing, totals=self._totals)
+            return page_of(connection, entity_type, listing, totals=self._totals, most_bytes=self._page_bytes)
 
     def narrowed(self, entity_type: str, ids: Collection[str], visible_to: Condition) -> set[str]:
         """Return the ids of those of these entities that the condition holds for."""
@@ -151,15 +152,25 @@ class SqlCatalogue:
             projections.add_memberships(connection, "team", documents)
         return documents
 
-    def versions(self, entity_id: str) -> list[Document]:
-        """Return every version an entity ever had, newest first; of one that is gone, too."""
+    def versions(self, entity_id: str) -> Portion[Document]:
+        """Return the versions an entity ever had, newest first, as many as fit a page; of one that is gone, too."""
         version = tables.entity_version.c
         query = select(version.document).where(version.entity_id == entity_id).order_by(version.version_tenths.desc())
         with reading(self._engine) as connection:
-            found = [from_text(text) for text in connection.execute(query).scalars()]
+            found = portion(connection, query, lambda row: from_text(row.document), self._page_bytes)
         if not found:
             raise NotFound(f"entity {entity_id} not found")
         return found
+
+    def maker(self, entity_id: str) -> str:
+        """Return the name of whoever made an entity's first version."""
+        version = tables.entity_version.c
+        query = select(version.document).where(version.entity_id == entity_id).order_by(version.version_tenths)
+        with reading(self._engine) as connection:
+            text = connection.execute(query.limit(1)).scalar_one_or_none()
+        if text is None:
+            raise NotFound(f"entity {entity_id} not found")
+        return str(from_text(text)["updatedBy"])
 
     def version(self, entity_id: str, number: str) -> Document:
         """Return one version of an entity; ``number`` is written ``0.3``."""

@@ -25,14 +25,14 @@ _EVENT = tables.change_event.c
 class History:
     """Reads what entities were."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
+        self._engine, self._page_bytes = engine, page_bytes
         self._totals = Totals()
 
     def written(self, entity_type: str, asked: VersionsAsked) -> VersionPage:
         """Return a page of the versions that entities of a type got in a window of time, newest first."""
         with reading(self._engine) as connection:
-            return versions_in(connection, entity_type, asked, totals=self._totals)
+            return versions_in(connection, entity_type, asked, totals=self._totals, most_bytes=self._page_bytes)
 
     def identify(self, entity_type: str, key: Key) -> str:
         """Return the id of an entity that is there under this name, or that is there or was under this id.

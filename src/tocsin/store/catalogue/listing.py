@@ -11,6 +11,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, func, or_, select
 
 from tocsin.access.logic import ALWAYS, Condition
+from tocsin.errors import TooLarge
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible_of
@@ -21,6 +22,7 @@ from tocsin.store.catalogue.write import lies_under
 from tocsin.store.cursors import cursor_of, text_of
 from tocsin.store.documents import from_text
 from tocsin.store.engine import is_sqlite
+from tocsin.store.portions import portion
 
 _ENTITY = tables.entity.c
 
@@ -40,6 +42,7 @@ class Listing:
     after, before : cursors of an earlier page
     limit : entities on a page; 0 for the count alone
     offset : entities that are passed over, for those who count instead of handing a cursor back
+    has_cursors : whether whoever asks goes on by a cursor, so that a page may be shorter than ``limit``
     visible : which entities whoever asks may see
     """
 
@@ -53,6 +56,7 @@ class Listing:
     before: str | None = None
     limit: int = 10
     offset: int = 0
+    has_cursors: bool = True
     visible: Condition = ALWAYS
 
 
@@ -66,8 +70,15 @@ class Page:
     before: str | None = None
 
 
-def page_of(connection: Connection, entity_type: str, listing: Listing, *, totals: Totals) -> Page:
-    """Return the page of entities of this type that ``listing`` asks for."""
+def page_of(
+    connection: Connection, entity_type: str, listing: Listing, *, totals: Totals, most_bytes: int | None = None
+) -> Page:
+    """Return the page of entities of this type that ``listing`` asks for, shorter where it would be too large.
+
+    Raises
+    ------
+    TooLarge : the page begins at an offset, so that a shorter one would be taken for whole
+    """
     conditions = [
         *_conditions(entity_type, listing, sqlite=is_sqlite(connection)),
         *_visible(connection, entity_type, listing),
@@ -84,8 +95,11 @@ def page_of(connection: Connection, entity_type: str, listing: Listing, *, total
     elif listing.after is not None:
         query = query.where(_ENTITY.fqn > text_of(listing.after))
     order = _ENTITY.fqn.desc() if backwards else _ENTITY.fqn
-    rows = list(connection.execute(query.order_by(order).limit(listing.limit + 1).offset(listing.offset)))
-    more, rows = len(rows) > listing.limit, rows[: listing.limit]
+    asked = query.order_by(order).limit(listing.limit + 1).offset(listing.offset)
+    found = portion(connection, asked, lambda row: row, most_bytes)
+    if found.is_cut and not listing.has_cursors:
+        raise TooLarge(f"this page would have more than {most_bytes} bytes; ask for fewer (limit)")
+    more, rows = found.is_cut or len(found) > listing.limit, found[: listing.limit]
     if backwards:
         rows.reverse()
     documents = [from_text(row.document) for row in rows]

@@ -19,6 +19,7 @@ from tocsin.store.access.visibility import visible_of
 from tocsin.store.catalogue.totals import Totals
 from tocsin.store.cursors import place_of, place_text
 from tocsin.store.documents import from_text
+from tocsin.store.portions import portion
 
 _VERSION = tables.entity_version.c
 _ENTITY = tables.entity.c
@@ -52,15 +53,17 @@ class VersionPage:
     before: str | None = None
 
 
-def versions_in(connection: Connection, entity_type: str, asked: VersionsAsked, *, totals: Totals) -> VersionPage:
+def versions_in(
+    connection: Connection, entity_type: str, asked: VersionsAsked, *, totals: Totals, most_bytes: int | None = None
+) -> VersionPage:
     """Return a page of the versions of the entities of this type that there are, soft-deleted ones included."""
     conditions = _conditions(connection, entity_type, asked)
     counted = select(func.count()).select_from(tables.entity_version).where(*conditions)
     question = (entity_type, asked.start_ms, asked.end_ms, asked.visible)
     total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
     query = select(*_PLACE, _VERSION.document).where(*conditions)
-    rows = list(connection.execute(_placed(query, asked).limit(asked.limit + 1)))
-    more, rows = len(rows) > asked.limit, rows[: asked.limit]
+    found = portion(connection, _placed(query, asked).limit(asked.limit + 1), lambda row: row, most_bytes)
+    more, rows = found.is_cut or len(found) > asked.limit, found[: asked.limit]
     if asked.before is not None:
         rows.reverse()
     has_next = bool(rows) and (asked.before is not None or more)

@@ -6,9 +6,10 @@ from collections.abc import Collection
 
 from sqlalchemy import Engine, select
 
-from tocsin.model.change import ChangeEvent, LoggedEvent
-from tocsin.store.documents import from_text
+from tocsin.model.change import LoggedEvent
 from tocsin.store.engine import reading
+from tocsin.store.eventlog.log import logged_of
+from tocsin.store.portions import Portion, portion
 from tocsin.store.tables import change_event, follow
 
 # What capture derives from an event whose only change is who follows; the text is as store/documents.py writes it.
@@ -18,8 +19,8 @@ _FOLLOWED_ONLY = '%"fieldChanged":["followers"]%'
 class Activity:
     """What happens to followed assets, in one store."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
+        self._engine, self._page_bytes = engine, page_bytes
 
     def followed_by(
         self,
@@ -29,7 +30,7 @@ class Activity:
         event_types: Collection[str] = (),
         below: int | None = None,
         limit: int = 20,
-    ) -> list[LoggedEvent]:
+    ) -> Portion[LoggedEvent]:
         """Return what happened since ``since_ms`` to the assets a user follows, newest first.
 
         That others follow them too is left out. ``event_types`` narrows to these (none: all); ``below`` is the
@@ -46,8 +47,5 @@ class Activity:
         if below is not None:
             query = query.where(change_event.c.log_offset < below)
         with reading(self._engine) as connection:
-            rows = connection.execute(query.order_by(change_event.c.log_offset.desc()).limit(limit))
-            return [
-                LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.document), from_text(row.derived))
-                for row in rows
-            ]
+            placed = query.order_by(change_event.c.log_offset.desc()).limit(limit)
+            return portion(connection, placed, logged_of, self._page_bytes)

@@ -23,6 +23,7 @@ from tocsin.store.documents import Row, from_text, to_text
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.eventlog.reports import add_reports
 from tocsin.store.lots import in_lots
+from tocsin.store.portions import Portion, portion
 from tocsin.store.prepared import Prepared
 
 _EVENT = tables.change_event.c
@@ -75,8 +76,8 @@ def announced(connection: Connection) -> int:
 class EventLog:
     """Reads the log."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
+        self._engine, self._page_bytes = engine, page_bytes
 
     def readable_end(self) -> int:
         """Return the highest offset a reader may pass: every event up to it is final. 0 when there is none."""
@@ -117,12 +118,13 @@ class EventLog:
                 found |= {one.offset: one for one in _logged(connection, query)}
         return found
 
-    def list_events(self, selection: EventSelection, *, limit: int, after: int = 0) -> list[LoggedEvent]:
-        """Return the selected events after offset ``after``, at most ``limit``, in offset order."""
+    def list_events(self, selection: EventSelection, *, limit: int, after: int = 0) -> Portion[LoggedEvent]:
+        """Return the selected events after offset ``after``, at most ``limit`` and a page full, in offset order."""
         with reading(self._engine) as connection:
             end = readable_end(connection)
             query = select(*_LOGGED).where(_EVENT.log_offset > after, _EVENT.log_offset <= end)
-            return _logged(connection, query.where(*_conditions(selection)).order_by(_EVENT.log_offset).limit(limit))
+            placed = query.where(*_conditions(selection)).order_by(_EVENT.log_offset).limit(limit)
+            return portion(connection, placed, logged_of, self._page_bytes)
 
     def happened(self, window: Window, *, after: int, through: int) -> tuple[int, int]:
         """Return how many events between two offsets happened in ``window``, and the last one's offset (or 0)."""
@@ -219,10 +221,12 @@ def _end(connection: Connection) -> int:
 
 
 def _logged(connection: Connection, query: Select[Any]) -> list[LoggedEvent]:  # Any: as above
-    return [
-        LoggedEvent(offset, ChangeEvent.model_validate_json(document), from_text(derived))
-        for offset, document, derived in connection.execute(query)
-    ]
+    return [logged_of(row) for row in connection.execute(query)]
+
+
+def logged_of(row: Any) -> LoggedEvent:  # Any: SQLAlchemy's row
+    """Return the event in a row of ``log_offset``, ``document`` and ``derived``."""
+    return LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.document), from_text(row.derived))
 
 
 def _conditions(selection: EventSelection) -> list[Any]:  # Any: SQLAlchemy's conditions

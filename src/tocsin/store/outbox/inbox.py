@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import ColumnElement, Engine, Row, Select, and_, case, func, or_, select
 
@@ -21,8 +22,16 @@ from tocsin.model.subscription import Channel
 from tocsin.store.alerts.firings import note_opened
 from tocsin.store.engine import reading, writing
 from tocsin.store.eventlog.progress import told_through
+from tocsin.store.portions import Portion, portion
 from tocsin.store.tables import change_event, notification
 
+_TOLD = (
+    notification.c.id,
+    notification.c.log_offset,
+    notification.c.recipient_id,
+    notification.c.reasons,
+    notification.c.read_at_ms,
+)
 _IN_APP = notification.c.channel == Channel.ACTIVITY_FEED.value
 _AT_ONCE = notification.c.due_at_ms <= notification.c.created_at_ms
 """Both by the clock of the machine that wrote the row, which may be ahead of ours."""
@@ -71,20 +80,23 @@ class Reach:
 class Inbox:
     """Everybody's inbox in one store."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, *, page_bytes: int | None = None) -> None:
+        self._engine, self._page_bytes = engine, page_bytes
 
     def page(
         self, user_id: str, now_ms: int, *, limit: int, after: Place | None = None, unread_only: bool = False
-    ) -> list[InboxEntry]:
-        """Return at most ``limit`` entries that follow ``after``: unread first, then newest."""
-        entries: list[InboxEntry] = []
+    ) -> Portion[InboxEntry]:
+        """Return at most ``limit`` entries, and a page full, that follow ``after``: unread first, then newest."""
+        entries = Portion[InboxEntry]()
         if after is None or not after.read:
             below = after.log_offset if after else None
             entries = self._part(user_id, now_ms, limit, read=False, below=below)
-        if not unread_only and len(entries) < limit:
-            below = after.log_offset if after and after.read else None
-            entries += self._part(user_id, now_ms, limit - len(entries), read=True, below=below)
+        if unread_only or len(entries) >= limit or entries.is_cut:
+            return entries
+        below = after.log_offset if after and after.read else None
+        others = self._part(user_id, now_ms, limit - len(entries), read=True, below=below)
+        entries += others
+        entries.is_cut = others.is_cut
         return entries
 
     def counts(self, user_id: str, now_ms: int) -> tuple[int, int]:
@@ -118,18 +130,23 @@ class Inbox:
             return connection.execute(notification.update().where(unread).values(read_at_ms=now_ms)).rowcount
 
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
-        """Return what this person was told after log offset ``offset``, oldest first."""
+        """Return what this person was told after log offset ``offset``, oldest first, a page full at most."""
         condition = and_(_shown_to(user_id, now_ms), notification.c.log_offset > offset)
         return self._entries(_joined().where(condition).order_by(notification.c.log_offset).limit(limit))
 
     def entries_at(self, places: Iterable[tuple[int, str]]) -> list[InboxEntry]:
-        """Return the entries at these (log offset, user id) places, in log order."""
+        """Return the entries at these (log offset, user id) places, in log order; those of one event share it."""
         wanted = set(places)
         offsets = {offset for offset, _ in wanted}
         users = {user_id for _, user_id in wanted}
         condition = and_(_IN_APP, notification.c.log_offset.in_(offsets), notification.c.recipient_id.in_(users))
-        found = self._entries(_joined().where(condition).order_by(notification.c.log_offset))
-        return [entry for entry in found if (entry.log_offset, entry.recipient_id) in wanted]
+        told = select(*_TOLD, notification.c.event_id).where(condition).order_by(notification.c.log_offset)
+        with reading(self._engine) as connection:
+            rows = [row for row in connection.execute(told) if (row.log_offset, row.recipient_id) in wanted]
+            of_them = change_event.c.id.in_({row.event_id for row in rows})
+            found = connection.execute(select(change_event.c.id, change_event.c.document).where(of_them))
+            events = {row.id: ChangeEvent.model_validate_json(row.document) for row in found}
+        return [_entry(row, events[row.event_id]) for row in rows]
 
     def reach(self) -> Reach:
         """Return how far people are told; what is up to ``told_through`` then is there for every later look."""
@@ -154,27 +171,20 @@ class Inbox:
                 rows = [row for row in rows if row.log_offset < last] + list(connection.execute(at_last))
         return [Arrival(row.log_offset, row.recipient_id, row.due_at_ms) for row in rows]
 
-    def _part(self, user_id: str, now_ms: int, limit: int, *, read: bool, below: int | None) -> list[InboxEntry]:
+    def _part(self, user_id: str, now_ms: int, limit: int, *, read: bool, below: int | None) -> Portion[InboxEntry]:
         marked = notification.c.read_at_ms.is_not(None) if read else notification.c.read_at_ms.is_(None)
         query = _joined().where(_shown_to(user_id, now_ms), marked)
         if below is not None:
             query = query.where(notification.c.log_offset < below)
         return self._entries(query.order_by(notification.c.log_offset.desc()).limit(limit))
 
-    def _entries(self, query: Select[tuple[object, ...]]) -> list[InboxEntry]:
+    def _entries(self, query: Select[tuple[object, ...]]) -> Portion[InboxEntry]:
         with reading(self._engine) as connection:
-            return [_entry(row) for row in connection.execute(query)]
+            return portion(connection, query, _told_entry, self._page_bytes)
 
 
 def _joined() -> Select[tuple[object, ...]]:
-    return select(
-        notification.c.id,
-        notification.c.log_offset,
-        notification.c.recipient_id,
-        notification.c.reasons,
-        notification.c.read_at_ms,
-        change_event.c.document,
-    ).join(change_event, change_event.c.id == notification.c.event_id)
+    return select(*_TOLD, change_event.c.document).join(change_event, change_event.c.id == notification.c.event_id)
 
 
 def _shown_to(user_id: str, now_ms: int) -> ColumnElement[bool]:
@@ -182,12 +192,16 @@ def _shown_to(user_id: str, now_ms: int) -> ColumnElement[bool]:
     return and_(notification.c.recipient_id == user_id, _IN_APP, is_due)
 
 
-def _entry(row: Row[tuple[object, ...]]) -> InboxEntry:
+def _told_entry(row: Row[tuple[object, ...]]) -> InboxEntry:
+    return _entry(row, ChangeEvent.model_validate_json(row.document))
+
+
+def _entry(row: Any, event: ChangeEvent) -> InboxEntry:  # Any: a row with the columns of _TOLD
     return InboxEntry(
         id=row.id,
         log_offset=row.log_offset,
         recipient_id=row.recipient_id,
-        event=ChangeEvent.model_validate_json(row.document),
+        event=event,
         reasons=tuple(Reason.model_validate(reason) for reason in json.loads(row.reasons)),
         read=row.read_at_ms is not None,
     )

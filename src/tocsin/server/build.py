@@ -105,11 +105,9 @@ def build_parts(
     clock, revision = clock or SystemClock(), revision or PeopleRevision()
     page_bytes = settings.page_bytes
     catalogue, people = SqlCatalogue(engine, revision, page_bytes=page_bytes), People(engine, revision)
-    inbox = Inbox(engine, page_bytes=page_bytes)
-    views = Views(MomentarySubjects(SqlSubjects(engine), revision.now))
+    views, inbox = Views(MomentarySubjects(SqlSubjects(engine), revision.now)), Inbox(engine, page_bytes=page_bytes)
     refusals = RefusalLog(Violations(Writes(catalogue, clock)).add, clock)
-    permits = ActorPermits(views, refusals)
-    bounds = Bounds(settings.most_patch_operations, settings.largest_document)
+    permits, bounds = ActorPermits(views, refusals), Bounds(settings.most_patch_operations, settings.largest_document)
     writes = _writes(settings, catalogue, clock=clock, permits=permits, bounds=bounds)
     return Parts(
         settings=settings,

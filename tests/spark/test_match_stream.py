@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine, func, select, update
 from tests.company import STARTED_MS, SmallCompany
 from tests.losing import lose
+from tests.telling import tell_all
 from tests.waiting import until
 
 from tocsin.access.views import Views
@@ -330,8 +331,7 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
     settings = Settings(data_dir=tmp_path / "data", database_url=store_url)
     checkpoint, backup = tmp_path / "match_stream", tmp_path / "backup"
     company.describe("orders", "told before")
-    with running(spark, store_engine, checkpoint):
-        until(lambda: caught_up(store_engine), within_s=60)
+    tell_all(store_engine)
     company.describe("orders", "in the backup, and not told")
     back_up(store_engine, settings, backup, wanted=Wanted(), clock=company.clock, report=lambda _done, _total: None)
     for number in range(5):

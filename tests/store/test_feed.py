@@ -13,6 +13,7 @@ from tocsin.clock import FixedClock
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.feed.operations import FeedWrites
 from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.once import World, told_of
@@ -24,8 +25,9 @@ from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import writing
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.feed.filters import FeedQuery
-from tocsin.store.feed.tables import thread, thread_part, thread_post
+from tocsin.store.feed.tables import thread, thread_part, thread_post, tombstone_part
 from tocsin.store.feed.threads import Feed
+from tocsin.store.outbox.notifications import Notifications
 
 ORDERS = "<#E::table::pg.store.public.orders>"
 EMAIL = "<#E::table::pg.store.public.orders::columns::email::description>"
@@ -102,6 +104,22 @@ def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: Talk) -> None:
         "ben": {OWN, "you take part in it through team tills"},
         "dia": {"you began it", "you take part in it", "you were mentioned"},
     }
+
+
+def test_whom_a_thread_concerns_is_told_although_its_asset_is_gone_by_then(talk: Talk) -> None:
+    asked = talk.begin("dia", "Who knows? <#E::user::cem>")
+    answered = talk.reply("ben", asked, "Ask <#E::user::dia>.")
+    handed = talk.task("ana", talk.user("dia"))
+    before = [talk.told(one) for one in (asked, answered, handed)]
+    assert before[0]["cem"] == {"you were mentioned"}
+    talk.company.writes.delete("table", talk.company.key("orders"), actor=SYSTEM, hard=True)
+    assert [talk.told(one) for one in (asked, answered, handed)] == before
+    with talk.engine.connect() as connection:
+        assert connection.execute(select(func.count()).select_from(thread_part)).scalar_one() == 0
+        assert connection.execute(select(func.count()).select_from(tombstone_part)).scalar_one() > 0
+    Notifications(talk.engine).advance(MATCH_STREAM, EventLog(talk.engine).readable_end(), now_ms=1)
+    with talk.engine.connect() as connection:
+        assert connection.execute(select(func.count()).select_from(tombstone_part)).scalar_one() == 0
 
 
 @pytest.mark.parametrize("shift_ms", [-86_400_000, 0, 86_400_000])

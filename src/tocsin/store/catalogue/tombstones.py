@@ -1,7 +1,8 @@
 """Tombstones of hard-deleted entities: who owned and followed each, and what lay downstream, until that is told.
 
 The write transaction looks up the relations before it erases anything and keeps them with the offset of the event;
-``store/alerts/directory.py`` reads them; ``store/outbox/notifications.py`` drops what every reader has passed.
+``store/alerts/directory.py`` reads them; ``store/outbox/notifications.py`` drops what every reader has passed, and with
+it who had a part in the threads about an entity (``store/feed/rows.py``).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from sqlalchemy import Connection, Row, Select, delete, func, insert, literal, s
 
 from tocsin.model.notification import ReasonKind
 from tocsin.store.catalogue.heritage import heritage_on
+from tocsin.store.feed.tables import tombstone_part
 from tocsin.store.lots import in_lots
 from tocsin.store.tables import entity, follow, lineage_edge, ownership, tombstone, tombstone_relation
 
@@ -77,7 +79,8 @@ def keep(connection: Connection, log_offset: int, entity_id: str, relations: Seq
 
 def let_go(connection: Connection, through: int) -> None:
     """Drop the relations of deletions up to an offset; that they were, and how many, stays for the audit."""
-    connection.execute(delete(tombstone_relation).where(tombstone_relation.c.log_offset <= through))
+    for table in (tombstone_relation, tombstone_part):
+        connection.execute(delete(table).where(table.c.log_offset <= through))
 
 
 def forget(connection: Connection, through: int) -> None:

@@ -33,7 +33,7 @@ from tocsin.store.catalogue.heritage import heritage_on
 from tocsin.store.catalogue.teams import SqlTeams
 from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
 from tocsin.store.eventlog import log
-from tocsin.store.feed.rows import SqlThreads, erase_about, place_parts
+from tocsin.store.feed.rows import SqlThreads, erase_about, keep_parts, parts_about, place_parts
 from tocsin.store.lineage import edges
 from tocsin.store.prepared import Prepared
 
@@ -63,6 +63,7 @@ class SqlTransaction:
         self._opened = connection
         self.touched: set[str] = set()
         self._relations: dict[str, list[tombstones.Relation]] = {}
+        self._parts: dict[str, list[dict[str, object]]] = {}
         self._followed: dict[str, list[str]] = {}
 
     @property
@@ -194,6 +195,7 @@ class SqlTransaction:
         tokens.note(self._connection, gone, None)
         projections.erase(self._connection, gone.id)
         edges.erase(self._connection, gone.id)
+        self._parts[gone.id] = parts_about(self._connection, gone.id)
         erase_about(self._connection, gone.id)
         erase_series(self._connection, gone.id)
         if gone.entity_type == "user":
@@ -249,6 +251,7 @@ class SqlTransaction:
                 place_parts(connection, event.entity_id, at)
             if event.event_type is EventType.ENTITY_DELETED:
                 tombstones.keep(connection, at, event.entity_id, self._relations.pop(event.entity_id, ()))
+                keep_parts(connection, at, self._parts.pop(event.entity_id, ()))
 
     def _stored(self, query: Select[Any], hold: Hold) -> list[Stored]:  # Any: SQLAlchemy's tuple of columns
         return [stored_of(*row) for row in self._run(held(query, hold))]

@@ -16,7 +16,7 @@ from tocsin.model.entity_link import joined, steps_of
 from tocsin.model.thread import StoredThread, ThreadType
 from tocsin.store import documents
 from tocsin.store.documents import from_text, to_text
-from tocsin.store.feed.tables import task_number, thread, thread_part, thread_post
+from tocsin.store.feed.tables import task_number, thread, thread_part, thread_post, tombstone_part
 from tocsin.store.tables import membership
 
 _THREAD, _POST, _PART = thread.c, thread_post.c, thread_part.c
@@ -129,6 +129,18 @@ def erase_about(connection: Connection, entity_id: str) -> None:
         connection.execute(delete(table).where(table.c.thread_id.in_(threads)))
     connection.execute(delete(thread).where(_THREAD.about_id == entity_id))
     connection.execute(delete(thread_part).where(_PART.principal_id == entity_id))
+
+
+def parts_about(connection: Connection, entity_id: str) -> list[dict[str, object]]:
+    """Return who has a part in the threads about an entity, as rows of ``tombstone_part`` without the offset."""
+    query = select(thread_part, _THREAD.about_id).join(thread, _THREAD.id == _PART.thread_id)
+    return [dict(row) for row in connection.execute(query.where(_THREAD.about_id == entity_id)).mappings()]
+
+
+def keep_parts(connection: Connection, log_offset: int, parts: Sequence[dict[str, object]]) -> None:
+    """Keep who had a part in the threads of an entity whose deletion stands at that offset of the log."""
+    if parts:
+        connection.execute(insert(tombstone_part), [{"log_offset": log_offset, **one} for one in parts])
 
 
 def latest_posts(connection: Connection, thread_id: str, limit: int) -> list[Document]:

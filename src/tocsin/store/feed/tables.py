@@ -1,4 +1,4 @@
-"""Tables of threads: the threads, their posts, who has a part in them, and the numbers of tasks."""
+"""Tables of threads: the threads, their posts, who has or had a part in them, and the numbers of tasks."""
 
 from __future__ import annotations
 
@@ -61,6 +61,24 @@ thread_part = Table(
 
 ``place`` is the id of the post, empty for the thread itself; ``at_offset`` is the log offset of the event by
 which they came to have it; 0 until that is logged, within the transaction.
+"""
+
+tombstone_part = Table(
+    "tombstone_part",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("thread_id", _ID, primary_key=True),
+    Column("part", String(10), primary_key=True),
+    Column("principal_id", _ID, primary_key=True),
+    Column("place", _ID, primary_key=True),
+    Column("principal_type", String(10), nullable=False),
+    Column("at_offset", BigInteger, nullable=False),
+    Column("about_id", _ID, nullable=False),
+    Index(None, "thread_id"),
+)
+"""One row per part in a thread that went with its asset, which was deleted for good at ``log_offset``.
+
+What was said before has yet to be told; a row goes once every reader of the log has passed it.
 """
 
 task_number = Table(

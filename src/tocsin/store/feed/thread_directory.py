@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from sqlalchemy import Connection, Select, func, select
+from sqlalchemy import Connection, Select, func, literal, select
 
 from tocsin.flow.capture.feed.ports import Part
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.notification import ReasonKind
-from tocsin.store.feed.tables import thread, thread_part
+from tocsin.store.feed.tables import thread, thread_part, tombstone_part
 from tocsin.store.lots import in_lots
 
 PARTS: dict[ReasonKind, tuple[Part, ...]] = {
@@ -24,42 +24,48 @@ PARTS: dict[ReasonKind, tuple[Part, ...]] = {
 }
 """The relations in which people stand to a thread, and the parts in it that make them."""
 
-_PART = thread_part.c
+_PART, _GONE = thread_part.c, tombstone_part.c
 
 
 def assets_of(connection: Connection, ids: Collection[str]) -> dict[str, str]:
-    """Return, for those of ``ids`` that are threads, the id of the asset each is about."""
-    query = select(thread.c.id, thread.c.about_id)
+    """Return, for those of ``ids`` that are threads, the id of the asset each is about, or was."""
     found: dict[str, str] = {}
     for some in in_lots(sorted(ids)):
-        found |= {row.id: row.about_id for row in connection.execute(query.where(thread.c.id.in_(some)))}
+        for row in connection.execute(select(thread.c.id, thread.c.about_id).where(thread.c.id.in_(some))):
+            found[row.id] = row.about_id
+        gone = select(_GONE.thread_id, _GONE.about_id).where(_GONE.thread_id.in_(some)).distinct()
+        found |= {row.thread_id: row.about_id for row in connection.execute(gone)}
     return found
 
 
 def parts_in(connection: Connection, ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
-    """Yield who stands in ``relation`` to those of ``ids`` that are threads.
+    """Yield who stands, or stood until its asset was deleted, in ``relation`` to those of ``ids`` that are threads.
 
     A mention is told once, by the event that made it; whoever takes part hears of all that follows.
     """
-    query = _query(relation)
+    known, gone = _query(relation, _PART, literal(NO_END)), _query(relation, _GONE, _GONE.log_offset)
     for some in in_lots(sorted(ids)):
-        for row in connection.execute(query.where(_PART.thread_id.in_(some))):
+        rows = [
+            *connection.execute(known.where(_PART.thread_id.in_(some))),
+            *connection.execute(gone.where(_GONE.thread_id.in_(some))),
+        ]
+        for row in rows:
             yield Principal(
                 relation,
                 row.principal_id,
                 row.principal_type,
                 node_id=row.thread_id,
                 since_offset=row.at_offset + 1 if relation is ReasonKind.PARTICIPANT else row.at_offset,
-                until_offset=row.at_offset if relation is ReasonKind.MENTION else NO_END,
+                until_offset=row.at_offset if relation is ReasonKind.MENTION else row.until_offset,
             )
 
 
-def _query(relation: ReasonKind) -> Select[Any]:
-    who = (_PART.thread_id, _PART.principal_id, _PART.principal_type)
-    query = select(*who, func.min(_PART.at_offset).label("at_offset"))
-    query = query.where(_PART.part.in_([part.value for part in PARTS[relation]]))
+def _query(relation: ReasonKind, part: Any, until: Any) -> Select[Any]:  # Any: SQLAlchemy's columns
+    who = (part.thread_id, part.principal_id, part.principal_type)
+    query = select(*who, func.min(part.at_offset).label("at_offset"), func.min(until).label("until_offset"))
+    query = query.where(part.part.in_([one.value for one in PARTS[relation]]))
     if relation is ReasonKind.MENTION:
-        return query.group_by(*who, _PART.at_offset)
+        return query.group_by(*who, part.at_offset)
     if relation is ReasonKind.CREATOR:
-        query = query.where(_PART.place == "")
+        query = query.where(part.place == "")
     return query.group_by(*who)

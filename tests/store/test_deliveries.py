@@ -8,7 +8,7 @@ from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 
 import pytest
-from sqlalchemy import Engine, select, text, update
+from sqlalchemy import Engine, insert, select, text, update
 from tests.store.rows import SUBSCRIPTION, add_alert, add_deliveries, finished, states
 from tests.unit.flow.send.events import NOW_MS
 
@@ -19,7 +19,7 @@ from tocsin.store.outbox.deliveries import Deliveries
 from tocsin.store.outbox.routes import Routes
 from tocsin.store.outbox.sessions import Session, Sessions
 from tocsin.store.outbox.status import Standings
-from tocsin.store.tables import attempt, delivery, entity, notification
+from tocsin.store.tables import attempt, delivery, destination_status, entity, notification
 
 LEASE_MS = 90_000
 LATER_MS = NOW_MS + 10_000
@@ -100,7 +100,11 @@ def test_nothing_is_due_later_than_its_wait_from_now(store_engine: Engine) -> No
     (untried,) = add_deliveries(store_engine, 1, due_at_ms=LATER_MS + day_ms, name="untried")
     add_deliveries(store_engine, 1, due_at_ms=LATER_MS + day_ms, status="failed", name="ended")
     deliveries = Deliveries(store_engine)
+    shown = {"subscription_id": SUBSCRIPTION, "destination_id": "d", "status": "awaitingRetry", "timestamp_ms": 1}
+    with writing(store_engine) as connection:
+        connection.execute(insert(destination_status).values(next_attempt_ms=LATER_MS + day_ms, **shown))
     assert deliveries.plan_again(LATER_MS) == 2
+    assert Standings(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS
     with reading(store_engine) as connection:
         due = {row.id: row.due_at_ms for row in connection.execute(select(delivery.c.id, delivery.c.due_at_ms))}
     assert (due[put_off], due[right], due[untried]) == (LATER_MS + 5_000, LATER_MS + 5_000, LATER_MS)
@@ -245,7 +249,8 @@ def test_a_route_leads_where_the_alert_says_now(store_engine: Engine) -> None:
     assert routes.of(SUBSCRIPTION)["d"].closed_because == "the alert is switched off"
 
 
-def test_gone_closes_a_route_until_the_alert_is_changed(store_engine: Engine) -> None:
+@pytest.mark.parametrize("changed_at_ms", [LATER_MS, NOW_MS - 86_400_000])
+def test_gone_closes_a_route_until_the_alert_is_changed(store_engine: Engine, changed_at_ms: int) -> None:
     add_alert(store_engine, [{"id": "d"}])
     add_deliveries(store_engine, 1)
     deliveries, routes = Deliveries(store_engine), Routes(store_engine)
@@ -253,7 +258,7 @@ def test_gone_closes_a_route_until_the_alert_is_changed(store_engine: Engine) ->
     deliveries.record("a", [finished(one, gone, at_ms=NOW_MS) for one in claim(deliveries)], now_ms=LATER_MS)
     assert "410" in (routes.of(SUBSCRIPTION)["d"].closed_because or "")
     with writing(store_engine) as connection:
-        connection.execute(update(entity).values(updated_at_ms=LATER_MS))
+        connection.execute(update(entity).values(updated_at_ms=changed_at_ms))
     assert routes.of(SUBSCRIPTION)["d"].closed_because is None
 
 

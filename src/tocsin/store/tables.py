@@ -241,6 +241,7 @@ destination_status = Table(
     Column("delivered_count", BigInteger, nullable=False, default=0),
     Column("failed_count", BigInteger, nullable=False, default=0),
     Column("timestamp_ms", BigInteger, nullable=False),
+    Column("configured_at_ms", BigInteger),
 )
 """One row per destination: how it fares."""
 

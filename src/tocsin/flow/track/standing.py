@@ -29,7 +29,7 @@ class Standing:
     """How a destination fares and what came of its deliveries so far.
 
     ``next_attempt_ms`` is set only while a retry is awaited. ``failed_count`` counts deliveries that were
-    given up, not attempts.
+    given up, not attempts. ``configured_at_ms`` is when the alert had last been changed, at the last attempt.
     """
 
     status: SubscriptionState
@@ -41,6 +41,7 @@ class Standing:
     next_attempt_ms: int | None = None
     delivered_count: int = 0
     failed_count: int = 0
+    configured_at_ms: int | None = None
 
     def to_wire(self) -> Document:
         """Return the standing as upstream's ``subscriptionStatus.json`` has it."""
@@ -65,7 +66,7 @@ def concerns_destination(attempt: Attempt) -> bool:
     return reason_of(attempt.outcome) not in _SAYS_NOTHING
 
 
-def standing_after(before: Standing, attempt: Attempt, step: Step) -> Standing:
+def standing_after(before: Standing, attempt: Attempt, step: Step, *, configured_at_ms: int | None = None) -> Standing:
     """Return the destination's standing after ``attempt``, which led to ``step``.
 
     What says nothing about the destination (switched off, recipient gone, hidden from them) leaves it as it was.
@@ -74,7 +75,13 @@ def standing_after(before: Standing, attempt: Attempt, step: Step) -> Standing:
     if not concerns_destination(attempt):
         return before
     status = _state(attempt, step)
-    after = replace(before, status=status, timestamp_ms=ended_at_ms, next_attempt_ms=step.due_at_ms)
+    after = replace(
+        before,
+        status=status,
+        timestamp_ms=ended_at_ms,
+        next_attempt_ms=step.due_at_ms,
+        configured_at_ms=configured_at_ms,
+    )
     if isinstance(outcome, Delivered):
         return replace(after, last_successful_at_ms=ended_at_ms, delivered_count=before.delivered_count + 1)
     return replace(
@@ -95,11 +102,12 @@ def _state(attempt: Attempt, step: Step) -> SubscriptionState:
 def asked_to_stop(standing: Standing | None, *, configured_at_ms: int) -> bool:
     """Say whether the receiver answered 410 since its subscription was last changed: then nothing is sent there.
 
-    Changing the subscription opens the destination again.
+    Changing the subscription opens the destination again. Whether it was is asked of its own time of change alone:
+    clocks that differ, or are set, must not keep a destination closed.
     """
     return (
         standing is not None
         and standing.status is SubscriptionState.FAILED
         and standing.last_failed_status_code == GONE_STATUS
-        and (standing.last_failed_at_ms or 0) >= configured_at_ms
+        and standing.configured_at_ms == configured_at_ms
     )

@@ -20,7 +20,7 @@ from tocsin.model.change import ChangeEvent
 from tocsin.model.delivery import Delivery
 from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
-from tocsin.store.outbox.status import count_in
+from tocsin.store.outbox.status import count_in, plan_again
 from tocsin.store.tables import OPEN_DELIVERY, attempt, change_event, delivery, entity, notification, worker_session
 
 _COLUMNS = tuple(delivery.c[field.name] for field in fields(Delivery))
@@ -109,7 +109,9 @@ class Deliveries:
                 return 0
         planned = delivery.update().where(wrong).values(due_at_ms=now_ms + delivery.c.wait_ms)
         with writing(self._engine) as connection:
-            return connection.execute(planned).rowcount
+            count = connection.execute(planned).rowcount
+            plan_again(connection, now_ms)
+            return count
 
     def record(self, session_id: str, finished: Sequence[Finished], *, now_ms: int) -> set[str]:
         """Write what became of these deliveries, all in one transaction; return the ids that were written.

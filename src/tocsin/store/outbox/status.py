@@ -1,4 +1,4 @@
-"""How does each destination fare, as the store remembers it? Rows to standings and back.
+"""Standing of each destination, as the store remembers it: rows to standings and back.
 
 The rules stand in ``flow/track/standing.py``; the rows change inside the transaction that records the
 attempts. Next: ``server/routes``.
@@ -10,13 +10,13 @@ import json
 from collections.abc import Collection, Iterable
 from dataclasses import asdict
 
-from sqlalchemy import Connection, Engine, Row, bindparam, select, tuple_
+from sqlalchemy import Connection, Engine, Row, and_, bindparam, func, select, tuple_
 
 from tocsin.flow.track.attempts import Finished
 from tocsin.flow.track.standing import UNTRIED, Standing, concerns_destination, standing_after
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.engine import inserting, reading
-from tocsin.store.tables import destination_status, notification
+from tocsin.store.tables import OPEN_DELIVERY, delivery, destination_status, entity, notification
 
 _KEYS = (destination_status.c.subscription_id, destination_status.c.destination_id)
 _CHANGE = destination_status.update().where(
@@ -51,14 +51,32 @@ def count_in(connection: Connection, finished: Iterable[Finished]) -> None:
         own = (one.delivery.subscription_id, one.delivery.destination_id)
         for key in {own, *asked_by.get(one.delivery.notification_id, ())}:
             by_key.setdefault(key, []).append(one)
+    changed_at_ms = _changed_at_ms(connection, {subscription_id for subscription_id, _ in by_key})
     rows = []
     for key, before in _locked(connection, sorted(by_key)).items():
         standing = before
         for one in by_key[key]:
-            standing = standing_after(standing, one.attempt, one.step)
+            standing = standing_after(standing, one.attempt, one.step, configured_at_ms=changed_at_ms.get(key[0]))
         rows.append(_row(key, standing))
     if rows:
         connection.execute(_CHANGE, rows)
+
+
+def plan_again(connection: Connection, now_ms: int) -> None:
+    """Let no standing name a later next attempt than the deliveries have: theirs were planned anew."""
+    status = destination_status.c
+    here = and_(
+        delivery.c.subscription_id == status.subscription_id, delivery.c.destination_id == status.destination_id
+    )
+    next_ms = select(func.min(delivery.c.due_at_ms)).where(here, OPEN_DELIVERY).scalar_subquery()
+    late = destination_status.update().where(status.next_attempt_ms > now_ms)
+    connection.execute(late.values(next_attempt_ms=func.coalesce(next_ms, status.next_attempt_ms)))
+
+
+def _changed_at_ms(connection: Connection, subscription_ids: Collection[str]) -> dict[str, int]:
+    """Return when each of these subscriptions was last changed, by the clock of whoever wrote it."""
+    query = select(entity.c.id, entity.c.updated_at_ms).where(entity.c.id.in_(subscription_ids))
+    return {row.id: row.updated_at_ms for row in connection.execute(query)}
 
 
 def _asked_by(connection: Connection, notification_ids: Collection[str]) -> dict[str, set[Key]]:

@@ -15,18 +15,25 @@ SCHEMAS = Path(__file__).parents[5] / "shared" / "standards" / "schemas"
 RETRY = Retry(OutcomeReason.SERVER_ERROR, status_code=503)
 GONE = Rejected(OutcomeReason.GONE, status_code=410)
 
+CHANGED_MS = 900
+
 
 def after(*outcomes: Outcome, number: int = 1, retries: int = 3) -> Standing:
     standing = UNTRIED
     for place, outcome in enumerate(outcomes):
         attempt = Attempt("d", number, started_at_ms=1_000 * (place + 1), duration_ms=10, outcome=outcome)
-        standing = standing_after(standing, attempt, next_step(attempt, retries=retries, wait_s=5.0))
+        step = next_step(attempt, retries=retries, wait_s=5.0)
+        standing = standing_after(standing, attempt, step, configured_at_ms=CHANGED_MS)
     return standing
 
 
 def test_an_answer_in_the_two_hundreds_makes_active() -> None:
     assert after(Delivered(200)) == Standing(
-        SubscriptionState.ACTIVE, timestamp_ms=1_010, last_successful_at_ms=1_010, delivered_count=1
+        SubscriptionState.ACTIVE,
+        timestamp_ms=1_010,
+        last_successful_at_ms=1_010,
+        delivered_count=1,
+        configured_at_ms=CHANGED_MS,
     )
 
 
@@ -38,6 +45,7 @@ def test_a_retry_to_come_makes_awaiting_retry_and_names_its_time() -> None:
         last_failed_status_code=503,
         last_failed_reason="serverError",
         next_attempt_ms=6_010,
+        configured_at_ms=CHANGED_MS,
     )
 
 
@@ -79,6 +87,7 @@ def test_gone_stops_a_destination_until_its_alert_is_changed() -> None:
     standing = after(GONE)
     assert asked_to_stop(standing, configured_at_ms=900)
     assert not asked_to_stop(standing, configured_at_ms=1_011)
+    assert not asked_to_stop(standing, configured_at_ms=1), "its clock was set back since"
     assert not asked_to_stop(after(GONE, Delivered(200)), configured_at_ms=900)
     assert not asked_to_stop(after(Rejected(OutcomeReason.REDIRECT, status_code=301)), configured_at_ms=900)
     assert not asked_to_stop(None, configured_at_ms=900)

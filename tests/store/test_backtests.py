@@ -1,4 +1,4 @@
-"""Are backtests claimed once, taken over from the dead, and ended once? On both stores."""
+"""Backtests are claimed once, taken over from the dead, and ended once. On both stores."""
 
 from __future__ import annotations
 
@@ -51,6 +51,15 @@ def test_what_a_dead_pipeline_left_is_taken_over_and_given_up_in_the_end(store_e
     assert claim(backtests, "last", now_ms) is None
     given_up = backtests.find("b0")
     assert given_up and (given_up.state, given_up.reason) == ("failed", "3 pipelines ended while they were at it.")
+
+
+def test_what_a_dead_pipeline_left_is_taken_over_after_a_clock_was_set_back(store_engine: Engine) -> None:
+    backtests, day_ms = Backtests(store_engine), 86_400_000
+    backtests.add(ASKED)
+    assert claim(backtests, "dead", day_ms) is not None
+    taken = claim(backtests, "other", 2_000)
+    assert taken is not None and taken.tries == 2
+    assert claim(backtests, "third", 2_001) is None
 
 
 def test_a_pipeline_that_is_stopped_gives_back_what_it_had(store_engine: Engine) -> None:

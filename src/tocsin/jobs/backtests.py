@@ -94,7 +94,7 @@ class Runner:
         while not stopping.wait(_LOOK_EVERY_S):
             try:
                 now_ms = self.clock.now_ms()
-                if now_ms - seen_ms >= _SEEN_EVERY_MS:
+                if abs(now_ms - seen_ms) >= _SEEN_EVERY_MS:  # clocks are set back, too
                     seen_ms = now_ms
                     self.presence.seen(JOB, now_ms=now_ms)
                     self.backtests.forget(before_ms=now_ms - KEPT_MS)

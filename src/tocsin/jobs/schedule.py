@@ -63,7 +63,9 @@ def run_when_due(jobs: Sequence[Job], memory: Memory, clock: Clock, stopping: th
 
 def _do_if_due(job: Job, memory: Memory, clock: Clock, stopping: threading.Event, *, started_ms: int) -> None:
     now_ms = clock.now_ms()
-    due_ms = max(memory.ran_at_ms(job.name) + job.every_s * 1000, started_ms + job.after_s * 1000)
+    waits = ((memory.ran_at_ms(job.name), job.every_s), (started_ms, job.after_s))
+    # What was noted by a clock that has been set back since would put the job off until it is that time again.
+    due_ms = max((since_ms + wait_s * 1000 for since_ms, wait_s in waits if since_ms <= now_ms), default=0)
     if now_ms >= due_ms and not stopping.is_set():
         _do(job, stopping)
         memory.ran(job.name, now_ms=now_ms)

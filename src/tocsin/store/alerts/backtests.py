@@ -1,4 +1,4 @@
-"""Which backtests are asked for, who runs them, and what came of them? A row each, claimed by a lease.
+"""Backtests that are asked for, who runs each, and what came of it: a row each, claimed by a lease.
 
 A server writes the request and reads the rest; the pipeline claims it, says how far it is, and writes the result. A
 pipeline that dies is not seen any more, and another one takes over. Next: ``jobs/backtests.py``.
@@ -65,9 +65,11 @@ class Backtests:
     def claim(self, runner: str, *, now_ms: int, lost_after_ms: int) -> Backtest | None:
         """Take the next backtest that nobody is at: it waits, or who was at it was not seen for ``lost_after_ms``.
 
+        One who was seen so much later than now was so before a clock was set back, and since then no more.
         One that has been taken ``MOST_TRIES`` times already fails instead.
         """
-        lost = and_(_ROW.state == BacktestState.RUNNING.value, _ROW.seen_at_ms < now_ms - lost_after_ms)
+        is_alive = _ROW.seen_at_ms.between(now_ms - lost_after_ms, now_ms + lost_after_ms)
+        lost = and_(_ROW.state == BacktestState.RUNNING.value, ~is_alive)
         free = or_(_ROW.state == BacktestState.WAITING.value, lost)
         query = select(backtest).where(free).order_by(_ROW.requested_at_ms, _ROW.id).limit(1)
         with reading(self._engine) as connection:  # most looks find nothing, and need no turn at writing

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import socket
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -34,6 +36,8 @@ class Provider:
     email: str = "alice@example.org"
     claims: dict[str, Any] = field(default_factory=dict)
     forged: bool = False
+    instead: bytes = b""
+    answers: threading.Event = field(default_factory=threading.Event)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     posted: dict[str, str] = field(default_factory=dict)
     key: Any = field(default_factory=lambda: rsa.generate_private_key(public_exponent=65537, key_size=2048))
@@ -71,9 +75,11 @@ class Provider:
 @pytest.fixture
 def provider() -> Iterator[Provider]:
     made = Provider()
+    made.answers.set()
 
     class Answers(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            made.answers.wait(20)
             self._send(200, made.keys() if self.path == "/keys" else made.metadata())
 
         def do_POST(self) -> None:
@@ -87,13 +93,14 @@ def provider() -> Iterator[Provider]:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.end_headers()
-            self.wfile.write(json.dumps(answer).encode())
+            self.wfile.write(made.instead or json.dumps(answer).encode())
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
     made.url = f"http://127.0.0.1:{server.server_port}"
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
     yield made
+    made.answers.set()
     server.shutdown()
     thread.join()
     server.server_close()
@@ -252,3 +259,47 @@ def test_without_a_provider_there_is_nothing_to_log_in_at(served: Served) -> Non
     with served.client() as browser:
         assert browser.get("/auth/login").status_code == 503
         assert browser.get("/auth/callback?code=x&state=y").status_code == 401
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"sub": "s" * 300},
+        {"sub": "\ud800"},
+        {"nonce": "\ud800"},
+        {"email": "\ud800@example.org"},
+        {"email": f"{'a' * 5_000}@example.org"},
+        {"name": "\ud800"},
+    ],
+    ids=lambda claims: f"{next(iter(claims))}",
+)
+def test_an_identity_that_cannot_be_kept_is_refused(
+    company: Served, provider: Provider, claims: dict[str, Any]
+) -> None:
+    provider.claims = claims
+    back = log_in(company, provider)
+    assert (back.status_code in (401, 403), set(back.json())) == (True, {"code", "message"})
+
+
+@pytest.mark.parametrize(
+    "answer", [b'{"x":"' + b"y" * 5_000_000, b"[" * 100_000, b"\xff", b"5"], ids=["large", "deep", "bytes", "5"]
+)
+def test_a_provider_that_answers_something_else_is_no_fault_of_ours(
+    company: Served, provider: Provider, answer: bytes
+) -> None:
+    provider.instead = answer
+    with company.client() as browser:
+        refused = browser.get("/auth/login")
+    assert (refused.status_code in (401, 503), set(refused.json())) == (True, {"code", "message"})
+
+
+def test_a_provider_that_does_not_answer_keeps_nobody_else_waiting(company: Served, provider: Provider) -> None:
+    provider.answers.clear()
+    address = urlsplit(company.url)
+    with ExitStack() as stack:
+        for _ in range(60):
+            made = stack.enter_context(closing(socket.create_connection((address.hostname, address.port), timeout=20)))
+            made.sendall(b"GET /api/v1/auth/login HTTP/1.1\r\nHost: x\r\n\r\n")
+        with company.administrator() as client:
+            assert client.get("/tables", timeout=5).status_code == 200
+        provider.answers.set()

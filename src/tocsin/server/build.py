@@ -19,7 +19,7 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.violations import Violations
 from tocsin.server.auth import Tokens
 from tocsin.server.bodies import Bodies, BodyLimits
-from tocsin.server.login_throttle import LoginThrottle, PasswordQueue
+from tocsin.server.login_throttle import LoginQueue, LoginThrottle
 from tocsin.server.momentary import MomentarySubjects
 from tocsin.server.oidc import OpenIdConnect
 from tocsin.server.permits import ActorPermits
@@ -76,8 +76,9 @@ class Parts:
     bodies: Bodies
     health_lane: anyio.CapacityLimiter
     logins: LoginThrottle
-    passwords: PasswordQueue
+    passwords: LoginQueue
     openid: OpenIdConnect
+    openid_queue: LoginQueue
     subscriptions: Subscriptions
     inbox: Inbox
     grouped: Grouped
@@ -125,10 +126,11 @@ def build_parts(
         waits=Waits(engine),
         people=people,
         openid=OpenIdConnect(settings, people, Writes(catalogue, clock), clock),
+        openid_queue=LoginQueue(settings.login_concurrency, settings.login_waiting),
         bodies=Bodies(BodyLimits.of(settings)),
         health_lane=anyio.CapacityLimiter(1),
         logins=LoginThrottle(people, LoginAttempts(engine, _pace_of(settings)), clock, free=settings.login_failures),
-        passwords=PasswordQueue(settings.login_concurrency, settings.login_waiting),
+        passwords=LoginQueue(settings.login_concurrency, settings.login_waiting),
         subscriptions=Subscriptions(engine),
         inbox=inbox,
         grouped=Grouped(engine),

@@ -62,8 +62,8 @@ class LoginThrottle:
         return [*both, Allowance(account_key(account), self._free), of_source]
 
 
-class PasswordQueue:
-    """Work on passwords, which costs memory and time: a few at once in threads of their own, some waiting.
+class LoginQueue:
+    """Work on log-ins, which costs memory or waits for others: a few at once in threads of their own, some waiting.
 
     Sources take turns, and where too many wait, the one with most in the queue makes room: who sends many log-ins waits
     for themselves.

@@ -12,12 +12,9 @@ import base64
 import hashlib
 import secrets
 import threading
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import urlencode
 
-import httpx
 import jwt
 
 from tocsin.clock import Clock
@@ -25,6 +22,7 @@ from tocsin.errors import Forbidden, InvalidInput, Unauthenticated, Unavailable
 from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Person
+from tocsin.server.provider import Json, ask_provider
 from tocsin.settings import Settings
 from tocsin.store.access.people import Identity, People
 
@@ -35,9 +33,9 @@ WITHIN_S = 600
 _ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
 _OURS = "HS256"
 _LEEWAY_S = 60
-_TIMEOUT_S = 10
+_LONGEST = {"sub": 255, "nonce": 255, "email": 254, "name": 128}
+"""Claims that are looked at, and how many characters each may have; the first as the standard says."""
 _ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
-Json = Any  # Any: what a provider answers
 
 
 @dataclass(frozen=True)
@@ -118,7 +116,7 @@ class OpenIdConnect:
             **({"client_secret": secret.get_secret_value()} if secret else {}),
         }
         endpoint = self._provider()["token_endpoint"]
-        found = self._asked(lambda: httpx.post(endpoint, data=form, timeout=_TIMEOUT_S))
+        found = ask_provider(endpoint, form)
         if not isinstance(found.get("id_token"), str):
             raise Unauthenticated("The provider gave no identity token.")
         return str(found["id_token"])
@@ -137,6 +135,8 @@ class OpenIdConnect:
             )
         except jwt.PyJWTError as error:
             raise Unauthenticated(f"The provider's identity token cannot be believed: {error}") from error
+        if not all(_is_text(claims.get(key), most) for key, most in _LONGEST.items() if claims.get(key) is not None):
+            raise Unauthenticated("The provider's identity token says what cannot be kept.")
         audiences, party = claims["aud"], claims.get("azp")
         is_shared = isinstance(audiences, list) and len(audiences) > 1
         if party not in ((self._settings.oidc_client_id,) if is_shared else (self._settings.oidc_client_id, None)):
@@ -154,7 +154,7 @@ class OpenIdConnect:
     def _signing_key(self, header: Document) -> jwt.PyJWK:
         """Return the provider's key that a token names; keys change, so they are read each time somebody logs in."""
         endpoint = self._provider()["jwks_uri"]
-        keys = jwt.PyJWKSet.from_dict(self._asked(lambda: httpx.get(endpoint, timeout=_TIMEOUT_S))).keys
+        keys = jwt.PyJWKSet.from_dict(ask_provider(endpoint)).keys
         wanted = [one for one in keys if one.key_id == header.get("kid")] if header.get("kid") else keys
         if len(wanted) != 1:
             raise Unauthenticated("The provider's identity token is signed with a key that it does not publish.")
@@ -164,22 +164,12 @@ class OpenIdConnect:
         """Return the provider's metadata, read once."""
         with self._lock:
             if self._metadata is None:
-                address = f"{self.issuer}/.well-known/openid-configuration"
-                found = self._asked(lambda: httpx.get(address, timeout=_TIMEOUT_S))
-                if str(found.get("issuer", "")).rstrip("/") != self.issuer or not all(found.get(k) for k in _ENDPOINTS):
+                found = ask_provider(f"{self.issuer}/.well-known/openid-configuration")
+                is_whole = all(isinstance(found.get(key), str) and found[key] for key in _ENDPOINTS)
+                if str(found.get("issuer", "")).rstrip("/") != self.issuer or not is_whole:
                     raise Unavailable("The provider of OpenID Connect describes another provider, or itself in part.")
                 self._metadata = found
             return self._metadata
-
-    def _asked(self, ask: Callable[[], httpx.Response]) -> Json:
-        try:
-            answer = ask()
-            found = answer.json()
-        except (httpx.HTTPError, ValueError) as error:
-            raise Unavailable("The provider of OpenID Connect does not answer.") from error
-        if not answer.is_success or not isinstance(found, dict):
-            raise Unauthenticated(f"The provider of OpenID Connect refused: {answer.status_code}.")
-        return found
 
     def _person(self, claims: Document) -> Person:
         """Return the user of an identity: whose it has been since its first log-in, or whose address it has.
@@ -216,6 +206,13 @@ class OpenIdConnect:
         if made is None:
             raise InvalidInput(f"{email} cannot be made a user")
         return made
+
+
+def _is_text(value: object, most: int) -> bool:
+    """Say whether a claim is a text of Unicode characters, and not too long."""
+    if not isinstance(value, str) or len(value) > most:
+        return False
+    return not any("\ud800" <= sign <= "\udfff" for sign in value)
 
 
 def _present(person: Person) -> Person:

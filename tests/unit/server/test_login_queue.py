@@ -8,13 +8,13 @@ import threading
 import pytest
 
 from tocsin.errors import TooManyRequests
-from tocsin.server.login_throttle import PasswordQueue
+from tocsin.server.login_throttle import LoginQueue
 
 
 class Work:
     """Log-ins that take as long as the test wants, and the sources in the order in which they were checked."""
 
-    def __init__(self, queue: PasswordQueue) -> None:
+    def __init__(self, queue: LoginQueue) -> None:
         self.queue, self.done, self.checked = queue, threading.Event(), list[str]()
 
     def begin(self, source: str) -> asyncio.Task[None]:
@@ -26,7 +26,7 @@ class Work:
 
 
 async def test_a_full_queue_makes_room_for_whoever_has_fewer_in_it() -> None:
-    work = Work(PasswordQueue(1, 4))
+    work = Work(LoginQueue(1, 4))
     flood = [work.begin("9.9.9.9") for _ in range(5)]
     await asyncio.sleep(0)
     late = work.begin("9.9.9.9")
@@ -41,7 +41,7 @@ async def test_a_full_queue_makes_room_for_whoever_has_fewer_in_it() -> None:
 
 
 async def test_who_goes_while_waiting_leaves_the_queue_whole() -> None:
-    work = Work(PasswordQueue(1, 2))
+    work = Work(LoginQueue(1, 2))
     first, gone, last = (work.begin(source) for source in ("1.1.1.1", "2.2.2.2", "3.3.3.3"))
     await asyncio.sleep(0)
     gone.cancel()

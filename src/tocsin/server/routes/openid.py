@@ -11,6 +11,7 @@ from tocsin.errors import Unauthenticated
 from tocsin.server.oidc import COOKIE, WITHIN_S
 from tocsin.server.paths import API
 from tocsin.server.request import PartsHere, address_of
+from tocsin.server.routes.users import client_address
 
 Text = Annotated[str, Query(max_length=4_000)]
 
@@ -19,10 +20,11 @@ open_router = APIRouter(prefix="/auth", tags=["users"])
 
 
 @open_router.get("/login", status_code=302)
-def begin(request: Request, parts: PartsHere) -> Response:
+async def begin(request: Request, parts: PartsHere) -> Response:
     """Send the browser to the provider of OpenID Connect; 503 when none is set up."""
     root = parts.settings.public_url or address_of(request)
-    started = parts.openid.start(f"{root.rstrip('/')}{API}/auth/callback")
+    callback = f"{root.rstrip('/')}{API}/auth/callback"
+    started = await parts.openid_queue.run(lambda: parts.openid.start(callback), client_address(request))
     answer = Response(status_code=302, headers={"Location": started.location, "Cache-Control": "no-store"})
     answer.set_cookie(
         COOKIE,
@@ -37,7 +39,8 @@ def begin(request: Request, parts: PartsHere) -> Response:
 
 
 @open_router.get("/callback", status_code=302)
-def come_back(
+async def come_back(
+    request: Request,
     parts: PartsHere,
     *,
     code: Text = "",
@@ -48,8 +51,9 @@ def come_back(
     """Let in who comes back from the provider, and send them to the page with their token."""
     if error or not code:
         raise Unauthenticated(f"The provider let nobody in: {error or 'no code'}.")
-    person = parts.openid.finish(code, state, tocsin_login)
-    token = parts.tokens.issue(person)
+    token = await parts.openid_queue.run(
+        lambda: parts.tokens.issue(parts.openid.finish(code, state, tocsin_login)), client_address(request)
+    )
     # A fragment is never sent to a server, so the token is in no log.
     headers = {"Location": f"/#token={quote(token.text)}", "Cache-Control": "no-store"}
     answer = Response(status_code=302, headers=headers)

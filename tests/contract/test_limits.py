@@ -281,3 +281,28 @@ def pages(client: httpx.Client, path: str, asked: dict[str, Any]) -> list[list[A
             return read
         asked = {**asked, "after": answer.json()["paging"]["after"]}
     raise AssertionError("without end")
+
+
+@limited(most_patch_operations=3, largest_document=20_000)
+def test_an_alert_is_bounded_as_every_other_document(small: Served) -> None:
+    with small.administrator() as client:
+        alert = {
+            "name": "mine",
+            "alertType": "Notification",
+            "destinations": [],
+            "filteringRules": {"resources": ["all"]},
+        }
+        alert |= {"destinations": [{"category": "Owners", "type": "Email", "config": {}}]}
+        made = client.post("/events/subscriptions", json=alert)
+        assert made.status_code == 201, made.text
+        path, headers = f"/events/subscriptions/{made.json()['id']}", {"Content-Type": "application/json-patch+json"}
+        one = {"op": "add", "path": "/description", "value": "x"}
+        assert client.patch(path, json=[one] * 4, headers=headers).status_code == 413
+        assert client.patch(path, json=[one | {"value": "x" * 20_000}], headers=headers).status_code == 413
+        assert client.put("/events/subscriptions", json=alert | {"description": "x" * 20_000}).status_code == 413
+        assert (
+            client.post("/events/subscriptions", json=alert | {"name": "n", "description": "x" * 20_000}).status_code
+            == 413
+        )
+        assert client.get("/events/subscriptions/name/n").status_code == 404
+        assert client.patch(path, json=[one] * 3, headers=headers).status_code == 200

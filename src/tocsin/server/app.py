@@ -26,7 +26,7 @@ from starlette.middleware import Middleware
 from tocsin.clock import Clock
 from tocsin.logs import set_up_logs, uvicorn_logs
 from tocsin.server.build import build_parts
-from tocsin.server.connections import ConnectionLimits, Connections, GuardedProtocol
+from tocsin.server.connections import Connections, GuardedProtocol
 from tocsin.server.errors import Boundary, install_errors
 from tocsin.server.founding import ADMINISTRATOR, first_start
 from tocsin.server.listening import listening
@@ -193,7 +193,7 @@ def server_config(
     port: int = 0,
 ) -> uvicorn.Config:
     """Return how uvicorn is to serve: over connections that are bounded, and that stop ``within_s``."""
-    guarded: Any = partial(GuardedProtocol, Connections(ConnectionLimits.of(settings)))  # Any: uvicorn wants a class
+    guarded: Any = partial(GuardedProtocol, Connections(settings))  # Any: uvicorn wants a class
     return uvicorn.Config(
         app,
         port=port,

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TypeVar
 
@@ -28,35 +27,11 @@ _IN_BULK = ("/bulk", "/import", "/importAsync")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class BodyLimits:
-    """How many bytes a body may have, from whom, in what time; and all bodies of a process together."""
-
-    of_strangers: int
-    usual: int
-    in_bulk: int
-    timeout_s: float
-    least_per_s: int
-    memory: int
-
-    @classmethod
-    def of(cls, settings: Settings) -> BodyLimits:
-        """Return what the settings say."""
-        return cls(
-            of_strangers=settings.body_bytes_open,
-            usual=settings.body_bytes,
-            in_bulk=settings.body_bytes_bulk,
-            timeout_s=settings.body_timeout_s,
-            least_per_s=settings.body_bytes_per_s,
-            memory=settings.body_memory_bytes,
-        )
-
-
 class Bodies:
     """The bodies that one process is reading."""
 
-    def __init__(self, limits: BodyLimits) -> None:
-        self._limits, self._held = limits, 0
+    def __init__(self, settings: Settings) -> None:
+        self._settings, self._held = settings, 0
         self._lane = anyio.CapacityLimiter(_LARGE_AT_ONCE)
 
     @asynccontextmanager
@@ -87,19 +62,19 @@ class Bodies:
             raise _too_large(most)
         began_s = asyncio.get_running_loop().time()
         try:
-            async with asyncio.timeout_at(began_s + min(_GRACE_S, self._limits.timeout_s)) as patience:
+            async with asyncio.timeout_at(began_s + min(_GRACE_S, self._settings.body_timeout_s)) as patience:
                 async for chunk in request.stream():
                     self._hold(read, chunk, most)
                     patience.reschedule(began_s + self._may_take_s(len(read)))
         except TimeoutError:
-            said = f"The body came too slowly: it may take {self._limits.timeout_s:g} s."
+            said = f"The body came too slowly: it may take {self._settings.body_timeout_s:g} s."
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, said, {"Connection": "close"}) from None
 
     def _may_take_s(self, count: int) -> float:
-        return min(_GRACE_S + count / self._limits.least_per_s, self._limits.timeout_s)
+        return min(_GRACE_S + count / self._settings.body_bytes_per_s, self._settings.body_timeout_s)
 
     def _hold(self, read: bytearray, chunk: bytes, most: int) -> None:
-        if self._held + len(chunk) > self._limits.memory:
+        if self._held + len(chunk) > self._settings.body_memory_bytes:
             raise TooManyRequests("Too many large bodies arrive at once; try again in a moment.", retry_after_s=2)
         self._held += len(chunk)
         read += chunk
@@ -108,8 +83,8 @@ class Bodies:
 
     def _most(self, request: Request) -> int:
         if getattr(request.state, "caller", None) is None:
-            return self._limits.of_strangers
-        return self._limits.in_bulk if request.url.path.endswith(_IN_BULK) else self._limits.usual
+            return self._settings.body_bytes_open
+        return self._settings.body_bytes_bulk if request.url.path.endswith(_IN_BULK) else self._settings.body_bytes
 
 
 def _too_large(most: int) -> HTTPException:

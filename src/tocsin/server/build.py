@@ -18,7 +18,7 @@ from tocsin.flow.capture.feed.operations import FeedWrites
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.violations import Violations
 from tocsin.server.auth import Tokens
-from tocsin.server.bodies import Bodies, BodyLimits
+from tocsin.server.bodies import Bodies
 from tocsin.server.login_throttle import LoginQueue, LoginThrottle
 from tocsin.server.momentary import MomentarySubjects
 from tocsin.server.oidc import OpenIdConnect
@@ -127,7 +127,7 @@ def build_parts(
         people=people,
         openid=OpenIdConnect(settings, people, Writes(catalogue, clock), clock),
         openid_queue=LoginQueue(settings.login_concurrency, settings.login_waiting),
-        bodies=Bodies(BodyLimits.of(settings)),
+        bodies=Bodies(settings),
         health_lane=anyio.CapacityLimiter(1),
         logins=LoginThrottle(people, LoginAttempts(engine, _pace_of(settings)), clock, free=settings.login_failures),
         passwords=LoginQueue(settings.login_concurrency, settings.login_waiting),

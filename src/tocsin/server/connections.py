@@ -11,7 +11,6 @@ import asyncio
 import ipaddress
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from uvicorn.config import Config
@@ -28,50 +27,26 @@ _FULL = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 
 _LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"
 
 
-@dataclass(frozen=True)
-class ConnectionLimits:
-    """How many connections there may be, in all and of one source, and how long and large a header may be.
+class Connections:
+    """The open connections of one process; those that wait for a request, in the order in which they began to.
 
-    ``proxies`` are sources that many people come through: they may have as many as there are in all.
+    Trusted proxies are sources that many people come through: they may have as many as there are in all.
     """
 
-    in_all: int
-    per_source: int
-    header_timeout_s: float
-    header_bytes: int
-    write_timeout_s: float
-    proxies: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, settings: Settings) -> ConnectionLimits:
-        """Return what the settings say."""
-        return cls(
-            in_all=settings.connections,
-            per_source=settings.connections_per_source,
-            header_timeout_s=settings.header_timeout_s,
-            header_bytes=settings.header_bytes,
-            write_timeout_s=settings.write_timeout_s,
-            proxies=settings.trusted_proxies,
-        )
-
-
-class Connections:
-    """The open connections of one process; those that wait for a request, in the order in which they began to."""
-
-    def __init__(self, limits: ConnectionLimits) -> None:
-        self.limits = limits
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
         self._open: set[GuardedProtocol] = set()
         self._waiting: dict[GuardedProtocol, None] = {}
         self._per_source: Counter[str] = Counter()
-        self._proxies = _networks(limits.proxies)
+        self._proxies = _networks(settings.trusted_proxies)
 
     def enter(self, connection: GuardedProtocol) -> bool:
         """Take a connection in, which waits for a request; False if nobody can make room for it."""
         source = connection.source
-        if self._per_source[source] >= self.limits.per_source and not self._is_proxy(source):
+        if self._per_source[source] >= self.settings.connections_per_source and not self._is_proxy(source):
             if not self._make_room(source):
                 return False
-        elif len(self._open) >= self.limits.in_all and not self._make_room(None):
+        elif len(self._open) >= self.settings.connections and not self._make_room(None):
             return False
         self._open.add(connection)
         self._per_source[source] += 1
@@ -126,7 +101,7 @@ class GuardedProtocol(HttpToolsProtocol):
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
         self.source = ""
-        self._guard, self._limits = connections_of_process, connections_of_process.limits
+        self._guard, self._settings = connections_of_process, connections_of_process.settings
         self._in_body = False
         self._header_bytes = self._unread_bytes = 0
         self._header_timer: asyncio.TimerHandle | None = None
@@ -164,7 +139,7 @@ class GuardedProtocol(HttpToolsProtocol):
             self._header_bytes += len(data)
         if self._unread_bytes > _MOST_UNREAD:
             self.transport.abort()
-        elif self._header_bytes > self._limits.header_bytes:
+        elif self._header_bytes > self._settings.header_bytes:
             self.transport.write(_LARGE)
             self.transport.close()
 
@@ -191,7 +166,7 @@ class GuardedProtocol(HttpToolsProtocol):
     def pause_writing(self) -> None:
         """Give whoever reads the answer a limited time to go on."""
         super().pause_writing()
-        self._write_timer = self.loop.call_later(self._limits.write_timeout_s, self.transport.abort)
+        self._write_timer = self.loop.call_later(self._settings.write_timeout_s, self.transport.abort)
 
     def resume_writing(self) -> None:
         """Take the limit away: they read again."""
@@ -200,7 +175,7 @@ class GuardedProtocol(HttpToolsProtocol):
 
     def _start_header_timer(self) -> None:
         if self._header_timer is None:
-            self._header_timer = self.loop.call_later(self._limits.header_timeout_s, self.transport.abort)
+            self._header_timer = self.loop.call_later(self._settings.header_timeout_s, self.transport.abort)
 
     def _stop(self, *, header: bool = False, write: bool = False) -> None:
         if header and self._header_timer is not None:

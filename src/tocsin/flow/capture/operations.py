@@ -62,7 +62,7 @@ class Writes:
         consolidate_ms: int = 0,
         bounds: Bounds = BOUNDS,
     ) -> None:
-        self._bounds = bounds
+        self.bounds = bounds
         self._consolidate_ms = consolidate_ms
         self._catalogue = catalogue
         self._permits = permits
@@ -110,7 +110,7 @@ class Writes:
         PreconditionFailed : ``if_match``, an ``If-Match`` header, names another state than the present one.
         InvalidInput : the patch does not fit, or leaves something malformed.
         """
-        patching, veil = _Patching(entity_type, operations, self._bounds), Veil(self._ids.event())
+        patching, veil = _Patching(entity_type, operations, self.bounds), Veil(self._ids.event())
 
         def work(record: Record) -> Written:
             old = _live(record, entity_type, key)
@@ -325,7 +325,7 @@ class Writes:
         with self._catalogue.transaction() as transaction:
             now_ms = self._clock.now_ms() if at_ms is None else at_ms
             permit = in_place(self._permits(actor), transaction)
-            record = Record(transaction, actor, now_ms, self._ids, permit, self._bounds)
+            record = Record(transaction, actor, now_ms, self._ids, permit, self.bounds)
             record.is_recorded = at_ms is not None
             written = work(record)
             transaction.append(record.events)

@@ -13,11 +13,10 @@ from tocsin.access.about import ABOUT, named_by, with_found
 from tocsin.access.footing import PROTECTIVE
 from tocsin.access.operations import changed, given_with
 from tocsin.access.resources import ASSETS, CLAIMABLE, CONTAINERS
-from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Forbidden
 from tocsin.flow.capture.heritage import Entry, Heritage, with_asked
 from tocsin.flow.capture.members import SERVER_KEPT
-from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
+from tocsin.flow.capture.ports import Key, Stored, Transaction
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -131,18 +130,11 @@ class _InPlace:
         return self._permit.may_view(entity_type, self._asked(entity_type, (Operation.VIEW_BASIC,), document))
 
     def bears(self, entity_type: str, document: Document) -> bool:
-        """Say so of a team that stands under one on which a policy rests, too: what it brings comes down."""
-        waiting, seen = [document], set[str]()
-        while waiting:
-            one = waiting.pop()
-            if self._permit.bears(entity_type, one):
-                return True
-            above = (one.get("parents") or ()) if entity_type == "team" else ()
-            ids = {str(parent["id"]) for parent in above if parent.get("name") != ORGANIZATION} - seen
-            seen |= ids
-            found = (self._transaction.find(entity_type, Key.by_id(team), Hold.SHARED) for team in sorted(ids))
-            waiting += [team.document for team in found if team is not None]
-        return False
+        """Say so of a team that stands under one that decides what somebody may do, too: what it brings comes down."""
+        if self._permit.bears(entity_type, document):
+            return True
+        above = {str(parent["id"]) for parent in document.get("parents") or ()} if entity_type == "team" else ()
+        return bool(above) and self._transaction.teams.decide(above, ())
 
     def _asked(self, entity_type: str, operations: Collection[Operation], document: Document) -> Document:
         keys = self._permit.inherited(entity_type, operations)

@@ -201,7 +201,7 @@ def _patch(key: Key, operations: object, caller: Caller, if_match: str | None) -
     def change(document: Document) -> Document:
         veil = Veil(str(uuid4()))
         covered = veil.over(document, caller.sight.hidden_in(document))
-        patched: Document = veil.lifted(json_patch.apply(ROW.name, covered, operations))
+        patched: Document = veil.lifted(json_patch.apply(ROW.name, covered, operations, caller.parts.writes.bounds))
         return patched
 
     return _change(key, caller, change, if_match=if_match)
@@ -286,7 +286,7 @@ def _check_writer(document: Document, caller: Caller, operation: Operation) -> N
 
 def _writes(caller: Caller, new_id: Callable[[], str] = new_entity_id) -> Writes:
     """Return writes that ask nobody: an alert's maker counts as its owner, which only this module knows."""
-    return Writes(caller.parts.catalogue, caller.parts.clock, new_id)
+    return Writes(caller.parts.catalogue, caller.parts.clock, new_id, bounds=caller.parts.writes.bounds)
 
 
 def _one_status(key: Key, destination_id: str, caller: Caller) -> Response:

@@ -6,6 +6,7 @@ Next: ``flow/resolve/sight.py`` and ``flow/capture/veil.py``, which keep hidden 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from tocsin.errors import InvalidInput
@@ -68,3 +69,32 @@ def lies_in(reference: Document, whole: Document) -> bool:
     """Say whether a document lies in what a reference points to, by its full name."""
     fqn = whole.get("fullyQualifiedName")
     return isinstance(fqn, str) and fqn.startswith(f"{reference.get('fullyQualifiedName')}.")
+
+
+def without(value: Json, hidden: AbstractSet[str], whole: Document) -> Json:
+    """Return a JSON value without the references to what is hidden, and without edges that lead there.
+
+    What ``whole`` lies in stays, as far as its own full name says it anyway.
+    """
+    if isinstance(value, list):
+        return [without(one, hidden, whole) for one in value if not is_hidden(one, hidden)]
+    if not isinstance(value, dict):
+        return value
+    kept: Document = {}
+    for key, inner in value.items():
+        if not is_hidden(inner, hidden):
+            kept[key] = without(inner, hidden, whole) if type(inner) is dict or type(inner) is list else inner
+        elif is_reference(inner) and lies_in(inner, whole):
+            kept[key] = {name: inner[name] for name in ("id", "type", "name", "fullyQualifiedName") if name in inner}
+    return kept
+
+
+def is_hidden(value: Json, hidden: AbstractSet[str]) -> bool:
+    """Say whether a JSON value is itself a reference, an edge or a constraint that leads to what is hidden."""
+    if not isinstance(value, dict):
+        return False
+    if is_reference(value):
+        return value["id"] in hidden
+    ends = (value.get("fromEntity"), value.get("toEntity"))
+    is_edge_there = any(isinstance(end, dict) and end.get("id") in hidden for end in ends)
+    return is_edge_there or not hidden.isdisjoint(tables_named(value))

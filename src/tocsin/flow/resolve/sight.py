@@ -18,7 +18,7 @@ from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import Reason
-from tocsin.model.pointers import is_reference, lies_in, names_in, references_in, tables_named
+from tocsin.model.pointers import is_hidden, names_in, references_in, without
 
 Json = Any  # Any: a JSON value
 
@@ -88,7 +88,7 @@ class Sight:
         if self.is_whole:
             return list(documents)
         hidden = self.hidden_in(documents)
-        return [_without(one, hidden, one) for one in documents] if hidden else list(documents)
+        return [without(one, hidden, one) for one in documents] if hidden else list(documents)
 
     def hidden_in(self, value: Json) -> set[str]:
         """Return the ids and full names of all that is named somewhere in a JSON value and may not be seen."""
@@ -106,7 +106,7 @@ class Sight:
         change = event.change_description
         return event.model_copy(
             update={
-                "entity": _without(entity, hidden, entity) if event.entity is not None else None,
+                "entity": without(entity, hidden, entity) if event.entity is not None else None,
                 "change_description": None if change is None else _change_without(change, hidden, entity),
             }
         )
@@ -124,34 +124,6 @@ def _parts(event: ChangeEvent) -> list[Json]:
     return [event.entity, *(value for one in fields for value in (one.old_value, one.new_value))]
 
 
-def _without(value: Json, hidden: AbstractSet[str], whole: Document) -> Json:
-    """Return a JSON value without the references to what is hidden, and without edges that lead there.
-
-    What ``whole`` lies in stays, as far as its own full name says it anyway.
-    """
-    if isinstance(value, list):
-        return [_without(one, hidden, whole) for one in value if not _is_hidden(one, hidden)]
-    if not isinstance(value, dict):
-        return value
-    kept: Document = {}
-    for key, inner in value.items():
-        if not _is_hidden(inner, hidden):
-            kept[key] = _without(inner, hidden, whole) if type(inner) is dict or type(inner) is list else inner
-        elif is_reference(inner) and lies_in(inner, whole):
-            kept[key] = {name: inner[name] for name in ("id", "type", "name", "fullyQualifiedName") if name in inner}
-    return kept
-
-
-def _is_hidden(value: Json, hidden: AbstractSet[str]) -> bool:
-    if not isinstance(value, dict):
-        return False
-    if is_reference(value):
-        return value["id"] in hidden
-    ends = (value.get("fromEntity"), value.get("toEntity"))
-    is_edge_there = any(isinstance(end, dict) and end.get("id") in hidden for end in ends)
-    return is_edge_there or not hidden.isdisjoint(tables_named(value))
-
-
 def _change_without(change: ChangeDescription, hidden: AbstractSet[str], whole: Document) -> ChangeDescription:
     return change.model_copy(
         update={
@@ -165,6 +137,6 @@ def _fields_without(fields: Iterable[FieldChange], hidden: AbstractSet[str], who
     """Yield the changes without what is hidden; one that says nothing else is left out."""
     for one in fields:
         before = [one.old_value, one.new_value]
-        after = [None if _is_hidden(value, hidden) else _without(value, hidden, whole) for value in before]
+        after = [None if is_hidden(value, hidden) else without(value, hidden, whole) for value in before]
         if after == before or any(after):
             yield one.model_copy(update={"old_value": after[0], "new_value": after[1]})

@@ -5,7 +5,7 @@ Next: ``flow/capture/sheets/operations.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated
 
 from fastapi import APIRouter, Depends, Query, Request, Response
@@ -55,7 +55,9 @@ def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -
     document = found(row, Key.by_name(fqn), caller)
     require(caller, Operation.VIEW_BASIC, row, document)
     is_tree = recursive and row.name in BELOW
-    rows = tree_rows(_all_under(row.name, document, caller)) if is_tree else _rows(row, document, caller)
+    rows = (
+        tree_rows(_shown(_all_under(row.name, document, caller), caller)) if is_tree else _rows(row, document, caller)
+    )
     text = write_sheet([[header.written for header in kind.headers], *rows])
     return Response(text, media_type="text/plain; charset=utf-8")
 
@@ -106,10 +108,17 @@ def _all_under(entity_type: str, document: Document, caller: Caller) -> Iterator
             yield from _all_under(child, one, caller)
 
 
+def _shown(entries: Iterable[Entry], caller: Caller) -> list[Entry]:
+    """Return entities with their types, without references to what may not be seen."""
+    found = list(entries)
+    documents = caller.sight.trimmed([document for _, document in found])
+    return [(kind, document) for (kind, _), document in zip(found, documents, strict=True)]
+
+
 def _rows(row: EntityType, document: Document, caller: Caller) -> Iterator[list[str]]:
     if row.name == "table":
         return column_rows(document)
     if row.name in CHILD_SHEETS:
-        return child_rows(row.name, _children(row, document, caller))
+        return child_rows(row.name, caller.sight.trimmed(list(_children(row, document, caller))))
     terms = caller.parts.catalogue.under("glossaryTerm", document["fullyQualifiedName"])
-    return term_rows(term for term in terms if sees(caller, "glossaryTerm", term))
+    return term_rows(caller.sight.trimmed([term for term in terms if sees(caller, "glossaryTerm", term)]))

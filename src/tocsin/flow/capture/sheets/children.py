@@ -137,7 +137,7 @@ def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row
         raise InvalidInput(f"{child} {full} is deleted; restore it first")
     if child == "team" and not _stands_under(record.transaction, old, parent.id):
         raise InvalidInput(f"team {full} stands elsewhere than under {parent.fqn}")
-    written = put(record, old, document_of(record.transaction, old, row))
+    written = put(record, old, document_of(record, old, row))
     return f"{child} unchanged" if written.event is None else f"{child} updated"
 
 
@@ -152,10 +152,10 @@ def request_of(transaction: Transaction, parent: Stored, child: str, row: Row) -
     return request
 
 
-def document_of(transaction: Transaction, old: Stored, row: Row) -> Document:
+def document_of(record: Record, old: Stored, row: Row) -> Document:
     """Return the document of something as its row wants it."""
     known = _of(old.entity_type)
-    return rewritten(transaction, old.document, row, known.setters, known.cells(old.document))
+    return rewritten(record, old, row, known.setters, known.cells)
 
 
 def _stands_under(transaction: Transaction, team: Stored, above_id: str) -> bool:

@@ -94,7 +94,7 @@ def _bring(record: Record, glossary: Stored, place: tuple[str, str | None], row:
         return "Term created"
     if record.visible(old).deleted:
         raise InvalidInput(f"term {full} is deleted; restore it first")
-    wanted = rewritten(record.transaction, old.document, row, _SETTERS, _cells(old.document))
+    wanted = rewritten(record, old, row, _SETTERS, _cells)
     return "Term unchanged" if put(record, old, wanted).event is None else "Term updated"
 
 
@@ -128,7 +128,9 @@ def _cells(term: Document) -> dict[str, str]:
         "displayName": term.get("displayName") or "",
         "description": term.get("description") or "",
         "synonyms": joined(term.get("synonyms") or []),
-        "relatedTerms": joined(_related_text(relation) for relation in term.get("relatedTerms") or []),
+        "relatedTerms": joined(
+            _related_text(relation) for relation in term.get("relatedTerms") or [] if _is_named(relation)
+        ),
         "references": joined(text for one in references for text in (one.get("name", ""), one.get("endpoint", ""))),
         "tags": labels_cell(term.get("tags") or [], "tag"),
         "reviewers": people_cell(term.get("reviewers") or []),
@@ -138,6 +140,11 @@ def _cells(term: Document) -> dict[str, str]:
         "iconURL": style.get("iconURL") or "",
         "extension": extension_cell(term.get("extension") or {}),
     }
+
+
+def _is_named(relation: Document) -> bool:
+    """Say whether a relation says to which term; to whoever may not see that one, it does not."""
+    return "fullyQualifiedName" in (relation.get("term") or relation)
 
 
 def _related_text(relation: Document) -> str:

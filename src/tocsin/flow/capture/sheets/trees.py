@@ -187,7 +187,7 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
         document = request_of(record.transaction, _parent(record, _TABLE, full), _TABLE, head.row)
         outcomes = {head.at: Outcome(head.row, "table created")}
     else:
-        document, outcomes = _headed(record.transaction, old, head)
+        document, outcomes = _headed(record, old, head)
     outcomes |= _bring_columns(record.transaction, document, [step for step in steps if step.kind == _COLUMN])
     if old is None:
         create(record, _TABLE, document)
@@ -196,12 +196,12 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
     return outcomes
 
 
-def _headed(transaction: Transaction, old: Stored, head: _Step | None) -> tuple[Document, dict[int, Outcome]]:
+def _headed(record: Record, old: Stored, head: _Step | None) -> tuple[Document, dict[int, Outcome]]:
     """Return the document of a table as its own row, if there is one, wants it."""
     if head is None:
         return copy.deepcopy(old.document), {}
     try:
-        wanted = document_of(transaction, old, head.row)
+        wanted = document_of(record, old, head.row)
     except TocsinError as refused:
         return copy.deepcopy(old.document), {head.at: Outcome(head.row, refused.message, failed=True)}
     message = "table unchanged" if wanted == old.document else "table updated"

@@ -15,9 +15,13 @@ from tocsin.flow.capture.beside.table_details import CONFIG, METRICS
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.server.build import Parts
+from tocsin.store.access.visibility import Scopes
 
 _DAY_MS = 86_400_000
 _OF_MANY_TYPES = frozenset({"votes", "usageSummary"})
+
+SUMMARY = "summary"
+"""The field that says how the tests of a suite stand."""
 
 Values = dict[str, object]
 """What entities have of one field, by their ids."""
@@ -26,7 +30,7 @@ Field = Callable[[Parts, Sequence[Document]], Values]
 
 
 def kept_beside(row: EntityType, documents: Sequence[Document], parts: Parts, fields: frozenset[str]) -> list[Document]:
-    """Return for each entity what is kept beside it and was asked for."""
+    """Return for each entity what is kept beside it and was asked for, but ``SUMMARY``, which depends on who asks."""
     extras: list[Document] = [{} for _ in documents]
     if not documents:
         return extras
@@ -45,8 +49,9 @@ def _tests(parts: Parts, suites: Sequence[Document]) -> Values:
     return {suite["id"]: parts.suites.tests(suite["id"]) for suite in suites}
 
 
-def _summary(parts: Parts, suites: Sequence[Document]) -> Values:
-    return dict(parts.suites.summaries([suite["id"] for suite in suites]))
+def summaries(parts: Parts, suites: Sequence[Document], scopes: Scopes) -> dict[str, Document]:
+    """Return how the tests of suites stand, by the suite's id: those that somebody with these scopes may see."""
+    return parts.suites.summaries([suite["id"] for suite in suites], scopes)
 
 
 def _suite(parts: Parts, tables: Sequence[Document]) -> Values:
@@ -120,7 +125,6 @@ _FIELDS: dict[str, Field] = {
     "inspectionQuery": _query,
     "joins": _joins,
     "profile": _profile,
-    "summary": _summary,
     "tableProfilerConfig": _config,
     "testSuite": _suite,
     "tests": _tests,

@@ -17,7 +17,7 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.labels import label_lists
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
 from tocsin.model.secret import PARTS, without_secrets
-from tocsin.server.beside import kept_beside
+from tocsin.server.beside import SUMMARY, kept_beside, summaries
 from tocsin.server.in_tree import IN_TREE, in_tree
 from tocsin.server.permissions import scopes_of, seen
 from tocsin.server.request import Caller
@@ -86,6 +86,9 @@ def with_relations(
     """Return for each document what is kept beside it and was asked for: who follows, what is followed, and more."""
     extras = kept_beside(row, documents, caller.parts, fields)
     ids = [document["id"] for document in documents]
+    counted = summaries(caller.parts, documents, scopes_of(caller)) if SUMMARY in fields & row.beside else {}
+    for extra, one in zip(extras, ids, strict=True):
+        extra |= {SUMMARY: counted[one]} if one in counted else {}
     if "followers" in fields and row.is_followable:
         followers = caller.parts.catalogue.followers_of(ids)
         for extra, one in zip(extras, ids, strict=True):

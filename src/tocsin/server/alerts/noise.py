@@ -11,6 +11,7 @@ from dataclasses import asdict
 from tocsin.explain.noise import Fired, Firing, rule_shares, suggestions
 from tocsin.flow.match.streak import report_of
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.permissions import seen
 from tocsin.server.request import Caller
@@ -32,7 +33,7 @@ def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller
     """Return the noisiest of these alerts, the worst first; those that matched nothing are not listed."""
     telling, now_ms = caller.parts.telling, caller.parts.clock.now_ms()
     start = telling.firings.start_of(since)
-    tallies = telling.firings.tallies(start)
+    tallies = _tallies([one.id for one in alerts], start, caller)
     named = [one for one in alerts if one.id in tallies]
     ordered = sorted(named, key=lambda one: (-tallies[one.id].noise, -tallies[one.id].told_count, one.name))
     listed = ordered[:limit]
@@ -52,7 +53,7 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
     """Return what one alert told, per asset and per rule, and what a tighter rule would have spared."""
     telling, now_ms = caller.parts.telling, caller.parts.clock.now_ms()
     start = telling.firings.start_of(since)
-    tally = telling.firings.tally(alert.id, start)
+    tally = _tallies([alert.id], start, caller).get(alert.id, Tally())
     people = telling.firings.people([alert.id], start).get(alert.id, 0) if tally.told_count <= _MOST_TOLD else None
     muted = telling.mutes.counts([alert.id], now_ms).get(alert.id, (0, 0))
     fired = _examined(telling.firings.of(alert.id, start, limit=MOST_EXAMINED), caller)
@@ -66,6 +67,20 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
         "rules": [_camel(asdict(one)) for one in rule_shares(alert, fired)],
         "suggestions": [_camel(asdict(one)) for one in suggestions(fired)],
     }
+
+
+def _tallies(alert_ids: Sequence[str], start: int, caller: Caller) -> dict[str, Tally]:
+    """Return what each alert that matched something came to; of what the caller may not see, nothing counts."""
+    firings = caller.parts.telling.firings
+    if caller.sight.is_whole:
+        return firings.tallies(start)
+    found = [one for one in firings.per_asset(alert_ids, start) if one[1]["type"] in ENTITY_TYPES]
+    seen = caller.sight.sees(reference for _, reference, _ in found)
+    sums: dict[str, Tally] = {}
+    for alert, reference, tally in found:
+        if reference["id"] in seen:
+            sums[alert] = sums.get(alert, Tally()) + tally
+    return sums
 
 
 def _countable(alerts: Sequence[EventSubscription], tallies: Mapping[str, Tally]) -> list[str]:

@@ -30,6 +30,9 @@ from tocsin.store.cursors import cursor_of, text_of
 from tocsin.store.outbox.inbox import InboxEntry, Place
 from tocsin.store.portions import Portion
 
+MOST_COUNTED = 1_000
+"""Entries of an inbox that are looked at to be counted, for somebody who may not see everything."""
+
 _RECONNECT_AFTER_MS = 2000
 
 
@@ -66,7 +69,7 @@ def list_notifications(
         return parts.inbox.page(owner, now_ms, limit=most, after=after, unread_only=unread)
 
     page = visible_page(read, lambda some: _as_shown(sight, some), limit)
-    unread_count, total = parts.inbox.counts(owner, now_ms)
+    unread_count, total = _counts(owner, now_ms, sight, parts)
     paging: Document = {"total": unread_count if unread else total}
     if page.last and page.has_more:
         paging["after"] = _cursor(page.last)
@@ -140,6 +143,17 @@ def entry_on_wire(entry: InboxEntry) -> Document:
         "timestamp": event.timestamp,
         "read": entry.read,
     }
+
+
+def _counts(owner: str, now_ms: int, sight: Sight, parts: Parts) -> tuple[int, int]:
+    """Return how many entries are unread, and how many there are.
+
+    For who may not see everything, those that may be shown count, of the first ``MOST_COUNTED``.
+    """
+    if sight.is_whole:
+        return parts.inbox.counts(owner, now_ms)
+    entries = as_shown(sight, parts.inbox.page(owner, now_ms, limit=MOST_COUNTED))
+    return sum(one is not None and not one.read for one in entries), sum(one is not None for one in entries)
 
 
 def _shown(sender: Actor, entry: InboxEntry, parts: Parts) -> InboxEntry | None:

@@ -48,7 +48,7 @@ def read_map(
     nodes = {one["id"]: addressed(one, caller.root) for one in (root, *seen(caller, graph["nodes"]))}
     sides = edges_between(nodes.keys(), graph, caller)
     depth = _depths(root["id"], sides)
-    ways = caller.parts.lineage.ways(sorted(nodes))
+    ways = caller.parts.lineage.ways(sorted(nodes), caller.sight.sees)
     made = {node["fullyQualifiedName"]: _node(node, depth.get(one), ways[one]) for one, node in nodes.items()}
     maps = {side: dict(_edge(edge, nodes) for edge in edges) for side, edges in sides.items()}
     return answer({"nodes": made, **maps})

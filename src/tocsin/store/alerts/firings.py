@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -17,6 +17,7 @@ from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tocsin.explain.noise import Firing
+from tocsin.model.entity import Document
 from tocsin.model.subscription import Channel
 from tocsin.model.telling import Pair
 from tocsin.store.alerts.firing_tables import firing
@@ -44,6 +45,10 @@ class Tally:
     person_count: int = 0
     app_count: int = 0
     opened_count: int = 0
+
+    def __add__(self, other: Tally) -> Tally:
+        """Return what two of them came to together."""
+        return Tally(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
     @property
     def noise(self) -> int:
@@ -94,6 +99,15 @@ class Firings:
         with reading(self._engine) as connection:
             rows = connection.execute(grouped.having(told > 0).order_by(told.desc(), about[0]).limit(limit))
             return [(row[0], row[1], row[2] or row[0], Tally(*map(int, row[3:]))) for row in rows]
+
+    def per_asset(self, subscription_ids: Collection[str], start: int) -> list[tuple[str, Document, Tally]]:
+        """Return what each of these alerts came to for each thing it matched: alert, reference, tally."""
+        about = (firing.c.subscription_id, change_event.c.entity_id, change_event.c.entity_type)
+        query = select(*about, *_sums()).join(change_event, change_event.c.log_offset == firing.c.log_offset)
+        wanted = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start)
+        with reading(self._engine) as connection:
+            rows = connection.execute(wanted.group_by(*about)).all()
+        return [(row[0], {"id": row[1], "type": row[2]}, Tally(*map(int, row[3:]))) for row in rows]
 
     def people(self, subscription_ids: Collection[str], start: int) -> dict[str, int]:
         """Return how many different people each of these alerts told from that offset on."""

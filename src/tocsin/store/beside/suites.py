@@ -7,17 +7,21 @@ kept here alone: two documents would have to agree on them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import MappingProxyType
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, select
 
 from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document
+from tocsin.store.access.visibility import Scopes, in_scopes
 from tocsin.store.beside.tables import series, suite_member
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.tables import entity
 
 _MEMBER = suite_member.c
+ALL: Scopes = MappingProxyType({})
+"""The scopes of whoever sees everything."""
 STATUSES = {"Success": "success", "Failed": "failed", "Aborted": "aborted", "Queued": "queued"}
 """What a result may say, and what a suite's summary calls it."""
 
@@ -54,8 +58,9 @@ class SuiteReader:
         with reading(self._engine) as connection:
             return [reference_of(*row) for row in connection.execute(query)]
 
-    def summaries(self, suite_ids: Sequence[str]) -> dict[str, Document]:
-        """Return how many tests of each suite stand how, by the suite's id."""
+    def summaries(self, suite_ids: Sequence[str], scopes: Scopes = ALL) -> dict[str, Document]:
+        """Return how many tests of each suite, as far as ``scopes`` reach, stand how; by the suite's id."""
+        shown = in_scopes(scopes, is_sqlite=self._engine.dialect.name == "sqlite")
         status = (
             select(series.c.status)
             .where(series.c.entity_id == _MEMBER.test_case_id, series.c.kind == "testCaseResult", series.c.part == "")
@@ -66,7 +71,7 @@ class SuiteReader:
         members = (
             select(_MEMBER.suite_id, status.label("status"))
             .join(entity, entity.c.id == _MEMBER.test_case_id)
-            .where(_MEMBER.suite_id.in_(suite_ids), entity.c.deleted.is_(False))
+            .where(_MEMBER.suite_id.in_(suite_ids), entity.c.deleted.is_(False), shown)
             .subquery()
         )
         counted = select(members.c.suite_id, members.c.status, func.count()).group_by(

@@ -5,9 +5,10 @@ One query a level, so the cost follows the answer and not the catalogue. ``flow/
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Sequence
 
-from sqlalchemy import Column, Connection, Engine, func, select
+from sqlalchemy import Column, Connection, Engine, select
 
 from tocsin.errors import NotFound
 from tocsin.flow.capture.ports import Key
@@ -18,6 +19,9 @@ from tocsin.store.engine import reading
 from tocsin.store.lineage import edges
 from tocsin.store.lots import in_lots
 from tocsin.store.tables import lineage_edge
+
+Sees = Callable[[Iterable[Document]], Collection[str]]
+"""Says which of some references lead to what may be seen, by their ids."""
 
 
 class Lineage:
@@ -46,12 +50,15 @@ class Lineage:
             "downstreamEdges": [edge.between_ids() for edge in downstream],
         }
 
-    def ways(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """Return how many edges lead to each of these assets, and how many from it."""
+    def ways(self, ids: Sequence[str], sees: Sees) -> dict[str, tuple[int, int]]:
+        """Return how many edges lead to each of these assets, and how many from it; ``sees`` says from and to what."""
+        edge = lineage_edge.c
         with reading(self._engine) as connection:
-            leading = _counts(connection, lineage_edge.c.to_id, ids)
-            leaving = _counts(connection, lineage_edge.c.from_id, ids)
-        return {one: (leading.get(one, 0), leaving.get(one, 0)) for one in ids}
+            leading = _ends(connection, (edge.to_id, edge.from_id, edge.from_type), ids)
+            leaving = _ends(connection, (edge.from_id, edge.to_id, edge.to_type), ids)
+        seen = sees([end for _, end in (*leading, *leaving)])
+        counts = [Counter(one for one, end in ways if end["id"] in seen) for ways in (leading, leaving)]
+        return {one: (counts[0][one], counts[1][one]) for one in ids}
 
     def edge(self, from_id: str, to_id: str) -> Edge:
         """Return one edge; ``NotFound`` if there is none."""
@@ -62,11 +69,14 @@ class Lineage:
         return found[0]
 
 
-def _counts(connection: Connection, column: Column[str], ids: Sequence[str]) -> dict[str, int]:
-    found: dict[str, int] = {}
+def _ends(
+    connection: Connection, columns: tuple[Column[str], Column[str], Column[str]], ids: Sequence[str]
+) -> list[tuple[str, Document]]:
+    """Return, for each edge at these assets, the asset and a reference to the other end."""
+    found: list[tuple[str, Document]] = []
     for some in in_lots(ids):
-        query = select(column, func.count()).where(column.in_(some)).group_by(column)
-        found |= {one: int(number) for one, number in connection.execute(query)}
+        rows = connection.execute(select(*columns).where(columns[0].in_(some)))
+        found += [(str(row[0]), {"id": row[1], "type": row[2]}) for row in rows]
     return found
 
 

@@ -1,0 +1,77 @@
+"""Numbers told to somebody who may not see everything: of an inbox, a suite, lineage and an alert's noise."""
+
+from __future__ import annotations
+
+import httpx
+from sqlalchemy import Engine
+from tests.contract.test_access import made, patched, restrict
+from tests.serving import Json, Served, table
+from tests.telling import tell_all
+
+_CASES = "/dataQuality/testCases"
+_HIDDEN = [{"tagFQN": "PII.Sensitive"}]
+_ALERT = {
+    "name": "mine",
+    "alertType": "Notification",
+    "filteringRules": {"resources": ["table"]},
+    "destinations": [{"category": "Followers", "type": "ActivityFeed"}],
+}
+
+
+def _tested(administrator: httpx.Client, people: Json) -> Json:
+    cases = []
+    for name in ("orders", people["name"]):
+        link = f"<#E::table::warehouse.shop.public.{name}::columns::email>"
+        case = made(administrator, _CASES, name=f"of_{name}", entityLink=link, testDefinition="columnValuesToBeNotNull")
+        result = {"timestamp": 1, "testCaseStatus": "Failed"}
+        assert administrator.post(f"{_CASES}/testCaseResults/{case['fullyQualifiedName']}", json=result).is_success
+        cases.append(case["id"])
+    suite = made(administrator, "/dataQuality/testSuites", name="mixed")
+    body = {"testSuiteId": suite["id"], "testCaseIds": cases}
+    assert administrator.put(f"{_CASES}/logicalTestCases", json=body).is_success
+    return suite
+
+
+def test_what_may_not_be_seen_is_not_counted(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id, mallory = served.person("mallory")
+    people = table(administrator, "people")
+    suite = _tested(administrator, people)
+    ends = {"fromEntity": {"id": people["id"], "type": "table"}, "toEntity": {"id": orders["id"], "type": "table"}}
+    assert administrator.put("/lineage", json={"edge": ends}).is_success
+    alert = made(mallory, "/events/subscriptions", **_ALERT)
+    for one in (orders, people):
+        assert mallory.put(f"/tables/{one['id']}/followers/{user_id}").is_success
+        change = {"op": "add", "path": "/description", "value": "x"}
+        assert patched(administrator, f"/tables/{one['id']}", change).is_success
+    tell_all(sqlite_engine)
+    inbox, noise = f"/users/{user_id}/notifications", f"/events/subscriptions/{alert['id']}/noise"
+
+    def counts() -> list[Json]:
+        mixed = mallory.get(f"/dataQuality/testSuites/{suite['id']}?fields=summary").json()["summary"]
+        graph = mallory.get("/lineage/getLineage", params={"fqn": orders["fullyQualifiedName"]}).json()
+        told = mallory.get(inbox).json()
+        of_alert, of_all = (mallory.get(path).json() for path in (noise, "/events/subscriptions/noise"))
+        return [
+            (mixed["total"], mixed["failed"]),
+            graph["nodes"][orders["fullyQualifiedName"]]["paging"]["entityUpstreamCount"],
+            (told["paging"]["total"], told["counts"]),
+            (
+                of_alert["fired"],
+                of_alert["toldInApp"],
+                [one["fired"] for one in of_all["data"] if one["id"] == alert["id"]],
+            ),
+        ]
+
+    whole = counts()
+    restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    hide = {"op": "add", "path": "/tags", "value": _HIDDEN}
+    assert patched(administrator, f"/tables/{people['id']}", hide).is_success
+    tell_all(sqlite_engine)
+    left = counts()
+    mallory.close()
+    fired = whole[3][0]
+    assert whole[:3] == [(2, 2), 1, (2, {"unread": 2, "total": 2})]
+    assert left[:3] == [(1, 1), 0, (1, {"unread": 1, "total": 1})]
+    assert left[3] == (fired // 2, 1, [fired // 2]), "and of the change that hid it, nothing fired either"

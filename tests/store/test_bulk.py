@@ -17,14 +17,15 @@ from tests.store.catalogues import JANE, Company, company
 from tocsin.errors import Conflict, InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture import bulk
 from tocsin.flow.capture.bulk import BulkWrites, Outcome
-from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.operations import Writes, new_entity_id
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.capture.together import Together
 from tocsin.model import fqn
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.store.engine import reading
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.engine import open_engine, reading
 from tocsin.store.tables import change_event, entity, entity_version, outbox
 
 
@@ -104,6 +105,27 @@ def test_a_parent_may_come_earlier_in_the_same_request(shop: Company, many: Bulk
     )
     assert all(isinstance(outcome, Written) for outcome in made), made
     assert [one["name"] for one in shop.get("team", "ship")["parents"]] == ["sea"]
+
+
+def test_a_dry_run_keeps_nobody_from_writing(shop: Company, store_url: str) -> None:
+    engine = open_engine(store_url, synchronous="NORMAL", patience_s=0.2)
+    numbers = count()
+
+    def new_id() -> str:
+        """Return an id, while somebody else writes."""
+        written = Writes(SqlCatalogue(engine), shop.clock).create(
+            "table", shop.table(f"other{next(numbers)}"), actor=SYSTEM
+        )
+        assert written.created
+        return new_entity_id()
+
+    rows = [shop.table(f"t{number}") for number in range(3)]
+    try:
+        outcomes = BulkWrites(shop.catalogue, shop.clock, new_id).put("table", rows, actor=JANE, dry_run=True)
+    finally:
+        engine.dispose()
+    assert [isinstance(one, Written) for one in outcomes] == [True] * 3, outcomes
+    assert next(numbers) == 3
 
 
 def test_a_dry_run_says_what_would_be_and_leaves_nothing(shop: Company, many: BulkWrites) -> None:

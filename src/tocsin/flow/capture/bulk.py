@@ -8,13 +8,14 @@ event. When a chunk meets somebody else's write, its rows are written one after 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 
 from tocsin.clock import Clock
 from tocsin.errors import TocsinError
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.operations import new_entity_id, new_event_id
 from tocsin.flow.capture.permit import Permits, everything, in_place
-from tocsin.flow.capture.ports import Batch, Batches, Collision, Written
+from tocsin.flow.capture.ports import Batch, Batches, Collision, MustWriteError, Written
 from tocsin.flow.capture.references import is_uuid
 from tocsin.flow.capture.requested import create, kind_of, put
 from tocsin.flow.capture.write import Ids, Record
@@ -95,16 +96,22 @@ class BulkWrites:
     def _chunk(
         self, row: _Row, kind: EntityType, requests: Sequence[Document], *, actor: Actor, dry_run: bool
     ) -> list[Outcome]:
-        outcomes: list[Outcome] = []
-        try:
+        if not dry_run:
             with self._catalogue.batch() as batch:
-                batch.look_ahead(kind.name, _probable_fqns(kind, requests))
-                outcomes += [self._one(row, batch, kind, request, actor) for request in requests]
-                if dry_run:
-                    raise _RehearsedError
-        except _RehearsedError:
-            pass
+                return self._rows(row, batch, kind, requests, actor)
+        with suppress(MustWriteError), self._catalogue.rehearsal() as batch:
+            return self._rows(row, batch, kind, requests, actor)
+        outcomes: list[Outcome] = []
+        with suppress(_RehearsedError), self._catalogue.batch() as batch:
+            outcomes += self._rows(row, batch, kind, requests, actor)
+            raise _RehearsedError
         return outcomes
+
+    def _rows(
+        self, row: _Row, batch: Batch, kind: EntityType, requests: Sequence[Document], actor: Actor
+    ) -> list[Outcome]:
+        batch.look_ahead(kind.name, _probable_fqns(kind, requests))
+        return [self._one(row, batch, kind, request, actor) for request in requests]
 
     def _one(self, row: _Row, batch: Batch, kind: EntityType, request: Document, actor: Actor) -> Outcome:
         try:

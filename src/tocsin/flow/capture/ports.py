@@ -27,6 +27,10 @@ class Collision(Conflict):
     code = "COLLISION"
 
 
+class MustWriteError(Exception):
+    """A rehearsal came to what cannot be known without writing."""
+
+
 @dataclass(frozen=True)
 class Key:
     """By what an entity is looked up: its id or its FQN."""
@@ -279,5 +283,14 @@ class Batches(Protocol):
         Raises
         ------
         Collision : somebody else wrote the same thing at the same moment; try again.
+        """
+        ...
+
+    def rehearsal(self) -> AbstractContextManager[Batch]:
+        """Open a transaction of which nothing is kept, in nobody's way where that is possible.
+
+        Raises
+        ------
+        MustWriteError : it is not; a batch that is broken off tells the same
         """
         ...

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, NestedTransaction, bindparam, select
 
 from tocsin.flow.capture.heritage import Heritage, types_above
 from tocsin.flow.capture.members import MEMBERSHIPS
-from tocsin.flow.capture.ports import CapturedEvent, Hold, Key, Stored
+from tocsin.flow.capture.ports import CapturedEvent, Hold, Key, MustWriteError, Stored
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 from tocsin.store import tables
@@ -100,6 +100,7 @@ class Batch(SqlTransaction):
                 self._forget()
                 self._followed.clear()
                 self._relations.clear()
+                self._parts.clear()
             raise
         else:
             self._before.add(self._row.take())
@@ -212,3 +213,11 @@ class Batch(SqlTransaction):
         projections.add_memberships(self._opened, entity_type, [stored.document for stored in found.values()])
         for value in values:
             self._known[entity_type, column, value] = _Known(found.get(value), hold)
+
+
+class Rehearsal(Batch):
+    """A batch on a connection that only reads: it goes as far as it can answer from what it has fetched and kept."""
+
+    @property
+    def _connection(self) -> Connection:
+        raise MustWriteError

@@ -15,7 +15,7 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 from tocsin.access.logic import Condition
 from tocsin.errors import NotFound
 from tocsin.flow.capture.heritage import Entry, Heritage
-from tocsin.flow.capture.ports import Collision, Key, Stored, missing
+from tocsin.flow.capture.ports import Collision, Key, MustWriteError, Stored, missing
 from tocsin.flow.capture.tagging import TYPES, Name
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
@@ -24,7 +24,7 @@ from tocsin.store import tables
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.visibility import Scopes, visible
 from tocsin.store.catalogue import projections, teams
-from tocsin.store.catalogue.batch import Batch
+from tocsin.store.catalogue.batch import Batch, Rehearsal
 from tocsin.store.catalogue.heritage import heritage_on
 from tocsin.store.catalogue.listing import Listing, Page, page_of
 from tocsin.store.catalogue.relations import related
@@ -79,6 +79,14 @@ class SqlCatalogue:
             yield batch
             batch.write_out()
         self._note(batch)
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[Batch]:
+        """Open a transaction of which nothing is kept; on SQLite it takes no turn at writing. Raises as the port."""
+        if self._engine.dialect.name != "sqlite":
+            raise MustWriteError
+        with reading(self._engine) as connection:
+            yield Rehearsal(connection)
 
     @contextmanager
     def _committed(self) -> Iterator[Connection]:

@@ -53,6 +53,14 @@ def test_filters_narrow(administrator: httpx.Client, orders: Json) -> None:
     assert ("entityCreated", "user") in kinds("userName=system")
 
 
+@pytest.mark.parametrize("asked", ["offset", "after"])
+def test_who_has_read_further_than_the_log_goes_is_told_so(administrator: httpx.Client, asked: str) -> None:
+    end = administrator.get("/events?offset=latest").json()["paging"]["offset"]
+    assert administrator.get(f"/events?{asked}={end}").json()["data"] == []
+    answer = administrator.get(f"/events?{asked}={end + 1}")
+    assert (answer.status_code, f"ends at offset {end}" in answer.json()["message"]) == (409, True)
+
+
 @pytest.mark.parametrize("asked", ["entityCreated=tabel", "entityDeleted=table,tabel", "entityType=tabel"])
 def test_a_type_that_there_is_not_is_refused_with_the_nearest(administrator: httpx.Client, asked: str) -> None:
     answer = administrator.get(f"/events?{asked}")

@@ -32,6 +32,9 @@ FROM change_event_log_offset_seq
 """
 """Announces a writer that takes no offset: no reader passes the number before its transaction has ended."""
 
+POSTGRESQL_TAKEN = "SELECT last_value - (NOT is_called)::int FROM change_event_log_offset_seq"
+"""The highest offset that was taken, whether its writer has committed or not."""
+
 # The locks are asked for what lies below `taken`, so PostgreSQL must have read the sequence before them.
 POSTGRESQL_END = """
 WITH sequence AS MATERIALIZED (

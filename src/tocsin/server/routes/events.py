@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tocsin.access.resources import RESOURCES
-from tocsin.errors import InvalidInput
+from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection, types_from
 from tocsin.flow.send.render import as_cloud_event, as_tocsin, as_upstream
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
@@ -104,11 +104,16 @@ class EventQuery(BaseModel):
 
 @router.get("")
 def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Response:
-    """Return change events, oldest first; ``paging.offset`` is where to read on."""
+    """Return change events, oldest first; ``paging.offset`` is where to read on; 409 beyond the log's end."""
     end = caller.parts.log.readable_end()
     if query.offset == "latest" and query.after is None:
         return answer({"data": [], "paging": {"offset": end}})
     start = query.start()
+    if start > end and start > caller.parts.log.taken():  # it would be silent until the log is as long again
+        raise Conflict(
+            f"The log ends at offset {end}, before {start}: the store was restored or replaced since. Read on from "
+            "there (offset=latest), or from the beginning."
+        )
     if query.limit == 0:
         return answer({"data": [], "paging": {"offset": start}})
     selection = query.selection()

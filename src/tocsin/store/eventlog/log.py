@@ -15,7 +15,7 @@ from tocsin.errors import LogDiverged
 from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.eventlog.position import BEGINNING, LAST_EVENT, LogPosition
-from tocsin.flow.eventlog.readable import POSTGRESQL_ANNOUNCE, POSTGRESQL_END, POSTGRESQL_TAKE
+from tocsin.flow.eventlog.readable import POSTGRESQL_ANNOUNCE, POSTGRESQL_END, POSTGRESQL_TAKE, POSTGRESQL_TAKEN
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.store import tables
@@ -32,6 +32,7 @@ _LOGGED = (_EVENT.log_offset, _EVENT.document, _EVENT.derived)
 _TAKE = text(POSTGRESQL_TAKE)
 _ANNOUNCE = text(POSTGRESQL_ANNOUNCE)
 _END = text(POSTGRESQL_END)
+_TAKEN = text(POSTGRESQL_TAKEN)
 _LAST_EVENT = text(LAST_EVENT.format(mark=":log_offset"))
 _LAST = select(func.max(_EVENT.log_offset))
 _COLUMNS = (
@@ -83,6 +84,11 @@ class EventLog:
         """Return the highest offset a reader may pass: every event up to it is final. 0 when there is none."""
         with reading(self._engine) as connection:
             return readable_end(connection)
+
+    def taken(self) -> int:
+        """Return the highest offset that was ever taken: unlike the readable end it never falls back."""
+        with reading(self._engine) as connection:
+            return int(connection.execute(_LAST if is_sqlite(connection) else _TAKEN).scalar() or 0)
 
     def end(self) -> LogPosition:
         """Return the position of the highest offset a reader may pass."""

@@ -49,6 +49,17 @@ def require_on(caller: Caller, operation: Operation, resource: str, document: Do
         raise refusal(caller.actor, operation, resource, document or {}, (caller.view, caller.parts.refusals))
 
 
+def require_apart(caller: Caller, operation: Operation, row: EntityType) -> None:
+    """Refuse what concerns all entities of a type to who may do it only on some, such as on those they own.
+
+    Raises
+    ------
+    Forbidden : the caller may not do it on an entity of which nothing is said
+    """
+    if not caller.actor.is_admin and not caller.view.may(operation, row.name, {}):
+        raise refusal(caller.actor, operation, row.name, {}, (caller.view, caller.parts.refusals))
+
+
 def sees(caller: Caller, resource: str, document: Document | None) -> bool:
     """Say whether the caller may see this document of a type; what no document is known of follows the type."""
     found = document or {}

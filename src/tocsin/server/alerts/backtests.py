@@ -5,7 +5,13 @@ The server never runs one: the pipeline does (``jobs/backtests.py``). Next: ``se
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
+import orjson
+
+from tocsin.flow.resolve.sight import Sight
 from tocsin.model.backtest import Backtest, BacktestState
+from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 
 UNSEEN_MS = 20_000
@@ -32,6 +38,30 @@ def told(asked: Backtest, *, ahead: int, seen_ago_ms: int) -> Document:
         "result": asked.result,
     }
     return {key: value for key, value in document.items() if value is not None}
+
+
+def in_sight(result: Document, sight: Sight) -> Document:
+    """Return a result without assets, events and people that may not be seen by now; its totals are of when it ran."""
+    if sight.is_whole:
+        return result
+    assets = result.get("assets", [])
+    seen = sight.sees(assets)
+    samples = sight.shown([ChangeEvent.model_validate_json(orjson.dumps(one)) for one in result.get("samples", [])])
+    people = [{"id": one["id"], "type": "user"} for one in result.get("recipients", []) if "id" in one]
+    known = sight.sees(people)
+    shown: Document = {
+        "assets": [one for one in assets if one["id"] in seen],
+        "samples": [one.to_wire() for one in samples if one is not None],
+        "recipients": [_named(one, known) for one in result.get("recipients", [])],
+    }
+    return result | {key: value for key, value in shown.items() if key in result}
+
+
+def _named(recipient: Document, known: Collection[str]) -> Document:
+    """Return a recipient; who may not be seen has no name."""
+    if recipient.get("id") in known or "id" not in recipient:
+        return recipient
+    return {key: value for key, value in recipient.items() if key not in ("id", "name")}
 
 
 def _message(asked: Backtest, ahead: int, seen_ago_ms: int) -> str | None:

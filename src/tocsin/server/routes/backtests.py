@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from dataclasses import replace
 from typing import Annotated
 from uuid import uuid4
 
@@ -20,7 +21,7 @@ from tocsin.model.access import Operation
 from tocsin.model.backtest import OPEN, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, told
+from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, in_sight, told
 from tocsin.server.alerts.moments import moment
 from tocsin.server.alerts.request import checked_alert
 from tocsin.server.permissions import require
@@ -129,4 +130,5 @@ def _shown(backtest_id: str, caller: Caller) -> Document:
         backtests.fail(asked, NO_PIPELINE, now_ms=now_ms)
         asked = _own(backtest_id, caller)
     ahead = backtests.ahead_of(asked) if asked.state is BacktestState.WAITING else 0
+    asked = asked if asked.result is None else replace(asked, result=in_sight(asked.result, caller.sight))
     return told(asked, ahead=ahead, seen_ago_ms=now_ms - seen_at_ms)

@@ -14,7 +14,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.permissions import require
+from tocsin.server.permissions import require_apart
 from tocsin.server.reported import permitted
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.server.routes.followers import event_of
@@ -31,7 +31,7 @@ router = APIRouter(prefix="/usage", tags=["usage"])
 def rank(entity_type: TypeName, date: Annotated[str, Path(max_length=10)], caller: Asked) -> Response:
     """Work out how everything of a type ranks by its use up to a day (``2026-01-31``)."""
     name, day = _used_type(entity_type), day_number(date)
-    require(caller, Operation.EDIT_USAGE, ENTITY_TYPES[name])
+    require_apart(caller, Operation.EDIT_USAGE, ENTITY_TYPES[name])
 
     def work(record: Record) -> Written:
         record.transaction.usage.rank(name, day)

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.feed.form import MOST_PEOPLE
 from tocsin.flow.capture.feed.ports import Part, PartTaken
+from tocsin.flow.capture.permit import check_view
 from tocsin.flow.capture.ports import Hold, Key, missing
 from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
@@ -25,12 +26,14 @@ def assignees(record: Record, given: Iterable[Document]) -> list[Document]:
     ------
     NotFound : there is no such user or team, or it is deleted.
     InvalidInput : one of them is a bot.
+    Forbidden : whoever assigns it may not see one of them.
     """
     found: dict[str, Document] = {}
     for one in given:
         who = record.transaction.find(one["type"], key_of(one), Hold.SHARED)
         if who is None or who.deleted:
             raise missing(one["type"], key_of(one))
+        check_view(record.permit, who)  # a full reference tells a name
         if who.document.get("isBot"):
             raise InvalidInput(f"{who.fqn} is a bot: tasks are for people", field="assignees")
         found[who.id] = reference_to(who)

@@ -1,0 +1,81 @@
+"""Rights of the moment where something was worked out earlier, and for what concerns many: backtests, ranks, tasks."""
+
+from __future__ import annotations
+
+import httpx
+from sqlalchemy import Engine
+from tests.contract.test_access import made, patched, restrict
+from tests.serving import Json, Served, table
+
+from tocsin.clock import SystemClock
+from tocsin.store.alerts.backtests import Backtests
+
+_DENIED = {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"}
+_HIDE = {"op": "add", "path": "/tags", "value": [{"tagFQN": "PII.Sensitive"}]}
+
+
+def test_a_backtest_shows_what_may_be_seen_when_it_is_read(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id, mallory = served.person("mallory")
+    zoe_id, zoe = served.person("zoe")
+    zoe.close()
+    people = table(administrator, "people")
+    logged = [one.event for one in served.app.state.parts.log.read(0, 1000)]
+    ids = {orders["id"], people["id"]}
+    samples = [one.model_copy(update={"entity": None}).to_wire() for one in logged if one.entity_id in ids]
+    result = {
+        "matched": 2,
+        "assets": [
+            {"id": one["id"], "type": "table", "fullyQualifiedName": one["fullyQualifiedName"], "matched": 1}
+            for one in (orders, people)
+        ],
+        "samples": samples,
+        "recipients": [{"channel": "ActivityFeed", "told": 2, "id": zoe_id, "name": "zoe"}],
+    }
+    backtests, now_ms = Backtests(sqlite_engine), SystemClock().now_ms()
+    alert = {"name": "x", "alertType": "Notification", "filteringRules": {"resources": ["table"]}}
+    asked = mallory.post("/events/subscriptions/backtest", params={"wait": 0}, json=alert).json()
+    taken = backtests.claim("pipeline", now_ms=now_ms, lost_after_ms=1000)
+    assert taken is not None
+    assert backtests.finish(taken, "pipeline", result, now_ms=now_ms)
+    path = f"/events/subscriptions/backtest/{asked['id']}"
+    assert mallory.get(path).json()["result"] == result
+    restrict(administrator, user_id, _DENIED, {"effect": "deny", "resources": ["user"], "condition": "!isOwner()"})
+    assert patched(administrator, f"/tables/{people['id']}", _HIDE).is_success
+    now = mallory.get(path)
+    mallory.close()
+    left = now.json()["result"]
+    assert [one["id"] for one in left["assets"]] == [orders["id"]]
+    assert {one["entityId"] for one in left["samples"]} == {orders["id"]}
+    assert left["recipients"] == [{"channel": "ActivityFeed", "told": 2}]
+    assert people["fullyQualifiedName"] not in now.text
+
+
+def test_ranks_of_a_whole_type_are_not_for_owners_of_some(
+    served: Served, administrator: httpx.Client, orders: Json
+) -> None:
+    user_id, mallory = served.person("mallory")
+    owner = {"op": "add", "path": "/owners", "value": [{"id": user_id, "type": "user"}]}
+    assert patched(administrator, f"/tables/{orders['id']}", owner).is_success
+    with mallory:
+        assert mallory.post("/usage/compute.percentile/table/2026-01-01").status_code == 403
+    assert administrator.post("/usage/compute.percentile/table/2026-01-01").status_code == 201
+
+
+def test_an_assignee_whom_one_may_not_see_is_not_named(
+    served: Served, administrator: httpx.Client, orders: Json
+) -> None:
+    user_id, mallory = served.person("mallory")
+    zoe_id, zoe = served.person("kanarienvogel")
+    zoe.close()
+    restrict(administrator, user_id, {"effect": "deny", "resources": ["user"], "condition": "!isOwner()"})
+    task = {"type": "RequestDescription", "assignees": [{"id": zoe_id, "type": "user"}], "oldValue": ""}
+    about = f"<#E::table::{orders['fullyQualifiedName']}::description>"
+    body = {"about": about, "message": "x", "type": "Task", "taskDetails": task}
+    with mallory:
+        refused = mallory.post("/feed", json=body)
+        assert refused.status_code == 403
+        thread = made(administrator, "/feed", **body)
+        assert "kanarienvogel" not in mallory.get(f"/feed/{thread['id']}").text
+        assert "kanarienvogel" not in mallory.get("/feed").text

@@ -42,6 +42,8 @@ DEFAULTS: Document = {
 _BOUNDS = {"batchSize": (1, 10_000), "retries": (0, 100), "pollInterval": (0, 86_400)}
 _LONGEST_NAME = 256
 _MOST_DESTINATIONS = 100
+_MOST_RULES = 100
+_MOST_CONDITION_BYTES = 65_536
 _UNDERSTOOD = frozenset(field.alias or name for name, field in EventSubscription.model_fields.items())
 _PASSED_ON = frozenset({"className", "notificationTemplate", "config"})
 _CREATE_ONLY = frozenset({"resources"})
@@ -169,6 +171,7 @@ def _filtering_rules(request: Document) -> object:
         if named := chosen.get(given):
             if not isinstance(named, list) or not all(isinstance(one, dict) for one in named):
                 raise InvalidInput("must be a list of objects", field=f"input.{given}")
+            _check_count(named, f"input.{given}")
             rules[key] = rules_of(named, f"input.{given}")
     return rules
 
@@ -243,6 +246,7 @@ def _check(document: Document, names: Names) -> EventSubscription:
     name = document.get("name")
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME:
         raise InvalidInput(f"an alert needs a name of at most {_LONGEST_NAME} characters", field="name")
+    _check_amount(document["filteringRules"])
     subscription = _model(document, name)
     for key, (least, most) in _BOUNDS.items():
         if not least <= document[key] <= most:
@@ -257,6 +261,26 @@ def _check(document: Document, names: Names) -> EventSubscription:
     for index, destination in enumerate(subscription.destinations):
         check_destination(destination, names, f"destinations[{index}]", is_personal=bool(plan.questions))
     return subscription
+
+
+def _check_amount(rules: object) -> None:
+    """Refuse more rules and conditions than are read and planned, for everybody, in a moment."""
+    size = 0
+    for key in ("rules", "actions"):
+        given = rules.get(key) if isinstance(rules, dict) else None
+        if isinstance(given, list):
+            _check_count(given, f"filteringRules.{key}")
+            size += sum(len(str(one.get("condition"))) for one in given if isinstance(one, dict))
+    if size > _MOST_CONDITION_BYTES:
+        raise InvalidInput(
+            f"the conditions have {size} characters; those of one alert have at most {_MOST_CONDITION_BYTES}",
+            field="filteringRules",
+        )
+
+
+def _check_count(rules: Sequence[object], place: str) -> None:
+    if len(rules) > _MOST_RULES:
+        raise InvalidInput(f"are {len(rules)}; an alert has at most {_MOST_RULES} of them", field=place)
 
 
 def _model(document: Document, name: str) -> EventSubscription:

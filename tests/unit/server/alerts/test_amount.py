@@ -1,0 +1,45 @@
+"""An alert has a bounded amount of rules: reading and planning them costs everybody's time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tocsin.errors import InvalidInput
+from tocsin.server.alerts import request as alerts
+from tocsin.server.alerts.request import readable
+
+LONG = f"matchAnyOwnerName({{{','.join(f'{chr(39)}{number:04}{chr(39)}' for number in range(500))}}})"
+RULE = {"name": "r", "effect": "include", "condition": "matchAnyOwnerName({'a'})"}
+CHOSEN = {"name": "filterByTier", "effect": "include", "arguments": [{"name": "tierList", "input": ["Tier.Tier1"]}]}
+
+
+def alert(**more: Any) -> dict[str, Any]:
+    destination = {"category": "Owners", "type": "ActivityFeed", "config": {}}
+    return {"name": "mine", "alertType": "Notification", "destinations": [destination], **more}
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"filteringRules": {"resources": ["table"], "rules": [RULE] * 101}},
+        {"filteringRules": {"resources": ["table"], "actions": [RULE] * 101}},
+        {"filteringRules": {"resources": ["table"], "rules": [{**RULE, "condition": LONG}] * 30}},
+        {"resources": ["table"], "input": {"filters": [CHOSEN] * 101}},
+    ],
+    ids=["rules", "actions", "characters", "filters"],
+)
+def test_more_rules_than_are_read_in_a_moment_are_refused_unread(
+    asked: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(alerts, "plan_of", lambda _: pytest.fail("planned"))
+    monkeypatch.setattr(alerts, "rules_of", lambda *_: pytest.fail("read"))
+    with pytest.raises(InvalidInput, match="at most"):
+        readable(alert(**asked))
+
+
+def test_as_many_rules_as_an_alert_may_have_are_read() -> None:
+    read = readable(alert(filteringRules={"resources": ["table"], "rules": [RULE] * 100}))
+    assert read.filtering_rules is not None
+    assert len(read.filtering_rules.rules or ()) == 100

@@ -66,6 +66,18 @@ class Settings(BaseSettings):
         ge=1_024,
         description="Bytes of JSON that one entity may be, and that the copies of one patch may add.",
     )
+    events_per_person_per_hour: int = Field(
+        default=20_000, ge=1, description="Changes after which one person's next ones wait for the next hour."
+    )
+    event_bytes_per_person_per_hour: int = Field(
+        default=1_073_741_824, ge=1, description="Bytes of changes after which they do; administrators, bots: never."
+    )
+    posts_per_hour: int = Field(
+        default=600,
+        ge=1,
+        description="Most threads, posts and people mentioned, together, of one person in an hour; administrators and "
+        "bots: any number.",
+    )
     page_bytes: int = Field(
         default=33_554_432,
         ge=1,

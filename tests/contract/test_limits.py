@@ -306,3 +306,26 @@ def test_an_alert_is_bounded_as_every_other_document(small: Served) -> None:
         )
         assert client.get("/events/subscriptions/name/n").status_code == 404
         assert client.patch(path, json=[one] * 3, headers=headers).status_code == 200
+
+
+@limited(posts_per_hour=4, events_per_person_per_hour=5)
+def test_one_person_posts_and_writes_so_much_in_an_hour(small: Served) -> None:
+    with small.administrator() as administrator:
+        orders = warehouse(administrator)
+    (_, mallory), (_, alice) = small.person("mallory"), small.person("alice")
+    about = {"about": "<#E::table::warehouse.shop.public.orders>"}
+    with mallory, alice:
+        assert (
+            mallory.post("/feed", json={**about, "message": "<#E::user::alice> <#E::user::mallory>"}).status_code == 201
+        )
+        refused = mallory.post("/feed", json={**about, "message": "<#E::user::alice>"})
+        assert (refused.status_code, "posts_per_hour" in refused.json()["message"]) == (429, True)
+        assert alice.post("/feed", json={**about, "message": "<#E::user::mallory>"}).status_code == 201
+
+        headers = {"Content-Type": "application/json-patch+json"}
+        patches = [[{"op": "add", "path": "/description", "value": f"{number}"}] for number in range(9)]
+        path = f"/tables/{orders['id']}"
+        statuses = [mallory.patch(path, json=one, headers=headers).status_code for one in patches]
+        assert statuses == [200] * 4 + [429] * 5  # the thread was the first of five
+        assert mallory.get(path).status_code == 200
+        assert alice.patch(path, json=patches[0], headers=headers).status_code == 200

@@ -19,6 +19,7 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.violations import Violations
 from tocsin.server.auth import Tokens
 from tocsin.server.bodies import Bodies
+from tocsin.server.ledger import PersonalLedger
 from tocsin.server.login_throttle import LoginQueue, LoginThrottle
 from tocsin.server.momentary import MomentarySubjects
 from tocsin.server.oidc import OpenIdConnect
@@ -108,7 +109,7 @@ def build_parts(
     catalogue, people = SqlCatalogue(engine, revision, page_bytes=page_bytes), People(engine, revision)
     views, inbox = Views(MomentarySubjects(SqlSubjects(engine), revision.now)), Inbox(engine, page_bytes=page_bytes)
     refusals = RefusalLog(Violations(Writes(catalogue, clock)).add, clock)
-    permits, bounds = ActorPermits(views, refusals), Bounds(settings.most_patch_operations, settings.largest_document)
+    permits, bounds = ActorPermits(views, refusals), _bounds_of(settings, clock)
     writes = _writes(settings, catalogue, clock=clock, permits=permits, bounds=bounds)
     return Parts(
         settings=settings,
@@ -150,6 +151,12 @@ def build_parts(
         backtests=Backtests(engine),
         quotas=Quotas(engine),
     )
+
+
+def _bounds_of(settings: Settings, clock: Clock) -> Bounds:
+    events, size = settings.events_per_person_per_hour, settings.event_bytes_per_person_per_hour
+    ledger = PersonalLedger(clock, most_events=events, most_bytes=size)
+    return Bounds(settings.most_patch_operations, settings.largest_document, ledger)
 
 
 def _pace_of(settings: Settings) -> Pace:

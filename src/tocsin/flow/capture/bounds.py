@@ -6,15 +6,44 @@ Next: ``flow/capture/json_patch.py``, ``flow/capture/write.py``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import orjson
 
 from tocsin.errors import InvalidInput, TooLarge
+from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.model.entity import Document
+from tocsin.model.people import Actor
 
 DEEPEST = 64
 """Levels of nesting that a document may have, as the body of a request."""
+
+
+class Ledger(Protocol):
+    """Counts what each person writes."""
+
+    def check(self, actor: Actor) -> None:
+        """Refuse, with ``TooManyRequests``, one more write of somebody who has written as much as they may."""
+        ...
+
+    def add(self, actor: Actor, events: Sequence[CapturedEvent]) -> None:
+        """Count what somebody has written."""
+        ...
+
+
+class _Unlimited:
+    """The ledger of Tocsin's own parts."""
+
+    def check(self, actor: Actor) -> None:
+        """Refuse nothing."""
+
+    def add(self, actor: Actor, events: Sequence[CapturedEvent]) -> None:
+        """Count nothing."""
+
+
+UNLIMITED: Ledger = _Unlimited()
 
 
 @dataclass(frozen=True)
@@ -25,10 +54,12 @@ class Bounds:
     ----------
     patch_operations : most operations of a patch
     document_bytes : most bytes of a document as JSON, and most that the copies of one patch may add
+    ledger : how much each person writes
     """
 
     patch_operations: int = 10_000
     document_bytes: int = 8 * 1024 * 1024
+    ledger: Ledger = UNLIMITED
 
     def check_size(self, document: Document, *, had_bytes: int = 0) -> None:
         """Refuse a document that is too large, unless it is no larger than it was.

@@ -72,6 +72,7 @@ class BulkWrites:
         self, row: _Row, entity_type: str, requests: Sequence[Document], *, actor: Actor, dry_run: bool
     ) -> list[Outcome]:
         kind = kind_of(entity_type)
+        self._bounds.ledger.check(actor)
         outcomes: list[Outcome] = []
         # What is taken back cannot be built upon, so a rehearsal is one chunk.
         for chunk in [requests] if dry_run else _chunks(requests, self._bounds.document_bytes):
@@ -120,6 +121,7 @@ class BulkWrites:
                 record = Record(batch, actor, self._clock.now_ms(), self._ids, permit, self._bounds)
                 written = row(record, kind.name, request)
                 batch.append(record.events)
+                self._bounds.ledger.add(actor, record.events)  # of a rehearsal, too: it takes as long
         except Collision:
             raise
         except TocsinError as refused:

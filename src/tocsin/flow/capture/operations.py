@@ -322,6 +322,7 @@ class Writes:
             return self._attempt(work, actor, at_ms)
 
     def _attempt(self, work: Work, actor: Actor, at_ms: int | None) -> Written:
+        self.bounds.ledger.check(actor)
         with self._catalogue.transaction() as transaction:
             now_ms = self._clock.now_ms() if at_ms is None else at_ms
             permit = in_place(self._permits(actor), transaction)
@@ -329,6 +330,7 @@ class Writes:
             record.is_recorded = at_ms is not None
             written = work(record)
             transaction.append(record.events)
+        self.bounds.ledger.add(actor, record.events)
         return written
 
 

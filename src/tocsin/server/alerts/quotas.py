@@ -6,14 +6,20 @@ Next: ``server/routes/subscriptions.py``.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from tocsin.errors import Forbidden, InvalidInput, TooManyRequests
 from tocsin.model.entity import Document
+from tocsin.model.mentions import mentions_in
 from tocsin.model.subscription import Channel, Destination
 from tocsin.server.request import Caller
 
 _SECONDS_PER_MINUTE = 60
+_QUOTAS = {
+    "trial": "messages by trials (trial_messages_per_hour)",
+    "alert": "new alerts (alerts_per_hour)",
+    "post": "threads, posts and mentions (posts_per_hour)",
+}
 
 
 def count_alert(caller: Caller) -> None:
@@ -37,6 +43,12 @@ def count_trials(destinations: Sequence[Destination], caller: Caller) -> None:
     messages = [name for one in destinations for name in targets_of(one)]
     if messages:
         _take(caller, "trial", len(messages), caller.parts.settings.trial_messages_per_hour)
+
+
+def count_post(texts: Iterable[object], caller: Caller) -> None:
+    """Count a thread or a post and whom it mentions; raise ``TooManyRequests`` where they are too many in this hour."""
+    if not (caller.actor.is_admin or caller.actor.is_bot):
+        _take(caller, "post", 1 + len(mentions_in(*texts)), caller.parts.settings.posts_per_hour)
 
 
 def targets_of(destination: Destination) -> tuple[str, ...]:
@@ -134,5 +146,5 @@ def _take(caller: Caller, kind: str, amount: int, most: int) -> None:
     wait_s = caller.parts.quotas.take(caller.actor.id, kind, amount, most=most, now_ms=now_ms)
     if wait_s is not None:
         minutes = -(-wait_s // _SECONDS_PER_MINUTE)
-        said = {"trial": "messages by trials (trial_messages_per_hour)", "alert": "new alerts (alerts_per_hour)"}[kind]
-        raise TooManyRequests(f"At most {most} {said} in an hour; try again in {minutes} min.", retry_after_s=wait_s)
+        said = f"At most {most} {_QUOTAS[kind]} in an hour; try again in {minutes} min."
+        raise TooManyRequests(said, retry_after_s=wait_s)

@@ -19,8 +19,10 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import EntityLink, parse_link
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.mentions import texts_of
 from tocsin.model.thread import SHOWN_POSTS, TaskStatus, ThreadType
 from tocsin.server import permissions
+from tocsin.server.alerts.quotas import count_post
 from tocsin.server.paths import API
 from tocsin.server.permissions import require, scopes_of
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
@@ -71,6 +73,7 @@ def create_thread(body: DocumentBody, caller: Asked) -> Response:
     """Begin a thread about an asset, or a part of it: `about`, `message`, `type`, and what its type needs."""
     link = parse_link(body.get("about"), "about")
     _linked(link, caller)
+    count_post(texts_of(body), caller)
     written = caller.parts.feed_writes.create(body, actor=caller.actor)
     return answer(on_wire(written.document, caller), 201)
 
@@ -119,6 +122,7 @@ def list_posts(thread_id: PathId, caller: Asked) -> Response:
 def add_post(thread_id: PathId, body: DocumentBody, caller: Asked) -> Response:
     """Add a post to a thread: `message`. Returns the thread."""
     visible(str(thread_id), caller)
+    count_post([body.get("message")], caller)
     written = caller.parts.feed_writes.reply(str(thread_id), body, actor=caller.actor)
     return answer(on_wire(written.document, caller), 201)
 
@@ -127,7 +131,9 @@ def add_post(thread_id: PathId, body: DocumentBody, caller: Asked) -> Response:
 def patch_post(thread_id: PathId, post_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Apply a JSON Patch to a post: its message, which only its author may edit, or one's own reactions to it."""
     visible(str(thread_id), caller)
-    written = caller.parts.feed_writes.patch_post(str(thread_id), str(post_id), _operations(body), actor=caller.actor)
+    operations = _operations(body)
+    count_post(_texts_in(operations), caller)
+    written = caller.parts.feed_writes.patch_post(str(thread_id), str(post_id), operations, actor=caller.actor)
     return answer(written.document)
 
 
@@ -164,7 +170,9 @@ def sees(caller: Caller) -> Sees:
 def patched(thread_id: str, body: object, caller: Caller) -> Response:
     """Return the answer to a JSON Patch of a thread."""
     visible(thread_id, caller)
-    written = caller.parts.feed_writes.patch(thread_id, _operations(body), actor=caller.actor)
+    operations = _operations(body)
+    count_post(_texts_in(operations), caller)
+    written = caller.parts.feed_writes.patch(thread_id, operations, actor=caller.actor)
     return answer(on_wire(written.document, caller))
 
 
@@ -204,6 +212,10 @@ def _linked(link: EntityLink, caller: Caller) -> Document:
     document = caller.parts.catalogue.get(link.entity_type, Key.by_name(link.fqn), "all")
     require(caller, Operation.VIEW_BASIC, ENTITY_TYPES[link.entity_type], document)
     return document
+
+
+def _texts_in(operations: list[Document]) -> list[object]:
+    return [str(one["value"]) for one in operations if "value" in one]
 
 
 def _operations(body: object) -> list[Document]:

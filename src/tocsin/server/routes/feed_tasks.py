@@ -13,6 +13,7 @@ from tocsin.flow.capture.feed.tasks import field_of
 from tocsin.flow.capture.ports import Key
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.alerts.quotas import count_post
 from tocsin.server.permissions import require
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, answer
 from tocsin.server.routes.feed import on_wire, patched, visible
@@ -47,6 +48,7 @@ def resolve_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Respo
         asset = thread["entityRef"]
         document = caller.parts.catalogue.get(asset["type"], Key.by_id(asset["id"]), "all")
         require(caller, _EDITS[field], ENTITY_TYPES[asset["type"]], document)
+    count_post([body.get("newValue")], caller)
     written = caller.parts.feed_writes.resolve(thread_id, body, actor=caller.actor)
     return answer(on_wire(written.document, caller))
 
@@ -56,6 +58,7 @@ def close_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Respons
     """End a task without doing what it asked for; `comment` says why."""
     thread_id = _thread_id(number, caller)
     visible(thread_id, caller)
+    count_post([body.get("comment")], caller)
     written = caller.parts.feed_writes.close(thread_id, body, actor=caller.actor)
     return answer(on_wire(written.document, caller))
 

@@ -1,0 +1,65 @@
+"""Ledger of what each person has written in this hour: events, and bytes of them.
+
+What is used up is answered 429 until the next hour; one write is never cut in two. Kept by each process for itself, as
+nothing is written for it. Administrators and bots write as much as they like. Next: ``flow/capture/bounds.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tocsin.clock import Clock
+from tocsin.errors import TooManyRequests
+from tocsin.flow.capture.ports import CapturedEvent
+from tocsin.model.people import Actor
+
+_HOUR_MS = 3_600_000
+_MINUTE_S = 60
+
+
+@dataclass
+class _Written:
+    events: int = 0
+    size: int = 0
+
+
+class PersonalLedger:
+    """What people have written in this hour in one process, and how much they may."""
+
+    def __init__(self, clock: Clock, *, most_events: int, most_bytes: int) -> None:
+        self._clock, self._most_events, self._most_bytes = clock, most_events, most_bytes
+        self._lock = threading.Lock()
+        self._hour, self._written = 0, defaultdict[str, _Written](_Written)
+
+    def check(self, actor: Actor) -> None:
+        """Refuse one more write of somebody who has used up this hour's; ``TooManyRequests`` says until when."""
+        if actor.is_admin or actor.is_bot:
+            return
+        now_ms = self._clock.now_ms()
+        written = self._of(actor, now_ms)
+        if written.events >= self._most_events or written.size >= self._most_bytes:
+            wait_s = (_HOUR_MS - now_ms % _HOUR_MS + 999) // 1000
+            raise TooManyRequests(
+                f"At most {self._most_events} changes (events_per_person_per_hour) of {self._most_bytes} bytes in all "
+                f"(event_bytes_per_person_per_hour) in an hour; try again in {-(-wait_s // _MINUTE_S)} min.",
+                retry_after_s=wait_s,
+            )
+
+    def add(self, actor: Actor, events: Sequence[CapturedEvent]) -> None:
+        """Count what somebody has written."""
+        if actor.is_admin or actor.is_bot:
+            return
+        size = sum(len(one.event.to_json()) for one in events)
+        now_ms = self._clock.now_ms()
+        with self._lock:
+            written = self._of(actor, now_ms)
+            written.events += len(events)
+            written.size += size
+
+    def _of(self, actor: Actor, now_ms: int) -> _Written:
+        if self._hour != (hour := now_ms // _HOUR_MS):
+            self._hour, self._written = hour, defaultdict(_Written)
+        return self._written[actor.id]

@@ -20,6 +20,7 @@ from tocsin.jobs.supervision import Ground
 from tocsin.settings import Settings
 from tocsin.store.awaiting import may_pass, waited_for
 from tocsin.store.engine import open_engine
+from tocsin.store.eventlog.wait_notes import WaitNotes
 from tocsin.store.eventlog.waits import Waits
 
 _LOG = structlog.get_logger(__name__)
@@ -53,7 +54,9 @@ def _warm_up(parts: Parts) -> None:
 
 def _run(settings: Settings, parts: Parts, stopping: threading.Event) -> None:
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous)
-    ground = Ground(parts.session, Waits(engine), settings.checkpoint_dir(), parts.clock)
+    notes = WaitNotes(settings.data_dir.absolute())
+    notes.make_room()
+    ground = Ground(parts.session, Waits(engine, notes), settings.checkpoint_dir(), parts.clock)
     search = search_stream.supervised(search_stream.build(settings, parts.session))
     streaks = streak_stream.supervised(streak_stream.build(settings, parts))
     works = threading.Event()

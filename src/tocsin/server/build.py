@@ -47,6 +47,7 @@ from tocsin.store.catalogue.grouped import Grouped
 from tocsin.store.catalogue.history import History
 from tocsin.store.eventlog.activity import Activity
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.wait_notes import WaitNotes
 from tocsin.store.eventlog.waits import Waits
 from tocsin.store.feed.threads import Feed
 from tocsin.store.lineage.impact import Impact
@@ -124,7 +125,7 @@ def build_parts(
         feed=Feed(engine),
         bulk=BulkWrites(catalogue, clock, permits=permits, bounds=bounds),
         log=EventLog(engine, page_bytes=page_bytes),
-        waits=Waits(engine),
+        waits=Waits(engine, WaitNotes(settings.data_dir.absolute())),
         people=people,
         openid=OpenIdConnect(settings, people, Writes(catalogue, clock), clock),
         openid_queue=LoginQueue(settings.login_concurrency, settings.login_waiting),

@@ -13,7 +13,7 @@ from tocsin.flow.eventlog.position import LogPosition
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.people import Actor
 from tocsin.server.auth import Session
-from tocsin.server.streams import BACKLOG, StreamLimits, Streams
+from tocsin.server.streams import BACKLOG, StreamLimits, Streams, ending_with_the_store
 from tocsin.store.outbox.inbox import Arrival, InboxEntry, Reach
 
 
@@ -175,7 +175,7 @@ async def test_a_store_that_has_come_less_far_lets_listeners_go_rather_than_keep
 
 
 async def test_a_store_that_is_away_lets_listeners_go_and_come_back(
-    live: Streams, inbox: FakeInbox, sessions: FakeSessions, capsys: pytest.CaptureFixture[str]
+    live: Streams, inbox: FakeInbox, sessions: FakeSessions
 ) -> None:
     inbox.add(1, "ann")
     listening = live.listen("ann", 0, sessions.open("ann"))
@@ -185,7 +185,13 @@ async def test_a_store_that_is_away_lets_listeners_go_and_come_back(
         await heard(listening, 1)
     inbox.add(2, "ann")
     assert await heard(live.listen("ann", 1, sessions.open("ann")), 1) == ["ann-2"]
-    assert "Traceback" not in "".join(capsys.readouterr())
+
+
+def test_a_stream_ends_in_order_when_the_store_goes_and_not_when_this_program_is_at_fault() -> None:
+    with ending_with_the_store():
+        raise ConnectionResetError("connection reset by peer")
+    with pytest.raises(KeyError), ending_with_the_store():
+        raise KeyError("a bug")
 
 
 async def test_a_listener_that_does_not_keep_up_is_let_go(

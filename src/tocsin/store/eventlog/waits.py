@@ -1,12 +1,16 @@
-"""Waits of the pipeline's queries: what each waits for, and since when; where health is asked."""
+"""Waits of the pipeline's queries: what each waits for, and since when; where health is asked.
+
+In the store, and beside it as long as the store takes no writes (``store/eventlog/wait_notes.py``).
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlalchemy import BigInteger, Column, Engine, String, Table, delete, select
 
 from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.eventlog.wait_notes import Wait, WaitNotes
 from tocsin.store.tables import METADATA, pipeline_progress
 
 pipeline_wait = Table(
@@ -31,13 +35,15 @@ class QueryHealth:
 
 
 class Waits:
-    """The waits in one store."""
+    """The waits in one store, and in the notes beside it, if there are any."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, notes: WaitNotes | None = None) -> None:
+        self._engine, self._notes = engine, notes
 
     def begin(self, query_name: str, fault: str, *, since_ms: int) -> None:
         """Note that a query waits for a fault to pass."""
+        if self._notes is not None:
+            self._notes.begin(query_name, Wait(fault, since_ms))
         row = {"query_name": query_name, "fault": fault, "since_ms": since_ms}
         with writing(self._engine) as connection:
             insert = inserting(connection, pipeline_wait).values(row)
@@ -47,6 +53,8 @@ class Waits:
         """Note that a query works."""
         with writing(self._engine) as connection:
             connection.execute(delete(pipeline_wait).where(pipeline_wait.c.query_name == query_name))
+        if self._notes is not None:
+            self._notes.end(query_name)
 
     def health(self) -> list[QueryHealth]:
         """Return how each streaming query that ever ran fares, by name."""
@@ -58,4 +66,10 @@ class Waits:
             .order_by(done.query_name)
         )
         with reading(self._engine) as connection:
-            return [QueryHealth(*row) for row in connection.execute(query)]
+            found = [QueryHealth(*row) for row in connection.execute(query)]
+        noted = self._notes.all() if self._notes is not None else {}
+        return [one if one.waits_for else _with(one, noted.get(one.query_name)) for one in found]
+
+
+def _with(health: QueryHealth, wait: Wait | None) -> QueryHealth:
+    return health if wait is None else replace(health, waits_for=wait.fault, waits_since_ms=wait.since_ms)

@@ -220,6 +220,21 @@ async def test_an_endless_answer_is_read_no_further_than_the_limit() -> None:
     assert len(outcome.detail) == DETAIL_LIMIT
 
 
+async def test_who_only_ever_announces_an_answer_is_not_listened_to() -> None:
+    async def talk(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        with contextlib.suppress(ConnectionError):
+            while True:
+                writer.write(b"HTTP/1.1 100 Continue\r\n\r\n" * 1_000)
+                await writer.drain()
+
+    async with talking(talk) as url, asyncio.timeout(5):
+        assert is_away(await sent(destination(url, read_timeout=60)))
+    twice = b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
+    async with speaking(twice) as url:
+        assert isinstance(await sent(destination(url)), Delivered)
+
+
 async def test_a_compressed_answer_is_not_unpacked() -> None:
     bomb = b"\x1f\x8b" + b"\x00" * 100
     async with speaking(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 102\r\n\r\n" + bomb) as url:

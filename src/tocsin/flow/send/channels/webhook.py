@@ -11,7 +11,7 @@ import asyncio
 import re
 from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Self
+from typing import Any, Self
 
 import aiohttp
 from yarl import URL
@@ -31,6 +31,9 @@ CONNECT_S = (1, 30)
 
 READ_S = (1, 120)
 """Least and most seconds that ``readTimeout`` may grant for an answer."""
+
+MOST_ANNOUNCED = 10
+"""Interim answers (1xx) that a receiver may send before its answer."""
 
 _REASON_LIMIT = 500
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
@@ -71,6 +74,7 @@ class WebhookChannel:
             cookie_jar=aiohttp.DummyCookieJar(),
             headers={"User-Agent": user_agent, "Accept-Encoding": "identity"},
             trace_configs=[trace],
+            response_class=_Answer,
             trust_env=False,
         )
 
@@ -109,6 +113,38 @@ class WebhookChannel:
             said = "" if isinstance(error, ValueError) else f": {error}"  # it would repeat the address, token and all
             detail = clean_line(f"{type(error).__name__}{said}", limit=_REASON_LIMIT)
             return of_reason(_reason(error), detail=detail), lost and connection.reused
+
+
+class _Answer(aiohttp.ClientResponse):
+    """An answer that may be announced (``100 Continue``) a few times, not without end: that keeps the loop busy."""
+
+    async def start(self, connection: Any) -> aiohttp.ClientResponse:  # Any: aiohttp's own
+        """Wait for the answer."""
+        behind: Any = _Behind(connection, protocol=_Announced(connection.protocol))  # Any: as above
+        return await super().start(behind)
+
+
+class _Behind:
+    """Something of aiohttp's with some of its attributes replaced."""
+
+    def __init__(self, whole: Any, **replaced: object) -> None:  # Any: as above
+        self._whole = whole
+        self.__dict__.update(replaced)
+
+    def __getattr__(self, name: str) -> Any:  # Any: as above
+        return getattr(self._whole, name)
+
+
+class _Announced(_Behind):
+    """A connection's protocol that gives up on a receiver that announces its answer too often."""
+
+    _count = 0
+
+    async def read(self) -> Any:  # Any: as above
+        self._count += 1
+        if self._count > MOST_ANNOUNCED + 1:
+            raise aiohttp.http.HttpProcessingError(message="the answer is announced without end")
+        return await self._whole.read()
 
 
 @dataclass(frozen=True)

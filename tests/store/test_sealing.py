@@ -12,6 +12,7 @@ from tests.store.catalogues import JANE
 from tocsin.clock import FixedClock
 from tocsin.errors import WrongSealOfKeys
 from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key
 from tocsin.model.address import MASK
 from tocsin.settings import Settings
 from tocsin.store import tables
@@ -22,7 +23,7 @@ from tocsin.store.beside.tables import attachment
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
 from tocsin.store.fsck.inspection import inspect
-from tocsin.store.sealing import seal_all
+from tocsin.store.sealing import mask_what_was_said, seal_all
 from tocsin.store.vault import new_key, reseal, use_vault
 
 CANARY = 'c4n"ary'
@@ -102,3 +103,28 @@ def test_the_keys_that_sign_are_sealed_and_a_wrong_key_says_the_way_out(store_en
     assert People(other).secret("token-key", lambda: "the-second-key") == "the-second-key"
     assert reseal(other) == 1
     other.dispose()
+
+
+def test_free_maps_of_alerts_are_masked_in_the_past_and_what_receivers_said_is_dropped(store_engine: Engine) -> None:
+    free = {"config": {"token": CANARY, "deep": [{"more": CANARY}], "retries": 3}}
+    with store_engine.begin() as connection:
+        tried = {"delivery_id": "d", "number": 1, "started_at_ms": 1, "duration_ms": 1, "outcome": "failed"}
+        connection.execute(tables.attempt.insert().values(**tried, reason="x", detail=f"token {CANARY}"))
+    writes = Writes(SqlCatalogue(store_engine), FixedClock(1))
+    alert = writes.create("eventsubscription", {**ALERT, **free}, actor=JANE).document
+    again = [{"op": "replace", "path": "/config/token", "value": f"{CANARY} once more"}]
+    writes.patch("eventsubscription", Key.by_id(alert["id"]), again, actor=JANE)
+    spelt = json.dumps(CANARY)[1:-1]
+    assert spelt in _dump(store_engine)
+    with store_engine.begin() as connection:
+        mask_what_was_said(connection)
+        mask_what_was_said(connection)
+    assert spelt not in _dump(store_engine)
+    kept = SqlCatalogue(store_engine).get("eventsubscription", Key.by_id(alert["id"]))["config"]
+    assert kept == {"token": MASK, "deep": [{"more": MASK}], "retries": 3}
+
+
+def _dump(engine: Engine) -> str:
+    with engine.connect() as connection:
+        own = (tables.entity, tables.entity_version, tables.change_event, tables.attempt)
+        return "".join(str(row) for table in own for row in connection.execute(select(table))).replace("\\\\", "\\")

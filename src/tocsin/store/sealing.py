@@ -20,7 +20,7 @@ from tocsin.model.secret import CONNECTIONS, DESTINATIONS
 from tocsin.model.subscription import Channel
 from tocsin.store import tables
 from tocsin.store.alerts.backtest_tables import backtest
-from tocsin.store.alerts.masking import masked_config, split_again
+from tocsin.store.alerts.masking import masked_config, masked_map, split_again
 from tocsin.store.beside.tables import attachment
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.lots import in_lots
@@ -31,6 +31,8 @@ _CONNECTING = tuple(row.name for row in ENTITY_TYPES.values() if parts_of(row))
 _CHANGES = ("fieldsAdded", "fieldsUpdated", "fieldsDeleted")
 _DESCRIPTIONS = ("changeDescription", "incrementalChangeDescription")
 _VALUES = ("oldValue", "newValue")
+_FREE = "config"
+"""The key of an alert's free map."""
 Value = Any  # Any: a JSON value of whatever document
 
 
@@ -44,6 +46,15 @@ def seal_all(connection: Connection) -> None:
     _mask_addresses(connection)
 
 
+def mask_what_was_said(connection: Connection) -> None:
+    """Mask the free maps of alerts, as they are and were, and drop what receivers said to deliveries so far."""
+    for alert_id, _, document in _entities(connection, (_ALERT,)):
+        _replace(connection, tables.entity, {"id": alert_id}, masked(document), document)
+    _mask_past(connection)
+    said = tables.attempt.c.detail
+    connection.execute(update(tables.attempt).where(said != "").values(detail=""))
+
+
 def masked(document: Document) -> Document:
     """Return a document with masks in place of all secrets, in what it tells of its last change, too."""
     made = {key: _masked(key, value) for key, value in document.items()}
@@ -53,6 +64,8 @@ def masked(document: Document) -> Document:
 def _masked(key: str, value: Value) -> Value:
     if key in CONNECTIONS:
         return masked_value((key,), value)
+    if key.partition(".")[0] == _FREE:
+        return masked_map(value)
     return [_masked_destination(one) for one in value] if key == DESTINATIONS and isinstance(value, list) else value
 
 

@@ -27,7 +27,7 @@ from tocsin.server.alerts.destinations import Names, check_destination, check_se
 from tocsin.server.alerts.filters import rules_of
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
 from tocsin.server.errors import describe_validation
-from tocsin.store.alerts.masking import holds_mask, split_secrets
+from tocsin.store.alerts.masking import holds_mask, masked_map, split_secrets
 
 # The seed's defaults; upstream's create request says 10 and 10, its entity 100 and 60 as the seed does.
 DEFAULTS: Document = {
@@ -142,6 +142,8 @@ def _settable(request: Document, provider: str) -> Document:
     document = {**DEFAULTS, **{key: value for key, value in request.items() if key in _SETTABLE and value is not None}}
     document["filteringRules"] = _filtering_rules(request)
     document["provider"] = provider
+    if "config" in document:
+        document["config"] = masked_map(document["config"])
     if not isinstance(document["destinations"], list) or len(document["destinations"]) > _MOST_DESTINATIONS:
         raise InvalidInput(f"must be a list of at most {_MOST_DESTINATIONS}", field="destinations")
     return document

@@ -56,6 +56,15 @@ def masked_config(config: Document) -> Document:
     return masked | ({ENDPOINT: masked_url(endpoint, with_path=True)} if isinstance(endpoint, str) else {})
 
 
+def masked_map(value: Any) -> Any:  # Any: a JSON value
+    """Return a free map with a mask in place of every text: nothing here reads it, and any of it may be secret."""
+    if isinstance(value, dict):
+        return {key: masked_map(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [masked_map(one) for one in value]
+    return MASK if isinstance(value, str) else value
+
+
 def split_again(config: Document, known: Document) -> tuple[Document, Document]:
     """Return what ``split_secrets`` does for a stored ``config`` whose masks an earlier release set, for less."""
     kept: Document = {}

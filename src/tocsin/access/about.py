@@ -22,6 +22,18 @@ FOUND = "aboutFound"
 """The key of a document, as policies are asked about it, under which stands what it is about: (type, document)."""
 
 
+GONE: Document = {"goneForGood": True}
+"""Stands for what a query was used in and is gone for good: only who sees all of its type sees what was about it."""
+
+GONE_KIND = "goneUse:"
+"""As what it is attached to a query that it is gone, before its type."""
+
+
+def gone_kinds(entity_type: str) -> dict[str, str]:
+    """Return as what may be attached to an entity of this type that something it was about is gone, and its type."""
+    return {f"{GONE_KIND}{one}": one for one in ABOUT[entity_type]} if entity_type == "query" else {}
+
+
 def named_by(entity_type: str, document: Document) -> list[Document]:
     """Return references to all that an entity is about: by id, or by the full name where it knows no other."""
     match entity_type:

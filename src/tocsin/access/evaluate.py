@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from tocsin.access.about import FOUND, named_by
+from tocsin.access.about import FOUND, GONE, named_by
 from tocsin.access.logic import (
     About,
     And,
@@ -61,6 +61,11 @@ class Facts:
         label = given.get("tagLabel") if isinstance(given, dict) else None
         return label.get("tagFQN") if isinstance(label, dict) else None
 
+    @property
+    def is_gone(self) -> bool:
+        """Whether it stands for something that is gone for good."""
+        return self._document is GONE
+
     @cached_property
     def about(self) -> tuple[tuple[str, Facts], ...] | None:
         """What it is about, by type; None where that was not looked up, though there is something."""
@@ -111,7 +116,9 @@ def _about_holds(scopes: dict[str, Condition], facts: Facts) -> bool:
     """Say whether all that it is about meets the condition of its type; what is not known does not."""
     if facts.about is None:
         return False
-    return all(resource not in scopes or holds(scopes[resource], one) for resource, one in facts.about)
+    return all(
+        resource not in scopes or (not one.is_gone and holds(scopes[resource], one)) for resource, one in facts.about
+    )
 
 
 def _ids(references: object, only: str | None = None) -> Iterator[str]:

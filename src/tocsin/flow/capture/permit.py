@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from tocsin.access.about import ABOUT, named_by, with_found
+from tocsin.access.about import ABOUT, GONE, gone_kinds, named_by, with_found
 from tocsin.access.footing import PROTECTIVE
 from tocsin.access.operations import changed, given_with
 from tocsin.access.resources import ASSETS, CLAIMABLE, CONTAINERS
@@ -279,8 +279,9 @@ def _with_about(entity_type: str, document: Document, transaction: Transaction) 
     named = [(one["type"], transaction.find(one["type"], _key(one))) for one in named_by(entity_type, document)]
     if any(one is None for _, one in named):
         return document
-    find = _above(transaction)
-    return with_found(document, [(kind, with_asked(kind, one.document, find)) for kind, one in named if one])
+    find, kept = _above(transaction), transaction.attachments
+    gone = [(one, GONE) for kind, one in gone_kinds(entity_type).items() if kept.get(str(document.get("id")), kind)]
+    return with_found(document, [*((kind, with_asked(kind, one.document, find)) for kind, one in named if one), *gone])
 
 
 def _key(reference: Document) -> Key:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tocsin.access.about import gone_kinds
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture import lineage, nested
 from tocsin.flow.capture.members import REFERENCE_LISTS, REFERENCES
@@ -104,7 +105,16 @@ def _forget(record: Record, gone: list[Stored]) -> None:
         if entity.id not in ids:
             left = _without(entity.document, ids, labels)
             record.permit.check_kept(entity.entity_type, entity.document, left)
+            _note_gone_uses(record, entity, ids)
             record.change(entity, left)
+
+
+def _note_gone_uses(record: Record, query: Stored, ids: set[str]) -> None:
+    """Attach to a query the types of what it was used in and goes for good: it is seen by no more people for that."""
+    kinds = {one: kind for kind, one in gone_kinds(query.entity_type).items()}
+    for one in (query.document.get("queryUsedIn") or ()) if kinds else ():
+        if one.get("id") in ids and one.get("type") in kinds:
+            record.transaction.attachments.put(query.id, kinds[one["type"]], {"gone": True})
 
 
 def _without(document: Document, ids: set[str], labels: set[tuple[str, str]]) -> Document:

@@ -11,7 +11,7 @@ from functools import partial
 
 from sqlalchemy import Connection, Engine, select
 
-from tocsin.access.about import ABOUT, named_by, with_found
+from tocsin.access.about import ABOUT, GONE, gone_kinds, named_by, with_found
 from tocsin.access.decide import View
 from tocsin.access.logic import asks_about
 from tocsin.flow.capture.heritage import Entry, Heritage, lacks, with_asked, with_inherited
@@ -20,6 +20,7 @@ from tocsin.model.access import Operation
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.store.beside.tables import attachment
 from tocsin.store.catalogue.heritage import heritage_on
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
@@ -66,7 +67,8 @@ class SqlStanding:
             if reach.inherited:
                 find = partial(_heritage_of, connection)
                 document = with_asked(entity_type, document, find, reach.inherited)
-            return _with_about(connection, {"": (entity_type, document)})[""][1] if is_about else document
+            one = str(document.get("id", ""))
+            return _with_about(connection, {one: (entity_type, document)})[one][1] if is_about else document
 
 
 def _heritage_of(connection: Connection, entry: Entry) -> Heritage:
@@ -112,7 +114,8 @@ def _with_heritage(connection: Connection, found: dict[str, Subject]) -> dict[st
 def _with_about(connection: Connection, found: dict[str, Subject]) -> dict[str, Subject]:
     """Return tests, suites and queries with what they are about; one of which something is not known stays as it is."""
     named = {one: named_by(*subject) for one, subject in found.items() if subject[0] in ABOUT}
-    if not any(named.values()):
+    gone = _gone_uses(connection, [one for one, subject in found.items() if subject[0] == "query"])
+    if not any(named.values()) and not gone:
         return found
     references = [reference for many in named.values() for reference in many]
     ids = _ids_of(connection, {_name(one) for one in references if "id" not in one})
@@ -121,9 +124,21 @@ def _with_about(connection: Connection, found: dict[str, Subject]) -> dict[str, 
     for one, many in named.items():
         subjects = [known.get(reference.get("id") or ids.get(_name(reference), "")) for reference in many]
         whole = [subject for subject in subjects if subject is not None]
-        if many and len(whole) == len(many):
-            completed[one] = (found[one][0], with_found(found[one][1], whole))
+        whole_and_gone = [*whole, *((kind, GONE) for kind in gone.get(one, ()))]
+        if whole_and_gone and len(whole) == len(many):
+            completed[one] = (found[one][0], with_found(found[one][1], whole_and_gone))
     return found | completed
+
+
+def _gone_uses(connection: Connection, query_ids: Sequence[str]) -> dict[str, list[str]]:
+    """Return the types of what these queries were used in and is gone for good; those without have no entry."""
+    kinds, found = gone_kinds("query"), dict[str, list[str]]()
+    for some in in_lots(sorted(query_ids)):
+        query = select(attachment.c.entity_id, attachment.c.kind)
+        rows = connection.execute(query.where(attachment.c.entity_id.in_(some), attachment.c.kind.in_(kinds)))
+        for row in rows:
+            found.setdefault(row.entity_id, []).append(kinds[row.kind])
+    return found
 
 
 def _name(reference: Document) -> Name:

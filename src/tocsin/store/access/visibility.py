@@ -15,6 +15,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, exists, false, fun
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB
 
+from tocsin.access.about import gone_kinds
 from tocsin.access.logic import (
     ALWAYS,
     About,
@@ -33,6 +34,7 @@ from tocsin.access.logic import (
     Tagged,
     inheritable,
 )
+from tocsin.store.beside.tables import attachment
 from tocsin.store.catalogue.inherited import (
     DOMAINS,
     OWNERS,
@@ -155,7 +157,9 @@ def _used_in_hidden(scopes: Scopes, of: Any, is_sqlite: bool) -> Sql:
         for one, scope in scopes.items()
     )
     of_query = and_(named.c.entity_id == of.id, named.c.field == "queryUsedIn")
-    return exists().where(of_query, used.c.id == named.c.target_id, or_(*hidden))
+    kinds = [kind for kind, one in gone_kinds("query").items() if one in scopes]
+    gone = exists().where(attachment.c.entity_id == of.id, attachment.c.kind.in_(kinds))
+    return or_(exists().where(of_query, used.c.id == named.c.target_id, or_(*hidden)), gone)
 
 
 def _owned(condition: Owned | OwnedBy | OwnedWithin, of: Any, is_sqlite: bool, *, with_tests: bool) -> Sql:

@@ -1,0 +1,44 @@
+"""Queries of a table that was hidden and is gone for good: they stay hidden from whoever could not see it."""
+
+from __future__ import annotations
+
+import httpx
+from sqlalchemy import Engine
+from tests.contract.test_access import made, restrict
+from tests.contract.test_search import index_all
+from tests.serving import Json, Served, table
+
+
+def test_a_query_does_not_show_itself_because_its_hidden_table_went_for_good(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id, mallory = served.person("mallory")
+    _, zoe = served.person("zoe")
+    hidden = table(administrator, "people", tags=[{"tagFQN": "PII.Sensitive"}])
+    restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
+    queries: list[Json] = []
+    for name, uses in (("alone", [hidden]), ("both", [hidden, orders]), ("open", [orders])):
+        query = made(administrator, "/queries", name=name, query=f"select salary -- {name}", service="warehouse")
+        used = [{"id": one["id"], "type": "table"} for one in uses]
+        assert administrator.put(f"/queries/{query['id']}/usage", json=used).is_success
+        queries.append(query)
+
+    def seen(client: httpx.Client) -> list[Json]:
+        index_all(sqlite_engine)
+        listed = client.get("/queries").json()["data"]
+        hits = client.get("/search/query", params={"q": "salary", "index": "query"}).json()["hits"]["hits"]
+        events = client.get("/events", params={"limit": 1000, "format": "tocsin"}).json()["data"]
+        told = {one["entityId"] for one in events if one["entityType"] == "query"}
+        return [
+            [one["name"] for one in queries if client.get(f"/queries/{one['id']}").status_code == 200],
+            sorted(one["name"] for one in listed),
+            sorted(hit["_source"]["name"] for hit in hits),
+            [one["name"] for one in queries if one["id"] in told],
+            [one["name"] for one in queries if client.put(f"/queries/{one['id']}/vote", json={}).status_code != 403],
+        ]
+
+    with mallory, zoe:
+        assert seen(mallory) == [["open"]] * 5
+        assert administrator.delete(f"/tables/{hidden['id']}?hardDelete=true").is_success
+        assert seen(mallory) == [["open"]] * 5, "no more than before"
+        assert seen(zoe) == [["alone", "both", "open"]] * 5

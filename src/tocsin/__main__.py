@@ -1,4 +1,4 @@
-"""What does ``python -m tocsin`` do? The same as ``tocsin``."""
+"""Entry point of ``python -m tocsin``, the same as ``tocsin``."""
 
 from tocsin.cli.main import main
 

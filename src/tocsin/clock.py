@@ -1,6 +1,6 @@
-"""Clocks: the time of day, which may be set, and a steady one, which never is.
+"""Clocks: the time of day, which may be adjusted, and a monotonic clock, which never is.
 
-The only reader of the system's clocks; everyone else is handed a ``Clock`` or a ``Steady``.
+The only module that reads the system's clocks; all others are passed a ``Clock`` or a ``Steady``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors that Tocsin names: one base, and families by who must act.
+"""Errors of Tocsin: one base class, and families by who must act.
 
 Each class carries a stable ``code`` and its facts as attributes.
 ``server/errors.py`` maps families to HTTP statuses, ``cli`` to exit codes; nobody else knows either.

@@ -1,4 +1,4 @@
-"""How do log lines look? structlog's own and uvicorn's, in one form, set up once by each process."""
+"""Log configuration: structlog and uvicorn in one format, set up once per process."""
 
 from __future__ import annotations
 

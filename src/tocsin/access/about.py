@@ -1,6 +1,6 @@
-"""What entities are about that are only as visible as something else: tests as their table, queries as what they read.
+"""Subjects of entities whose visibility follows from another entity: a test's table, a query's tables.
 
-Source: the document alone. ``store/access/standing.py`` looks the things up. Next: ``access/decide.py``.
+Source: the document alone. ``store/access/standing.py`` looks the subjects up. Next: ``access/decide.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is left of a rule's condition once it is known who asks? A condition on the document alone.
+"""Partial evaluation of a rule's condition for a known person; the result depends on the document alone.
 
 Next: ``access/decide.py``.
 """

@@ -1,7 +1,7 @@
-"""Decisions on access: deny wins over allow, and what no rule allows is denied.
+"""Access decisions: deny wins over allow, and what no rule allows is denied.
 
-``View`` is what all policies say of one person, worked out once: per type of entity and operation, which conditions
-deny and which allow. Where none of them asks anything, a decision is one look into a dictionary.
+``View`` holds all policies that apply to one person, compiled once: per entity type and operation, the conditions that
+deny and those that allow. Without conditions, a decision is a single dictionary lookup.
 Source: OpenMetadata's ``PolicyEvaluator``. Next: ``flow/resolve/visibility.py``, ``server/permissions.py``.
 """
 

@@ -1,8 +1,8 @@
-"""Policies and roles of the first start: OpenMetadata's, as documents to create.
+"""Default policies and roles, based on OpenMetadata's, as documents to create on first start.
 
-They say what OpenMetadata's say, with two differences: rules for everybody speak of assets, never of roles, policies,
-bots or other people's accounts, so that nobody can give themselves powers by becoming an owner; and who owns
-something may also add to it. Administrators may change all of them. ``docs/access.md`` has them as a table.
+They equal OpenMetadata's with two exceptions: rules for everybody cover assets, never roles, policies, bots or other
+people's accounts, so that nobody can escalate privileges by becoming an owner; and owners may also add to what they
+own. Administrators may change all of them. ``docs/access.md`` has them as a table.
 """
 
 from __future__ import annotations

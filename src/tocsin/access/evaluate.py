@@ -1,4 +1,4 @@
-"""Evaluation of a policy condition for one document in Python; ``store/access/visibility.py`` asks the same in SQL."""
+"""Evaluation of a policy condition for one document in Python; ``store/access/visibility.py`` does the same in SQL."""
 
 from __future__ import annotations
 

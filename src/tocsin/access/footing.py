@@ -1,7 +1,7 @@
-"""What policies rest on: labels, domains, teams, and roles, whose change would change what policies say.
+"""Entities that access decisions depend on: labels, domains, teams and roles, which need stronger rights to edit.
 
-Whoever owns one of these may describe it. To rename, move, disable, delete, give away or fill it needs a right that
-does not come from owning it, or a label that protects could be taken away by whoever it keeps out.
+Owners of one of these may describe it. To rename, move, disable, delete, transfer or fill it requires a right that
+does not come from ownership; otherwise a protecting label could be removed by the people it excludes.
 Next: ``flow/capture/permit.py``.
 """
 

@@ -1,6 +1,7 @@
-"""What does a rule's condition mean? The text, in the grammar of all conditions, with functions of its own.
+"""Semantic check of policy conditions: the grammar of all conditions, with functions of their own.
 
-Every name is checked when a policy is saved, with its place and the nearest known name. Next: ``access/bind.py``.
+Every name is checked when a policy is saved; errors have the position and the nearest known name. Next:
+``access/bind.py``.
 """
 
 from __future__ import annotations

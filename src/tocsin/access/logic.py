@@ -1,8 +1,8 @@
-"""Algebra of what a rule's condition can ask: questions about who asks and about what is asked for.
+"""Algebra of policy conditions: questions about the person and about the entity.
 
-``Asks`` is a question as it was written. Once it is known who asks, ``access/bind.py`` answers those about the person
-and turns the others into the leaves below, which are about the document alone: ``access/evaluate.py`` asks them of
-one document, ``store/access/visibility.py`` of all at once, in SQL.
+``Asks`` is a question as written. Once the person is known, ``access/bind.py`` answers the questions about the person
+and turns the others into the leaves below, which depend on the document alone: ``access/evaluate.py`` evaluates them
+for one document, ``store/access/visibility.py`` for all at once, in SQL.
 """
 
 from __future__ import annotations

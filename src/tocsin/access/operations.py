@@ -1,4 +1,4 @@
-"""Operations: which one includes which, and which of them a change of an entity needs, in one table for all types.
+"""Table of operations: which operation includes which, and which ones a change of an entity requires.
 
 Source: OpenMetadata's ``OperationContext`` and ``ResourceRegistry``. Next: ``access/decide.py``.
 """

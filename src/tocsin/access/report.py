@@ -1,4 +1,4 @@
-"""What may somebody do, and which rule says so? The answer as OpenMetadata's clients read it.
+"""Effective permissions of a person with the rules that grant them, in OpenMetadata's response format.
 
 Source: schemas/entity/policies/accessControl/resourcePermission.json, and ``CompiledRule.evaluatePermission``.
 Next: ``server/routes/permissions.py``.

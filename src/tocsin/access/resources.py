@@ -1,4 +1,4 @@
-"""Resources that a rule can name: every type of entity, and what is asked for besides entities.
+"""Resources that a rule can name: every entity type, and other resources of the API.
 
 Source: OpenMetadata 1.13's entity types, and ``ResourceRegistry``. Next: ``access/defaults.py``.
 """

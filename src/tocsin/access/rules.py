@@ -1,4 +1,4 @@
-"""What does a policy say? Its document to checked rules. Next: ``access/bind.py``.
+"""Parser of policies: documents to checked rules. Next: ``access/bind.py``.
 
 Source: schemas/entity/policies/accessControl/rule.json.
 """

@@ -1,8 +1,8 @@
-"""Who asks, and which policies speak of them? What a store must look up about one person.
+"""Subject of an access decision: a person's roles, teams and applicable policies, as the store looks them up.
 
-The policies of their own roles; of every team they are in and every team above those, the policies and the default
-roles; and, guarded, the policies of other teams, which speak of what those teams own. A bot has the roles it was
-given and inherits nothing. Source: OpenMetadata's ``SubjectContext``. Next: ``access/bind.py``.
+These are the policies of their own roles; for each of their teams and its ancestors, the policies and default roles;
+and, guarded, the policies of other teams, which apply to what those teams own. A bot has the roles it was
+assigned and inherits nothing. Source: OpenMetadata's ``SubjectContext``. Next: ``access/bind.py``.
 """
 
 from __future__ import annotations

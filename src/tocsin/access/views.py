@@ -1,6 +1,6 @@
-"""Views of what people may do as policies stand now, kept until something about access changes.
+"""Cache of compiled policies per person, valid until access rules change.
 
-A store counts such changes (``Subjects.revision``); one look at that count says whether what is kept still holds.
+A store counts such changes (``Subjects.revision``); comparing the count validates the cache.
 Next: ``flow/resolve/visibility.py``; ``store/access/views.py`` answers ``Subjects``.
 """
 

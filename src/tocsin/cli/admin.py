@@ -1,4 +1,4 @@
-"""``tocsin admin``: people, bots and the store's schema. It works beside the store and needs no server running."""
+"""``tocsin admin``: people, bots and the store's schema. It opens the store directly and needs no running server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which alerts does a file hold? JSON or TOML, one or several. Next: ``cli/alerts.py``."""
+"""Parser of alert files: JSON or TOML, one alert or several. Next: ``cli/alerts.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tocsin alerts``: keep alerts (event subscriptions) in files, and see how they fare."""
+"""``tocsin alerts``: alerts (event subscriptions) kept in files, and their status."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Lock on the folder of checkpoints, so that no two pipelines work on them.
+"""Lock on the checkpoint folder, so that no two pipelines use it.
 
-The kernel opens it when the process ends, however that comes about.
+The kernel releases it when the process ends for any reason.
 """
 
 from __future__ import annotations

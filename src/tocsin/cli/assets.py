@@ -1,4 +1,4 @@
-"""Which entity does somebody mean who types its name? Its type is tried in turn, the likeliest first."""
+"""Lookup of an entity by name without its type: the types are tried in turn, the most likely first."""
 
 from __future__ import annotations
 

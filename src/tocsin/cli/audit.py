@@ -1,4 +1,4 @@
-"""``tocsin audit``: did every match come to exactly one end? Next: ``jobs/audit.py``."""
+"""``tocsin audit``: check that every match has exactly one result. Next: ``jobs/audit.py``."""
 
 from __future__ import annotations
 

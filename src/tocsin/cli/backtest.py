@@ -1,4 +1,4 @@
-"""``tocsin alerts backtest``: what would this alert have told whom? Asks the server, waits, and draws the answer."""
+"""``tocsin alerts backtest``: the notifications an alert would have sent. Asks the server, waits, draws the result."""
 
 from __future__ import annotations
 

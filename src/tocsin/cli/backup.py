@@ -1,4 +1,4 @@
-"""``tocsin backup`` and ``tocsin restore``: the store with all that belongs to it, into a folder and back."""
+"""``tocsin backup`` and ``tocsin restore``: the store and everything that belongs to it, to a folder and back."""
 
 from __future__ import annotations
 

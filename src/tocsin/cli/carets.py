@@ -1,4 +1,4 @@
-"""Where in a condition is something wrong? The line of its text, and a caret below. Next: ``cli/conditions.py``."""
+"""Error display for conditions: the line of the text, with a caret below the position. Next: ``cli/conditions.py``."""
 
 from __future__ import annotations
 

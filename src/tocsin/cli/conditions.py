@@ -1,4 +1,4 @@
-"""``tocsin conditions``: is what stands in a file right? Works by itself, without a server."""
+"""``tocsin conditions``: validation of the conditions in a file, without a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tocsin events``: what changed, live."""
+"""``tocsin events``: a live stream of change events."""
 
 from __future__ import annotations
 

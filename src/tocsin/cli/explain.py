@@ -1,4 +1,4 @@
-"""``tocsin explain``: why somebody was told of a change, or why not."""
+"""``tocsin explain``: why a person was notified of a change or not."""
 
 from __future__ import annotations
 

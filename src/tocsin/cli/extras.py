@@ -1,4 +1,4 @@
-"""What if an optional part of Tocsin is not installed? One clear line that names the extra to install."""
+"""Errors for missing optional dependencies: one line that names the extra to install."""
 
 from __future__ import annotations
 

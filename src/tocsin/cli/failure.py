@@ -1,4 +1,4 @@
-"""Errors as the user sees them: one line on stderr; the traceback goes to a file, or to ``--debug``."""
+"""Error output: one line on stderr; the traceback goes to a file, or to stderr with ``--debug``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tocsin follow`` and ``tocsin unfollow``: be told when an asset changes, or no longer."""
+"""``tocsin follow`` and ``tocsin unfollow``: start or stop following an asset."""
 
 from __future__ import annotations
 

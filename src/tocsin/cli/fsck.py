@@ -1,4 +1,4 @@
-"""``tocsin fsck``: inspection of the store. It works beside the store, also while a server writes."""
+"""``tocsin fsck``: inspection of the store. It opens the store directly, also while a server writes."""
 
 from __future__ import annotations
 

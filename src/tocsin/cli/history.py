@@ -1,4 +1,4 @@
-"""``tocsin history``, ``diff`` and ``rollback``: what an entity was, what changed, and how it becomes that again."""
+"""``tocsin history``, ``diff`` and ``rollback``: versions of an entity, their differences, and the return to one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tocsin impact``: whom a change would concern."""
+"""``tocsin impact``: the downstream assets and owners that a change would affect."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is there a Java that Spark can run on? Asked before anything else happens, by commands and by the Makefile.
+"""Check for a Java that Spark can run on, used by commands and by the Makefile before anything else.
 
 Source: Spark 4 runs on Java 17 or newer. Standard library only: ``make`` runs this before anything is installed.
 """

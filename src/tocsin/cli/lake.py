@@ -1,4 +1,4 @@
-"""``tocsin lake``: the whole history as Parquet, and questions to it in SQL. Next: ``jobs/lake.py``."""
+"""``tocsin lake``: the whole history as Parquet, and SQL queries on it. Next: ``jobs/lake.py``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How do the parts of ``tocsin up`` end with it, even when it is killed? Each watches a pipe that only ``up`` holds.
+"""Lifeline of the processes of ``tocsin up``: a pipe by which each detects the end of ``up``, even if it is killed.
 
-The kernel closes the pipe with its last holder, so this holds after ``kill -9`` too. Spark's JVM does the same.
+The kernel closes the pipe with its last holder, so this works after ``kill -9`` too. Spark's JVM does the same.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""``tocsin login``: a token for a person, for the commands that talk to a server."""
+"""``tocsin login``: a personal token for the commands that use a server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The command line: one command a file, put together here, with one way to fail.
+"""Command line: one command per file, registered here, with shared error handling.
 
 Next: ``cli/up.py``, which starts everything.
 """

@@ -1,4 +1,4 @@
-"""``tocsin mute``, ``unmute`` and ``mutes``: hear no more of an alert or an asset, or hear of it again."""
+"""``tocsin mute``, ``unmute`` and ``mutes``: notifications of an alert or an asset, muted or not."""
 
 from __future__ import annotations
 

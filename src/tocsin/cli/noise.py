@@ -1,4 +1,4 @@
-"""``tocsin alerts noise``: which alerts tell people what nobody opens, and what a tighter rule would spare."""
+"""``tocsin alerts noise``: alerts whose notifications nobody opens, and what a stricter rule would save."""
 
 from __future__ import annotations
 

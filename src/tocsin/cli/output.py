@@ -1,4 +1,4 @@
-"""How do commands print results? As a table for people, or as JSON with ``--json``."""
+"""Output of commands: a table for people, or JSON with ``--json``."""
 
 from __future__ import annotations
 

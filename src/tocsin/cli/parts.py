@@ -1,4 +1,4 @@
-"""Processes that ``tocsin up`` starts, and what they must know of each other. Next: ``cli/supervise.py``."""
+"""Processes that ``tocsin up`` starts, and the settings they share. Next: ``cli/supervise.py``."""
 
 from __future__ import annotations
 

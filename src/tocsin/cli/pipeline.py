@@ -1,4 +1,4 @@
-"""``tocsin pipeline``: the Spark driver that works out who is told what. Next: ``jobs/pipeline.py``."""
+"""``tocsin pipeline``: the Spark driver that computes all notifications. Next: ``jobs/pipeline.py``."""
 
 from __future__ import annotations
 

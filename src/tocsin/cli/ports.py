@@ -1,4 +1,4 @@
-"""Which ports can the parts of Tocsin listen on? Asked of the kernel by binding."""
+"""Search for free ports, by binding them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do long commands show how far they are, or that they are at it? On a terminal; nothing in a pipe."""
+"""Progress display of long commands, on a terminal only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Readiness of the parts of ``tocsin up``: each is asked in its own way, by what it does and not by its log."""
+"""Readiness checks for the processes of ``tocsin up``, by their function and not by their log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tocsin receive``: a post room for trying things out; it takes mails and webhooks. Next: ``worker/receive.py``."""
+"""``tocsin receive``: a development receiver for mails and webhooks. Next: ``worker/receive.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tocsin replay``: a recorded history of states, written through the catalogue's own path."""
+"""``tocsin replay``: a recorded history of states, written through the catalogue's normal write path."""
 
 from __future__ import annotations
 

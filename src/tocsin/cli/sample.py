@@ -1,4 +1,4 @@
-"""``tocsin sample``: the sample company, to try things out on. Next: ``sample/load.py``."""
+"""``tocsin sample``: the sample company with its catalogue. Next: ``sample/load.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Screen of ``tocsin up``: each part's lines behind its name and colour, and a welcome when all are ready."""
+"""Terminal output of ``tocsin up``: each process's log lines with name and colour, and a summary when all are ready."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tocsin search``: the index of search. The pipeline keeps it up to date; this makes it anew."""
+"""``tocsin search``: rebuild of the search index, which the pipeline otherwise keeps up to date."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tocsin serve``: the API, the page and the live push. Next: ``server/app.py``."""
+"""``tocsin serve``: the API, the web page and the live streams. Next: ``server/app.py``."""
 
 from __future__ import annotations
 

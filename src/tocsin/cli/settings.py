@@ -1,4 +1,4 @@
-"""``tocsin settings``: what is set, to what, and what it is for."""
+"""``tocsin settings``: all settings with their values and descriptions."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Store of the commands that work beside it: opened at the newest schema, closed at the end.
+"""Store of the commands that open it directly: migrated to the newest schema, closed at the end.
 
-Who only looks, or mends, asks for a store that is there: an empty one made on the spot would be found sound.
+Commands that only read or repair require an existing store: an empty one created by them would look sound.
 """
 
 from __future__ import annotations

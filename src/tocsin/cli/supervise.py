@@ -1,6 +1,6 @@
-"""How are the parts of ``tocsin up`` kept running? Started, watched, started again with growing waits, and stopped.
+"""Supervisor of the processes of ``tocsin up``: start, monitoring, restart with backoff, and stop.
 
-Only processes that were started here are ever signalled. Next: ``cli/up.py``.
+It signals only processes that it started. Next: ``cli/up.py``.
 """
 
 from __future__ import annotations

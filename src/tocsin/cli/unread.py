@@ -1,6 +1,6 @@
-"""What if nobody reads on, as in ``tocsin impact … | head -1``? The command ends, quietly and well.
+"""Quiet exit when standard output is closed early, as in ``tocsin impact … | head -1``.
 
-A socket that breaks is another matter: only standard output is watched, so no server ends by it.
+Only standard output is checked, so a broken socket never ends a server.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""``tocsin up``: everything on this machine, with nothing to configure. Next: ``cli/parts.py``.
+"""``tocsin up``: all of Tocsin on one machine, without configuration. Next: ``cli/parts.py``.
 
-The parts are the commands of the same names, run as processes; what they must agree on travels in their environment.
+The parts are the commands of the same names, run as processes; shared settings are passed in their environment.
 """
 
 from __future__ import annotations

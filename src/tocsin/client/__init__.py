@@ -1,4 +1,4 @@
-"""The Python SDK's public face: ``Client``, ``AsyncClient`` and what they return. Next: ``client/blocking.py``."""
+"""Public API of the Python SDK: ``Client``, ``AsyncClient`` and the types they return. Next: ``client/blocking.py``."""
 
 from tocsin.client.answers import Change, Entity, LogSlice, Notice
 from tocsin.client.awaiting import AsyncClient

@@ -1,6 +1,6 @@
-"""What do the server's answers look like to a program? Small read-only views of the JSON that came.
+"""Typed read-only views of the server's JSON responses.
 
-Whatever a view does not name is reached through it all the same: ``table.columns``, ``table.displayName``.
+Keys that a view does not name are available as attributes: ``table.columns``, ``table.displayName``.
 """
 
 from __future__ import annotations

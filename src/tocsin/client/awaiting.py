@@ -1,4 +1,4 @@
-"""How does an asyncio program talk to Tocsin? ``AsyncClient``: every function of ``client/calls.py``, awaited."""
+"""Asynchronous client: ``AsyncClient`` offers every function of ``client/calls.py`` as a coroutine."""
 
 from __future__ import annotations
 

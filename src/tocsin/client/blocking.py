@@ -1,4 +1,4 @@
-"""How does an ordinary program talk to Tocsin? ``Client``: every function of ``client/calls.py``, sent."""
+"""Synchronous client: ``Client`` offers every function of ``client/calls.py``."""
 
 from __future__ import annotations
 

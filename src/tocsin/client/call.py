@@ -1,4 +1,4 @@
-"""What is one request, before anything is sent? A value: method, path, query, body, and how to read the answer.
+"""Requests as values: method, path, query, body, and the parser of the response.
 
 Both clients send the same values; only the waiting differs. Next: ``client/calls.py``.
 """

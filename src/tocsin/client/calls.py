@@ -1,4 +1,4 @@
-"""Which requests are there? One function per thing a client can ask for; none of them sends anything.
+"""Request builders, one function per operation of the API; none of them sends anything.
 
 ``Client`` and ``AsyncClient`` offer every one of them under the same name. Next: ``client/blocking.py``.
 """

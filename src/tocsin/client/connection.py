@@ -1,8 +1,8 @@
-"""Where is the server and who is asking? Arguments first, then ``TOCSIN_SERVER`` and ``TOCSIN_TOKEN``.
+"""Server address and token of a client: arguments first, then ``TOCSIN_SERVER`` and ``TOCSIN_TOKEN``.
 
-Without any it is a server on this machine, on ``TOCSIN_PORT`` or the usual port.
+The default is a server on this machine, on ``TOCSIN_PORT`` or the default port.
 
-Also the two steps that both clients share around the sending itself: the request's parts and the answer's reading.
+Also the two steps that both clients share: building the HTTP request and parsing the response.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Errors of failed answers: the one the server raised, told by its status and message."""
+"""Exceptions for failed responses: the server's error class, recognized by status and message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does a function of ``client/calls.py`` become a method? By the same name, text and parameters, after ``self``."""
+"""Conversion of a function of ``client/calls.py`` to a method with the same name, docstring and parameters."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-"""Upper bound of what a backtracking engine does with a regular expression before it gives up.
+"""Upper bound on the steps that a backtracking engine takes for a regular expression before it gives up.
 
-Java's engine, which Spark uses, tries one way after the other. ``most_steps`` counts the characters that it compares
-and the ways that it takes up, at most, over all texts of a length. A pattern is a tree of the nodes below; each says
-what it costs to go through all of its ways where everything that follows fails (``Rest``), for every number of
-characters left. What is counted twice makes the bound larger, never smaller. Next: ``conditions/patterns.py``, which
-reads patterns and refuses those whose bound is too large.
+Java's engine, which Spark uses, tries one alternative after the other. ``most_steps`` counts the character comparisons
+and alternatives tried, at most, over all texts of a given length. A pattern is a tree of the nodes below; each
+computes the cost of exhausting its alternatives when everything that follows fails (``Rest``), for every number of
+characters left. Counting twice makes the bound larger, never smaller. Next: ``conditions/patterns.py``, which
+parses patterns and rejects those whose bound is too large.
 """
 
 from __future__ import annotations

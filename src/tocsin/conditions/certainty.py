@@ -1,7 +1,7 @@
-"""Is a condition true of every event, or of none? Never claimed wrongly, and not always seen.
+"""Detection of conditions that are always or never true: sound, but not complete.
 
-A condition is never true when every conjunction of its normal form contradicts itself; always, when its negation never
-is. Next: ``flow/match/remarks.py`` tells whoever saves an alert.
+A condition is never true if every conjunction of its normal form contradicts itself; it is always true if its negation
+is never true. Next: ``flow/match/remarks.py`` warns the alert's author.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What does each change of an event mean? "tag PII.Sensitive added to column email": what, done how, to what.
+"""Semantic changes of an event, such as "tag PII.Sensitive added to column email": object, operation, target.
 
-Paths of field changes say where something stands in JSON; people ask what it is. ``CATEGORIES`` is the one table of it.
-``derived_changes`` is what the log keeps for conditions, which ``fields.py`` stores and both engines read.
+Paths of field changes are JSON paths; people think in categories. ``CATEGORIES`` is the one table that maps them.
+``derived_changes`` is what the log stores for conditions, through ``fields.py``, and both engines read.
 Next: ``conditions/fields.py``.
 """
 

@@ -1,7 +1,7 @@
-"""Checks of a condition, and its meaning: syntax to the algebra of ``nodes.py``.
+"""Semantic check of conditions: syntax tree to the algebra of ``nodes.py``.
 
-Every name is known, every comparison is between like kinds, and all sugar is gone: what comes out is what the
-engines interpret. Next: ``conditions/evaluate.py``, ``conditions/normal_form.py``.
+Every name is resolved, every comparison has compatible types, and syntactic sugar is expanded; the engines interpret
+the result. Next: ``conditions/evaluate.py``, ``conditions/normal_form.py``.
 """
 
 from __future__ import annotations

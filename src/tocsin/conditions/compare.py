@@ -1,4 +1,4 @@
-"""Do two operands go together, and what does their comparison ask? Typed operands to a leaf. Next: ``check.py``."""
+"""Type check of comparisons: two typed operands to a leaf. Next: ``check.py``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What does an entity's document say about its tags, owners, domains, service and tests? Asked by ``fields.py``.
+"""Accessors for an entity document's tags, owners, domains, service and tests, used by ``fields.py``.
 
-The seeds' older forms (``owner``, ``domain``) are read as well.
+The seeds' older keys (``owner``, ``domain``) are supported as well.
 """
 
 from __future__ import annotations

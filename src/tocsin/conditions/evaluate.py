@@ -1,6 +1,6 @@
-"""Evaluation of a checked condition for one event: the Python engine; ``spark/conditions.py`` is the other.
+"""Python engine of conditions: evaluates one checked condition for one event; ``spark/conditions.py`` is the other.
 
-Two-valued: a leaf asks whether some value passes, so it is false of what is missing. Next: ``flow/match``.
+Two-valued logic: a leaf asks whether some value passes, so it is false for missing values. Next: ``flow/match``.
 """
 
 from __future__ import annotations

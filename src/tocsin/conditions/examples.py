@@ -1,4 +1,4 @@
-"""How is a function, a method or a relation written? An example of each, for whoever has not written it so.
+"""Example calls of each function, method and relation, shown in error messages.
 
 Next: ``conditions/check.py``.
 """

@@ -1,7 +1,7 @@
-"""Which fields of an event can a condition name, and what do they hold? One row each.
+"""Table of the event fields that a condition can name, with their types and values.
 
-``derive`` works out, once, when an event is captured, those that the event does not carry as such; both engines
-then read the same stored values. Next: ``conditions/parse.py``.
+``derive`` computes, once per captured event, the fields that the event does not carry itself; both engines
+read the same stored values. Next: ``conditions/parse.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which functions does a condition have, and what does each ask for? One row per function.
+"""Table of condition functions and their meaning, one row per function.
 
-Names and arguments are upstream's where upstream has the function (``AlertsRuleEvaluator.java``); where its
-behaviour is an accident we do what the name says (``docs/conditions.md`` lists the differences). To add one, add
+Names and arguments are upstream's where upstream has the function (``AlertsRuleEvaluator.java``); where upstream's
+behaviour is accidental, ours follows the name (``docs/conditions.md`` lists the differences). To add one, add
 a row. Next: ``conditions/check.py``.
 """
 

@@ -1,4 +1,4 @@
-"""Methods of the condition language, one row each: what they ask of the value before their dot.
+"""Table of condition methods, one row per method, each applied to the value before its dot.
 
 Next: ``conditions/check.py``.
 """

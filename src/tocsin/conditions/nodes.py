@@ -1,4 +1,4 @@
-"""What is a checked condition? A small algebra that both engines interpret.
+"""Algebra of checked conditions, interpreted by both engines.
 
 Every value is a bag of zero or more scalars (a missing field: none; a set: its members), and every leaf asks
 whether *some* value in the bag passes; so a leaf is false of what is missing, and ``Not`` is plain negation.

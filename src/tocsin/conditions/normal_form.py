@@ -1,6 +1,6 @@
-"""Which tests decide a condition, and how? A disjunction of conjunctions that an index can be built on.
+"""Normal form of conditions: a disjunction of conjunctions that an index can be built on.
 
-A conjunction wants one test of each of its groups and none of its forbidden ones; a test is a fact (a field has a
+A conjunction requires one test of each of its groups and none of its forbidden tests; a test is a fact (a field has a
 value) or any other leaf. Alternatives stay together in a group instead of multiplying out.
 Next: ``spark/rows.py`` makes rows of it.
 """

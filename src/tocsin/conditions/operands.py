@@ -1,4 +1,4 @@
-"""What does a name, a path or a literal stand for? Syntax to a typed value, or a refusal with the nearest name.
+"""Resolution of names, paths and literals to typed operands; unknown names are rejected with a suggestion.
 
 Next: ``conditions/check.py``.
 """

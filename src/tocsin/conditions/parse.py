@@ -1,4 +1,4 @@
-"""Is the text a well-formed condition, and how is it built? Text to ``syntax.py``'s tree, no meaning yet.
+"""Parser of conditions: text to the syntax tree of ``syntax.py``, without semantic checks.
 
 The grammar is ``grammar.lark`` (LALR). Next: ``conditions/check.py``.
 """

@@ -1,6 +1,6 @@
-"""How is a dotted name cut? Quotes keep a part with dots together: ``svc."a.b".c`` has three parts.
+"""Splitting of dotted names; a quoted part may contain dots: ``svc."a.b".c`` has three parts.
 
-Source: OpenMetadata's FQN quoting. The Spark engine cuts with the same pattern. Next: ``conditions/fields.py``.
+Source: OpenMetadata's FQN quoting. The Spark engine splits with the same pattern. Next: ``conditions/fields.py``.
 """
 
 from __future__ import annotations

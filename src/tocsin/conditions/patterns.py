@@ -1,9 +1,9 @@
-r"""Regular expressions that a condition may hold: read alike by both engines, at a small cost in the worst case.
+r"""Regular expressions supported in conditions: same meaning in both engines, bounded cost in the worst case.
 
-Kept: literals, ``.``, classes, groups, ``|``, ``* + ? {m,n}``, ``\d \w \s`` (ASCII) and escaped signs. A value is
-matched as a whole, so a leading ``^`` and a trailing ``$`` say nothing and are dropped. Refused: look-around, back
+Supported: literals, ``.``, classes, groups, ``|``, ``* + ? {m,n}``, ``\d \w \s`` (ASCII) and escapes. A pattern
+matches the whole value, so a leading ``^`` and a trailing ``$`` are redundant and dropped. Rejected: look-around, back
 references, flags, possessive quantifiers, and whatever could take Java's engine more than ``MAX_STEPS``
-(``conditions/backtracking.py``). Python's engine is RE2, whose time is linear whatever the pattern.
+(``conditions/backtracking.py``). Python's engine is RE2, whose time is linear for every pattern.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Was a text left without its quotes? What stands where a text is wanted, and how that text is written.
+"""Detection of texts without quotes where a condition requires a string, with the corrected spelling.
 
 Next: ``conditions/check.py``.
 """

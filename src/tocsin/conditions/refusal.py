@@ -1,4 +1,4 @@
-"""How is a condition refused? With the place, what was expected, and the nearest known name."""
+"""Errors for invalid conditions, with position, expected tokens and nearest known name."""
 
 from __future__ import annotations
 

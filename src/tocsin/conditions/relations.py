@@ -1,8 +1,8 @@
-"""What does a condition ask of whoever would be told? ``user.follows(entity)`` and its kind, apart from the rest.
+"""Conditions on the recipient, such as ``user.follows(entity)``, separated from conditions on the event.
 
-The event alone cannot answer them. So a condition is split by cases: for each way in which its questions could be
-answered, what remains is a condition of the event. The cases that hold for an event are what is left to ask of a
-person: a set of answers, as bits of one number. Next: ``flow/match/plan.py``, ``flow/resolve/audience.py``.
+The event alone cannot answer them. So a condition is split by cases: for each possible set of answers, the remainder
+is a condition on the event. The cases that hold for an event are left to check for each person: a set of answers,
+encoded as bits of a number. Next: ``flow/match/plan.py``, ``flow/resolve/audience.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What can a condition ask about an entity's earlier reports? Sugar over fields, and which conditions ask so.
+"""Functions on an entity's earlier reports, expanded to fields, and detection of conditions that use them.
 
-The fields themselves are worked out by ``flow/match/streak.py``. Next: ``conditions/functions.py``.
+``flow/match/streak.py`` computes the fields. Next: ``conditions/functions.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stands in a condition's text? The tree that the parser builds: words and where they stand, no meaning yet.
+"""Syntax tree of conditions as the parser builds it: tokens with positions, without semantics.
 
 Next: ``conditions/check.py`` gives it meaning.
 """

@@ -1,6 +1,6 @@
-"""What does an event of a thread say, and whom does it mention? Asked by ``fields.py``.
+"""Accessors for thread events: kind, entity type and mentioned people, used by ``fields.py``.
 
-An event mentions whom its new words mention: a reply those of the reply, an edit those who were not mentioned before.
+An event mentions the people in its new text: for a reply those of the reply, for an edit those added by the edit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Why does a condition hold for an event, or not? Part by part: what is written, where, what was seen, what followed.
+"""Evaluation trace of a condition for one event: each part with its text, position, observed values and result.
 
-Each test is decided by ``evaluate.holds`` itself; only how the parts add up is told here, and generated cases hold
-the two to each other. Nothing is skipped: what a short way would not have looked at is told as well.
+``evaluate.holds`` decides each test; only the combination is reimplemented here, and generated cases compare the two.
+Nothing is skipped: parts that short-circuit evaluation would not reach are traced as well.
 """
 
 from __future__ import annotations

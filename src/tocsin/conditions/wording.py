@@ -1,6 +1,6 @@
-"""How is a parsed condition, or a part of it, written? The tree of ``syntax.py`` back to text, in one spelling.
+"""Formatter of parsed conditions: syntax tree back to canonical text.
 
-Parsing what comes out gives the same meaning. Next: ``conditions/trace.py``.
+Parsing the result gives the same meaning. Next: ``conditions/trace.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The explanation of one event: all that is known of who was told, and one sentence that says it first.
+"""Explanation of one event: traces of its alerts and recipients, with a one-sentence summary.
 
-``server/routes/explain.py`` asks; ``explain/matching.py`` and ``explain/people.py`` have worked it out.
+``server/routes/explain.py`` returns it; ``explain/matching.py`` and ``explain/people.py`` compute its parts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The trace of an alert against an event: each gate and each rule in its turn, none skipped.
+"""Trace of an alert against an event: each gate and each rule in order, none skipped.
 
-The verdict is that of ``flow/match/local.py``; here stands how it came about. Next: ``explain/people.py``.
+The verdict is that of ``flow/match/local.py``; the trace shows how it was reached. Next: ``explain/people.py``.
 """
 
 from __future__ import annotations

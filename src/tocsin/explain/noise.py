@@ -1,6 +1,6 @@
-"""Which alerts are noise, and what would a tighter rule save? Worked out from what an alert really told.
+"""Analysis of noisy alerts, with suggestions for stricter rules, from what each alert actually sent.
 
-Every suggestion is evaluated against the recorded events; none is guessed. ``store/alerts/firings.py`` counts.
+Every suggestion is evaluated on recorded events; none is guessed. ``store/alerts/firings.py`` counts.
 """
 
 from __future__ import annotations

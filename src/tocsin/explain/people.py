@@ -1,6 +1,6 @@
-"""People whom an alert reaches for an event, by which ways, and what stopped the others: as of now, and as is stored.
+"""Recipients of an alert for an event: how the alert reaches each, and what suppressed others; computed and stored.
 
-Ways come from ``flow/resolve/candidates.py``, the same that recipients come from. Next: ``explain/answer.py``.
+Candidates come from ``flow/resolve/candidates.py``, as those of notifications do. Next: ``explain/answer.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is stored of who was told? Notifications as they stand, with their deliveries and every attempt.
+"""Stored notification records of an event, with deliveries and all attempts.
 
 ``store/outbox/records.py`` reads them. Next: ``explain/people.py``.
 """

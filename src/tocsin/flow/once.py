@@ -1,8 +1,8 @@
 """One event through all seven stages, in order. Read this first.
 
-This is the whole of what Tocsin does, in plain Python and for one event: it serves previews and explanations, and
-it is what the tests hold Spark against. In the running product ``jobs/match_stream.py`` walks the same path for
-many events at once up to *schedule*, and ``worker/deliver.py`` walks the rest.
+This is the whole pipeline in plain Python for one event: it serves previews and explanations, and tests compare Spark
+with it. In production ``jobs/match_stream.py`` runs the same stages for many events up to *schedule*, and
+``worker/deliver.py`` runs the rest.
 """
 
 from __future__ import annotations

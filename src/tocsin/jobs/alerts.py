@@ -1,4 +1,4 @@
-"""Alerts as the pipeline matches them: those that have changed are read again, and no others."""
+"""Cache of the alerts that the pipeline matches; only changed alerts are read again."""
 
 from __future__ import annotations
 

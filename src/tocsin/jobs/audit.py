@@ -1,9 +1,9 @@
-"""Self-audit that every match came to exactly one end: a sliding window of the log, judged anew on Spark.
+"""Self-audit job: checks on Spark that every match in a sliding window of the log has exactly one result.
 
-Every event is matched again, against the alerts as they stand, and joined with what the pipeline wrote down: what each
-match came to, the notifications, their deliveries. Whatever does not agree is put on the alert as an event, once. An
-alert that was changed inside the window is judged from its last change on. What depends on earlier reports is worked
-out from all the reports in the log, not taken from the pipeline's state. Next: ``spark/audit.py``.
+Every event is matched again against the current alerts and joined with the stored results: match results,
+notifications, deliveries. A mismatch is recorded once, as an event on the alert. An alert that changed inside the
+window is audited from its last change on. Streaks are computed from all reports in the log, not taken from the
+pipeline's state. Next: ``spark/audit.py``.
 """
 
 from __future__ import annotations

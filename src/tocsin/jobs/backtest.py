@@ -1,8 +1,8 @@
-"""Backtests: one alert over the whole history, lake and log, on Spark.
+"""Backtest of one alert over the whole history, lake and log, on Spark.
 
-Matches and resolves exactly as ``jobs/match_stream.py`` does, but counts instead of telling, and takes the owners,
-followers and teams of today. It goes through the history in steps, each on all cores but one, so that somebody who
-is to be told of something now need not wait for it. Next: ``jobs/backtests.py`` runs what people ask for.
+Matches and resolves exactly as ``jobs/match_stream.py`` does, but counts instead of notifying, and uses today's owners,
+followers and teams. It processes the history in steps, each on all cores but one, so that live notifications are not
+delayed. Next: ``jobs/backtests.py`` runs requested backtests.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Runner of the backtests that people ask for: one after the other, in a thread of the pipeline beside the telling.
+"""Runner of requested backtests: one at a time, in a background thread of the pipeline.
 
-A thread does the work under a job group of its own; the one that started it says in the store how far it is and looks
-whether somebody still wants it: if not, Spark breaks off the group. Next: ``jobs/backtest.py``.
+A thread runs the backtest under its own Spark job group; its parent reports progress to the store and checks for
+cancellation, upon which it cancels the group. Next: ``jobs/backtest.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What the pipeline does beside telling people, in threads: lake, backtests, silences, and the self-audit.
+"""Background jobs of the pipeline: lake, backtests, silences and the self-audit.
 
-They wait for those who tell: Spark gives them cores only when the streaming queries leave some (``spark/pools.xml``).
+They have lower priority than the streaming queries, by Spark's fair scheduler (``spark/pools.xml``).
 Next: ``jobs/schedule.py``.
 """
 

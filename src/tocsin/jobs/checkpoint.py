@@ -1,8 +1,8 @@
-"""Checkpoint folder of one streaming query: what is wrong with it, how far it has come, and how it is set aside.
+"""Checkpoint folder of one streaming query: damage check, progress, and replacement.
 
-A query whose checkpoint was set aside makes a new one and begins after the offset that the store knows to be told
-(``jobs/reporting.py``); what is written twice then is written once, its ids being made of its causes. Spark writes each
-file under another name, renames it and puts a checksum beside it, so a damaged one was cut or changed by the disk.
+A query whose checkpoint was set aside makes a new one and starts after the offset that the store records as processed
+(``jobs/reporting.py``); repeated writes have no effect, because ids are deterministic. Spark writes each file under a
+temporary name, renames it and adds a checksum, so a damaged file was truncated or changed on disk.
 
 Sources: Hadoop's ``ChecksumFileSystem`` (``.NAME.crc``), Spark's ``OffsetSeqLog`` and ``CommitLog`` (a line with the
 version, then JSON line by line).

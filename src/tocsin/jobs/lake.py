@@ -1,8 +1,8 @@
-"""Lake job: brings events from the log into the lake, in order, a segment at a time, and merges small segments.
+"""Lake job: appends events from the log to the lake in order, one segment at a time, and merges small segments.
 
-A segment is announced, written into a folder of its own, and recorded if it still fits: a crash anywhere leaves at
-most a folder that nobody reads and that a later run clears away. Runs in the pipeline and as ``tocsin lake append``;
-two at once do no harm. Next: ``spark/lake.py``.
+A segment is announced, written into its own folder, and recorded if it is still contiguous: a crash leaves at most a
+folder that nobody reads and that a later run removes. Runs in the pipeline and as ``tocsin lake append``; concurrent
+runs are safe. Next: ``spark/lake.py``.
 """
 
 from __future__ import annotations

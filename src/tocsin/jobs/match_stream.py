@@ -1,7 +1,7 @@
-"""The pipeline: a streaming query that tells the right people of every change. Runs until stopped.
+"""Main streaming query of the pipeline: matches events, resolves recipients and writes notifications.
 
-Log -> match -> resolve -> schedule -> store; ``tell`` below is those stages in order for one micro-batch.
-A micro-batch may run twice, after a crash between any two steps: every row it writes has a deterministic id.
+Log -> match -> resolve -> schedule -> store; ``tell`` below runs those stages in order for one micro-batch.
+A micro-batch may be repeated after a crash between any two steps: every row it writes has a deterministic id.
 """
 
 from __future__ import annotations

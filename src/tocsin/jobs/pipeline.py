@@ -1,8 +1,8 @@
-"""The pipeline's process: three streaming queries over the log, and what is done beside them.
+"""Process of the pipeline: three streaming queries over the log, and background jobs.
 
-The first tells people (``jobs/match_stream.py``), the second keeps the index of search (``jobs/search_stream.py``), the
-third tells of what depends on earlier reports (``jobs/streak_stream.py``); ``jobs/beside.py`` has the rest, and
-``jobs/supervision.py`` what happens when one of them fails.
+The first query notifies people (``jobs/match_stream.py``), the second updates the search index
+(``jobs/search_stream.py``), the third handles alerts that depend on earlier reports (``jobs/streak_stream.py``).
+``jobs/beside.py`` has the background jobs, ``jobs/supervision.py`` handles failures of the queries.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Reports of streaming queries: how far each has come, noted in the store whenever Spark has committed a micro-batch.
+"""Progress reports of streaming queries, stored after each micro-batch that Spark has committed.
 
-Next: ``store/outbox/notifications.py``, which keeps it.
+Next: ``store/outbox/notifications.py``, which stores them.
 """
 
 from __future__ import annotations

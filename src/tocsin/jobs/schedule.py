@@ -1,7 +1,7 @@
-"""Schedule of what the pipeline does beside telling people, at intervals that outlive restarts.
+"""Scheduler of the pipeline's background jobs, at intervals that survive restarts.
 
-One thread does one thing after the other; what fails is logged and tried again at its next time.
-Next: ``jobs/beside.py`` says what there is to do.
+One thread runs the jobs one after the other; a failure is logged and retried at the next interval.
+Next: ``jobs/beside.py`` lists the jobs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How is the index of search made anew? From the catalogue as it stands, on Spark, while the pipeline goes on.
+"""Rebuild of the search index from the catalogue, on Spark, while the pipeline runs.
 
-Everything is written as of the end of the log at the start: what the pipeline indexes meanwhile is newer and stays,
-whoever comes first; what was not found in the catalogue goes at the end. Next: ``cli/search.py``.
+Entries are written as of the end of the log at the start: entries that the pipeline writes meanwhile are newer and win,
+in either order of writing; entries not found in the catalogue are removed at the end. Next: ``cli/search.py``.
 """
 
 from __future__ import annotations

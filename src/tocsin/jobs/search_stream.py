@@ -1,8 +1,8 @@
-"""The second streaming query of the pipeline: the index of search follows the log. Runs beside the first one.
+"""Second streaming query of the pipeline: updates the search index from the log.
 
-Log -> entries (``spark/search.py``) -> the last of each entity -> store. A micro-batch may run twice: an entry replaces
-only what stands for an earlier offset. It has its own checkpoint and its own progress, so that neither query waits for
-the other, and looks less often, so that the bell comes first. Next: ``jobs/search_rebuild.py``.
+Log -> entries (``spark/search.py``) -> the last of each entity -> store. A micro-batch may be repeated: an entry
+replaces only entries of an earlier offset. The query has its own checkpoint and progress, so that neither query waits
+for the other, and a longer trigger interval, so that notifications come first. Next: ``jobs/search_rebuild.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Look, every minute, at the streaks for entities that have had no success for as long as alerts ask for.
+"""Silence job: finds, every minute, entities without a success for as long as an alert allows.
 
-What is noticed becomes an event in the log, once; ``jobs/streak_stream.py`` tells of it as of every other.
+Each silence is written to the log once, as an event, which ``jobs/streak_stream.py`` handles like any other.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Matching under a time limit: alerts that are too slow are found, and the others are matched without them.
+"""Matching under a time limit: slow alerts are identified, and the others are matched without them.
 
-A condition may be cheap on every event but one. A micro-batch that exceeds the limit is matched again in halves of the
-alerts that have more to ask than facts, until each part is quick or a single alert. Next: ``flow/capture/audits.py``,
-which sets aside what was found.
+A condition may be slow on a single event. A micro-batch that exceeds the limit is matched again in halves of the
+alerts with residual conditions, until each part is fast or a single alert. Next: ``flow/capture/audits.py``, which
+suspends the alerts found.
 """
 
 from __future__ import annotations

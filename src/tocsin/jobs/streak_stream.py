@@ -1,8 +1,8 @@
-"""The third streaming query of the pipeline: alerts that ask about earlier reports. Runs beside the first one.
+"""Third streaming query of the pipeline: alerts that depend on earlier reports.
 
 Reports in the log -> streaks in Spark's state store -> match, resolve, schedule, store as ``match_stream.tell`` does.
-It runs no micro-batch where nothing is reported, and the first query keeps no state, so that the bell waits for none
-of this. A micro-batch may run twice: it begins at the streaks it began at. Next: ``jobs/silences.py``.
+It runs no micro-batch without reports, and the first query is stateless, so notifications that need no streaks are not
+delayed. A micro-batch may be repeated: it restarts from the same streaks. Next: ``jobs/silences.py``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Supervision of the pipeline's streaming queries: started, watched, and started again from their checkpoint.
+"""Supervision of the pipeline's streaming queries: start, monitoring, and restart from the checkpoint.
 
-A fault that passes (the store away, read-only or full, no space where the checkpoint is) is waited out, for as long as
-it takes, and noted where health is asked. A damaged checkpoint is set aside. What comes back although nothing that the
-query stands on is at fault does not pass: it ends the query. Next: ``store/faults.py``, ``jobs/checkpoint.py``.
+Transient faults (the store unavailable, read-only or full, no space for the checkpoint) are retried without limit and
+reported by the health check. A damaged checkpoint is set aside. A failure that recurs without such a fault ends the
+query. Next: ``store/faults.py``, ``jobs/checkpoint.py``.
 """
 
 from __future__ import annotations

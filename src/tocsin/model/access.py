@@ -1,4 +1,4 @@
-"""What can somebody want to do? OpenMetadata's operations, which the rules of policies allow or deny.
+"""OpenMetadata's operations, which policy rules allow or deny.
 
 Source: schemas/entity/policies/accessControl/resourceDescriptor.json, ``operation``.
 """

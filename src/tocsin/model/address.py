@@ -1,7 +1,7 @@
-"""Addresses that something is sent to: where they lead, and which part of them is secret.
+"""Destination addresses: their origin, and which part of them is secret.
 
-Two addresses lead to the same receiver if scheme, host and port are equal, however they are written. What cannot be
-taken apart without doubt leads nowhere known, so that nothing is ever kept for it.
+Two addresses have the same origin if scheme, host and port are equal, in whatever spelling. An address that cannot be
+parsed unambiguously has no origin, so no secret is ever kept for it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What is a backtest? An alert held against what has happened already: whom it would have told of what.
+"""Backtests: an alert evaluated on past events, with the notifications it would have sent.
 
-People ask for one at the API, the pipeline runs it (``jobs/backtests.py``). Next: ``store/alerts/backtests.py``.
+The API takes requests, the pipeline runs them (``jobs/backtests.py``). Next: ``store/alerts/backtests.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Change events: the record of one change of one entity, as it stands in the log.
+"""Change events: the record of one change of one entity, as stored in the log.
 
 Source: seeds/002 (the default format) and OpenMetadata 1.13 ``type/changeEvent.json``; where they disagree
 the seed wins (``docs/decisions``). Next: ``model/subscription.py``.

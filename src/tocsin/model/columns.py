@@ -1,6 +1,6 @@
-"""Which columns does an asset have? Those of tables, and what other types have in their place.
+"""Columns of an asset: those of tables, and their counterparts in other types.
 
-Columns are named by FQN: the asset's, then the names of the column and of those it lies in.
+Columns are named by FQN: the asset's, then the names of the enclosing columns and of the column.
 """
 
 from __future__ import annotations

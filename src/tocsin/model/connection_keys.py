@@ -1,8 +1,8 @@
-"""Names of texts in OpenMetadata's connections, and which of them are secret.
+"""Names of the text properties in OpenMetadata's connections, classified as secret or not.
 
-Taken from OpenMetadata 1.13's schemas: what is reached from the ``connection`` of services and test suites, and from an
-ingestion pipeline's ``sourceConfig`` and ``openMetadataServerConnection``. ``tests/unit/model/test_connection_keys.py``
-compares them with the schemas. What stands in neither table is unknown, and counts as secret.
+Extracted from OpenMetadata 1.13's schemas: everything reachable from the ``connection`` of services and test suites,
+and from an ingestion pipeline's ``sourceConfig`` and ``openMetadataServerConnection``.
+``tests/unit/model/test_connection_keys.py`` compares them with the schemas. Unlisted names count as secret.
 Next: ``model/secret.py``.
 """
 

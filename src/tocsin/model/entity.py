@@ -1,7 +1,6 @@
-"""What is a catalogued entity on the wire? A JSON document with OpenMetadata's keys.
+"""Wire model of entities: a JSON document with OpenMetadata's keys.
 
-An entity is a JSON document whose keys are OpenMetadata's; what differs between types is a row of
-``model/entity_types.py``. Next: ``model/change.py``.
+Differences between types are rows of ``model/entity_types.py``. Next: ``model/change.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How does a text point to an entity, or to a part of one? ``<#E::table::shop.public.orders::columns::email>``.
+"""Entity links, which point to an entity or a part of one: ``<#E::table::shop.public.orders::columns::email>``.
 
 Source: OpenMetadata 1.13 ``type/basic.json``, ``entityLink``. Next: ``model/mentions.py``.
 """

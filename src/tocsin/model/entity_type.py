@@ -1,4 +1,4 @@
-"""In what can two types of entity differ? The columns of the table of types; the rows stand in ``model/types``.
+"""Columns of the table of entity types; the rows are in ``model/types``.
 
 Next: ``model/entity_types.py``.
 """

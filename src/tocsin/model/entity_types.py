@@ -1,6 +1,6 @@
-"""Which types of entity are there? The table of types: one row per type, no code per type.
+"""Table of entity types: one row per type, no code per type.
 
-A row is an ``EntityType``; the rows of each family stand in a file of ``model/types``. Next: ``model/change.py``.
+A row is an ``EntityType``; the rows of each family are in a file of ``model/types``. Next: ``model/change.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Findings of the audit: one match, notification or delivery that did not come to exactly one end.
+"""Audit findings: a match, notification or delivery without exactly one result.
 
-Next: ``jobs/audit.py`` looks for them, ``flow/capture/audits.py`` tells of them.
+Next: ``jobs/audit.py`` detects them, ``flow/capture/audits.py`` records them.
 """
 
 from __future__ import annotations

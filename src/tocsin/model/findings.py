@@ -1,4 +1,4 @@
-"""What did pydantic find wrong? Its findings in our words, for whoever sent what it looked at."""
+"""Pydantic's validation errors, translated into messages for the sender of the request."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How is a fully qualified name built and taken apart? Names joined by dots, quoted where a name has one.
+"""Fully qualified names: names joined by dots, quoted where a name contains one.
 
 Source: OpenMetadata's ``FullyQualifiedName.java`` and ``Fqn.g4``: a name that holds a dot or a quotation mark
-stands in quotation marks, and a mark inside is doubled. The paths of field changes are written the same way.
+is quoted, and a mark inside is doubled. The paths of field changes are written the same way.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which tags does a document carry, at whatever depth? All of its labels, and the document with other ones.
+"""Labels of a document at all depths: lookup and replacement.
 
 A label names its tag by FQN. Next: ``flow/capture/removal.py``, ``flow/capture/naming.py``.
 """

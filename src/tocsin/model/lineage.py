@@ -1,6 +1,6 @@
-"""What is an edge of lineage? Data flows from one asset to another; what is known of how stands in its details.
+"""Lineage edges: data flows from one asset to another, with optional details.
 
-Source: schemas/type/entityLineage.json. ``flow/capture/lineage.py`` writes edges, ``store/lineage/edges.py`` keeps
+Source: schemas/type/entityLineage.json. ``flow/capture/lineage.py`` writes edges, ``store/lineage/edges.py`` stores
 them.
 """
 

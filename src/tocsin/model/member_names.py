@@ -1,7 +1,7 @@
-"""What is the fully qualified name of a column, a task, a field? Its entity's, and the names on the way to it.
+"""Fully qualified names of an entity's members, such as columns, tasks and fields.
 
-Stored documents leave it out, so that renaming an entity renames its members; whoever shows one puts it in. So it is
-with a column's ``ordinalPosition``: it is the column's place in the list, and connectors count it anew as they please.
+Stored documents omit them, so renaming an entity renames its members; they are added for display, as is a column's
+``ordinalPosition``, its position in the list, which connectors number differently.
 A member without tags is shown with an empty list of them: OpenMetadata's client adds tags to the list that it read.
 """
 

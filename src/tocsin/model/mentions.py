@@ -1,4 +1,4 @@
-"""Whom does a message mention, and how does it read as plain text? Links to people and teams in Markdown.
+"""Mentions of people and teams in Markdown messages, and the messages as plain text.
 
 People and teams are mentioned as ``<#E::user::ann>``, as OpenMetadata's page writes it (``<#E::user::ann|[@ann](…)>``)
 or as a plain Markdown link to their page, ``[@ann](https://…/users/ann)``. Next: ``model/thread.py``.

@@ -1,6 +1,6 @@
-"""Mutes: an alert or an asset that somebody does not want to hear of, over one channel or all, until a time.
+"""Mutes: suppression of notifications of an alert or asset, on one channel or all, until a given time.
 
-Next: ``flow/resolve/candidates.py`` honours it.
+Next: ``flow/resolve/candidates.py`` applies them.
 """
 
 from __future__ import annotations

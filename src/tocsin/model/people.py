@@ -1,4 +1,4 @@
-"""Who acts, and who may be told? People, and whoever makes a change."""
+"""Actors who make changes, and persons who may be notified."""
 
 from __future__ import annotations
 

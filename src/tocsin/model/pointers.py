@@ -1,6 +1,6 @@
-"""References to entities inside JSON documents, and the names of tables that constraints and joins lead to.
+"""Entity references inside JSON documents, and table names in constraints and joins.
 
-Next: ``flow/resolve/sight.py`` and ``flow/capture/veil.py``, which keep hidden ones from readers and from writers.
+Next: ``flow/resolve/sight.py`` and ``flow/capture/veil.py``, which hide references from readers and writers.
 """
 
 from __future__ import annotations

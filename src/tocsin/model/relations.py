@@ -1,6 +1,6 @@
-"""Which keys of an entity say what others say of it? They are worked out when read, and never stored.
+"""Inverse relations of an entity: keys computed from other entities' documents on reading, never stored.
 
-A dashboard names its charts; which dashboards a chart is on is a relation. Next: ``store/catalogue/relations.py``.
+A dashboard names its charts; a chart's list of dashboards is such a relation. Next: ``store/catalogue/relations.py``.
 """
 
 from __future__ import annotations

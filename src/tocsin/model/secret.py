@@ -1,8 +1,8 @@
-"""Classification of secrets in connections, and documents as they are shown to who may not change them.
+"""Classification of secrets in connections, and masked documents for people who may not edit them.
 
-A text is shown if OpenMetadata's schemas know its name and do not call it a password (``model/connection_keys.py``);
-all else, and every value of a map whose keys are free, is secret. Of an address the user information and the query are.
-Next: ``flow/capture/secrets.py``; for alerts ``store/alerts/masking.py``.
+A text is shown if OpenMetadata's schemas define its name and do not mark it as a password
+(``model/connection_keys.py``); everything else, and every value of a map with free keys, is secret. Of an address the
+user information and the query are. Next: ``flow/capture/secrets.py``; for alerts ``store/alerts/masking.py``.
 """
 
 from __future__ import annotations

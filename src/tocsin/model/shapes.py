@@ -1,7 +1,7 @@
-"""What may stand under each key of a document? The published schemas' own word, as ``shapes.json`` holds it.
+"""Validation of document values against the published schemas, as compiled into ``shapes.json``.
 
-The file is made from the schemas by ``python -m tests.contract.digest``, which also says how it is written; a test
-compares the two. What checks a value is made the first time that it is asked for. Next: ``flow/capture/request.py``.
+The file is made from the schemas by ``python -m tests.contract.digest``, which documents its format; a test
+compares the two. Each validator is built on first use. Next: ``flow/capture/request.py``.
 """
 
 from __future__ import annotations

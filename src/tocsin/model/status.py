@@ -1,4 +1,4 @@
-"""What do the statuses of tests and runs come to? Verdicts, with one word for each, and what is none.
+"""Verdicts: the statuses of tests and runs reduced to one word each.
 
 Next: ``flow/match/streak.py`` counts them.
 """

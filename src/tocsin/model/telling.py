@@ -1,7 +1,7 @@
-"""What did a match come to? How many notifications one event gave for one alert, nobody being none.
+"""Match results: the number of notifications that one event produced for one alert, possibly zero.
 
-Written in the transaction that writes the notifications, so that the audit can prove that nothing is lost and nothing
-done twice. Next: ``store/alerts/tellings.py``.
+Written in the transaction of the notifications, so that the audit can prove that nothing is lost or duplicated.
+Next: ``store/alerts/tellings.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is a thread? A conversation, a task or an announcement about an asset, with posts below it.
+"""Threads: conversations, tasks and announcements about an asset, with their posts.
 
 Source: OpenMetadata 1.13 ``entity/feed/thread.json``. Next: ``flow/capture/feed/operations.py``.
 """

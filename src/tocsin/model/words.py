@@ -1,4 +1,4 @@
-"""How is a word or a value said, and which was meant? Its article, and the known word that looks most like it."""
+"""Wording of names and values in messages: articles, counts, and suggestions for unknown names."""
 
 from __future__ import annotations
 

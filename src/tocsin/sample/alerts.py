@@ -1,7 +1,7 @@
-"""Alerts of Fernhill, a few that show what an alert can do, one row each.
+"""Alerts of Fernhill, the sample company, one row each.
 
-Everybody's bell is rung by an alert of Tocsin's own (``server/build.py``), so it needs none here.
-Next: ``sample/load.py``, which creates them last, so that the year before notifies nobody.
+In-app notifications come from Tocsin's default alert (``server/build.py``), so none is needed here.
+Next: ``sample/load.py``, which creates them last, so that the sample's history notifies nobody.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What stands in Fernhill's catalogue, and what is made from what? Some 300 assets with their lineage.
+"""Assets of Fernhill's catalogue, some 300, with their lineage.
 
-The source database is written down table by table; the warehouse's raw and staging layers follow from it.
+The source database is defined table by table; the warehouse's raw and staging layers are derived from it.
 Next: ``sample/history.py``.
 """
 

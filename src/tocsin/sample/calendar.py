@@ -1,4 +1,4 @@
-"""When do people and bots work? The days of the sample's year, counted from 0; yesterday is the last.
+"""Calendar of the sample's year: working days and times of people and bots, numbered from 0 to yesterday.
 
 Next: ``sample/history.py``.
 """

@@ -1,4 +1,4 @@
-"""Of which type is a column? Fernhill's names say it: ``_at`` is a moment, ``_cents`` is money, ``is_`` is yes or no.
+"""Column types, derived from Fernhill's names: ``_at`` is a timestamp, ``_cents`` money, ``is_`` a boolean.
 
 Next: ``sample/assets.py``.
 """

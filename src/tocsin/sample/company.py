@@ -1,6 +1,6 @@
-"""Who works at Fernhill Outfitters, the invented company of the sample? Its people, teams, bots and domains.
+"""People, teams, bots and domains of Fernhill Outfitters, the fictional company of the sample.
 
-Tables only; what the company owns stands in ``tables/*.csv``. Next: ``sample/rows.py``.
+Tables only; what the company owns is in ``tables/*.csv``. Next: ``sample/rows.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How does an asset look while the story is told? And what can be done to it: edits in two forms.
+"""Drafts of assets during generation of the history, and edits of them in two forms.
 
 Each edit changes the draft and returns the JSON Patch operations that do the same to the stored entity, sharing
-nothing with the draft; an edit that does not fit returns none. Next: ``sample/edits.py``, which chooses among them.
+nothing with the draft; an edit that is not applicable returns none. Next: ``sample/edits.py``, which chooses edits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How does the shop's database change under the warehouse? A column comes, goes or grows, and the copies follow.
+"""Schema drift of the shop's database: columns are added, dropped or widened, and the copies follow.
 
-Each night the bot finds what the shop's engineers did; the raw copy follows the next night, staging when
-somebody gets to it. Next: ``sample/history.py``.
+Each night the bot detects the changes of the shop's engineers; the raw copy follows the next night, staging when
+somebody updates it. Next: ``sample/history.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What do people do to the assets they look after? Kinds of edit and how often each is made.
+"""Edits that people make to their assets, with the frequency of each kind.
 
 Next: ``sample/history.py``.
 """

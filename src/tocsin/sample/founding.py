@@ -1,4 +1,4 @@
-"""How did the catalogue begin? Who was entered, what was found on the first days, what was built on it since.
+"""First weeks of the sample's catalogue: registered people, discovered assets, and the first models built on them.
 
 Next: ``sample/history.py``.
 """

@@ -1,4 +1,4 @@
-"""What happened in Fernhill's year? Every step, in order, drawn from one seed.
+"""History of Fernhill's year: all steps in order, generated from one seed.
 
 Pure: the same ``now_ms`` and seed give the same steps, and nothing is written. Next: ``sample/load.py``.
 """

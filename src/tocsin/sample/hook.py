@@ -1,6 +1,6 @@
-"""Address of the sample's webhook: this start's post room, on whatever port that listens now.
+"""Address of the sample's webhook: the development receiver of this start, on its current port.
 
-``cli/up.py`` asks, before the parts start. Next: ``flow/capture/operations.py``.
+``cli/up.py`` sets it before the processes start. Next: ``flow/capture/operations.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which ids does the sample use? The same ones at every load: drawn from the seed, shaped like all others.
+"""Reproducible ids of the sample: derived from the seed, in the form of all other ids.
 
 Next: ``sample/teller.py``.
 """

@@ -1,6 +1,6 @@
-"""Loading of the sample into a store, told step by step through capture, in one transaction: all of it or none.
+"""Loader of the sample: writes the history through capture in one transaction, all or nothing.
 
-A load that was interrupted is finished by loading again. Next: ``sample/history.py``.
+Loading again completes an interrupted load. Next: ``sample/history.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What did the tests and pipelines report in the last days of the year? One result or run a day of each.
+"""Test results and pipeline runs of the last days of the sample's year, one per day each.
 
 Next: ``sample/history.py``.
 """

@@ -1,6 +1,6 @@
-"""What does the company own? The tables in ``tables/*.csv``, read as rows.
+"""Reader of the sample's assets from ``tables/*.csv``.
 
-Columns are written as names, ``!`` behind a name marks what is personal; ``sample/columns.py`` knows the rest.
+Columns are written as names, ``!`` after a name marks personal data; ``sample/columns.py`` derives the rest.
 Next: ``sample/assets.py``.
 """
 

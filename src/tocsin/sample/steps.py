@@ -1,6 +1,6 @@
-"""What can happen in the sample's year? One kind of act per row of the story; who did it, and when.
+"""Steps of the sample's history: one class per kind of action, with actor and time.
 
-Acts name entities by FQN and people by name; ids exist only once a step is written. Next: ``sample/load.py``.
+Steps name entities by FQN and people by name; ids exist only after a step is written. Next: ``sample/load.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How does a step of the story become a write? Names become ids, the clock is set, capture does the rest.
+"""Writer of the sample's steps: names are resolved to ids, the clock is set, capture does the rest.
 
 Next: ``flow/capture/operations.py``.
 """

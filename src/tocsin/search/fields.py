@@ -1,7 +1,7 @@
-"""By which fields can one search, and how is each found? One table, for queries, filters, facts and sorting.
+"""Table of searchable fields and how each is matched, for queries, filters, facets and sorting.
 
-A *word* field is found by its words, a *column* by comparing it as a whole, a *fact* by its exact value. Source of
-the names: OpenMetadata's index mappings and what its client sends. Next: ``search/parse.py``.
+A *word* field is matched by words, a *column* as a whole, a *fact* by its exact value. Source of the names:
+OpenMetadata's index mappings and what its client sends. Next: ``search/parse.py``.
 """
 
 from __future__ import annotations

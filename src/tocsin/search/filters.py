@@ -1,7 +1,7 @@
-"""What does a ``query_filter`` ask for? The part of Elasticsearch's query language that clients send, as a tree.
+"""Parser of ``query_filter``: the part of Elasticsearch's query DSL that clients send, as a tree.
 
-Known are bool (must, should, must_not, filter), term, terms, match, match_phrase, match_all, exists, wildcard, prefix,
-range of ``updatedAt``, and query_string; anything else is refused by its name. Next: ``store/search/matching.py``.
+Supported are bool (must, should, must_not, filter), term, terms, match, match_phrase, match_all, exists, wildcard,
+prefix, range of ``updatedAt``, and query_string; anything else is rejected by name. Next: ``store/search/matching.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which types of entity does the name of an index mean? OpenMetadata's names of indexes and of groups of them.
+"""Names of OpenMetadata's search indexes and index groups, mapped to entity types.
 
 Source: OpenMetadata's ``indexMapping.json`` and what its client sends. Next: ``search/parse.py``.
 """

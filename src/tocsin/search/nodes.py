@@ -1,6 +1,6 @@
-"""What is asked of the index? A tree of words, facts and comparisons, whichever language it was written in.
+"""Query tree of words, facts and comparisons, independent of the query language.
 
-``search/parse.py`` and ``search/filters.py`` make it, ``store/search/matching.py`` turns it into SQL.
+``search/parse.py`` and ``search/filters.py`` build it, ``store/search/matching.py`` turns it into SQL.
 """
 
 from __future__ import annotations

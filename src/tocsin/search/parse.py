@@ -1,7 +1,7 @@
-"""What does a query ask for? Words, "phrases", prefix*, field:value, AND, OR, NOT and brackets become a tree.
+"""Query parser: words, "phrases", prefix*, field:value, AND, OR, NOT and brackets become a tree.
 
-Words that stand side by side must all be there. What cannot be read is refused with its place. Next:
-``search/filters.py`` for the other language, ``docs/search.md`` for people.
+Adjacent words are combined with AND. Syntax errors are reported with their position. Next:
+``search/filters.py`` for the other language, ``docs/search.md`` for users.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""As which words is a text found, and as which token an exact value? Folded the same way here and on Spark.
+"""Tokenization and normalization of texts for search, identical in Python and on Spark.
 
-``spark/search.py`` does to documents, with the expressions named here, what this module does to queries: accents
-off, camelCase and everything that is no letter or digit apart, lower case. Next: ``search/fields.py``.
+``spark/search.py`` applies the expressions defined here to documents, this module applies the same to queries: remove
+accents, split camelCase and at everything that is no letter or digit, lower-case. Next: ``search/fields.py``.
 """
 
 from __future__ import annotations

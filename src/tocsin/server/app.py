@@ -1,6 +1,6 @@
-"""Start and routes of the server: process 1, FastAPI over the store, no JVM, no Spark.
+"""FastAPI application of the server: start, routes and command; no JVM, no Spark.
 
-Every address begins with ``/api/v1`` (or ``/v1``); ``/`` is the page. Next: ``server/routes``.
+Every path begins with ``/api/v1`` (or ``/v1``); ``/`` is the web page. Next: ``server/routes``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Reader of the inbox for all listeners of a process: each row once, and those that come late.
+"""Inbox reader shared by all listeners of a process: each row once, including rows that are written late.
 
-Several queries tell, each at its own speed (``flow/eventlog/readers.py``), so a row may come after others that stand
-behind it in the log. So besides what is new at the end, what the slowest query has passed meanwhile is read again.
+Several queries write notifications, each at its own speed (``flow/eventlog/readers.py``), so a row may be written after
+rows of later events. So besides the new end, the range that the slowest query has passed meanwhile is read again.
 Next: ``server/streams.py``.
 """
 

@@ -1,7 +1,7 @@
 """Passwords (argon2) and signed tokens (JWT, HS256) of people and bots.
 
-The key that signs is made at first start and shared by all servers through the store. Whether somebody may see an
-asset is not decided here: ``flow/resolve/visibility.py`` does. Next: ``server/request.py``.
+The signing key is created at first start and shared by all servers through the store. Access to assets is decided
+elsewhere (``flow/resolve/visibility.py``). Next: ``server/request.py``.
 """
 
 from __future__ import annotations

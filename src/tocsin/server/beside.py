@@ -1,6 +1,6 @@
-"""What is kept beside entities and shown when ``fields=`` asks for it? One function per field, for a page at once.
+"""Optional fields of entities that are stored outside their documents, for ``fields=``: one function per field.
 
-Next: ``store/beside/series.py``, ``store/beside/suites.py``.
+Each function answers for a whole page. Next: ``store/beside/series.py``, ``store/beside/suites.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Bodies of requests: bounded in size, in the time that they may take to arrive, and in memory.
+"""Request body limits: size, time to arrive, and memory.
 
-How large one may be depends on who sends it: little while nobody is known yet, more for imports and bulk requests.
-A large one is parsed in a thread of its own. Next: ``server/request.py``.
+The size limit depends on the sender: low before authentication, higher for imports and bulk requests.
+Large bodies are parsed in a separate thread. Next: ``server/request.py``.
 """
 
 from __future__ import annotations

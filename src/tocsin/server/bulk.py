@@ -1,4 +1,4 @@
-"""What became of each of several things asked for at once? The answer of every route that takes many.
+"""Bulk results: the response of every route that processes many entities, with one outcome per entity.
 
 Source: schemas/type/bulkOperationResult.json.
 """

@@ -1,8 +1,8 @@
-"""Connections of a process: bounded in number, and in the time that each may take to ask and to read its answer.
+"""Connection limits of a process: their number, and the time for sending a request and reading the response.
 
-uvicorn waits for the end of a header, and for a reader of an answer, without end. Where there are too many connections,
-the one that has waited longest for a request makes room: whoever asks gets an answer, whoever only holds on is let go.
-Bodies are bounded in ``server/bodies.py``. Next: ``server/app.py``.
+uvicorn waits without limit for the end of a header and for a slow reader. If there are too many connections, the one
+that has been idle longest is closed: active clients are served, idle connections are dropped.
+Bodies are limited in ``server/bodies.py``. Next: ``server/app.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""HTTP statuses and bodies of failures, in one table.
+"""Table of the HTTP status of each error family, and the JSON body of errors.
 
 There is one shape for every error: ``{"code": 404, "message": "…"}`` with an integer code, which is what
-OpenMetadata's client insists on. Next: ``server/request.py``.
+OpenMetadata's client requires. Next: ``server/request.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Pages of what may be shown: where some of what is read may not be, more is read until the page is full.
+"""Filtered pages: if some rows may not be shown, more are read until the page is full.
 
-A log is read by place, so a page that ends early for want of visible entries still says where to go on.
+A log is read by offset, so a page that ends early for lack of visible entries still returns where to continue.
 Next: ``server/permissions.py``.
 """
 

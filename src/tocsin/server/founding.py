@@ -1,6 +1,6 @@
-"""The first start: an administrator, the default policies and roles, and everybody's bell.
+"""Bootstrap of the first start: an administrator, the default policies and roles, and the default in-app alert.
 
-Doing it again, or in two processes at once, changes nothing more. Next: ``access/defaults.py``.
+Idempotent, also when run by two processes at once. Next: ``access/defaults.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What do teams and people have from their place in the tree of teams? Parents that are shown, and domains.
+"""Fields of teams and people that follow from the hierarchy of teams: implied parents and domains.
 
 Next: ``store/catalogue/teams.py``.
 """

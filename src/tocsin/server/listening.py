@@ -1,8 +1,8 @@
-"""On which sockets do the processes of a server listen? Each on its own, all at one address, where the kernel can.
+"""Listening sockets of the server's processes: one each, at a shared address, where the kernel supports it.
 
-Linux shares connections out among sockets that listen at one address together (``SO_REUSEPORT``), more evenly than
-processes that accept from one socket. All sockets are made before the processes are, and stay with the one that
-watches: whoever knocks while a process is being replaced waits, and is not refused. Next: ``server/processes.py``.
+Linux distributes connections among sockets that share an address (``SO_REUSEPORT``), more evenly than processes that
+accept from one socket do. All sockets are created before the processes and remain open in the supervisor: a client that
+connects while a process is being replaced waits and is not refused. Next: ``server/processes.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Throttle for log-ins: attempts are counted before a password is checked, and slow down what follows.
+"""Throttle for log-ins: attempts are counted before a password is checked, and delay later attempts.
 
-Nobody is locked out: the delay is bounded, and whoever has logged in from a source before is not slowed down by what
-others try from elsewhere. Next: ``store/access/attempts.py``.
+Nobody is locked out: the delay is bounded, and a person who has logged in from a source before is not delayed by
+attempts from other sources. Next: ``store/access/attempts.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What of a sample is shown to somebody who may not see everything? How much there is, but not what it is.
+"""Masking of sample data for people without full access: the number of values is shown, not the values.
 
-A column is masked when it, a part of it or the whole asset carries a tag of the setting ``masked_tags``.
+A column is masked if it, a part of it or the whole asset carries a tag of the setting ``masked_tags``.
 Administrators, bots and owners see everything. Source: OpenMetadata's ``PIIMasker``.
 Next: ``server/routes/samples.py``.
 """

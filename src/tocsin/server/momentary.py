@@ -1,6 +1,6 @@
-"""Have policies changed since a moment ago? The store is asked a few times a second, not at every request.
+"""Short-lived cache of the policy revision: the store is asked a few times a second, not on every request.
 
-What this server itself changes counts at once; what another process changes counts ``TRUSTED_S`` later at most.
+Changes by this server are visible at once; those by another process at most ``TRUSTED_S`` later.
 Next: ``access/views.py``.
 """
 

@@ -1,6 +1,6 @@
-"""Which name was meant, where there is none such? The nearest of those beside it that the sender may see.
+"""Suggestions for unknown names: the most similar sibling that the requester may see.
 
-Names are looked at in their order, so what differs from its first letter on is found only where little stands between.
+Names are compared in alphabetical order, so a name with another first letter is found only among few siblings.
 Next: ``store/catalogue/entities.py``.
 """
 

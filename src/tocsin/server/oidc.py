@@ -1,8 +1,8 @@
 """Log-in by OpenID Connect: authorization code flow with PKCE.
 
-The browser is sent to the provider and comes back with a code; the server exchanges it for an identity token, whose
-signature, issuer, audience, times and nonce are checked. What must be remembered in between travels in a signed cookie,
-so any server can finish what another began. Source: OpenID Connect Core 1.0, section 3.1; RFC 7636; RFC 8414.
+The browser is redirected to the provider and returns with a code; the server exchanges it for an ID token and verifies
+its signature, issuer, audience, times and nonce. State in between is kept in a signed cookie, so any server can
+complete a log-in that another began. Source: OpenID Connect Core 1.0, section 3.1; RFC 7636; RFC 8414.
 Next: ``server/routes/openid.py``.
 """
 

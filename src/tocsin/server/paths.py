@@ -1,9 +1,9 @@
-"""Which path was asked for? Paths are split before they are decoded, and ``/v1`` is another name of ``/api/v1``.
+"""URL path handling: paths are split before they are decoded, and ``/v1`` is an alias of ``/api/v1``.
 
-A name may hold an encoded slash (``%22a.b%2Fc%22``); were the path decoded first, the route would be lost.
-So routing sees the path as it was sent, and ``request.PathText`` decodes each parameter. OpenMetadata's client sends
+A name may hold an encoded slash (``%22a.b%2Fc%22``); decoding the path first would break routing.
+So routing sees the raw path, and ``request.PathText`` decodes each parameter. OpenMetadata's client sends
 ``/tables/name/x&include=all`` when it asks for no fields: an ampersand in a name is always encoded, so what follows
-this one is the query. Next: ``routes/``.
+an unencoded one is the query. Next: ``routes/``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The permission checks of routes, asked before anything is shown or done.
+"""Permission checks of routes, before anything is shown or done.
 
-Policies decide (``access/decide.py``). Writes are asked about once more inside their transaction, of what is really
-there (``flow/capture/permit.py``), so that no route can forget it. Next: ``server/permits.py``.
+Policies decide (``access/decide.py``). Writes are checked again inside their transaction, against the stored state
+(``flow/capture/permit.py``), so no route can omit it. Next: ``server/permits.py``.
 """
 
 from __future__ import annotations

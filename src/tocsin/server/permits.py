@@ -1,6 +1,6 @@
-"""Permits of writes: policies decide, and whoever is refused reads which rule did.
+"""Authorization of writes by policies; a denial names the rule that caused it.
 
-Handed to ``flow/capture/permit.py``, which asks it inside every write. Next: ``server/permissions.py``.
+Passed to ``flow/capture/permit.py``, which calls it inside every write. Next: ``server/permissions.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Entities as they leave the server: with what they inherit, what is kept beside them, and the words of their labels.
+"""Serialization of entities for responses: with inherited values, optional fields and label details.
 
 Everything is looked up for a whole page at once. Next: ``server/view.py``.
 """

@@ -1,8 +1,8 @@
-"""How do several processes make one server? One that serves nothing starts the others, watches them, and ends them.
+"""Supervisor of several server processes: starts them, monitors them, and stops them; it serves no requests.
 
-Each is forked from it once everything is imported, so they share most of their memory and start in a moment. One that
-dies is replaced; when they do not stay up, all end. They end with the one that watches, even when that is killed:
-each reads from a pipe that only it holds open. Next: ``server/app.py``.
+Each is forked from the supervisor after all imports, so they share most of their memory and start fast. A process that
+dies is replaced; if they keep dying, all stop. They stop with the supervisor, even if that is killed:
+each reads from a pipe whose other end only the supervisor holds. Next: ``server/app.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Provider of OpenID Connect, as far as it is asked by the server: JSON, bounded in size and time.
+"""HTTP client for the OpenID Connect provider: JSON, limited in size and time.
 
 Next: ``server/oidc.py``.
 """

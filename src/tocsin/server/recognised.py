@@ -1,7 +1,7 @@
-"""Who sent this a moment ago? What was found out about a token is trusted for a fraction of a second.
+"""Token cache for authenticated requests: a verified token is trusted for a fraction of a second.
 
-A token is checked against the store, which costs more than many an answer. What this server itself changes about
-people counts at once; what another process changes counts ``TRUSTED_S`` later at most. Next: ``server/auth.py``.
+A token is checked against the store, which can cost more than the response. Changes that this server makes to people
+invalidate the cache at once; those by another process after at most ``TRUSTED_S``. Next: ``server/auth.py``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How is a refused access told without a loop of them filling the log? Once per person, asset and operation and while.
+"""Log of denied requests as events, limited to one per person, asset and operation in a time window.
 
-A refusal is only put into a queue: the request that was refused neither waits nor fails because of it. A thread of
-its own writes the events (``flow/capture/violations.py``). Whatever is left out is counted, and the count is told
-with the next event: nothing is swallowed.
+A denial is only queued: the denied request neither waits for the log nor fails because of it. A thread
+writes the events (``flow/capture/violations.py``). Suppressed denials are counted, and the next event has
+their number, so none is lost.
 """
 
 from __future__ import annotations

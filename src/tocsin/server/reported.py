@@ -1,4 +1,4 @@
-"""How is what stands beside an entity asked for? The entity first, then the permission, then a window of time.
+"""Shared steps of routes for reports of an entity: look-up, permission, time window, page.
 
 Next: ``server/routes/runs.py``.
 """

@@ -1,7 +1,7 @@
-"""What a request brings along: its sender, its parts of the path, its JSON body; each checked at the door.
+"""Request dependencies: the authenticated caller, path parameters and JSON body, each validated.
 
 These are FastAPI dependencies; routes name them in their signatures. They are few and none is a plain function:
-FastAPI would run it in a thread of its own, which costs more than all of them together.
+FastAPI would run it in a separate thread, which costs more than all of them together.
 Next: ``server/routes/entities.py``.
 """
 

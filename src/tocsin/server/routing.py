@@ -1,7 +1,7 @@
-"""Which route answers? The few that a path could mean are found by its first word and its length.
+"""Router with an index of routes by first path segment and length.
 
 FastAPI tries every route in turn, and those of an included router again for every level of inclusion: with a hundred
-routes that costs more than most answers do. So routes are laid out flat, and ``IndexedRouter`` tries the few.
+routes that costs more than most responses do. So routes are flattened, and ``IndexedRouter`` tries only candidates.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Shares of a process: how many requests of one person it answers at once.
+"""Limit on the concurrent requests of one person in a process.
 
-Further ones wait in a line of that person's own, so whoever asks much waits for themselves and not for the threads
-that everybody needs. Next: ``server/request.py``.
+Further requests wait in that person's own queue, so one person's load does not occupy the threads that everybody
+needs. Next: ``server/request.py``.
 """
 
 from __future__ import annotations

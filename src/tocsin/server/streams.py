@@ -1,7 +1,7 @@
 """Live streams of the inbox: one poll of the store serves every listener of a process.
 
-A listener that does not keep up is let go: it comes back with the last offset it saw and misses nothing. So is one
-whose token no longer works, or whose user has changed, and everybody when the store is away or another one.
+A slow listener is disconnected: it reconnects with its last offset and misses nothing. So is one whose token is no
+longer valid or whose user has changed, and everybody when the store is unavailable or replaced.
 Next: ``server/arriving.py``.
 """
 

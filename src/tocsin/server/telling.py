@@ -1,4 +1,4 @@
-"""What does a server ask about who is told? The store's answers, together: relations, mutes, what is recorded.
+"""Stores that explanations and noise reports read: relations, mutes, notifications.
 
 Next: ``server/alerts/explaining.py``.
 """

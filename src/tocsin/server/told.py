@@ -1,4 +1,4 @@
-"""What happened, as far as one may see it: events, each as open as all that it is about is now, or was last.
+"""Visibility of events: each is as visible as the current or last state of its subjects.
 
 Next: ``flow/resolve/sight.py``.
 """

@@ -1,6 +1,6 @@
-"""What of an entity is shown? The keys its type has, those asked for through ``fields=``, and absolute addresses.
+"""Response fields of an entity: the keys of its type, those requested with ``fields=``, and absolute URLs.
 
-OpenMetadata's client refuses an answer with one key too many, so nothing leaves that the type's schema lacks.
+OpenMetadata's client rejects a response with an unknown key, so keys outside the type's schema are removed.
 Next: ``server/routes/entities.py``.
 """
 

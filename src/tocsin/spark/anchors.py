@@ -1,8 +1,7 @@
-"""As which numbers do anchors travel? An event states them and an alert hangs from them, each side for itself.
+"""Hashes of match anchors, computed alike for events (in Spark) and for alerts (in Python).
 
-A number is the XXH64 of an anchor's fields and values in their order, worked out by Spark for events and by Python for
-alerts. Numbers are compared several times as fast as texts, and none is ever written down, so the way they are made
-may change. Next: ``spark/rows.py``.
+A hash is the XXH64 of an anchor's fields and values in order. Comparing hashes is several times as fast as comparing
+texts. Hashes are never stored, so the way they are made may change. Next: ``spark/rows.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Self-audit over DataFrames: what should be, joined with what is; what does not agree is a finding.
+"""Self-audit over DataFrames: expected rows joined with stored rows; each mismatch is a finding.
 
 Next: ``jobs/audit.py``.
 """

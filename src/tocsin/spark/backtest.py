@@ -1,4 +1,4 @@
-"""How often would each recipient have been told? ``spark/resolve.py`` counted, so that few rows leave Spark.
+"""Notification counts of a backtest per recipient, aggregated on Spark so that few rows leave it.
 
 Next: ``jobs/backtest.py``.
 """

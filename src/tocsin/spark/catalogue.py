@@ -1,4 +1,4 @@
-"""How does Spark read the catalogue as it stands now? A Python data source over ``entity``, in ranges of ids.
+"""Python data source of Spark over the current catalogue, partitioned by ranges of ids.
 
 ``read`` runs on executors, so this module imports only what the wheel installs there. Next: ``spark/search.py``.
 """

@@ -1,7 +1,7 @@
-"""Checked conditions as Spark expressions: the Spark engine; ``conditions/evaluate.py`` is the other.
+"""Spark engine of conditions: checked conditions as SQL expressions; ``conditions/evaluate.py`` is the Python engine.
 
-Written as SQL text, which costs one call to the JVM where Columns cost dozens. Native functions only, never null,
-nothing that can throw. JSON is read from the column ``document`` (VARIANT, parsed once, see ``with_document``).
+SQL text costs one call to the JVM where Columns cost dozens. Native functions only, never null, nothing that can
+throw. JSON is read from the column ``document`` (VARIANT, parsed once, see ``with_document``).
 Next: ``spark/match.py``.
 """
 

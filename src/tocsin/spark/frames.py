@@ -1,7 +1,7 @@
-"""What was looked up for a micro-batch, on its way into Spark: one nested row, by Arrow.
+"""Lookup results of a micro-batch, transferred to Spark as one nested row in Arrow format.
 
-One local frame costs a few calls to the JVM; one for each of the tables would cost as much as all the rest.
-Next: ``spark/resolve.py`` unfolds and joins them.
+One local frame costs a few calls to the JVM; one frame per table would cost as much as all other work.
+Next: ``spark/resolve.py`` unnests and joins them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How is a Python function run over the groups of a frame without pandas? As PySpark runs it.
+"""Grouped Python functions on Spark without pandas, called the way PySpark calls them.
 
-PySpark's own ``transformWithState`` and ``applyInArrow`` ask for pandas before they make a function, even one that is
-given rows or Arrow and never sees pandas. These do what they do, without asking; PySpark's version is pinned exactly.
+PySpark's ``transformWithState`` and ``applyInArrow`` require pandas even for functions that take rows or Arrow and
+never use it. These equivalents omit that check; PySpark's version is pinned exactly.
 Next: ``spark/streaks.py``.
 """
 

@@ -1,8 +1,8 @@
-"""How is the history read and kept on Spark? Parquet by date for what the lake holds, the log for the rest.
+"""Reader and writer of the event history on Spark: Parquet by date for the lake, the log for later events.
 
-A segment of the lake is a folder ``segment=<id>`` with a folder ``date=YYYY-MM-DD`` for each day something happened
-(UTC). Which segments count is the store's to say (``store/eventlog/lake.py``); what else lies there is no part of the
-lake. Next: ``jobs/lake.py``.
+A segment of the lake is a folder ``segment=<id>`` with one folder ``date=YYYY-MM-DD`` per day of events (UTC). The
+store decides which segments count (``store/eventlog/lake.py``); other files in the folder are ignored.
+Next: ``jobs/lake.py``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Matching over DataFrames: all events against all subscriptions at once.
 
-Subscriptions are rows, not code: each hangs from anchors (``flow/match/indexing.py``) that an event must state, events
-explode into the facts that are anchors, a broadcast join finds the candidates, and what is left of their conditions is
-asked of those only, by shape (``spark/rows.py``, ``spark/shapes.py``, ``docs/decisions/0002-facts-and-anchors.md``).
+Subscriptions are rows, not code. Each is indexed by anchors (``flow/match/indexing.py``) that an event must have. The
+facts of each event are exploded, a broadcast join finds the candidates, and the residual conditions are evaluated for
+those only, by signature (``spark/rows.py``, ``spark/shapes.py``, ``docs/decisions/0002-facts-and-anchors.md``).
 Next: ``spark/resolve.py``.
 """
 

@@ -1,7 +1,7 @@
-"""Resolving over DataFrames: ``flow/resolve/local.py`` over many events at once, as joins.
+"""Recipient resolution over DataFrames: ``flow/resolve/local.py`` for many events, as joins.
 
-All inputs but the matches are small and looked up by key (``flow/resolve/audience.py``). It is SQL text because a
-micro-batch must begin at once: one call to the JVM, and the same text every time, so that Spark compiles it once.
+All inputs except the matches are small and looked up by key (``flow/resolve/audience.py``). It is SQL text to keep the
+latency of a micro-batch low: one call to the JVM, and a constant text that Spark compiles once.
 Next: ``spark/schedule.py``.
 """
 

@@ -1,6 +1,6 @@
-"""Rows of an alert in the index: one for each anchor, with what is asked of events that state it.
+"""Rows of an alert in the match index: one per anchor, with the residual condition.
 
-What facts alone say is asked in numbers, and only the rest by shape. Next: ``spark/match.py``, where events meet them.
+Facts are compared as hashes; only the rest is evaluated by signature. Next: ``spark/match.py``, which joins events.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""When is each recipient told, and under which id? ``flow/schedule/due.py`` over many recipients at once.
+"""Scheduling over DataFrames: due time and id of each notification, as in ``flow/schedule/due.py``.
 
-Ids are UUIDv5 of their causes, computed as native columns, so that writing a row again writes nothing.
+Ids are UUIDv5 of their causes, computed as native columns, so writing a row twice has no effect.
 Next: ``spark/sinks.py``.
 """
 

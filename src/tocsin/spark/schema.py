@@ -1,4 +1,4 @@
-"""Schemas of the pipeline's DataFrames: written out, never inferred; pinned to the model by a test.
+"""Schemas of the pipeline's DataFrames: explicit, never inferred, and checked against the model by a test.
 
 Next: ``spark/sources.py`` delivers ``EVENTS``.
 """

@@ -1,6 +1,6 @@
-"""What stands in the index of search for an entity? Its entry, worked out from its document by Spark's own functions.
+"""Search index entries of entities, computed from their documents with native Spark functions.
 
-The words are made as ``search/words.py`` makes those of a query; ``tests/entries.py`` says the same in plain Python.
+Words are normalized as ``search/words.py`` normalizes those of a query; ``tests/entries.py`` is the Python reference.
 Next: ``jobs/search_stream.py``.
 """
 

@@ -1,4 +1,4 @@
-"""How does the pipeline get its Spark session? The one door to the JVM.
+"""Spark session of the pipeline: the only place that starts the JVM.
 
 Next: ``spark/sources.py``.
 """

@@ -1,8 +1,8 @@
-"""What do alerts ask alike? The shapes of their tests: what is left of a test when its constants are taken out.
+"""Expression signatures: residual conditions with their constants removed, so that many alerts share one.
 
-However many alerts compare the length of a column with a number of their own, there is one shape and one expression;
-the numbers are rows. So neither the text of a query nor the code Spark compiles for it grows with the alerts
-(Hanson et al., "Scalable Trigger Processing", 1999, call shapes expression signatures). Next: ``spark/rows.py``.
+However many alerts compare the length of a column with a number, there is one signature and one expression; the
+numbers are rows. So neither the query text nor the code Spark compiles grows with the number of alerts
+(Hanson et al., "Scalable Trigger Processing", 1999, section "expression signatures"). Next: ``spark/rows.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The way of results out of Spark: one action per micro-batch, one transaction in the store.
+"""Sink of the pipeline: one Spark action per micro-batch, one transaction in the store.
 
-The driver writes, never an executor: rows are few against events, and SQLite has one writer. A micro-batch may
-come twice, so rows are written by deterministic id.
+The driver writes, never an executor: result rows are few compared with events, and SQLite has one writer. A
+micro-batch may be repeated, so rows are written by deterministic id.
 """
 
 from __future__ import annotations

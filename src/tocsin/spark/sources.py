@@ -1,9 +1,9 @@
-"""The log as a streaming Python data source of Spark's, over SQLite and PostgreSQL, in Arrow batches.
+"""Streaming Python data source of Spark over the event log, on SQLite and PostgreSQL, in Arrow batches.
 
 Offsets are ``{"offset": n, "event": id}`` (``flow/eventlog/position.py``): everything up to ``n`` has been read, and
-the last of it was that event, so that a checkpoint is never continued in another log. ``read`` runs on executors,
-possibly on other machines, so this module imports only what the wheel installs there. How far a reader may go is
-``flow/eventlog/readable.py``'s to say. Next: ``spark/match.py``.
+the last event had this id, so a checkpoint is never continued on another log. ``read`` runs on executors, possibly on
+other machines, so this module imports only what the wheel installs there. ``flow/eventlog/readable.py`` defines how
+far a reader may go. Next: ``spark/match.py``.
 """
 
 from __future__ import annotations

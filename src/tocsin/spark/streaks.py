@@ -1,7 +1,7 @@
-"""What does each report mean after those before it? ``flow/match/streak.py`` over many events at once.
+"""Streaks over DataFrames: ``flow/match/streak.py`` for many events at once.
 
-``kept_streaks`` keeps streaks in Spark's state store from micro-batch to micro-batch; ``with_streaks`` works them out
-anew for a frame that holds the whole history. Executors run both. Next: ``jobs/streak_stream.py``.
+``kept_streaks`` keeps streaks in Spark's state store between micro-batches; ``with_streaks`` recomputes them for a
+frame that holds the whole history. Both run on executors. Next: ``jobs/streak_stream.py``.
 """
 
 from __future__ import annotations

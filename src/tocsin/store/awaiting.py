@@ -1,7 +1,7 @@
-"""Start of a process whose store is not there yet: it waits, and says for what.
+"""Wait for the store at the start of a process, with a log message that names the cause.
 
-A machine that comes up starts its programs in any order. What no wait mends (a wrong address, a password that is
-refused) is raised at once. Next: ``store/faults.py``.
+After a reboot, programs start in any order. Errors that waiting does not resolve (a wrong address, a rejected password)
+are raised at once. Next: ``store/faults.py``.
 """
 
 from __future__ import annotations

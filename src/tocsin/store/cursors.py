@@ -1,6 +1,6 @@
-"""Where does a page go on? At a cursor, which survives in an address unescaped: a text, or a moment and a name.
+"""Pagination cursors that need no URL escaping: a text, or a timestamp and a name.
 
-A moment is where a page of things in order of time goes on; the name tells equals apart.
+The timestamp is for pages ordered by time; the name distinguishes entries of the same time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How do documents and rows become each other? JSON text here, dictionaries everywhere else."""
+"""Conversion between documents and rows: JSON text in the store, dictionaries elsewhere."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Faults of the store and of the disk, told apart by their words: which pass by themselves, and what to do about each.
+"""Classification of store and disk faults by message: transient or not, and the remedy for each.
 
-Drivers say the same thing in many classes of exceptions, and what fails inside Spark arrives as text alone; so both are
-read as text here. Next: ``server/errors.py`` and ``jobs/supervision.py``, which ask.
+Drivers report the same fault in many exception classes, and faults inside Spark arrive as text alone; so both are
+matched as text. Next: ``server/errors.py`` and ``jobs/supervision.py``, which use it.
 """
 
 from __future__ import annotations

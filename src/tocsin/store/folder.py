@@ -1,7 +1,7 @@
-"""Folder of everything that is kept: its owner alone may enter it and read what is in it.
+"""Data folder with private permissions: only its owner may enter it and read its files.
 
-Whoever reads the store reads everything, and whoever may lock a file beside it stops all writers. So the folder has
-mode 700 and what lies in it 600, which is checked whenever a process opens it. Next: ``store/engine.py``.
+Whoever reads the store reads everything, and whoever may lock its lock files blocks all writers. So the folder has
+mode 700 and its files 600, checked whenever a process opens it. Next: ``store/engine.py``.
 """
 
 from __future__ import annotations

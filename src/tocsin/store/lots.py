@@ -1,4 +1,4 @@
-"""How many keys does one statement look up? A bounded number; more go into several statements."""
+"""Chunking of key lists, so that one statement looks up a bounded number of keys."""
 
 from __future__ import annotations
 

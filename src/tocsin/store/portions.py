@@ -1,7 +1,6 @@
-"""Portions of what a query finds: rows up to so many bytes of documents, however large each of them is.
+"""Query results in portions limited by the total size of their documents in bytes.
 
-A page is asked for by its number of rows; what one costs in memory is a matter of their size. Next:
-``server/filtered.py``.
+A page is limited by its number of rows; its memory depends on their size. Next: ``server/filtered.py``.
 """
 
 from __future__ import annotations

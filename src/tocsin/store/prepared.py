@@ -1,8 +1,7 @@
-"""How are the statements run that every write needs? Put into SQL once, and then by the driver itself.
+"""Precompiled SQL statements for frequent writes, executed by the driver directly.
 
-SQLAlchemy takes several times as long over a small statement as the database does. What is asked for seldom goes
-through it all the same: it is only worth saying here what thousands of writes say. Next:
-``store/catalogue/changes.py``.
+SQLAlchemy takes several times as long over a small statement as the database does. Rare statements use SQLAlchemy;
+only statements that thousands of writes repeat are worth precompiling. Next: ``store/catalogue/changes.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When was the pipeline last there for a job, and when did it last do it? Next: ``jobs/beside.py``."""
+"""Last heartbeat and last run of each scheduled job of the pipeline. Next: ``jobs/beside.py``."""
 
 from __future__ import annotations
 

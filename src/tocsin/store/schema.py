@@ -1,6 +1,6 @@
-"""Migration of the store to the tables that this version needs, one Alembic revision at a time.
+"""Schema migration of the store, one Alembic revision at a time.
 
-The revisions travel inside the package. Next: ``store/migrations/versions``.
+The revisions are part of the package. Next: ``store/migrations/versions``.
 """
 
 from __future__ import annotations

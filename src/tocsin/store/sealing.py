@@ -1,7 +1,7 @@
-"""Sealing of what earlier releases kept in clear: secrets in documents, versions, events and addresses, and our keys.
+"""Encryption of secrets that earlier releases stored in clear: in documents, versions, events and keys.
 
-It runs once, as migration 0021, and leaves behind what would have been written had secrets been known as such: masks in
-documents, and what they stand for sealed beside the entity. The lake is not rewritten (``docs/settings.md``).
+It runs once, as migration 0021, and produces what would have been written had the secrets been known: masks in
+documents, and the encrypted values outside them. The lake is not rewritten (``docs/settings.md``).
 Next: ``store/vault.py``.
 """
 

@@ -1,7 +1,7 @@
-"""Bound on how long PostgreSQL may leave a statement without an answer.
+"""Client-side timeout for PostgreSQL statements.
 
-A server that is stopped, or hangs on its disk, still acknowledges what arrives, so that no timeout of TCP helps; and
-``statement_timeout`` is kept by the server itself. So the client looks at its own clock.
+A server that is stopped, or blocked on its disk, still acknowledges packets, so that no TCP timeout helps; and
+``statement_timeout`` is enforced by the server itself. So the client uses its own clock.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Tables of the store, and what one row of each stands for: the same on both stores.
+"""Tables of the store, and the meaning of a row of each, for both stores.
 
-SQLite and PostgreSQL hold the same tables; what only PostgreSQL needs is named so. Times are epoch
-milliseconds UTC, versions are tenths, documents are JSON text. Migrations make what stands here
-(a test proves it). Next: one file per aggregate beside this one.
+SQLite and PostgreSQL have the same tables; what only PostgreSQL needs is named so. Times are epoch
+milliseconds UTC, versions are tenths, documents are JSON text. Migrations create exactly these tables
+(a test checks it). Next: one file per aggregate in this package.
 """
 
 from __future__ import annotations

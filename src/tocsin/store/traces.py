@@ -1,10 +1,10 @@
-"""Traces of a store outside of it: how far the log had come when a mark, a checkpoint or the lake last saw it.
+"""Evidence of the log's position outside the store (mark, checkpoints, lake), to detect lost data.
 
-A database cannot say what it has lost: one that was truncated is an empty store, and SQLite drops without a word what
-follows a damaged place in its write-ahead log. So the data folder keeps a mark, written every few seconds while a
-server runs and whenever a command ends; what the pipeline has read stands in its checkpoints. A mark that the log does
-not bear out is left as it is until somebody accepts the loss (``tocsin fsck --accept-loss``). What is lost of the last
-seconds, which nobody had marked or read, stays unseen.
+A database cannot report what it has lost: a truncated one is an empty store, and SQLite silently drops what
+follows a damaged page in its write-ahead log. So the data folder has a mark, written every few seconds while a
+server runs and whenever a command ends; checkpoints record what the pipeline has read. A mark that is beyond the log is
+kept until the loss is accepted (``tocsin fsck --accept-loss``). Losses of the last seconds, before any mark or read,
+are not detected.
 """
 
 from __future__ import annotations

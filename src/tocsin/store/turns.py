@@ -1,10 +1,10 @@
-"""Turns of the writers of a SQLite store: one after the other in one transaction, and one commit for all.
+"""Write queue of a SQLite store inside one process, with group commit.
 
-SQLite has one writer at a time, and a commit waits for the disk. So whoever finds others waiting leaves the transaction
-open for them, and the last one commits; nobody's turn is over, for the caller, before that commit. A turn that fails
-is undone by itself (a savepoint). Whoever commits also brings the write-ahead log into the store's file when that is
-due: SQLite itself does as much of it as readers let it, and begins the log anew only in a moment without any.
-Processes take turns through ``store/turnstile.py``. Next: ``store/engine.py``.
+SQLite has one writer at a time, and a commit waits for the disk. So a writer that finds others waiting leaves the
+transaction open for them, and the last one commits; no writer returns before that commit. A failed write is undone
+by itself (a savepoint). The committer also checkpoints the write-ahead log when it is due: SQLite alone does as much of
+it as readers allow, and restarts the log only in a moment without readers.
+``store/turnstile.py`` is the queue between processes. Next: ``store/engine.py``.
 """
 
 from __future__ import annotations

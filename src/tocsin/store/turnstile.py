@@ -1,9 +1,9 @@
-"""Turns of processes that write to a SQLite store, the longest waiting first: two locks beside the store make a queue.
+"""Fair write queue between the processes of a SQLite store: two lock files.
 
-SQLite lets whoever asks at the right moment write, and a process that has just written asks first. So each first takes
-the place of the one who is next, waits there for the writer to end, and leaves it as the writer: whoever has written
-waits behind whoever already waits. The kernel opens both locks when a process dies; one that was only stopped keeps
-them, so nobody waits longer than they have patience for. Next: ``store/turns.py``.
+SQLite lets any process write that asks at the right moment, and one that has just written asks first. So each takes the
+lock of the next writer first, waits there for the current writer to end, and leaves it as the writer: a process that
+has written queues behind those already waiting. The kernel releases both locks when a process dies; a stopped
+process keeps them, so nobody waits longer than its timeout. Next: ``store/turns.py``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Vault of the store: the secrets of connections and alerts and the keys that sign, sealed with a key kept elsewhere.
+"""Encryption of secrets: those of connections and alerts and the signing keys, with a key kept outside the store.
 
-The key is a setting, or a file in the data directory that is made when the first secret comes. Several keys may be
-given: the first seals, all open, so that keys can be changed (``tocsin admin reseal``). An engine carries its vault, as
-it carries its turns. Next: ``store/beside/series.py`` and ``store/alerts/subscriptions.py``, which seal;
-``flow/capture/secrets.py`` and ``store/alerts/masking.py``, which say what is secret.
+The key is a setting, or a file in the data directory that is created with the first secret. Several keys may be
+given: the first encrypts, all decrypt, so that keys can be rotated (``tocsin admin reseal``). An engine carries its
+vault, as it carries its turns. Next: ``store/beside/series.py`` and ``store/alerts/subscriptions.py``, which encrypt;
+``flow/capture/secrets.py`` and ``store/alerts/masking.py``, which define what is secret.
 """
 
 from __future__ import annotations

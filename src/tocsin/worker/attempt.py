@@ -1,4 +1,4 @@
-"""One attempt at a delivery: look where it leads now, send, and say what follows.
+"""One delivery attempt: look up the route, send, and determine the next step.
 
 Next: ``flow/send/channels``, then ``flow/track/attempts.py``.
 """

@@ -1,8 +1,8 @@
-"""Main loop of a worker: claim what is due, send it, record what came of it, until asked to stop.
+"""Main loop of a worker: claim due deliveries, send them, record the outcomes, until stopped.
 
-One task per delivery, as many at once per destination as the settings allow; outcomes are recorded in
-groups, one transaction for all that finished meanwhile. What is claimed is the worker's as long as its session lasts
-(``worker/leases.py``). Next: ``worker/attempt.py``.
+One task per delivery, with a limit per destination; outcomes are recorded in groups, one transaction for all that
+finished in the meantime. Claims are valid as long as the worker's session (``worker/leases.py``).
+Next: ``worker/attempt.py``.
 """
 
 from __future__ import annotations

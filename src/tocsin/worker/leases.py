@@ -1,8 +1,8 @@
-"""Leases of one worker: what it has claimed and not yet finished, and until when it can be sure of it.
+"""Leases of one worker: its claimed, unfinished deliveries, and the time until which it may rely on them.
 
-Time here is that of a steady clock, in seconds. A worker is sure of its session for one lease from the moment it asked
-to renew it; whoever watches it counts one lease from when they saw it renewed, which is later. So a worker doubts
-before anybody else may end its session, however their clocks are set. Next: ``worker/deliver.py``.
+Times are those of a monotonic clock, in seconds. A worker relies on its session for one lease from the moment it asked
+to renew it; an observer counts one lease from the moment it saw the renewal, which is later. So a worker stops
+relying on it before anybody else may end its session, whatever their clocks. Next: ``worker/deliver.py``.
 """
 
 from __future__ import annotations

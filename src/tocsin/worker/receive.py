@@ -1,7 +1,7 @@
-"""Where can notifications arrive on a developer's machine? In a post room: a mail server and a webhook receiver.
+"""Development receiver for notifications: a mail server and a webhook receiver in one process.
 
-Each arrival is one printed line; the last 200 can be read at ``GET /received``. On loopback, for
-trying out and for tests, never for production. Next: ``flow/send/channels``.
+Each arrival is one printed line; the last 200 are at ``GET /received``. Loopback only; for
+development and tests, not for production. Next: ``flow/send/channels``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who gets how much of the next claim? Fair shares between destinations, so that none delays another.
+"""Fair shares of the next claim between destinations, so that none delays another.
 
 Next: ``worker/deliver.py``.
 """

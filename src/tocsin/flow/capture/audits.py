@@ -1,6 +1,7 @@
-"""Findings about alerts, written down as events on them: once each, however often they are found.
+"""Audit findings, recorded as change events on the alert they concern.
 
-The alert keeps its version: nobody changed it. Next: ``jobs/audit.py``, ``jobs/match_stream.py``.
+A finding is recorded once, however often it is found. The alert keeps its version, because nobody changed it.
+Next: ``jobs/audit.py``, ``jobs/match_stream.py``.
 """
 
 from __future__ import annotations

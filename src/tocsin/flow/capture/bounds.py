@@ -1,6 +1,6 @@
-"""Bounds of one write: how much a patch may do, and how large a document may become.
+"""Size limits of one write: how much a patch may do, and how large a document may become.
 
-Every write that is larger costs all other writers their turn; so what it would make is measured before it is made.
+Large writes block all other writers, so the size of a result is computed before the result is built.
 Next: ``flow/capture/json_patch.py``, ``flow/capture/write.py``.
 """
 

@@ -1,8 +1,7 @@
-"""Bulk requests, thousands of entities at once: in chunks, each one transaction; a row that is refused fails alone.
+"""Bulk writes of thousands of entities, in chunks of one transaction each; a rejected row fails alone.
 
-Every row goes the way of a single PUT (``flow/capture/requested.py``), so it leaves the same version and the same
-event. When a chunk meets somebody else's write, its rows are written one after the other. Next:
-``store/catalogue/batch.py``.
+Each row is handled as a single PUT (``flow/capture/requested.py``) and makes the same version and event. If a chunk
+conflicts with a concurrent write, its rows are retried one at a time. Next: ``store/catalogue/batch.py``.
 """
 
 from __future__ import annotations

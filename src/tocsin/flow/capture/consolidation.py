@@ -1,8 +1,8 @@
-"""Does an edit belong to the same version as the one before? Only if that is set, and never at an event's cost.
+"""Consolidation of one person's successive edits into one version, if enabled.
 
-One person's PATCHes of one entity, each within some minutes of the one before, then make one version, as upstream
-has it. Every request still makes its event, with the change of this request alone. An edit that takes everything
-back takes the version back. Source: OpenMetadata's ``SessionConsolidationPolicy``. Next: ``flow/capture/write.py``.
+PATCHes of one entity by one person, each within some minutes of the previous one, then share a version, as they do
+upstream. Every request still makes its own event, with its own changes. An edit that reverts all others removes the
+version. Source: OpenMetadata's ``SessionConsolidationPolicy``. Next: ``flow/capture/write.py``.
 """
 
 from __future__ import annotations

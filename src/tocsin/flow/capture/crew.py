@@ -1,6 +1,6 @@
-"""Members of a team: set as a whole, or one taken out: a change of the team, like any patch of ``users``.
+"""Members of a team: replaced as a whole or removed one by one, as a change of the team's ``users``.
 
-Only a Group has people of its own to set so. Source: OpenMetadata's ``TeamRepository``. Next:
+Only teams of type Group have direct members. Source: OpenMetadata's ``TeamRepository``. Next:
 ``flow/capture/requested.py``.
 """
 

@@ -1,4 +1,4 @@
-"""What changed between two states of an entity? Field changes, each named by its path.
+"""Difference between two states of an entity, as field changes named by path.
 
 An absent field, null, "", [] and {} are the same: no value. Lists are compared by identity, as
 ``flow/capture/members.py`` says; members added to (or dropped from) one list make one field change that

@@ -1,4 +1,4 @@
-"""Is what a request says of an edge well formed? Its details, checked and complete.
+"""Validation of lineage details in requests.
 
 Source: schemas/type/entityLineage.json, ``lineageDetails``. Next: ``flow/capture/lineage.py``.
 """

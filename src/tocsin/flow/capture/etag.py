@@ -1,4 +1,4 @@
-"""Has the entity changed since the client read it? Entity tags as both generations of clients write them.
+"""Entity tags for conditional requests, in the forms that both generations of clients send.
 
 Source: ``design/openmetadata-client.md`` section 5: 1.13 sends a strong tag, 2.0 the weak form.
 """

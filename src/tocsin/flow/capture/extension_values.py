@@ -1,4 +1,4 @@
-"""What may stand in an entity's ``extension``? The custom properties that its type has, each of its kind.
+"""Validation of an entity's ``extension`` against the custom properties of its type.
 
 The type is an entity itself (``metadata/types``). Source: OpenMetadata's ``TypeRepository``, schemas/type/basic.json.
 Next: ``flow/capture/properties.py``.

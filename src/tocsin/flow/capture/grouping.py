@@ -1,7 +1,7 @@
-"""How does an asset join a domain, a data product, a tag or an owner? As an ordinary change of the asset.
+"""Membership of assets in domains, data products, tags and owners, written as a change of the asset.
 
-Whoever says so at the group's side (``PUT /dataProducts/{name}/assets/add``) changes the same list of the asset as
-whoever patches the asset itself, so both are one event of the asset. Next: ``flow/capture/requested.py``.
+Adding assets through the group (``PUT /dataProducts/{name}/assets/add``) and patching the asset change the same list of
+the asset, so both make one event of the asset. Next: ``flow/capture/requested.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Lineage in change events from elsewhere: the edges in their ``lineage`` fields, to be put or removed.
+"""Lineage edges extracted from the ``lineage`` field of external change events.
 
-Source: seeds/002 "Data Lineage Tracking". An event may come in any form that Tocsin or OpenMetadata sends. Ids of
-elsewhere mean nothing here, so an end is looked up by its full name where the event says it.
+Source: seeds/002 "Data Lineage Tracking". Events may have any format that Tocsin or OpenMetadata sends. Ids of another
+catalogue mean nothing here, so the ends of an edge are looked up by FQN if the event has it.
 """
 
 from __future__ import annotations

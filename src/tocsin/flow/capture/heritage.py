@@ -1,6 +1,6 @@
-"""Who owns what nobody owns by name, and to which domain does it belong? The nearest ancestor's owners and domains.
+"""Inheritance of owners and domains from the nearest ancestor that has them.
 
-They are worked out when something is read and when an event is made, marked ``inherited``, and never stored.
+Inherited values are computed on reading and when an event is made, marked ``inherited``, and never stored.
 Source: OpenMetadata's ``EntityRepository.setInheritedFields``. Next: ``store/catalogue/heritage.py``.
 """
 

@@ -1,4 +1,4 @@
-"""Lineage that a document itself speaks of: a model is made from the sources of its features.
+"""Lineage derived from documents: edges from the feature sources of an ML model to the model.
 
 Source: OpenMetadata's ``MlModelRepository.setMlFeatureSourcesLineage``. Next: ``flow/capture/lineage.py``.
 """

@@ -1,8 +1,8 @@
-"""JSON Patches of entities: applied as RFC 6902 says, to the document a client would have read.
+"""JSON Patch (RFC 6902) of entities, applied to the document that a client has read.
 
-A client that read ``owners: []`` sends ``/owners/0``, so lists that a document leaves out when empty are
-put in before the patch and taken out again after it (those of members by ``request.py``). What an operation would copy
-is measured before it is copied: a short patch can ask for a document that doubles with every line.
+A client that read ``owners: []`` sends ``/owners/0``, so lists that a document omits when empty are added before the
+patch and removed after it (those of members by ``request.py``). The amount an operation would copy is checked
+first, because a short patch can double the document with every line.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Changes of lineage: the edge, and one event of the asset it leads to; no version.
+"""Lineage writes: each makes an event of the downstream asset and no version.
 
 Source: seeds/002 "Data Lineage Tracking": the field change is called ``lineage`` and its value is the edge.
-What may be said of an edge stands in ``flow/capture/edges.py``.
+``flow/capture/edges.py`` validates the edge's details.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which lists are compared member by member, and by what are members told apart: name, tag or target.
+"""Table of lists that are compared member by member, with the identity of a member: name, tag or target.
 
-The one table of it; everything that is not in it is compared as a whole. Next: ``flow/capture/diff.py``.
+All other lists are compared as a whole. Next: ``flow/capture/diff.py``.
 """
 
 from __future__ import annotations

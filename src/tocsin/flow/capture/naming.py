@@ -1,8 +1,7 @@
-"""Renamed and moved entities: the names of all under it, and whatever calls them by name.
+"""Renaming and moving of entities, with their descendants and all references by name.
 
-One transaction: the entity, its descendants and every asset that carries one of them as a label each get a version
-and an event. Whoever only points to them, by id, is shown the new names without having changed.
-Next: ``flow/capture/operations.py``.
+In one transaction, the entity, its descendants and every asset that carries one of them as a label each get a version
+and an event. References by id show the new names without a change. Next: ``flow/capture/operations.py``.
 """
 
 from __future__ import annotations

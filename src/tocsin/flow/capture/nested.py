@@ -1,8 +1,8 @@
-"""To whom does a document point from within? References that stand deeper than under a key of their own.
+"""Entity references nested inside a document, deeper than its top-level keys.
 
-A term's related terms, a test's definition and suite, custom properties that hold references, and their kinds. What
-stands in a history of use (``lifeCycle``) or names what need not be catalogued (``mlFeatures``) is no such reference.
-Next: ``store/catalogue/projections.py``, by whose rows they are found.
+Examples are a term's related terms, a test's definition and suite, and custom properties that hold references. Usage
+history (``lifeCycle``) and names of things that may not be catalogued (``mlFeatures``) are not references.
+Next: ``store/catalogue/projections.py``, which indexes them.
 """
 
 from __future__ import annotations

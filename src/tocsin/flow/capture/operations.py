@@ -1,6 +1,6 @@
-"""Writes on the catalogue, all of them, each one transaction: entity, version, change event and outbox row.
+"""Write operations on the catalogue, each in one transaction: entity, version, change event and outbox row.
 
-This is the only door to the catalogue's contents. Next: ``flow/eventlog``.
+All writes to the catalogue go through here. Next: ``flow/eventlog``.
 """
 
 from __future__ import annotations

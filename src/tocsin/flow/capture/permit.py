@@ -1,7 +1,7 @@
-"""Permits of writes, asked inside the write's own transaction, of what is really there.
+"""Authorization of writes, checked inside the transaction against the stored state.
 
-Every write that begins with a request asks here, once, for the entity it is about; what follows from it (children
-that go along, names that follow) is not asked again. Who decides is handed in. Next: ``flow/capture/requested.py``.
+Every write that starts with a request is checked once, for the entity it addresses; its consequences (deleted
+children, updated names) are not checked again. The policy is passed in. Next: ``flow/capture/requested.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Can these rules be kept? A policy's rules are checked before it is written, like everything else.
+"""Validation of a policy's rules before the policy is written.
 
 Next: ``access/rules.py``.
 """

@@ -1,4 +1,4 @@
-"""What capture needs from outside, and in which shapes: the catalogue, one transaction at a time.
+"""Protocols and types that capture needs from the store: the catalogue, one transaction at a time.
 
 ``store/catalogue/write.py`` implements these protocols. Next: ``flow/capture/operations.py``.
 """

@@ -1,4 +1,4 @@
-"""The document that a request asks for: its place in the catalogue, its references, what a PUT keeps.
+"""Construction of the document that a request asks for: parent, references, and the values a PUT keeps.
 
 Next: ``flow/capture/write.py``.
 """

@@ -1,6 +1,6 @@
-"""Custom properties of a type of entity: one at a time, each change a version of the type.
+"""Custom properties of an entity type; each change makes a version of the type.
 
-A property that goes takes its values along, one change per asset. Next: ``flow/capture/extension_values.py``.
+Removing a property removes its values, with one change per asset. Next: ``flow/capture/extension_values.py``.
 """
 
 from __future__ import annotations

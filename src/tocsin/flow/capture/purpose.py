@@ -1,6 +1,6 @@
-"""May a test case have this definition? One for columns tests a column, one for tables a table.
+"""Check that a test definition fits its test case: column tests for columns, table tests for tables.
 
-Next: ``flow/capture/quality.py``, which says what a test case is of.
+Next: ``flow/capture/quality.py``, which determines what a test case belongs to.
 """
 
 from __future__ import annotations

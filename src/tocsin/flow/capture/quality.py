@@ -1,4 +1,4 @@
-"""Where do test cases and test suites stand in the catalogue? Under the table they test.
+"""Parents and names of test cases and test suites: both belong to the table they test.
 
 A test case's FQN is ``<table>[.<column>].<name>``; each table has one basic suite, ``<table>.testSuite``, made
 when its first test case is. Source: OpenMetadata's ``TestCaseRepository`` and ``TestSuiteRepository``.

@@ -1,4 +1,4 @@
-"""Users and tables of a query: lists of a query that those who watch databases add to, one after the other.
+"""Users and tables of a query, which connectors add one by one.
 
 Source: OpenMetadata's ``QueryRepository``. Next: ``flow/capture/requested.py``.
 """

@@ -1,6 +1,6 @@
-"""What did an entity look like? Its document, put together from change events alone.
+"""Reconstruction of an entity's document from its change events alone.
 
-The opposite of ``flow/capture/diff.py``: applying what it found to the old state gives the new one. Next:
+The inverse of ``flow/capture/diff.py``: applying a difference to the old state gives the new one. Next:
 ``flow/capture/rollback.py``.
 """
 

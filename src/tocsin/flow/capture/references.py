@@ -1,6 +1,6 @@
-"""References of a document, given by name or id, made full.
+"""Resolution of references, given by name or id, to full entity references.
 
-A reference that the entity held before is taken over as it stood, so that only new ones are looked up.
+References that the entity already held are copied, so only new ones are looked up.
 Next: ``flow/capture/prepare.py``.
 """
 

@@ -1,6 +1,6 @@
-"""Deletion and restoration of an entity with everything under it, each with its own event.
+"""Deletion and restoration of an entity and its descendants, each with its own event.
 
-Children go before their container and come back after it. Next: ``flow/capture/operations.py``.
+Descendants are deleted before their container and restored after it. Next: ``flow/capture/operations.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How is a recorded history written again? Line by line through ``Writes``, at the moments it happened.
+"""Replay of a recorded history through ``Writes``, line by line, with the original timestamps.
 
-A history is a JSON Lines file (``.jsonl``, ``.jsonl.gz``) of states or of lineage edges; several are merged by
-time, the states of a moment before its edges. People, teams and domains it names are made when first named.
+A history is a JSON Lines file (``.jsonl``, ``.jsonl.gz``) of entity states or lineage edges; several files are merged
+by time, states before edges of the same moment. People, teams and domains are created when first named.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Is a request well formed, and what does it say? A clean copy of it, in the shape documents have.
+"""Validation and normalization of write requests into the form of stored documents.
 
-Checked here, for every write: keys, the shape of lists, tags with their defaults. Next: ``prepare.py``.
+Checks keys, the shape of lists, and tags with their defaults, for every write. Next: ``prepare.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Requests to create or to put: the same for one alone and for one among a thousand.
+"""Create and upsert of entities, shared by single and bulk requests.
 
-Each function works inside one transaction that somebody else has opened. Next: ``flow/capture/operations.py`` for
-one at a time, ``flow/capture/bulk.py`` for many.
+Each function runs inside a transaction that its caller opened. Next: ``flow/capture/operations.py`` for single
+requests, ``flow/capture/bulk.py`` for bulk requests.
 """
 
 from __future__ import annotations

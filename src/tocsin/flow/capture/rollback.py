@@ -1,7 +1,7 @@
-"""Rollback of an entity: its document of an earlier version, as a new version and event.
+"""Rollback of an entity to an earlier version, as a new version and event.
 
-What that version names and is no more is left out and said. Memberships, followers and reports are no part of a
-version and stay as they are. Next: ``flow/capture/operations.py``.
+References of that version that no longer exist are omitted and reported. Memberships, followers and reports are not
+part of a version and stay as they are. Next: ``flow/capture/operations.py``.
 """
 
 from __future__ import annotations

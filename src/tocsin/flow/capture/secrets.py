@@ -1,8 +1,8 @@
-"""Secrets of connections: they stand beside the entity, sealed, and a mask stands in their place.
+"""Secrets of connections: stored encrypted outside the document, which holds masks in their place.
 
-So no version, event, log line or answer ever holds one. Whoever writes the mask back keeps the secret, as long as the
-connection leads where it did; bots, which need secrets to connect, read them in clear (``server/presented.py``).
-``model/secret.py`` says what is secret; ``store/alerts/masking.py`` does the same for alerts.
+So no version, event, log line or response holds a secret. Writing a mask back keeps the secret as long as the
+connection has the same target. Bots, which need secrets to connect, read them in clear (``server/presented.py``).
+``model/secret.py`` defines what is secret; ``store/alerts/masking.py`` does the same for alerts.
 """
 
 from __future__ import annotations

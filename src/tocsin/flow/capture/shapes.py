@@ -1,6 +1,6 @@
-"""Has a report the form it must have? Small checks that fit together, each naming the field that is wrong.
+"""Composable validators for reports; each names the field that is wrong.
 
-A check takes a value and the path by which to name it. Next: ``flow/capture/beside/report_shapes.py``.
+A validator takes a value and its path. Next: ``flow/capture/beside/report_shapes.py``.
 """
 
 from __future__ import annotations

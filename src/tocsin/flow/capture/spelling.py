@@ -1,4 +1,4 @@
-"""How are the shorthands of create requests spelled out? A query's checksum, a term's relations, a property's kind.
+"""Expansion of shorthands in create requests: a query's checksum, a term's relations, a property's kind.
 
 Source: OpenMetadata's ``QueryRepository`` and ``GlossaryTermRepository``. Next: ``flow/capture/prepare.py``.
 """

@@ -1,7 +1,7 @@
-"""What is in every catalogue from the beginning? What OpenMetadata's connectors refer to without having made it.
+"""Standard entities of every catalogue, which OpenMetadata's connectors refer to without creating them.
 
-The definitions of tests, and the classifications Tier, PII, PersonalData and Certification with their tags. They
-stand in the JSON files beside this one; names and parameters are upstream's, the words are ours.
+These are the test definitions, and the classifications Tier, PII, PersonalData and Certification with their tags, in
+the JSON files of this folder; names and parameters are upstream's, the texts are ours.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Labels that may be put on something, and those that come along: every new one names a tag or a term that there is.
+"""Validation of new labels, and derivation of the labels that follow from them.
 
-A glossary term brings the tags it carries itself, as labels of type ``Derived``. Source: OpenMetadata's
-``TagLabelUtil`` and ``EntityRepository.validateTags``. Next: ``model/labels.py``.
+Each new label must name an existing tag or term. A glossary term adds its own tags, as labels of type ``Derived``.
+Source: OpenMetadata's ``TagLabelUtil`` and ``EntityRepository.validateTags``. Next: ``model/labels.py``.
 """
 
 from __future__ import annotations

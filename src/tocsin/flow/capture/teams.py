@@ -1,7 +1,7 @@
-"""Which team may stand under which? One tree below the Organization: checked here, shown and patched as one.
+"""Hierarchy of teams: one tree below the Organization, validated on every write.
 
-That a team stands directly under the Organization is said by its naming no other parent, and that a person is in it by
-their being in no team; it is shown, never stored. Source: OpenMetadata's ``TeamRepository`` and ``UserRepository``.
+A team without a named parent is a child of the Organization, and so is a person without a team; these links are shown
+but never stored. Source: OpenMetadata's ``TeamRepository`` and ``UserRepository``.
 Next: ``store/catalogue/teams.py``.
 """
 

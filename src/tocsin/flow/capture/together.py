@@ -1,7 +1,7 @@
-"""How are writes that come one by one committed together? For a history, which nobody waits for line by line.
+"""Group commit of consecutive writes, for replays, where nobody waits for a single line.
 
-What is written is in the store only when ``Together`` ends, or after so many writes; each still stands or falls by
-itself. Next: ``flow/capture/replay.py``.
+Writes are committed when ``Together`` ends or after a fixed number of them; each still succeeds or fails on its own.
+Next: ``flow/capture/replay.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Veil over what a document says of others and whoever patches it may not see: no operation reads or copies it.
+"""Protection of a document's hidden parts from patches by people who may not see them.
 
-Each hidden part is taken out before the patch, a stub that says nothing in its place, and put back after it. In lists
-of references stubs come last: the places of the others are those that the sender has read.
+Each hidden part is replaced by an empty stub before the patch and restored after it, so no operation can read or copy
+it. In lists of references stubs come last, so that the other indexes are those that the sender has read.
 Next: ``flow/capture/operations.py``.
 """
 

@@ -1,7 +1,7 @@
-"""What version does a change lead to? +0.1, or +1.0 when it breaks those who consume the entity.
+"""Version increment of a change: +0.1, or +1.0 if it breaks consumers of the entity.
 
-What breaks them is in the table of types (``breaking``): a list of members, where one is dropped, gets another data
-type or a smaller number; or a key, where its value changes or goes. Source: OpenMetadata's ``EntityUtil.nextVersion``
+The table of types (``breaking``) defines breaking changes: a list whose member is removed, gets another data type or a
+smaller size; or a key whose value changes or is removed. Source: OpenMetadata's ``EntityUtil.nextVersion``
 and ``nextMajorVersion`` (0.2 becomes 0.3 or 1.2) and its repositories' ``majorVersionChange``.
 """
 

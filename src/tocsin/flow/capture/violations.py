@@ -1,6 +1,6 @@
-"""Policy violations: an event on the policy whose rule refused it, and nothing else.
+"""Policy violations, recorded as change events on the policy whose rule denied the request.
 
-The policy keeps its version: nobody changed it. Next: ``server/refusals.py``, which says how often this happens.
+The policy keeps its version, because nobody changed it. Next: ``server/refusals.py``, which limits how often.
 """
 
 from __future__ import annotations

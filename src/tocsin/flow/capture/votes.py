@@ -1,4 +1,4 @@
-"""What do people think of an asset? Each votes for it, against it, or takes the vote back; no version is made of it.
+"""Votes on an asset: up, down or withdrawn, without a version.
 
 Source: schemas/type/votes.json and OpenMetadata's ``EntityRepository.updateVote``. Next: ``server/presented.py``.
 """

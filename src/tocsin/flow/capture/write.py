@@ -1,6 +1,6 @@
-"""One write: the entity, its version and its change event, or nothing if nothing changed.
+"""Write of one change: the entity, its version and its change event, or nothing if nothing changed.
 
-Every operation goes through the four methods of ``Record``; none writes by itself.
+Every operation uses the four methods of ``Record``; none writes rows by itself.
 Source: seeds/002 "Event Generation Process". Next: ``flow/capture/operations.py``.
 """
 

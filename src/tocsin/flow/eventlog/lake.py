@@ -1,7 +1,7 @@
-"""What does the lake hold, and what of it does somebody need? Segments: contiguous parts of the log, kept as Parquet.
+"""Segments of the lake: contiguous parts of the log, kept as Parquet, and the selection a reader needs.
 
-The lake is complete up to its end; what is above stands in the log alone, so that nothing is read twice.
-``store/eventlog/lake.py`` remembers the segments, ``spark/lake.py`` reads and writes them.
+The lake is complete up to its end; later events are only in the log, so nothing is read twice.
+``store/eventlog/lake.py`` stores the segments' metadata, ``spark/lake.py`` reads and writes them.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Position in the log: an offset, and the id of the last event up to it.
 
-Offsets alone do not tell one log from another: a store restored from a backup, or a standby that had lost the last
-seconds, counts on from an earlier offset and gives the same numbers to other events. Whoever remembers outside of the
-store how far they have read (a checkpoint, a browser, a backup) remembers a position and compares it before they go on.
-The text is here for both who read the log: ``store/eventlog/log.py`` and ``spark/sources.py``.
+An offset does not identify a log: a store restored from a backup, or a standby that lost the last seconds, continues at
+an earlier offset and assigns the same numbers to other events. So every reader that keeps its progress outside the
+store (a checkpoint, a browser, a backup) keeps a position and compares it before it continues. The SQL is shared by
+both readers of the log: ``store/eventlog/log.py`` and ``spark/sources.py``.
 """
 
 from __future__ import annotations

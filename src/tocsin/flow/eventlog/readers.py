@@ -1,6 +1,6 @@
-"""Streaming queries that read the log to tell people: what they share waits for the slowest of them.
+"""Names of the streaming queries that read the log; data they share is kept until the slowest has read it.
 
-A query whose state changes gets a new name here; the row of progress of the old one then holds nothing back.
+A query whose state changes gets a new name here; the old query's progress then no longer counts.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Which events of the log does somebody ask for? ``store/eventlog/log.py`` reads them, ``flow/match`` matches."""
+"""Selection of events in the log, by type, entity and time.
+
+``store/eventlog/log.py`` reads the selected events, ``flow/match`` matches them.
+"""
 
 from __future__ import annotations
 

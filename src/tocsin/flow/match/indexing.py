@@ -1,7 +1,7 @@
-"""By which facts is an alert found? Each way its condition can hold hangs from anchors; what they do not prove is left.
+"""Anchors of an alert in the match index, and the residual condition that each leaves to evaluate.
 
-An anchor is a fact, or several facts of one event together, that an event must state for the way to hold. The rarer,
-the fewer events have to be asked what is left. Next: ``spark/rows.py`` makes rows of it.
+An anchor is a fact, or several facts of one event, that an event must have for one alternative of the condition to
+hold. The rarer the anchor, the fewer events need the residual evaluated. Next: ``spark/rows.py`` makes rows of it.
 """
 
 from __future__ import annotations

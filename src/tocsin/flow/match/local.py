@@ -1,4 +1,4 @@
-"""Match of one event and one plan in plain Python: for explain, previews, and the tests' oracle of Spark.
+"""Matching of one event against one plan in Python, for explanations, previews and tests of Spark's result.
 
 Next: ``flow/resolve``.
 """

@@ -1,6 +1,6 @@
-"""How many of all events state a fact? A rough guess is enough to hang an alert where few events pass by.
+"""Selectivity estimates: the share of all events that have a given fact.
 
-Next: ``flow/match/indexing.py``.
+A rough estimate is enough to choose a rare anchor. Next: ``flow/match/indexing.py``.
 """
 
 from __future__ import annotations

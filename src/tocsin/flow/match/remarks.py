@@ -1,6 +1,6 @@
-"""What would whoever saves an alert want to know about its conditions? Nothing that is wrong; what they may not mean.
+"""Warnings about valid conditions that may not mean what their author intended.
 
-Next: ``server/routes/conditions.py`` and ``cli/conditions.py`` say it.
+Next: ``server/routes/conditions.py`` and ``cli/conditions.py`` show them.
 """
 
 from __future__ import annotations

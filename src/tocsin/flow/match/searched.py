@@ -1,7 +1,7 @@
-"""Which word must a text hold to pass a test? So that thousands of searches in long texts are one look-up of words.
+"""Words that a text must contain to pass a test, so that thousands of text searches become one word lookup.
 
-A word is whatever stands between signs of ASCII that are neither letters nor digits; letters beyond ASCII belong to
-words. Both engines of the index must cut texts alike, so this is all there is to it. Next: ``flow/match/indexing.py``.
+A word is a run of characters between ASCII characters that are neither letters nor digits; non-ASCII letters belong to
+words. Both engines must split texts alike. Next: ``flow/match/indexing.py``.
 """
 
 from __future__ import annotations

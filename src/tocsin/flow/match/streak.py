@@ -1,8 +1,8 @@
-"""How has an entity fared so far, and what does one more report mean? Pure; folded over the log, on Spark or here.
+"""Streaks of an entity's reports: state folded over the log, on Spark or in Python.
 
-A report says how a test or a run went. What it means depends on those before it: ``advance`` keeps what must be known
-of them in a ``Streak`` and gives the *facts*, the fields of the event that conditions ask for. Whoever folds the same
-reports in the order of the log has the same streak. Next: ``spark/streaks.py``, ``jobs/streak_stream.py``.
+A report states the result of a test or a run. ``advance`` keeps what is needed of earlier reports in a ``Streak`` and
+returns the *facts*, the event fields that conditions read. Folding the same reports in log order gives the same
+streak. Next: ``spark/streaks.py``, ``jobs/streak_stream.py``.
 """
 
 from __future__ import annotations

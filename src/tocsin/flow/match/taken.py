@@ -1,8 +1,8 @@
-"""Which paths into the document are taken out once for each event? Those whose texts most events are asked about often.
+"""Document paths that are extracted once per event, because many alerts test their texts.
 
-The texts at such a path become a set like any field's: an equality is a fact then, so that alerts hang from it, and
-other tests look at a few texts instead of the whole document. Where many search those texts, their words are taken,
-too (``flow/match/searched.py``). Next: ``spark/match.py``, which takes them out.
+The texts at such a path become a set like any field's: equality tests become facts that alerts can be indexed by, and
+other tests read a few texts instead of the whole document. If many alerts search the texts, their words are extracted
+as well (``flow/match/searched.py``). Next: ``spark/match.py``, which extracts them.
 """
 
 from __future__ import annotations

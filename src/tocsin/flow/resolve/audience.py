@@ -1,7 +1,7 @@
-"""Who could be concerned by some changed entities? Gathers, by key, all that resolving needs; both engines start here.
+"""Audience of changed entities: everything recipient resolution needs, looked up by key, for both engines.
 
-Asks the directory level by level (lineage, then relations, then teams, then people), each question once for
-all entities together. Next: ``flow/resolve/local.py`` for one event, ``spark/resolve.py`` for many.
+Queries the directory level by level (lineage, relations, teams, people), once per level for all entities.
+Next: ``flow/resolve/local.py`` for one event, ``spark/resolve.py`` for many.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Candidates for one event, and what stops some of them: every way in which an alert reaches somebody.
+"""Candidates for one event: every way an alert reaches a person, and what suppresses it.
 
-Those whom nothing stops are the recipients (``flow/resolve/local.py``); the others are what explanations tell of.
+Candidates that nothing suppresses are the recipients (``flow/resolve/local.py``); explanations list the others.
 """
 
 from __future__ import annotations

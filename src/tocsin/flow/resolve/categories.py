@@ -1,7 +1,7 @@
-"""Receivers of destinations: categories and flags become rows of (relation, receiver), for both engines.
+"""Recipients of destinations: categories and flags become rows of (relation, receiver), for both engines.
 
 Source: seeds/001 "Subscription Categories" and ``events/emailAlertConfig.json`` for the flags.
-Next: ``flow/resolve/directory.py`` says who stands in those relations.
+Next: ``flow/resolve/directory.py`` finds the people in those relations.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Directory of relations: the questions that resolving asks of the outside, always by key.
+"""Directory protocol: the lookups that recipient resolution needs, always by key.
 
-The cost of an answer follows the number of keys asked for, never the number of followers in the system.
-``store/alerts/directory.py`` answers them from the store.
+The cost of a lookup depends on the number of keys, never on the number of followers in the system.
+``store/alerts/directory.py`` implements it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whom does a change reach? What a walk downstream found, narrowed to columns and counted.
+"""Impact of a change: downstream assets, narrowed to the affected columns and counted.
 
-The walk is ``store/lineage/impact.py``, the answer ``server/routes/impact.py``. Notifications do not come through here:
-what ``notifyDownstream`` tells is worked out by ``categories.py``.
+``store/lineage/impact.py`` walks the graph, ``server/routes/impact.py`` answers. Notifications do not use this:
+``categories.py`` resolves ``notifyDownstream``.
 """
 
 from __future__ import annotations

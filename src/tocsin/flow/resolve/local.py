@@ -1,6 +1,6 @@
-"""Who must hear of one event? The Python engine: explains, previews, and is the oracle of ``spark/resolve.py``.
+"""Recipients of one event, in Python: for explanations and previews, and the reference for ``spark/resolve.py``.
 
-It never replaces Spark in the running product. Next: ``flow/schedule/due.py``.
+It never replaces Spark in production. Next: ``flow/schedule/due.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Evaluation of what an alert asks of a person: ``user.follows(entity)``, answered by the directory.
+"""Evaluation of conditions on the recipient, such as ``user.follows(entity)``, against the directory.
 
 Both engines read the same ``Bond`` rows. Next: ``flow/resolve/local.py`` (one event), ``spark/resolve.py`` (many).
 """

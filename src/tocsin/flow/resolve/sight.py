@@ -1,7 +1,7 @@
-"""What one person may see, asked of many things at once and answered by what these are now, or were last.
+"""Visibility of many entities to one person, decided on their current or last state.
 
-Everything that shows the past, or something of a neighbour, asks here: events, versions, edges, references. What may
-not be seen is left out. Next: ``store/access/standing.py``, which looks things up.
+Everything that shows history or references to other entities is filtered here: events, versions, edges, references.
+Next: ``store/access/standing.py``, which looks up the entities.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The one decision on who may see an entity, which every path asks before it shows one or tells of one.
+"""Decision whether a person may see an entity, used by every path that shows or sends anything.
 
-Policies decide (``access/decide.py``), on the entity as it is now or was last; whoever is deleted sees nothing.
-Next: ``flow/resolve/sight.py`` for what one person may see of many things.
+Policies decide (``access/decide.py``), on the entity's current or last state; deleted users see nothing.
+Next: ``flow/resolve/sight.py`` for one person and many entities.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""When is somebody told? At once, for now: preferences, quiet hours and digests will answer here.
+"""Due time of a notification: immediate for now; preferences, quiet hours and digests belong here.
 
-Next: ``flow/send`` for what leaves the house; what stays in it is in the inbox already.
+Next: ``flow/send`` for deliveries; in-app notifications are already in the inbox.
 """
 
 from __future__ import annotations

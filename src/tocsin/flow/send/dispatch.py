@@ -1,4 +1,4 @@
-"""Dispatches, what a channel needs to make one attempt: the delivery, what it tells of, why, and where it goes.
+"""Dispatches: the input of one delivery attempt, with the delivery, its event, its reasons and its route.
 
 ``store/outbox/deliveries.py`` reads these; ``flow/send/channels`` take them. Next: ``flow/send/render.py``.
 """

@@ -1,6 +1,6 @@
-"""Which addresses may be connected to, decided on the address itself, when the socket is made.
+"""Egress policy: which addresses may be connected to, decided on the resolved address when the socket is created.
 
-Names, redirects and odd spellings of addresses (``127.1``, ``0x7f000001``, ``localhost.``) do not matter
+Host names, redirects and unusual spellings of addresses (``127.1``, ``0x7f000001``, ``localhost.``) are irrelevant
 then: whatever the URL looked like, this is where the packets would go. Source: Svix ``is_allowed``;
 IANA special-purpose registries (RFC 6890). Next: ``flow/send/channels/webhook.py``.
 """

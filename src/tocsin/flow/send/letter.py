@@ -1,7 +1,7 @@
-"""Mails about changes: a dispatch becomes a complete message, with subject, text, HTML and headers.
+"""Email rendering: a dispatch becomes a complete message, with subject, text, HTML and headers.
 
-The words come from ``wording.py``, the shape from the templates beside this file; nothing that stands in
-an entity can add a header or markup. Next: ``flow/send/channels/email.py``.
+The texts come from ``wording.py``, the layout from the templates of this package; nothing in an entity can add a header
+or markup. Next: ``flow/send/channels/email.py``.
 """
 
 from __future__ import annotations

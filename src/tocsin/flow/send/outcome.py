@@ -1,7 +1,7 @@
-"""The one table, for all channels, from what the remote did to an ``Outcome``.
+"""Table, for all channels, from a remote's response to an ``Outcome``.
 
-It follows the subscription schema's ``status`` text (timeout, 4xx, 5xx await a retry; bad URL, 1xx, 3xx fail), not
-habit. Connection failures show as failed there and are tried again all the same: a receiver that restarts loses
+It follows the subscription schema's ``status`` text: timeouts, 4xx and 5xx await a retry; bad URLs, 1xx and 3xx fail.
+Connection failures have the status failed there and are retried all the same: a receiver that restarts loses
 nothing. Source: seeds/001, ``definitions/status``; RFC 9110 for 410 and 429; RFC 5321 section 4.2.1 for mail.
 Next: ``flow/send/retry.py``.
 """

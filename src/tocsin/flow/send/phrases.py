@@ -1,4 +1,4 @@
-"""Which pieces is a message to people made of? Lines and texts that hold nothing a reader could trip over.
+"""Building blocks of messages: single lines and short texts, free of control characters.
 
 Next: ``flow/send/wording.py`` for changes, ``flow/send/talk.py`` for threads.
 """

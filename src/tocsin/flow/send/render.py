@@ -1,4 +1,4 @@
-"""Payloads of webhooks: one event in the format that its destination asks for.
+"""Webhook payloads: one event in the format that its destination asks for.
 
 The default is the seed's change event; ``tocsin`` adds what each change means; ``openmetadata`` is upstream
 1.13's ``type/changeEvent.json``; ``cloudEvents`` is CloudEvents 1.0 in structured mode.

@@ -1,4 +1,4 @@
-"""When is the next attempt? The table of waits, its jitter, and what a receiver may ask for.
+"""Retry schedule: backoff table, jitter, and the delay that a receiver may request.
 
 Source: Svix server defaults and Standard Webhooks 1.0.0. Jitter is passed in. Next: ``flow/track/attempts.py``.
 """

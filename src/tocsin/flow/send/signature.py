@@ -1,4 +1,4 @@
-"""How does a receiver know that a request is ours? Three signatures over the same bytes.
+"""Signatures of webhook requests: three schemes over the same bytes.
 
 Source: seeds/002 (``X-OpenMetadata-Signature``), OpenMetadata 1.13 ``webhookBearerAuth.json``
 (``X-OM-Signature``), Standard Webhooks 1.0.0 (``webhook-*``, the only ones safe against replay).

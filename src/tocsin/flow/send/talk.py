@@ -1,7 +1,7 @@
-"""How is it said that somebody said something? Events of threads as a headline and lines, for whoever is told.
+"""Text of thread events for recipients: a headline and lines.
 
-``ann mentioned you in a conversation about orders: is this right?``; ``ben asks you to describe orders.email``. What
-people wrote is Markdown with links; they read it as plain text. Next: ``flow/send/wording.py``.
+``ann mentioned you in a conversation about orders: is this right?``; ``ben asks you to describe orders.email``.
+Markdown and mentions become plain text. Next: ``flow/send/wording.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How does a link in a mail end such mails, for whoever has it and nobody else? A signed token per notification.
+"""Unsubscribe links in mails: a signed token per notification.
 
-It names the notification; who is told and by which alerts stands with that. Source: RFC 8058.
+The token names the notification, which determines the recipient and the alerts. Source: RFC 8058.
 Next: ``server/routes/unsubscribe.py``.
 """
 

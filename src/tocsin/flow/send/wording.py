@@ -1,7 +1,7 @@
-"""Wording of changes: event to headline and lines, for everything that people read.
+"""Text of change events for recipients: a headline and lines, shared by all channels.
 
-Field names are paths (``columns.email.description``); whoever is told wants "description of column email
-changed". Nothing here knows a channel. Next: ``flow/send/letter.py``.
+Field names are paths (``columns.email.description``); readers see "description of column email changed".
+Next: ``flow/send/letter.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The next status and due time of a delivery, from how an attempt at it ended.
+"""Next status and due time of a delivery after an attempt.
 
-Pure; the wait is handed in (``flow/send/retry.py`` knows it). Next: ``flow/track/standing.py``.
+Pure; the delay is passed in (from ``flow/send/retry.py``). Next: ``flow/track/standing.py``.
 """
 
 from __future__ import annotations

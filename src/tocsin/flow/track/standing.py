@@ -1,4 +1,4 @@
-"""Standing of a destination: before an attempt, and after it.
+"""Status of a destination, updated after each attempt.
 
 Source: seeds/001 ``definitions/status``, OpenMetadata 1.13 ``events/subscriptionStatus.json``.
 Next: ``store/outbox/status.py``.

@@ -1,4 +1,4 @@
-"""What does a backtest come to? Counts of what matched and of who would have been told, as they are gathered.
+"""Counts of a backtest: matches and would-be recipients, accumulated as it runs.
 
 Next: ``jobs/backtest.py``.
 """

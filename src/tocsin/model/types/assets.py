@@ -1,4 +1,4 @@
-"""What else do services hold? Dashboards, pipelines, topics, models, containers, indexes, interfaces; and metrics.
+"""Entity types of data assets: dashboards, pipelines, topics, models, containers, indexes, APIs, metrics.
 
 Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
 """

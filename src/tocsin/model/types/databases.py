@@ -1,4 +1,4 @@
-"""What lies in a database? Databases, schemas, tables, procedures, and the queries that run on them.
+"""Entity types of databases: databases, schemas, tables, stored procedures and queries.
 
 Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
 """

@@ -1,4 +1,4 @@
-"""By what are assets described and grouped? Glossaries, tags, domains, data products, custom properties.
+"""Entity types of governance: glossaries, tags, domains, data products and custom properties.
 
 Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
 """

@@ -1,4 +1,4 @@
-"""Who is there, and what may they do? Users, teams, bots, roles, policies.
+"""Entity types of people and access: users, teams, bots, roles and policies.
 
 Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
 """

@@ -1,4 +1,4 @@
-"""What watches the data and tells of it? Tests, suites, alerts and their templates.
+"""Entity types of observability: tests, test suites, alerts and notification templates.
 
 Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``model/entity_types.py``.
 """

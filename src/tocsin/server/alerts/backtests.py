@@ -1,4 +1,4 @@
-"""How is a backtest told? Row to answer.
+"""JSON representation of backtests.
 
 The server never runs one: the pipeline does (``jobs/backtests.py``). Next: ``server/routes/backtests.py``.
 """

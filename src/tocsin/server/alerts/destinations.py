@@ -1,6 +1,6 @@
-"""Checks of destinations when they are written down: category, channel, and where each goes.
+"""Validation of destinations when an alert is saved: category, channel and address.
 
-Whether the address may be reached at all is decided when something is sent (``flow/send/egress.py``).
+Whether an address may be connected to is decided when something is sent (``flow/send/egress.py``).
 Next: ``server/alerts/request.py``.
 """
 

@@ -1,4 +1,4 @@
-"""Explanations on the wire: every part as JSON, for programs and for ``tocsin explain``.
+"""JSON representation of explanations, for API clients and ``tocsin explain``.
 
 Next: ``server/routes/explain.py``.
 """

@@ -1,7 +1,8 @@
-"""The gathering of what there is to say of one event and those it could concern, as the asker may know it.
+"""Collection of everything needed to explain an event, limited to what the requester may see.
 
-One may ask about oneself, and about others only of alerts that one may edit. What an alert asks for is shown to who
-may edit it; of the others, those that reach the asker are named, and the rest is counted. Next: ``explain/answer.py``.
+People may ask about themselves, and about others only for alerts that they may edit. The conditions of an alert are
+shown to its editors; of other alerts, those that reach the requester are named, and the rest is counted.
+Next: ``explain/answer.py``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which rules stand for the filters that OpenMetadata's client names? One row per named filter.
+"""Table of OpenMetadata's named filters and their conditions, one row per filter.
 
 A client may send ``input`` (named filters and their arguments) instead of conditions; each name has one condition, in
 which ``${argument}`` stands for a list. Source: OpenMetadata 1.13 FilterFunctionsDescriptor.json and
-EntityObservabilityFilterDescriptor.json; the names after the gap are ours. Next: ``server/alerts/offers.py`` says which
-resource offers which, ``server/alerts/request.py`` compiles them.
+EntityObservabilityFilterDescriptor.json; the names after the gap are ours. Next: ``server/alerts/offers.py`` lists the
+filters of each resource, ``server/alerts/request.py`` compiles them.
 """
 
 from __future__ import annotations

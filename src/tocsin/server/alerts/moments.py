@@ -1,4 +1,4 @@
-"""Which moment is meant by ``90d``, ``2026-01-31`` or epoch milliseconds? Where any window begins or ends.
+"""Parser of points in time: ``90d``, ``2026-01-31`` or epoch milliseconds, as limits of time windows.
 
 Next: ``server/alerts/backtests.py``, ``server/alerts/noise.py``.
 """

@@ -1,4 +1,4 @@
-"""Noise of alerts, and what of it could be spared: gathers counts and recorded events, as the asker may know them.
+"""Noise reports of alerts with suggestions, from counts and recorded events that the requester may see.
 
 Next: ``explain/noise.py``.
 """

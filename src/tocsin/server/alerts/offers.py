@@ -1,7 +1,7 @@
-"""What can an alert be about? Each resource with the filters and actions it offers.
+"""Resources that an alert can be about, each with its filters and actions.
 
-Source: OpenMetadata 1.13 EventSubResourceDescriptor.json and EntityObservabilityFilterDescriptor.json, and besides
-every other type of the catalogue. Next: ``server/routes/conditions.py`` answers with them.
+Source: OpenMetadata 1.13 EventSubResourceDescriptor.json and EntityObservabilityFilterDescriptor.json, and in addition
+every other type of the catalogue. Next: ``server/routes/conditions.py`` returns them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Bounds on what one person may have Tocsin send: trials, alerts, destinations, receivers, addresses outside.
+"""Quotas per person: test sends, alerts, destinations, receivers, external addresses.
 
-Administrators are held to none but the number of trials; what they write is allowed by that.
+Administrators are limited only in the number of test sends; what they write is allowed by that.
 Next: ``server/routes/subscriptions.py``.
 """
 

@@ -1,7 +1,7 @@
-"""Requests to write alerts, checked and made whole: from what is sent to the subscription document that is stored.
+"""Validation and completion of alert requests: from the request body to the stored subscription document.
 
 Takes upstream's create form (``resources``, ``input``) as well as the seed's (``filteringRules``); fills in defaults,
-gives destinations ids, and says of everything that cannot work where it stands and what would work.
+assigns ids to destinations, and reports each invalid part with its path and a valid alternative.
 Next: ``server/routes/subscriptions.py``.
 """
 

@@ -1,7 +1,7 @@
-"""Trials of destinations: one event made up for the purpose, really sent, and what came back.
+"""Test sends to destinations: one artificial event, actually sent, and its outcome.
 
-What the receiver answered is told as its status and a reason, never its body: a trial must not become a way to
-look around inside the network. Next: ``flow/send/channels``.
+The receiver's response is reported as a status and a reason, never its body: a test send must not be usable to
+probe the internal network. Next: ``flow/send/channels``.
 """
 
 from __future__ import annotations

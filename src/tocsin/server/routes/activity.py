@@ -1,4 +1,4 @@
-"""Route of a person's activity: what happened to what they follow, newest first.
+"""Route of a person's activity feed: recent events of followed entities, newest first.
 
 Next: ``store/eventlog/activity.py``.
 """

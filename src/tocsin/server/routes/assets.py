@@ -1,4 +1,4 @@
-"""What belongs to a domain, a data product, a tag, a term, a person, a team? Listed, added and removed.
+"""Routes of the assets of a domain, data product, tag, term, person or team: list, add, remove.
 
 Next: ``flow/capture/grouping.py``.
 """

@@ -1,4 +1,4 @@
-"""What would this alert have told whom? Backtests are asked for, watched and cancelled here; the pipeline runs them.
+"""Routes of backtests: request, progress, result and cancellation; the pipeline runs them.
 
 Next: ``server/alerts/backtests.py``.
 """

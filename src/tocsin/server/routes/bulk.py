@@ -1,4 +1,4 @@
-"""How are thousands of entities sent at once? A JSON array of create requests; each row stands or falls by itself.
+"""Routes of bulk writes: a JSON array of create requests, each of which succeeds or fails on its own.
 
 Source: schemas/type/bulkOperationResult.json. Next: ``flow/capture/bulk.py``.
 """

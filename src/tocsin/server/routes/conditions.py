@@ -1,4 +1,4 @@
-"""Is a condition right, and what can alerts be about? Asked before anything is saved.
+"""Routes for validating conditions before saving, and for listing functions, names and resources.
 
 Next: ``flow/match/remarks.py``, ``server/alerts/offers.py``.
 """

@@ -1,7 +1,7 @@
-"""What do connectors ask for before they begin? How to test their connection.
+"""Route of the connection test definitions that connectors read at their start.
 
-OpenMetadata keeps a list of test steps for each connector. Tocsin asks for none: a connector's first read is its test,
-and it fails there with the source's own words. Next: ``server/routes/entities.py``.
+OpenMetadata keeps a list of test steps for each connector. Tocsin requires none: a connector's first read is its test,
+and its failure has the source's own message. Next: ``server/routes/entities.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Routes that read and write the catalogue: one set for every type of ``model/entity_types.py``.
+"""Routes that read and write entities: one set for every type of ``model/entity_types.py``.
 
-The path names the collection, its row says the rest. What some types have besides stands in the files beside this
-one. Next: ``server/view.py``.
+The path names the collection, whose row in the table of types defines the rest. Additional routes of single types are
+in the other files of this package. Next: ``server/view.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Route that explains one event: why somebody was told of it, or was not, taken apart for alerts and people.
+"""Route that explains one event: why a person was notified or not, per alert and recipient.
 
 Next: ``server/alerts/explaining.py``.
 """

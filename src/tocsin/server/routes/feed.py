@@ -1,6 +1,6 @@
-"""Who says what about an asset? Threads and their posts: conversations, tasks, announcements.
+"""Routes of threads and their posts: conversations, tasks and announcements about an asset.
 
-A thread is open to whoever may view the asset it is about. Next: ``server/routes/feed_tasks.py``.
+A thread is visible to everybody who may view its asset. Next: ``server/routes/feed_tasks.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is to be done, and who has done it? Threads that are tasks, by their number.
+"""Routes of tasks by number: read, edit, resolve and close.
 
 Next: ``server/routes/feed.py``.
 """

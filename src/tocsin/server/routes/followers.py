@@ -1,6 +1,6 @@
 """Routes of followers, in the seed's form (the user in the path) and in upstream's (the user in the body).
 
-Answers with the change event; following twice changes nothing and answers ``entityNoChange``.
+They return the change event; following twice changes nothing and returns ``entityNoChange``.
 Next: ``server/routes/users.py``.
 """
 

@@ -1,4 +1,4 @@
-"""Routes of history that every collection has: versions in a window, their differences, and the way back to one.
+"""Routes of versions: those in a time window, differences, and rollback.
 
 Next: ``flow/capture/rollback.py``; the versions of one entity are read in ``server/routes/entities.py``.
 """

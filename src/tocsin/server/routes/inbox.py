@@ -1,6 +1,6 @@
-"""Routes of a person's inbox: pages, marks, and a live stream (server-sent events).
+"""Routes of a person's inbox: pages, read marks, and a live stream (server-sent events).
 
-Only oneself or an administrator may look. Next: ``server/streams.py``.
+Only the person or an administrator has access. Next: ``server/streams.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is done about failed tests? Incidents: their steps, read, taken and corrected."""
+"""Routes of incidents of failed tests: list, read, add and correct their states."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is the lineage around an asset, as a map by name? The form in which upstream's page asks for it.
+"""Route of the lineage graph as a map by FQN, in the form that upstream's web page requests.
 
 Source: schemas/api/lineage/searchLineageResult.json. ``routes/lineage.py`` has the other form.
 """

@@ -1,4 +1,4 @@
-"""Which entities of one type are there? A page of them, filtered. Next: ``store/catalogue/listing.py``."""
+"""Routes that list the entities of one type, filtered, in pages. Next: ``store/catalogue/listing.py``."""
 
 from __future__ import annotations
 

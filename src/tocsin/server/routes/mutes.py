@@ -1,6 +1,6 @@
-"""What do I not want to hear of? A person's mutes: an alert or an asset, until a time or for good.
+"""Routes of a person's mutes: an alert or an asset, until a given time or indefinitely.
 
-Only oneself or an administrator may set them. Next: ``store/alerts/mutes.py``.
+Only the person or an administrator may set them. Next: ``store/alerts/mutes.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which alerts are noise? Counts over a window, and for one alert what a tighter rule would spare.
+"""Routes of alert noise: counts over a time window, and suggestions for one alert.
 
 Next: ``server/alerts/noise.py``.
 """

@@ -1,4 +1,4 @@
-"""How does one come in by the company's own log-in? There and back again. Next: ``server/oidc.py``."""
+"""Routes of log-in by OpenID Connect: redirect and callback. Next: ``server/oidc.py``."""
 
 from __future__ import annotations
 

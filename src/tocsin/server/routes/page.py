@@ -1,4 +1,4 @@
-"""Where is the page? Static files that speak only the public API. Next: ``ui/page.js``."""
+"""Routes of the web page: static files that use only the public API. Next: ``ui/page.js``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What may I do, and which rule says so? One's own permissions; an administrator may ask for somebody else's.
+"""Routes of effective permissions with their rules: one's own, or, for administrators, another person's.
 
 Next: ``access/report.py``.
 """

@@ -1,4 +1,4 @@
-"""Routes of profiles: those of tables, columns and statements, kept and read, newest first."""
+"""Routes of profiles of tables, columns and DML statements, newest first."""
 
 from __future__ import annotations
 

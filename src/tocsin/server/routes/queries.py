@@ -1,4 +1,4 @@
-"""On what do queries run, and who runs them? What connectors report of a query. Next: ``flow/capture/query_use.py``."""
+"""Routes of a query's users and tables, as reported by connectors. Next: ``flow/capture/query_use.py``."""
 
 from __future__ import annotations
 

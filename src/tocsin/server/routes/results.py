@@ -1,4 +1,4 @@
-"""How did the tests go? Results of test cases, reported, corrected and read, newest first."""
+"""Routes of test case results: report, correct and read, newest first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes of runs: those of pipelines and of ingestion pipelines, reported and read, newest first."""
+"""Routes of pipeline and ingestion pipeline runs: report and read, newest first."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Routes of samples: rows of tables, containers, topics and search indexes, and of rows that failed a test.
+"""Routes of sample data of tables, containers, topics and search indexes, and of failed rows of a test.
 
-Masked for those who may not see them: ``server/masked.py``.
+``server/masked.py`` masks values for people who may not see them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Routes of search: results, suggestions and counts, in the shape OpenMetadata's client reads.
+"""Routes of search: results, suggestions and counts, in the form OpenMetadata's client reads.
 
-A hit's ``_source`` is the entity as it stands now; the index only says which entities, in which order. Next:
+A hit's ``_source`` is the current entity; the index only determines which entities, in which order. Next:
 ``store/search/results.py``, ``docs/search.md``.
 """
 

@@ -1,4 +1,4 @@
-"""How do metadata travel in spreadsheets? Export and import, as CSV, of what something holds.
+"""Routes of CSV export and import of an entity's contents.
 
 Next: ``flow/capture/sheets/operations.py``.
 """

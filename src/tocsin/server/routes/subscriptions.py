@@ -1,6 +1,6 @@
-"""Routes by which alerts are written, tried and watched; read they are as all entities, in ``routes/entities.py``.
+"""Routes that write, test and monitor alerts; they are read like all entities, in ``routes/entities.py``.
 
-Secrets are split off before the event subscription becomes an entity (``store/alerts/masking.py``).
+Secrets are split off before the event subscription is stored as an entity (``store/alerts/masking.py``).
 Next: ``server/alerts/request.py``.
 """
 

@@ -1,4 +1,4 @@
-"""Routes of test suites: those of tables, and logical suites that people put together."""
+"""Routes of test suites: basic suites of tables, and logical suites that people assemble."""
 
 from __future__ import annotations
 

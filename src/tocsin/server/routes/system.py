@@ -1,4 +1,4 @@
-"""Version of the API that this server speaks, and its health. Next: ``server/routes/users.py``."""
+"""Routes of the API version and the health check. Next: ``server/routes/users.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routes of the details of a table: its model, its joins, how its profiler works, and custom metrics."""
+"""Routes of a table's details: data model, joins, profiler configuration, and custom metrics."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who is in a team, and which teams stand under which? What teams have besides the routes of every collection.
+"""Routes of teams in addition to those of every collection: hierarchy and members.
 
 Next: ``flow/capture/crew.py``.
 """

@@ -1,7 +1,7 @@
-"""Routes for tokens: logging out, tokens of one's own, and those of bots.
+"""Routes of tokens: log-out, personal access tokens, and tokens of bots.
 
-A token that is made with another expires with it at the latest and is revoked with it; what is made with a password, or
-by an administrator who has logged in for a bot, stands by itself.
+A token issued with another token expires and is revoked with it at the latest; one issued with a password, or for a bot
+by an administrator who has logged in, is independent.
 
 Source: schemas/auth/jwtAuth.json, personalAccessToken.json. Next: ``store/access/tokens.py``.
 """

@@ -1,4 +1,4 @@
-"""How does a type of entity get custom properties? Next: ``flow/capture/properties.py``."""
+"""Route of custom properties of an entity type. Next: ``flow/capture/properties.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does whoever has a mail end such mails? One click, without log-in: the link's token says whose mail it was.
+"""Routes of one-click unsubscription from mails, without log-in: the link's token identifies the recipient.
 
 A mail program posts (RFC 8058); a person who follows the link is asked first, because programs follow links too.
 Next: ``flow/send/unsubscribe.py``.

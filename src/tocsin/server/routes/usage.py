@@ -1,4 +1,4 @@
-"""How often is something used? Counts per day, reported and read, and how they rank among their type."""
+"""Routes of usage counts per day: report, read, and rank within the type."""
 
 from __future__ import annotations
 

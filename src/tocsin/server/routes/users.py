@@ -1,4 +1,4 @@
-"""Routes for log-in, one's own account and passwords.
+"""Routes of log-in, the logged-in user, and passwords.
 
 Next: ``server/routes/inbox.py``.
 """

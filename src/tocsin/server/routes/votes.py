@@ -1,4 +1,4 @@
-"""What do people think of an asset? Each has one vote. Next: ``flow/capture/votes.py``."""
+"""Route of votes on an asset, one per person. Next: ``flow/capture/votes.py``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Log-ins that were tried, counted in the store for all servers together before a password is checked.
+"""Log-in attempts, counted in the store for all servers together before a password is checked.
 
-An attempt is reserved: counted as failed until it succeeds. So many at once come through as would one after another.
-Next: ``server/login_throttle.py``.
+An attempt is reserved, that is counted as failed until it succeeds, so parallel attempts are limited like consecutive
+ones. Next: ``server/login_throttle.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Quotas per person and hour, counted in the store: however many processes serve, they count together.
+"""Quotas per person and hour, counted in the store and shared by all server processes.
 
 Next: ``server/alerts/quotas.py``.
 """

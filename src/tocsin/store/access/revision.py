@@ -1,8 +1,7 @@
-"""Has anything changed about people since a moment ago? A count that all processes of one server share.
+"""Revision counter of people, in memory shared by all processes of one server; invalidates their caches.
 
-What a process remembers about people (who has a token, what policies allow) holds as long as the count stays. Each
-process counts in a place of its own in memory that all of them see, so a change that one of them makes counts at once
-for all. Next: ``server/recognised.py``.
+What a process caches about people (tokens, policies) is valid while the revision is unchanged. Each process has its own
+slot in the shared memory, so a change by one of them is visible to all at once. Next: ``server/recognised.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Counter of changes that rules depend on, raised in the transaction of the change.
+"""Revision counter of access rules, raised in the transaction of the change.
 
-Whoever keeps what it worked out (``access/views.py``) looks at the counter instead of at everything. A second counter
-says the same of tokens (``store/access/tokens.py``).
+Caches of access decisions (``access/views.py``) compare the counter instead of everything they depend on. A second
+counter does the same for tokens (``store/access/tokens.py``).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Entities as they are now, or as they were last, ready for policies to be asked whether somebody may see them.
+"""Current or last state of entities, as access decisions need it.
 
-What happened before, and what stays of the past, is as visible as the entity is at the moment of looking. A bounded
-number of statements, whatever the number of entities. Next: ``flow/resolve/sight.py``.
+Past events and versions are as visible as their entity is at the time of reading. The number of statements is bounded,
+whatever the number of entities. Next: ``flow/resolve/sight.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of tokens, log-ins and the revisions of access; beside ``store/tables.py``."""
+"""Tables of tokens, log-ins and access revisions, in addition to ``store/tables.py``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Rows of the tokens that work: a token is revoked by removing its row, and with it go those it has made.
+"""Rows of valid tokens: removing a row revokes its token and the tokens issued with it.
 
-The token itself is stored nowhere: whoever reads the store cannot log in with what they find.
-Next: ``server/auth.py``.
+The token itself is not stored: reading the store does not allow anybody to log in. Next: ``server/auth.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
-"""Who are people to the rules, as the store knows it? ``access/views.py``'s questions answered by key.
+"""Subjects of access decisions, read from the store by key; implements ``access/views.py``'s ``Subjects``.
 
-A handful of statements for however many people are asked for together; none scans. Next:
-``store/access/visibility.py``.
+A few statements for any number of people; none scans. Next: ``store/access/visibility.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Conditions on documents (``access/logic.py``) as conditions of SQL: which rows somebody may see.
+"""Visibility conditions (``access/logic.py``) as SQL: the rows that a person may see.
 
-What ``access/evaluate.py`` asks of one document, this asks of all at once, so that a filtered list keeps its pages
+``access/evaluate.py`` evaluates them for one document, this for all at once, so that filtered lists keep their pages
 and totals. Next: ``store/catalogue/listing.py``.
 """
 

@@ -1,4 +1,4 @@
-"""Rows that the audit compares: tellings, notifications, deliveries of a part of the log, and since when alerts stand.
+"""Rows that the audit compares: match results, notifications and deliveries of a part of the log, and alerts.
 
 Next: ``spark/audit.py``.
 """

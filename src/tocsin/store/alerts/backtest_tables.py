@@ -1,4 +1,4 @@
-"""Which table remembers the backtests that people ask for? The same on both stores.
+"""Table of requested backtests, for both stores.
 
 Next: ``store/alerts/backtests.py``.
 """

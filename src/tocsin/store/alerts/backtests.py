@@ -1,7 +1,7 @@
-"""Backtests that are asked for, who runs each, and what came of it: a row each, claimed by a lease.
+"""Requested backtests with their progress and results: one row each, claimed by a lease.
 
-A server writes the request and reads the rest; the pipeline claims it, says how far it is, and writes the result. A
-pipeline that dies is not seen any more, and another one takes over. Next: ``jobs/backtests.py``.
+A server writes the request and reads the result; the pipeline claims it, reports progress and writes the result. If a
+pipeline dies, its lease expires and another one takes over. Next: ``jobs/backtests.py``.
 """
 
 from __future__ import annotations

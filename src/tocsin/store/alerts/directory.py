@@ -1,4 +1,4 @@
-"""Directory of relations in the store: ``flow/resolve/directory.py`` answered by key.
+"""Directory of relations in SQL: implements ``flow/resolve/directory.py`` by key.
 
 Every statement looks up a bounded list of keys through an index; none scans. Next: ``store/outbox/notifications.py``.
 """

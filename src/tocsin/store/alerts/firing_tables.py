@@ -1,4 +1,4 @@
-"""How often has each alert matched, whom did that tell, how much of it is read? Rows of ``store/alerts/firings.py``."""
+"""Tables of match, notification and read counts per alert: rows of ``store/alerts/firings.py``."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How noisy are alerts? What each matched and told in a window, and what was opened, counted when it happens.
+"""Noise counts of alerts: matches, notifications and reads in a window, counted as they happen.
 
-Counting afterwards would read every notification of a month. Next: ``explain/noise.py``.
+Counting later would read every notification of a month. Next: ``explain/noise.py``.
 """
 
 from __future__ import annotations

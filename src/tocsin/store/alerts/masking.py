@@ -1,8 +1,8 @@
-"""Secrets of destinations: split off behind masks before an alert becomes an entity, and put back for who sends.
+"""Secrets of destinations: replaced by masks before an alert is stored as an entity, and restored for sending.
 
-Every header, query parameter and login of a webhook is one, and so are its signing key and what of its address is
-secret (``model/address.py``). They are sealed together with the whole address, and belong to its scheme, host and port:
-where those change, a mask keeps nothing. Next: ``store/alerts/subscriptions.py``.
+Every header, query parameter and login of a webhook is secret, and so are its signing key and the secret part of its
+address (``model/address.py``). They are encrypted together with the whole address, and bound to its scheme, host and
+port: if those change, a mask keeps nothing. Next: ``store/alerts/subscriptions.py``.
 """
 
 from __future__ import annotations

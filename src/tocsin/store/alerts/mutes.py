@@ -1,4 +1,4 @@
-"""Mutes of a store: set and taken back by whoever they are for, read by key when people are told.
+"""Mutes in the store: set and removed by their owner, looked up by key when recipients are resolved.
 
 Next: ``flow/resolve/candidates.py``.
 """

@@ -1,7 +1,7 @@
-"""Event subscriptions of a store, for those who match and those who send.
+"""Event subscriptions in the store, for matching and for sending.
 
-A subscription is an entity of type ``eventsubscription``: the catalogue writes and versions it, here it is read as
-what it means. Its secrets stand apart and sealed, in ``destination_secret``. Next: ``flow/match/plan.py``.
+A subscription is an entity of type ``eventsubscription``: the catalogue writes and versions it, this module parses it.
+Its secrets are stored separately and encrypted, in ``destination_secret``. Next: ``flow/match/plan.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Table of what each match came to, the same on both stores. Next: ``store/alerts/tellings.py``."""
+"""Table of match results, for both stores. Next: ``store/alerts/tellings.py``."""
 
 from __future__ import annotations
 

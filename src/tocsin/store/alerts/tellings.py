@@ -1,6 +1,6 @@
-"""What each match came to, written with the notifications, once per match.
+"""Match results, written once per match together with its notifications.
 
-A micro-batch that comes again finds its matches here and tells nothing anew. Next: ``store/alerts/audit.py`` reads
+A repeated micro-batch finds its results here and creates no more notifications. Next: ``store/alerts/audit.py`` reads
 them.
 """
 

@@ -1,6 +1,6 @@
-"""What events are about, as it stands now, and who stands behind the alerts that tell of them, asked before telling.
+"""Current state of the subjects of events, and of the editors of alerts, for the visibility check before notifying.
 
-Next: ``flow/resolve/visibility.py``, which decides by it; ``store/access/standing.py``, which looks it up.
+Next: ``flow/resolve/visibility.py``, which decides; ``store/access/standing.py``, which looks up the entities.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Making of a backup: the store in one snapshot while others write, then the lake, the key and the manifest.
+"""Creation of a backup: the store in one snapshot while others write, then the lake, the key and the manifest.
 
-The store comes first and is the truth: the segments that are copied after it are those that it knows, and they stay
-for an hour after they are merged. Checkpoints are not in a backup. They change while they are copied, and hold nothing
-that the store does not know better: how far each query has told stands in the store, in the same snapshot as what it
-told, and streaks are made anew from the reports in the log (``jobs/streak_stream.py``).
+The store comes first and is authoritative: the segments copied after it are those it lists, and they are kept for an
+hour after they are merged. Checkpoints are not part of a backup. They change while they are copied, and the store knows
+better: each query's progress is in the same snapshot as its results, and streaks are recomputed from the reports in the
+log (``jobs/streak_stream.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Manifest of a backup: what it holds, of which store and moment, and the checksum of every file in it.
+"""Manifest of a backup: its contents, its store and time, and the checksum of every file.
 
-It is written last, so that a backup that was broken off has none and is never taken for a whole one.
+It is written last, so an interrupted backup has none and is never mistaken for a complete one.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""PostgreSQL store in a backup: each table by COPY, all in one snapshot.
+"""Backup of a PostgreSQL store: each table by COPY, all in one snapshot.
 
-Not by ``pg_dump``: it would have to be there, and not be older than the server; COPY in a REPEATABLE READ transaction
-needs neither that nor more rights than Tocsin has. Where sequences stand is asked after the snapshot was taken: none
-can be behind what it holds.
+``pg_dump`` would have to be installed and at least as new as the server; COPY in a REPEATABLE READ transaction
+needs neither that nor more rights than Tocsin has. Sequences are read after the snapshot was taken, so none can be
+behind the rows in it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Restoring of a backup: verified as a whole first, then put in the store's place, then what depends on it.
+"""Restore of a backup: it is verified as a whole, replaces the store, and resets what depends on the store.
 
-What the backup had not told is told after it; what was told to the outside after the backup was made may be sent again,
-with the same ids. Deliveries that somebody had claimed are free again. Checkpoints are removed: the pipeline begins
-after what the store says is told.
+Events that had no notifications yet get them afterwards; deliveries made after the backup may be sent again, with the
+same ids. Claimed deliveries are released. Checkpoints are removed: the pipeline starts after the progress recorded in
+the store.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""SQLite store in a backup: SQLite's online backup of one snapshot, while others write.
+"""Backup of a SQLite store: SQLite's online backup of one snapshot, while others write.
 
-The copying connection holds a read transaction open, so that writers neither wait for it nor make it begin again.
+The copying connection holds a read transaction open, so that writers neither block nor restart it.
 """
 
 from __future__ import annotations

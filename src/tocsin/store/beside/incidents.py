@@ -1,7 +1,6 @@
-"""Which incidents are there? The steps of each, newest first, found by test case, table, status or assignee.
+"""Incidents in the store: the states of each, newest first, by test case, table, status or assignee.
 
-Written inside the transaction of ``store/catalogue/write.py``; ``flow/capture/beside/incidents.py`` says which steps
-there are.
+Written inside the transaction of ``store/catalogue/write.py``; ``flow/capture/beside/incidents.py`` defines the states.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is kept beside entities? Reads of series, attachments and owners, newest first and by page."""
+"""Reads of data stored per entity outside its document: series, attachments and owners, newest first, in pages."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What was reported of an entity, and when? Series of documents over time, and attachments without time.
+"""Time series of reports per entity, and attachments without a time.
 
-Written inside the transaction of ``store/catalogue/write.py``; read newest first, by page. A cursor stands at a moment.
+Written inside the transaction of ``store/catalogue/write.py``; read newest first, in pages. A cursor is a timestamp.
 """
 
 from __future__ import annotations

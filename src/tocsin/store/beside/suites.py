@@ -1,7 +1,7 @@
-"""Which test cases are in which suites? Rows that say so for both sides, and how the tests of a suite stand.
+"""Membership of test cases in test suites, and the summary of a suite's results.
 
-A test case is in the suite of its table, which its document names, and in any number of logical suites, which are
-kept here alone: two documents would have to agree on them.
+A test case belongs to the suite of its table, named in its document, and to any number of logical suites, which are
+stored only here: two documents would have to agree on them.
 """
 
 from __future__ import annotations

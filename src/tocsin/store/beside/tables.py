@@ -1,6 +1,6 @@
-"""What is kept beside entities? Reports over time, attachments, incidents, members of suites, and usage.
+"""Tables of data stored per entity outside its document: reports, attachments, incidents, suite members, usage.
 
-Same rules as ``store/tables.py``; none of it is part of a version, and a hard delete takes it along.
+Same conventions as ``store/tables.py``; none of it is part of a version, and a hard delete removes it.
 """
 
 from __future__ import annotations

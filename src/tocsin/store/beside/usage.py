@@ -1,7 +1,7 @@
-"""How often was each entity used? Day by day, and how that ranks among its type.
+"""Usage counts of entities per day, and their percentile rank within the type.
 
-Weeks and months are the 7 and 30 days up to a day, added up when they are asked for. Ranks are worked out once for
-a day, when somebody asks for that (``rank``), and stay.
+Weeks and months are the 7 and 30 days up to a day, summed on reading. Ranks are computed once per day, on request
+(``rank``), and stored.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Batched writes: what they need is fetched together, and their rows are written together.
+"""Batched writes: prefetched reads, and rows that are written together.
 
-A ``Batch`` answers from what it fetched or has been given, and keeps rows back until its end. A method that needs the
-store itself reaches it through ``_connection``, which writes out first whatever was kept back: so everything that
-``SqlTransaction`` can do is right here too, only slower. Next: ``store/catalogue/changes.py``.
+A ``Batch`` answers from what it has fetched or been given, and buffers rows until its end. A method that needs the
+store itself uses ``_connection``, which first flushes the buffer: so everything that ``SqlTransaction`` can do
+is correct here too, only slower. Next: ``store/catalogue/changes.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Rows that changes of entities leave behind: entities, versions and projections; one change or a thousand alike.
+"""Rows written for changes of entities: entities, versions and projections, for one change or a thousand.
 
-All changes of one call stand in one transaction. Rows of a table go in together, so a thousand changes cost few
-statements. Next: ``store/catalogue/projections.py``.
+All changes of one call are in one transaction. Rows are inserted per table, so a thousand changes need few statements.
+Next: ``store/catalogue/projections.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What belongs to a domain, by itself or by what it lies in? As a condition of SQL, that lists are narrowed by.
+"""SQL condition for the entities of a domain, assigned or inherited, as list filter.
 
 Next: ``store/catalogue/inherited.py``.
 """

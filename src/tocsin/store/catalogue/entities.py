@@ -1,4 +1,4 @@
-"""The catalogue in the store: every read of entities, versions and followers; and the door to its writes.
+"""Catalogue in SQL: every read of entities, versions and followers, and the entry point to its writes.
 
 Next: ``store/catalogue/listing.py`` for pages, ``store/catalogue/write.py`` for writes.
 """

@@ -1,4 +1,4 @@
-"""By what can the entities of one type be listed? One row per parameter of a list: which entities it leaves.
+"""Table of list filters: one row per query parameter, with the entities that it selects.
 
 Unknown parameters are ignored, as upstream does. Source: OpenMetadata's ``ListFilter`` and its resources.
 Next: ``store/catalogue/listing.py``.

@@ -1,6 +1,6 @@
-"""Which assets belong to a domain, a data product, a tag or an owner? Pages of references, by FQN.
+"""Assets of a domain, data product, tag or owner: pages of references, ordered by FQN.
 
-``flow/capture/grouping.py`` says by which list of an asset; the rows are those of ``store/catalogue/projections.py``.
+``flow/capture/grouping.py`` defines the list of the asset, ``store/catalogue/projections.py`` the rows.
 """
 
 from __future__ import annotations

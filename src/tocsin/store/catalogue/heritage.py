@@ -1,6 +1,6 @@
-"""What do these entities inherit? The owners and domains of all that lies above them, in one statement for a page.
+"""Inherited owners and domains of entities, read from all their ancestors in one statement per page.
 
-Next: ``flow/capture/heritage.py``, which says whose count.
+Next: ``flow/capture/heritage.py``, which selects among them.
 """
 
 from __future__ import annotations

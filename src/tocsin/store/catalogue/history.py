@@ -1,6 +1,6 @@
-"""Versions of entities by number and by time, also of those that are gone.
+"""Versions of entities by number and by time, also of deleted ones.
 
-Next: ``store/catalogue/entities.py`` for what stands now.
+Next: ``store/catalogue/entities.py`` for the current state.
 """
 
 from __future__ import annotations

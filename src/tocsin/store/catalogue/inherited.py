@@ -1,7 +1,7 @@
-"""Ownership and domains, own or inherited, as conditions of SQL.
+"""SQL conditions for own or inherited owners and domains.
 
-``reached`` walks down from what names one, so it costs what lies below that, not what there is; ``lies_in`` walks up
-from each row, for conditions that are asked of few. Next: ``flow/capture/heritage.py``, which says whose count.
+``reached`` walks down from the named entity, so its cost is that of the descendants, not of the catalogue; ``lies_in``
+walks up from each row, for few rows. Next: ``flow/capture/heritage.py``, which defines inheritance.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Which entities of one type come next? Filters, FQN order and cursors that survive in an address unescaped.
+"""Pages of one type's entities: filters, FQN order, and cursors that need no URL escaping.
 
-A cursor is the FQN it stands after (or before), so a page costs the same wherever it stands.
+A cursor is the FQN before or after it, so a page costs the same at any position.
 """
 
 from __future__ import annotations

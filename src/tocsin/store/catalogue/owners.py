@@ -1,4 +1,4 @@
-"""Who owns each of these assets? Its own owners, or else those of the nearest thing it lies in.
+"""Effective owners of assets: their own, or those of the nearest ancestor.
 
 Next: ``store/lineage/impact.py``.
 """

@@ -1,7 +1,7 @@
-"""Which rows say the same as a document, so that it can be found by them? People, tags, references, memberships.
+"""Projections of documents: rows by which entities are found, such as people, tags, references, memberships.
 
-They are written in the document's own transaction, and only when they differ from the old document's.
-A team's members and a user's teams are kept here alone: two documents would have to agree on them.
+They are written in the document's own transaction, and only where they differ from the old document's.
+A team's members and a user's teams are stored only here: two documents would have to agree on them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which table says what an entity's lists of references point to? One row per reference, found from either end."""
+"""Table of entity references in documents: one row per reference, indexed from both ends."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Who stands in a relation to entities, for a page at once, by the rows that documents leave.
+"""Inverse relations of entities, for a page at once, from the projections of documents.
 
-Next: ``model/relations.py``, which says what there is.
+Next: ``model/relations.py``, which defines them.
 """
 
 from __future__ import annotations

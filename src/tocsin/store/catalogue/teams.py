@@ -1,7 +1,7 @@
-"""The tree of teams and what comes down it: children, members, roles and domains.
+"""Hierarchy of teams in the store: children, members, inherited roles and domains.
 
-One statement for a whole page, which walks the memberships; nothing of it is stored. Next:
-``flow/capture/teams.py``, which says who may stand where.
+One recursive statement per page over the memberships; nothing is denormalized. Next:
+``flow/capture/teams.py``, which defines the allowed parents.
 """
 
 from __future__ import annotations

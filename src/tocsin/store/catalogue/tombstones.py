@@ -1,8 +1,8 @@
-"""Tombstones of hard-deleted entities: who owned and followed each, and what lay downstream, until that is told.
+"""Tombstones of hard-deleted entities: their owners, followers and downstream assets, kept until notified.
 
-The write transaction looks up the relations before it erases anything and keeps them with the offset of the event;
-``store/alerts/directory.py`` reads them; ``store/outbox/notifications.py`` drops what every reader has passed, and with
-it who had a part in the threads about an entity (``store/feed/rows.py``).
+The write transaction reads the relations before it deletes them and stores them with the event's offset;
+``store/alerts/directory.py`` reads them; ``store/outbox/notifications.py`` removes those that every reader has passed,
+with the participants of the threads about the entity (``store/feed/rows.py``).
 """
 
 from __future__ import annotations

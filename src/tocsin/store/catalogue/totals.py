@@ -1,6 +1,6 @@
-"""How many are there in all? Counted each time while that is quick; a large total is trusted for a moment.
+"""Cache of list totals: small ones are counted on every request, large ones are reused for a moment.
 
-A page costs the same wherever it stands, but a count costs what there is to count. So counting many takes at most a
+A page costs the same at any position, but a count costs as much as it counts. So counting takes at most a
 twentieth of the time: what took 40 ms to count is not counted again for 0.8 seconds. Next:
 ``store/catalogue/listing.py``.
 """

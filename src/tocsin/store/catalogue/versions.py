@@ -1,7 +1,7 @@
-"""Which versions of a type's entities were made in a window of time? Newest first, a page at a time.
+"""Versions of one type's entities in a time window, newest first, in pages.
 
-Versions are found by their time; where a type has but few entities, by these, so that neither many versions of other
-types nor many of this one make a page dear. Next: ``store/catalogue/history.py`` for one entity's versions.
+Versions are found by their time, or, for a type with few entities, by entity, so that neither many versions of other
+types nor many of this one make a page expensive. Next: ``store/catalogue/history.py`` for one entity's versions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write transaction of the catalogue: rows for an entity, its versions and all that hangs on it.
+"""Write transaction of the catalogue: rows for an entity, its versions and everything related.
 
 Implements ``flow/capture/ports.Transaction``. Next: ``store/eventlog/log.py``; for reads
 ``store/catalogue/entities.py``.

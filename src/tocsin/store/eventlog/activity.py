@@ -1,4 +1,4 @@
-"""What has lately happened to what somebody follows? Newest first. Next: ``server/routes/users.py``."""
+"""Activity feed of a person: recent events of followed entities, newest first. Next: ``server/routes/users.py``."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""How do events get derived fields that were not known when they were written? Worked out anew, a slice at a time.
+"""Backfill of derived event fields that did not exist when the events were written, in slices.
 
-What an event's own changes mean stands in it. When its asset had changed last stands in the asset's event before it.
-Next: ``conditions/changes.py``, ``conditions/fields.py``.
+The meaning of an event's changes is in the event itself; the time of the asset's previous change is in the previous
+event. Next: ``conditions/changes.py``, ``conditions/fields.py``.
 """
 
 from __future__ import annotations

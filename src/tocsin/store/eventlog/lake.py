@@ -1,7 +1,7 @@
-"""Segments of the lake, remembered here, so that files count only once they are whole and recorded.
+"""Metadata of the lake's segments; files count only once they are complete and recorded here.
 
-A segment is staged, written, then kept, in one transaction that fits it to the lake's end: a crash before it leaves a
-folder nobody reads. Merged segments are retired in the same transaction that keeps what replaces them.
+A segment is staged, written, then committed in one transaction that appends it to the lake's end: a crash before that
+leaves a folder nobody reads. Merged segments are retired in the transaction that commits their replacement.
 Next: ``jobs/lake.py``.
 """
 

@@ -1,4 +1,4 @@
-"""Which tables remember what the lake holds, and when each scheduled job ran? The same on both stores.
+"""Tables of the lake's segments and of the last runs of scheduled jobs, for both stores.
 
 Next: ``store/eventlog/lake.py`` and ``store/scheduled.py``.
 """

@@ -1,7 +1,7 @@
-"""The log of change events, in offset order, and how far a reader of it may go.
+"""Log of change events, in offset order, and its readable end.
 
-SQLite has one writer at a time, so every row is final when it shows. On PostgreSQL a lower offset may commit
-after a higher one; ``flow/eventlog/readable.py`` says how a reader knows where to stop. Next: ``flow/match``.
+SQLite has one writer at a time, so every visible row is final. On PostgreSQL a lower offset may commit
+after a higher one; ``flow/eventlog/readable.py`` defines the end up to which a reader may go. Next: ``flow/match``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Progress of those who read the log to tell people (``flow/eventlog/readers.py``), taken together."""
+"""Combined progress of the queries that read the log (``flow/eventlog/readers.py``)."""
 
 from __future__ import annotations
 

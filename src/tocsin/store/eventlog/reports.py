@@ -1,4 +1,4 @@
-"""What have entities reported, event by event? The part of the log that streaks are made of.
+"""Reports of entities in the log: the events that streaks are computed from.
 
 Next: ``flow/match/streak.py``, ``jobs/streak_stream.py``.
 """

@@ -1,4 +1,4 @@
-"""Which events of the log report a status? One row each, so that who follows them need not look at the others."""
+"""Index table of events that report a status, so that their readers skip all others."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Waits of the pipeline's queries: what each waits for, and since when; where health is asked.
+"""Waits of the pipeline's queries, with cause and start time, shown by the health check.
 
-In the store, and beside it as long as the store takes no writes (``store/eventlog/wait_notes.py``).
+They are in the store, and in a file next to it while the store accepts no writes (``store/eventlog/wait_notes.py``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which threads does somebody ask for? Every filter of ``GET /feed`` as conditions on indexed columns.
+"""Filters of ``GET /feed`` as SQL conditions on indexed columns.
 
 Source: upstream's ``FeedRepository.list`` and ``FeedFilter``. Next: ``store/feed/threads.py``.
 """

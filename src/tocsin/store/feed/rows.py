@@ -1,4 +1,4 @@
-"""Threads in one write transaction: rows of threads, their posts and who has a part in them.
+"""Threads in one write transaction: rows of threads, their posts and their participants.
 
 Implements ``flow/capture/feed/ports.ThreadRows``. Next: ``store/feed/threads.py`` for reads.
 """

@@ -1,4 +1,4 @@
-"""Tables of threads: the threads, their posts, who has or had a part in them, and the numbers of tasks."""
+"""Tables of threads, posts, participants (current and former), and task numbers."""
 
 from __future__ import annotations
 

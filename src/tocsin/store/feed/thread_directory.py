@@ -1,4 +1,4 @@
-"""Directory of threads: their authors, assignees and whom they mention; and the asset whose owners it concerns.
+"""Participants of threads for the directory: authors, assignees, mentioned people, and the asset concerned.
 
 Part of ``store/alerts/directory.py``: every statement looks up a bounded list of ids through an index.
 """

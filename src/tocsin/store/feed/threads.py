@@ -1,7 +1,7 @@
-"""Which threads are there? Pages of them, one of them, their posts, and how many there are about an asset.
+"""Reads of threads: pages, single threads, their posts, and counts per asset.
 
-A cursor is the moment and the id of the thread it stands after, so a page costs the same wherever it stands.
-Next: ``store/feed/filters.py`` for what may be asked.
+A cursor is the time and id of the previous thread, so a page costs the same at any position.
+Next: ``store/feed/filters.py`` for the filters.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Pointers to what is not there, and readers beyond the log; one row per column that holds the id of something else.
+"""Check for dangling references, one row per column that holds an id, and for readers beyond the log's end.
 
 Next: ``store/fsck/inspection.py``.
 """

@@ -1,6 +1,6 @@
-"""Comparison of every entity with its document: columns, newest version, name, and the rows it is found by.
+"""Check of every entity against its document: columns, latest version, name, and projections.
 
-Entities are read in the order of their ids, some hundreds at a time. Next: ``store/fsck/dangling.py``.
+Entities are read in the order of their ids, in chunks of some hundreds. Next: ``store/fsck/dangling.py``.
 """
 
 from __future__ import annotations

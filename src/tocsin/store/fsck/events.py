@@ -1,6 +1,6 @@
-"""Comparison of events with versions: every version has its event, every event its version, none is missing.
+"""Check of events against versions: each version has its event, each event its version, none is missing.
 
-What events say of versions is gathered once into a temporary table; all comparing is SQL, so memory stays small.
+The events' versions are collected once in a temporary table and compared in SQL, so memory stays small.
 Next: ``store/fsck/entities.py``.
 """
 

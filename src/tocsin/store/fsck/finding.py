@@ -1,6 +1,6 @@
-"""Kinds of damage that ``tocsin fsck`` knows, and how each is mended.
+"""Kinds of damage that ``tocsin fsck`` detects, and the repair of each.
 
-Next: ``store/fsck/inspection.py``, which looks for them.
+Next: ``store/fsck/inspection.py``, which runs the checks.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Inspection of the whole store, all looks in one snapshot, so that a server may go on writing meanwhile; the repair.
+"""Inspection of the whole store, all checks in one snapshot so that a server may keep writing; and the repair.
 
 Next: ``cli/fsck.py``.
 """

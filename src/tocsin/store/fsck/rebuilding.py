@@ -1,4 +1,4 @@
-"""Rebuilding of every version from its events alone: the dearest look, one entity's events at a time.
+"""Check of every version against its reconstruction from events: the most expensive check, entity by entity.
 
 Next: ``flow/capture/rebuild.py``.
 """

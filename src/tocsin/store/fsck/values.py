@@ -1,7 +1,7 @@
-"""Values of every table, one by one: each is of its column's kind, and what should be JSON can be read.
+"""Check of every stored value: type of its column, and valid JSON where JSON is expected.
 
-Read past SQLAlchemy, whose types would refuse a damaged value and end the look; and first of all SQLite's own look at
-its pages, for what of them cannot even be read. Next: ``store/fsck/inspection.py``.
+Rows are read without SQLAlchemy, whose types would raise on a damaged value and end the check; SQLite's own integrity
+check runs first and finds unreadable pages. Next: ``store/fsck/inspection.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How is an edge of lineage kept? Its details beside its ends, so that a rename of an asset needs no look at them.
+"""Lineage edges in the store, with details kept relative to their ends, so that a rename leaves them unchanged.
 
-A column of an end is kept as it lies in it (``.email``), a pipeline by its id; both are made full when read.
-``flow/capture/ports.Transaction`` hands its edges to this. Next: ``store/lineage/reach.py`` for reads.
+A column of an end is stored relative to its asset (``.email``), a pipeline by its id; both are completed on reading.
+``flow/capture/ports.Transaction`` uses this for its edges. Next: ``store/lineage/reach.py`` for reads.
 """
 
 from __future__ import annotations

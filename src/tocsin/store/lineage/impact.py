@@ -1,7 +1,7 @@
-"""Impact downstream of an asset, and its owners: one query a level, and no more assets than asked for.
+"""Downstream impact of an asset with owners: one query per level, limited to the number of assets asked for.
 
-A pipeline that moves the data of an edge is reached with it; for a pipeline, what it moves comes first. What was fed by
-something that is gone for good is known until that is told (``store/catalogue/tombstones.py``). Next:
+A pipeline that carries an edge is reached with it; for a pipeline, the assets it writes come first. The downstream
+assets of a deleted entity are known until its deletion is notified (``store/catalogue/tombstones.py``). Next:
 ``flow/resolve/impact.py``.
 """
 

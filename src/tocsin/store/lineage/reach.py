@@ -1,6 +1,7 @@
-"""What lies upstream and downstream of an asset? Breadth first, level by level, each asset once whatever cycles.
+"""Lineage graph around an asset: breadth-first, level by level, each asset once despite cycles.
 
-One query a level, so the cost follows the answer and not the catalogue. ``flow/capture/lineage.py`` writes edges.
+One query per level, so the cost depends on the result and not on the catalogue. ``flow/capture/lineage.py`` writes
+edges.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which tables does lineage have besides its edges? The same on both stores. Next: ``store/lineage/edges.py``."""
+"""Tables of lineage besides its edges, for both stores. Next: ``store/lineage/edges.py``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How does Alembic run a revision? On the connection that ``store/schema.py`` hands over, in its transaction."""
+"""Alembic environment: runs revisions on the connection and in the transaction of ``store/schema.py``."""
 
 from __future__ import annotations
 

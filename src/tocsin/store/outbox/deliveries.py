@@ -1,7 +1,7 @@
-"""Claims of deliveries that are due, and records of what became of them.
+"""Claims of due deliveries, and records of their outcome.
 
-A claim holds as long as the session it was made under (``store/outbox/sessions.py``): until that ends no other worker
-gets the row, and then whoever asks does. What is recorded counts only while the claim is still the recorder's.
+A claim is valid as long as its session (``store/outbox/sessions.py``): until then no other worker gets the row,
+afterwards any may. An outcome is recorded only while the claim still belongs to the recorder.
 PostgreSQL skips rows that another worker is claiming; SQLite has one writer at a time.
 Next: ``store/outbox/status.py``.
 """

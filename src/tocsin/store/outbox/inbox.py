@@ -1,7 +1,7 @@
-"""Inbox of each person: the rows behind the bell, read and unread.
+"""Inbox of a person: in-app notifications, read and unread.
 
-Rows are written by the pipeline; one that was planned for later is not shown before. What was due when it was written
-is shown whatever the clock of this machine says. The text comes from the change event the row points to.
+The pipeline writes the rows; a notification that was scheduled for later is not shown earlier. One that was due when it
+was written is shown regardless of this machine's clock. The text comes from the change event that the row references.
 Next: ``server/routes/inbox.py``.
 """
 

@@ -1,7 +1,7 @@
-"""Notifications on their way into the store: once each, whoever writes them how often.
+"""Idempotent writes of notifications and deliveries to the store.
 
 The pipeline writes a micro-batch's rows in one transaction: all of them or none. Next: ``store/outbox/deliveries.py``
-for what leaves the house, ``store/outbox/inbox.py`` for what people read.
+for what is sent, ``store/outbox/inbox.py`` for in-app notifications.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The last check before something is sent: what whoever it is for may see at that moment, and no more.
+"""Visibility check at the moment of sending: a recipient gets only what they may see then.
 
 Days may lie between an event and its mail, and policies, tags and owners change. Next: ``worker/attempt.py``.
 """

@@ -1,4 +1,4 @@
-"""Records of who was told of an event: notifications with deliveries and attempts, by key.
+"""Notification records of an event, with deliveries and attempts, by key.
 
 Next: ``explain/people.py``.
 """

@@ -1,6 +1,6 @@
-"""Routes of destinations: where each leads right now, and whether anything may be sent there.
+"""Routes of destinations: the current address, and whether sending is allowed.
 
-Asked shortly before sending, so that what was switched off, deleted or gone meanwhile gets nothing.
+Read shortly before sending, so that a disabled, deleted or removed destination receives nothing.
 Next: ``flow/send/channels``.
 """
 

@@ -1,8 +1,8 @@
-"""Sessions of workers: each holds what its worker has claimed, until somebody ends it.
+"""Worker sessions: each holds its worker's claims until it is ended.
 
-A worker renews its session by counting its beat up. No clock of another machine decides when a session is over:
-whoever sees the same beat for a whole lease, by its own steady clock, ends it (``worker/leases.py``), and only at that
-beat. Next: ``store/outbox/deliveries.py``.
+A worker renews its session by incrementing its heartbeat counter. No other machine's clock decides when a session has
+expired: an observer that sees the same counter for a whole lease, by its own monotonic clock, ends the session
+(``worker/leases.py``), if the counter is still the same. Next: ``store/outbox/deliveries.py``.
 """
 
 from __future__ import annotations

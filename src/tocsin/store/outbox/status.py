@@ -1,6 +1,6 @@
-"""Standing of each destination, as the store remembers it: rows to standings and back.
+"""Status of destinations in the store: conversion between rows and ``Standing``.
 
-The rules stand in ``flow/track/standing.py``; the rows change inside the transaction that records the
+The rules are in ``flow/track/standing.py``; the rows change inside the transaction that records the
 attempts. Next: ``server/routes``.
 """
 

@@ -1,7 +1,7 @@
-"""How does the store answer a tree of words, facts and comparisons? As one condition on ``search_entry``.
+"""SQL condition on ``search_entry`` for a search query tree.
 
-What is only words and facts becomes one question to the store's own index of words: an expression of FTS5, or
-conditions on ``tsvector`` columns. Next: ``store/search/results.py``.
+Subtrees of words and facts become one full-text query: an FTS5 expression, or conditions on ``tsvector`` columns.
+Next: ``store/search/results.py``.
 """
 
 from __future__ import annotations

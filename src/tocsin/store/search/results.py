@@ -1,7 +1,7 @@
-"""What does a search find, and in which order? Entries of the index, ranked or sorted, a page at a time.
+"""Search results: index entries, ranked or sorted, in pages.
 
-Ranks: the whole name or FQN, the beginning of a name, words of a name, words anywhere else; then by usage, then by
-FQN. Each rank is asked for only if the earlier ones have not filled the page, so that a good name is found fast however
+Ranks: the whole name or FQN, a prefix of a name, words of a name, words anywhere else; then by usage, then by
+FQN. Each rank is queried only if the earlier ones have not filled the page, so a good name is found fast however
 many entries mention it. Next: ``store/search/matching.py``.
 """
 

@@ -1,7 +1,7 @@
-"""Which tables does the index of search have? Two that both stores share, and the words as each store keeps words.
+"""Tables of the search index: two that both stores share, and the full-text table of each store.
 
-``search_words`` is a table of FTS5 on SQLite and one of ``tsvector`` columns with a GIN index on PostgreSQL, so it is
-made by statements of its own. Next: ``store/search/writes.py`` fills them, ``store/search/matching.py`` asks them.
+``search_words`` is an FTS5 table on SQLite and one of ``tsvector`` columns with a GIN index on PostgreSQL, so it is
+created by separate statements. Next: ``store/search/writes.py`` fills them, ``store/search/matching.py`` queries them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How does the index of search follow the catalogue? Entries replace older ones, by the offset they stand for.
+"""Writes to the search index: an entry replaces entries of an earlier offset.
 
-Whoever writes does it alone, so that an older entry never takes the place of a newer one, whichever of the pipeline
-and a rebuild comes first. Next: ``store/search/results.py`` for queries.
+Writers exclude each other, so an older entry never replaces a newer one, in whatever order the pipeline and a rebuild
+write. Next: ``store/search/results.py`` for queries.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""People who stand behind an alert although no version says so: who changed a secret of it, or a masked address.
+"""Editors of an alert's secrets and masked addresses, who are accountable for what the alert sends.
 
-What an alert tells a webhook goes on behalf of them all. Next: ``store/alerts/told.py``.
+Such an edit makes no version. A webhook receives only what all editors of its alert may see.
+Next: ``store/alerts/told.py``.
 """
 
 from __future__ import annotations

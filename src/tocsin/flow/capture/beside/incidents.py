@@ -1,7 +1,7 @@
-"""Incidents of failed tests: New, then Ack, Assigned to somebody, at last Resolved.
+"""Incidents of failed tests and their states: New, Ack, Assigned, Resolved.
 
-Each step is kept and is an event of the test case, as its field ``incidentStatus``. A failure opens an incident
-unless one is open; after it is resolved the next failure opens another one.
+Each transition is stored and makes a change event of the test case, in the field ``incidentStatus``. A failure opens an
+incident unless one is open; the first failure after a resolution opens a new one.
 Source: OpenMetadata's ``TestCaseResolutionStatusRepository``. Next: ``store/beside/incidents.py``.
 """
 

@@ -1,6 +1,6 @@
-"""Joins of a table: counts per day of columns and tables that queries join, for the last 30 days.
+"""Join counts of tables: per day, by column and table, for the last 30 days.
 
-What one table is joined with is joined with it, so both hold it. Attached to them, and told of nobody.
+A join is stored for both of its tables. It is an attachment: no version, no notification.
 Source: OpenMetadata's ``TableRepository.addJoins``. Next: ``server/routes/table_details.py``.
 """
 

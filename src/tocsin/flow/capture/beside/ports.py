@@ -1,6 +1,6 @@
-"""What is kept beside an entity and not in its document? Series of reports, attachments, incidents.
+"""Protocols for data that is stored per entity outside its document: time series, attachments, incidents.
 
-They raise no version. ``store/beside/series.py`` implements these protocols, inside the transaction of the write.
+Such data makes no version. ``store/beside/series.py`` implements these protocols inside the write's transaction.
 Next: ``flow/capture/beside/reports.py``.
 """
 

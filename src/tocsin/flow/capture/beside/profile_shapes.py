@@ -1,6 +1,6 @@
-"""Which form have profiles? OpenMetadata 1.13's. Source: schemas ``entity/data/table.json``.
+"""Validation rules for profiles, in OpenMetadata 1.13's form.
 
-Next: ``flow/capture/beside/profiles.py``.
+Source: schemas ``entity/data/table.json``. Next: ``flow/capture/beside/profiles.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""What do the profilers say of a table? Profiles of it, of its columns, and of the statements that changed it.
+"""Profiles of tables, of their columns, and of the DML statements that changed them.
 
-Told is the table's own profile, as its field ``profile``: those of columns may show values and stay in their series.
+Only the table's profile makes a change event (field ``profile``). Column profiles may reveal values, so they are only
+stored in their series.
 Source: OpenMetadata's ``TableRepository.addTableProfileData``. Next: ``server/routes/profiles.py``.
 """
 

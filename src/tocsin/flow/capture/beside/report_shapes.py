@@ -1,4 +1,4 @@
-"""Which form has each kind of report? OpenMetadata 1.13's, one table per kind.
+"""Validation rules for reports, one table per kind of report, in OpenMetadata 1.13's form.
 
 Source: schemas ``tests/basic.json``, ``entity/data/pipeline.json``,
 ``entity/services/ingestionPipelines/ingestionPipeline.json``. Next: ``flow/capture/beside/reports.py``.

@@ -1,7 +1,7 @@
-"""Writes about an entity that make no new version of it: followers, test results, runs.
+"""Writes that make no new version of the entity: followers, test results, pipeline runs.
 
-A report is kept in a series. It is told when it is new, or when what it says has changed: its status and, of a
-pipeline's run, the status of its tasks. The same report again tells nothing.
+A report is stored in a time series. It makes a change event if it is new or if its status (for a pipeline run, also the
+status of its tasks) has changed. Repeating a report makes no event.
 Next: ``flow/capture/beside/incidents.py``.
 """
 

@@ -1,6 +1,6 @@
-"""Results of a test: a failure opens an incident unless one is open.
+"""Test results; a failure opens an incident unless one is open.
 
-Rows that a result brings along are kept, but never told: they may show what is masked.
+Failed rows sent with a result are stored but never notified, because they may hold masked values.
 Source: OpenMetadata's ``TestCaseResultRepository``. Next: ``flow/capture/beside/incidents.py``.
 """
 

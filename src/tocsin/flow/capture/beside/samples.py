@@ -1,6 +1,6 @@
-"""Which rows or messages give an idea of an asset? Samples: attached to it, and never told, versioned or searched.
+"""Sample rows and messages of an asset: attachments that are never versioned, notified or indexed.
 
-Source: OpenMetadata's ``TableRepository.addSampleData``. Who sees which of it says ``server/masked.py``.
+Source: OpenMetadata's ``TableRepository.addSampleData``. ``server/masked.py`` decides what each reader sees.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What is left behind when an entity has reported no success for as long as some alert asks for? An event on it.
+"""Silence events: an entity has reported no success for as long as an alert allows.
 
-The entity keeps its version: nobody changed it. The event has an id made of its causes, so that it is written once.
-Next: ``jobs/silences.py``, which notices.
+The entity keeps its version, because nobody changed it. The event's id is derived from its causes, so it is written
+only once. Next: ``jobs/silences.py``, which detects silences.
 """
 
 from __future__ import annotations

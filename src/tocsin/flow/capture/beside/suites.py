@@ -1,6 +1,6 @@
-"""Tests of a logical suite, which people put together, as opposed to the one of a table.
+"""Test cases of logical test suites, which people assemble, as opposed to the basic suite of a table.
 
-A test that joins is an event of the suite, ``logicalTestCaseAdded``; neither the suite nor the test gets a version.
+Adding a test case makes an event of the suite, ``logicalTestCaseAdded``, but no version of the suite or the test case.
 Source: OpenMetadata's ``TestCaseRepository.addTestCasesToLogicalTestSuite``.
 """
 

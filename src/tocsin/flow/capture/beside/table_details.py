@@ -1,7 +1,7 @@
-"""Details of a table: its model, how its profiler works, what is measured beside, and what it is joined with.
+"""Details of a table: data model, profiler configuration, custom metrics, joins.
 
-The model is part of the table, so it makes a version; the rest is attached. Told of that are only custom metrics.
-Source: OpenMetadata's ``TableRepository``. Next: ``server/routes/table_details.py``.
+The data model is part of the table and makes a version; the rest is attached. Of the attachments only custom metrics
+make change events. Source: OpenMetadata's ``TableRepository``. Next: ``server/routes/table_details.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How often is something used? A count per day, which adds up for a table's schema and database.
+"""Daily usage counts of assets, aggregated to the schema and database of a table.
 
-An event of what was used, as its field ``usageSummary``, without a version; what it adds up to is told of nobody.
+A usage report makes an event (field ``usageSummary``) without a version; the aggregates make no events.
 Source: OpenMetadata's ``UsageRepository``. Next: ``store/beside/usage.py``.
 """
 

@@ -1,4 +1,4 @@
-"""What does somebody want to say, and about what? Requests for threads and posts, checked.
+"""Validation of requests for threads and posts.
 
 Source: OpenMetadata 1.13 ``api/feed/*.json``. Next: ``flow/capture/feed/operations.py``.
 """

@@ -1,7 +1,7 @@
-"""Writes on threads, all of them, each one transaction: thread, posts, change event and outbox row.
+"""Write operations on threads, each in one transaction: thread, posts, change event and outbox row.
 
-They go through the same door as the writes on entities (``flow/capture/operations.py``): a task that is resolved
-writes its asset in the same transaction. Next: ``store/feed/rows.py``.
+They share the entry point of entity writes (``flow/capture/operations.py``): resolving a task writes its asset in
+the same transaction. Next: ``store/feed/rows.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""People who have a part in a thread: authors, assignees and those whom its texts mention, looked up and kept.
+"""Participants of a thread: authors, assignees and mentioned people, resolved and stored.
 
 Next: ``flow/capture/feed/ports.py``.
 """

@@ -1,6 +1,6 @@
-"""What writes on threads need of the store: rows of threads, posts and of who stands in which relation to them.
+"""Protocols for the storage of threads, posts and participants.
 
-``store/feed/rows.py`` implements it, inside the transaction of ``flow/capture/ports.py``.
+``store/feed/rows.py`` implements them, inside the transaction of ``flow/capture/ports.py``.
 Next: ``flow/capture/feed/operations.py``.
 """
 

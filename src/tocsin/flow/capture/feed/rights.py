@@ -1,6 +1,6 @@
-"""Who may change what of a thread? Authors their words, those concerned the rest, everybody their reactions.
+"""Permissions on threads: authors edit their own text, participants the thread, and everybody their own reactions.
 
-Whether somebody may see the asset, or edit it when a task is resolved, is asked before (``server/routes/feed.py``).
+``server/routes/feed.py`` checks first whether the person may see the asset, or edit it when a task is resolved.
 Next: ``flow/capture/feed/operations.py``.
 """
 

@@ -1,4 +1,4 @@
-"""Resolved tasks, which write the description or the tags that were agreed on.
+"""Resolution of tasks, which writes the agreed description or tags to the asset.
 
 The asset changes as by any other write, with its own version and event. Next: ``flow/capture/feed/operations.py``.
 """

@@ -1,4 +1,4 @@
-"""What happened to a thread? Its changes, path by path, and the change event that tells of them.
+"""Field changes of a thread, and the change events that report them.
 
 Next: ``flow/capture/feed/operations.py``.
 """

@@ -1,7 +1,7 @@
-"""What stands in a cell of a sheet? Lists, labels, people and extensions as text, and back.
+"""Conversion of lists, labels, people and extensions to and from CSV cells.
 
-Members are separated by ``;``; one that holds a ``;``, or quotation marks or spaces at its ends, stands in quotation
-marks. Next: ``columns.py``, ``terms.py``.
+Members are separated by ``;``. A member with a ``;``, or with quotation marks or spaces at its ends, is quoted.
+Next: ``columns.py``, ``terms.py``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What stands in the cells of databases, schemas, tables, procedures, teams? Each text from a document, and back.
+"""Conversion of databases, schemas, tables, procedures and teams to and from CSV cells.
 
 Next: ``children.py``.
 """

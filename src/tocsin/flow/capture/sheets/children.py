@@ -1,4 +1,4 @@
-"""Sheets of what lies directly under something, a row each: databases, schemas, tables; or teams.
+"""Sheets of an entity's direct children, one row each: databases, schemas, tables, or teams.
 
 Source: OpenMetadata's ``databaseCsvDocumentation.json`` and ``teamCsvDocumentation.json``. Next: ``operations.py``.
 """

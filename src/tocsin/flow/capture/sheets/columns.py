@@ -1,4 +1,4 @@
-"""What does a sheet say of a table? A row for each of its columns: names, descriptions, types and labels.
+"""Sheets of a table, one row per column: name, description, type and labels.
 
 Source: OpenMetadata's ``tableCsvDocumentation.json``. Next: ``written.py``.
 """

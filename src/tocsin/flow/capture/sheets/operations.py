@@ -1,6 +1,6 @@
-"""Import of a sheet: in one transaction, row by row; a dry run is the same, and then not kept.
+"""Import of a sheet, row by row in one transaction; a dry run is rolled back.
 
-A sheet that cannot be read changes nothing. A row that cannot be done stops no other. Next: ``rows.py``.
+An unreadable sheet changes nothing. A rejected row does not affect the others. Next: ``rows.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How are metadata and CSV text turned into each other? Rows under known headers, read strictly and written safely.
+"""CSV reader and writer for sheets: known headers, strict parsing, safe output.
 
-A cell that a spreadsheet would run as a formula is written with an apostrophe before it, which reading takes away
-again. Next: ``columns.py`` and ``terms.py`` for what the cells mean.
+A cell that a spreadsheet would run as a formula is written with a leading apostrophe, which the reader removes.
+Next: ``columns.py`` and ``terms.py`` for the meaning of the cells.
 """
 
 from __future__ import annotations

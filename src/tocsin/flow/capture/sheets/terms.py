@@ -1,4 +1,4 @@
-"""Sheets of a glossary: a row for each of its terms: names, meaning, relations, labels and people.
+"""Sheets of a glossary, one row per term: name, definition, relations, labels and people.
 
 Source: OpenMetadata's ``glossaryCsvDocumentation.json``. Next: ``written.py``.
 """

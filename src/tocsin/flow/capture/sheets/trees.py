@@ -1,6 +1,6 @@
-"""Sheets of all that lies under something, a row each: databases, schemas, tables, columns, procedures.
+"""Recursive sheets of an entity's descendants: databases, schemas, tables, columns, procedures.
 
-Each row says its type and its full name. A table and the rows of its columns are one change. Source: OpenMetadata's
+Each row has its entity's type and FQN. A table and the rows of its columns are one change. Source: OpenMetadata's
 recursive sheets (``DatabaseServiceRepository``, ``DatabaseRepository``, ``DatabaseSchemaRepository``).
 Next: ``operations.py``.
 """

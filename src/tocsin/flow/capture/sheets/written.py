@@ -1,4 +1,4 @@
-"""What comes of a row? The texts of its cells are put into a document, and that is written; or nothing of it is.
+"""Import of one row: its cells are applied to a document, which is written as a whole or not at all.
 
 Next: ``children.py``, ``terms.py``.
 """

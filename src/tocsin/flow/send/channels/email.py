@@ -1,6 +1,6 @@
-"""How does a mail leave the house? One message handed to our mail server, and what its reply means.
+"""Email channel: one message handed to the configured mail server, and the outcome of its reply.
 
-The mail server is ours, not the receiver's: when it cannot be reached the mail waits. Source: RFC 5321.
+The mail server is ours, not the receiver's: while it is unreachable, mails wait. Source: RFC 5321.
 Next: ``flow/track/attempts.py``.
 """
 

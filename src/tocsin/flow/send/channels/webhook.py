@@ -1,7 +1,7 @@
-"""Webhooks: one signed HTTP request, and what its answer means.
+"""Webhook channel: one signed HTTP request, and the outcome of its response.
 
-Redirects are not followed, proxies of the environment are not used, the address is checked when the
-socket is made. Source: OpenMetadata 1.13 ``entity/events/webhook.json``, Standard Webhooks 1.0.0.
+Redirects are not followed, proxies from the environment are not used, and the address is checked when the socket is
+created. Source: OpenMetadata 1.13 ``entity/events/webhook.json``, Standard Webhooks 1.0.0.
 Next: ``flow/track/attempts.py``.
 """
 

@@ -329,3 +329,13 @@ def test_one_person_posts_and_writes_so_much_in_an_hour(small: Served) -> None:
         assert statuses == [200] * 4 + [429] * 5  # the thread was the first of five
         assert mallory.get(path).status_code == 200
         assert alice.patch(path, json=patches[0], headers=headers).status_code == 200
+
+
+def test_the_description_of_the_api_is_written_once(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Any] = []
+    describe = served.app.openapi
+    monkeypatch.setattr(served.app, "openapi", lambda: made.append(1) or describe())
+    with served.client() as client:
+        answers = [client.get("/openapi.json") for _ in range(3)]
+    assert [one.json()["info"]["title"] for one in answers] == ["Tocsin"] * 3
+    assert len(made) == 1

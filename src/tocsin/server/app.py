@@ -10,15 +10,16 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, nullcontext
 from functools import cache, partial
 from resource import RLIMIT_NOFILE, getrlimit, setrlimit
 from typing import Any
 
+import orjson
 import structlog
 import uvicorn
-from fastapi import APIRouter, Depends, FastAPI
+from fastapi import APIRouter, Depends, FastAPI, Request, Response
 from sqlalchemy import Engine
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -115,14 +116,28 @@ def build_app(
         redirect_slashes=False,
         lifespan=lifespan,
         middleware=[Middleware(Boundary), Middleware(RawPaths)],
-        openapi_url=f"{API}/openapi.json",
+        openapi_url=None,
         docs_url=None,
         redoc_url=None,
     )
     app.state.parts = parts
     install_errors(app)
+    app.add_route(f"{API}/openapi.json", _describing(app), include_in_schema=False)
     app.router = IndexedRouter(app.router, _routes())
     return app
+
+
+def _describing(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
+    """Return the route that describes the API; written once, as anybody may ask for it."""
+
+    @cache
+    def text() -> bytes:
+        return orjson.dumps(app.openapi())
+
+    async def describe(_request: Request) -> Response:
+        return Response(text(), media_type="application/json")
+
+    return describe
 
 
 def main(settings: Settings) -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import httpx
 from sqlalchemy import Engine
 from tests.contract.test_access import made, patched, restrict
+from tests.contract.test_search import index_all
 from tests.serving import Json, Served, table
+from tests.telling import tell_all
 
 from tocsin.clock import SystemClock
 from tocsin.store.alerts.backtests import Backtests
@@ -79,3 +81,58 @@ def test_an_assignee_whom_one_may_not_see_is_not_named(
         thread = made(administrator, "/feed", **body)
         assert "kanarienvogel" not in mallory.get(f"/feed/{thread['id']}").text
         assert "kanarienvogel" not in mallory.get("/feed").text
+
+
+def test_a_label_that_a_term_brings_along_protects_from_the_moment_the_term_has_it(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id, mallory = served.person("mallory")
+    made(administrator, "/glossaries", name="Shop", description="x")
+    term = made(administrator, "/glossaryTerms", name="Client", description="x", glossary="Shop")
+    people = table(administrator, "people", tags=[{"tagFQN": "Shop.Client", "source": "Glossary"}])
+    restrict(administrator, user_id, _DENIED)
+
+    def seen() -> list[object]:
+        index_all(sqlite_engine)
+        hits = mallory.get("/search/query", params={"q": "people", "index": "table"}).json()["hits"]["hits"]
+        return [
+            mallory.get(f"/tables/{people['id']}").status_code,
+            mallory.get("/tables").json()["paging"]["total"],
+            len(hits),
+        ]
+
+    path = f"/glossaryTerms/{term['id']}"
+    assert seen() == [200, 2, 1]
+    assert patched(administrator, path, _HIDE).is_success
+    assert seen() == [403, 1, 0]
+    assert patched(administrator, path, {"op": "replace", "path": "/name", "value": "Customer"}).is_success
+    assert seen() == [403, 1, 0]
+    assert patched(administrator, path, {"op": "replace", "path": "/tags", "value": []}).is_success
+    assert mallory.get(f"/tables/{orders['id']}").status_code == 200
+    mallory.close()
+
+
+def test_whoever_may_not_view_an_asset_is_told_of_no_mention_and_no_task_there(
+    served: Served, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    user_id, mallory = served.person("mallory")
+    people = table(administrator, "people", tags=[{"tagFQN": "PII.Sensitive"}])
+    restrict(administrator, user_id, _DENIED)
+    told = [{"category": one, "type": "ActivityFeed"} for one in ("Mentions", "Assignees")]
+    rules = {"filteringRules": {"resources": ["all"]}, "alertType": "Notification"}
+    made(administrator, "/events/subscriptions", name="People", destinations=told, **rules)
+    task = {"type": "RequestDescription", "assignees": [{"id": user_id, "type": "user"}], "oldValue": ""}
+    for one in (people, orders):
+        link = f"<#E::table::{one['fullyQualifiedName']}::description>"
+        said = {"about": link, "message": f"<#E::user::mallory> at {one['name']}"}
+        made(administrator, "/feed", **said)
+        made(administrator, "/feed", type="Task", taskDetails=task, **said)
+    tell_all(sqlite_engine)
+    with mallory:
+        inbox = mallory.get(f"/users/{user_id}/notifications").json()
+        assert {one["about"]["id"] for one in inbox["data"]} == {orders["id"]}
+        assert inbox["counts"]["total"] == len(inbox["data"])
+        for query in ("filterType=MENTIONS", "filterType=ASSIGNED_TO&type=Task"):
+            threads = mallory.get(f"/feed?userId={user_id}&{query}").json()["data"]
+            assert threads
+            assert {one["entityRef"]["id"] for one in threads} == {orders["id"]}

@@ -74,10 +74,10 @@ def _answered(asked: Asks, subject: Subject, grant: Grant, resource: str) -> Con
         case Question.MATCH_TEAM:
             return _same_team(subject, grant)
         case _:
-            return _about_document(asked)
+            return _about_document(asked, subject)
 
 
-def _about_document(asked: Asks) -> Condition:
+def _about_document(asked: Asks, subject: Subject) -> Condition:
     """Return what is asked of the document, whoever asks."""
     match asked.question:
         case Question.NO_OWNER:
@@ -85,11 +85,15 @@ def _about_document(asked: Asks) -> Condition:
         case Question.NO_DOMAIN:
             return Not(HasDomain())
         case Question.MATCH_ALL_TAGS:
-            return both(*(Tagged(name) for name in asked.names))
+            return both(*(_tagged(name, subject) for name in asked.names))
         case Question.MATCH_ANY_TAG:
-            return either(*(Tagged(name) for name in asked.names))
+            return either(*(_tagged(name, subject) for name in asked.names))
         case _:
             return Certified(frozenset(asked.names))
+
+
+def _tagged(name: str, subject: Subject) -> Condition:
+    return Tagged(name, subject.carriers.get(name, frozenset()))
 
 
 def _shares_domain(subject: Subject, resource: str) -> Condition:

@@ -102,8 +102,8 @@ def _leaf_holds(condition: Condition, facts: Facts) -> bool:
             return not domains.isdisjoint(facts.domains)
         case HasDomain():
             return bool(facts.domains)
-        case Tagged(tag=tag):
-            return tag in facts.tags
+        case Tagged(tag=tag, carriers=carriers):
+            return tag in facts.tags or not carriers.isdisjoint(facts.tags)
         case Certified(certifications=certifications):
             return facts.certification in certifications
         case About(scopes=scopes):

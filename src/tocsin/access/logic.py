@@ -84,9 +84,10 @@ class HasDomain:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """It, or a member of it such as a column, carries this tag or glossary term (FQN)."""
+    """It, or a member of it such as a column, carries this tag or term (FQN), or a term that carries it and so brings it."""
 
     tag: str
+    carriers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,7 @@ class Subject:
     team_names, role_names : names of those teams, and of the roles they have in any way
     members : for teams that a rule asks it of, the ids of everybody and every team in or under them, themselves too
     organization_id : the team above all teams, if there is one
+    carriers : for labels that a rule asks for, the FQNs of the glossary terms that carry them and so bring them along
     """
 
     id: str
@@ -57,3 +58,4 @@ class Subject:
     grants: tuple[Grant, ...] = ()
     members: Mapping[str, frozenset[str]] = field(default_factory=dict)
     organization_id: str | None = None
+    carriers: Mapping[str, frozenset[str]] = field(default_factory=dict)

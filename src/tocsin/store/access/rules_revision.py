@@ -21,6 +21,7 @@ _RAISE = {
     for one in (_RULES, _TOKENS)
 }
 _DECIDING = {
+    "glossaryTerm": ("tags", "fullyQualifiedName"),
     "policy": ("rules", "enabled", "disabled", "deleted", "name"),
     "role": ("policies", "deleted", "name"),
     "team": ("parents", "users", "policies", "defaultRoles", "domains", "deleted", "name"),
@@ -48,8 +49,10 @@ def note(connection: Connection, old: Stored | None, new: Stored | None) -> None
     """Raise the counter if what ``old`` became changes what anybody may do."""
     subject = new or old
     keys = _DECIDING.get(subject.entity_type) if subject else None
-    if keys is None:
+    if subject is None or keys is None:
         return
+    if subject.entity_type == "glossaryTerm" and not any(one and one.document.get("tags") for one in (old, new)):
+        return  # it brings no label along
     is_new_person = old is None and new is not None and new.entity_type == "user" and not new.document.get("teams")
     if not is_new_person and _said(old, keys) != _said(new, keys):
         connection.execute(_RAISE[_RULES])

@@ -15,13 +15,14 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, select
 
 from tocsin.access.bind import asks_for_team
 from tocsin.access.defaults import BOT_WITHOUT_ROLES
+from tocsin.access.footing import footing_of
 from tocsin.access.rules import Policy, policy_of
 from tocsin.access.subject import ORGANIZATION, Grant, Subject
 from tocsin.store.access import rules_revision
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
-from tocsin.store.tables import entity, membership, person
+from tocsin.store.tables import entity, entity_tag, membership, person
 
 _KEYS_PER_STATEMENT = 500
 _REFERS = entity_reference.c
@@ -93,6 +94,7 @@ class _Found:
     members: dict[str, frozenset[str]] = field(default_factory=dict)
     organization_id: str | None = None
     bot_role_id: str | None = None
+    carriers: dict[str, frozenset[str]] = field(default_factory=dict)
 
     @classmethod
     def of_people(cls, connection: Connection, user_ids: Collection[str], under: Under) -> _Found:
@@ -104,6 +106,7 @@ class _Found:
         found._teams(connection)
         found._roles(connection)
         found._policies(connection)
+        found._carriers(connection)
         return found
 
     def subject(self, row: Row[Any]) -> Subject:
@@ -130,6 +133,7 @@ class _Found:
             grants=tuple(dict.fromkeys(self._grants(own, teams, is_bot=is_bot))),
             members=self.members,
             organization_id=self.organization_id,
+            carriers=self.carriers,
         )
 
     def _grants(self, roles: Ids, teams: Ids, *, is_bot: bool) -> Iterator[Grant]:
@@ -233,6 +237,15 @@ class _Found:
         asking = {team for team, given in self.team_roles.items() if self._asks_for_team(given)}
         for team in (self.team_policies.keys() | asking) - {self.organization_id}:
             self.members[team] = self.under(connection, str(team))
+
+    def _carriers(self, connection: Connection) -> None:
+        """Look up the terms that carry a label which the policies ask for: whatever has the term has the label."""
+        terms: dict[str, Ids] = defaultdict(set)
+        query = select(entity_tag.c.tag_fqn, entity.c.fqn).join(entity, entity.c.id == entity_tag.c.entity_id)
+        query = query.where(entity.c.entity_type == "glossaryTerm")
+        for row in _by_key(connection, query, entity_tag.c.tag_fqn, footing_of(self.policies.values()).labels):
+            terms[row.tag_fqn].add(row.fqn)
+        self.carriers = {label: frozenset(fqns) for label, fqns in terms.items()}
 
     def _asks_for_team(self, roles: Ids) -> bool:
         given = {policy for role in roles for policy in self.role_policies[role]}

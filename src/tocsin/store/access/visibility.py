@@ -122,8 +122,8 @@ def in_scopes(scopes: Scopes, *, is_sqlite: bool) -> Sql:
 
 def _leaf(condition: Condition, of: Any, is_sqlite: bool, *, with_tests: bool) -> Sql:
     match condition:
-        case Tagged(tag=tag):
-            return exists().where(entity_tag.c.entity_id == of.id, entity_tag.c.tag_fqn == tag)
+        case Tagged(tag=tag, carriers=carriers):
+            return exists().where(entity_tag.c.entity_id == of.id, entity_tag.c.tag_fqn.in_(sorted({tag, *carriers})))
         case HasDomain() | InDomain():
             return lies_in(of, *_named(condition), is_sqlite=is_sqlite, with_tests=with_tests)
         case Certified(certifications=certifications):

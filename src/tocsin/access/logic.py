@@ -84,7 +84,7 @@ class HasDomain:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """It, or a member of it such as a column, carries this tag or term (FQN), or a term that carries it and so brings it."""
+    """It, or a member of it such as a column, carries this tag or term (FQN), or a term that brings it along."""
 
     tag: str
     carriers: frozenset[str] = frozenset()

@@ -1,6 +1,6 @@
-"""``python -m bench``: measure, and print one table.
+"""Command ``python -m bench``: runs the benchmarks and prints one table.
 
-Each benchmark is a file beside this one; ``docs/benchmarks.md`` says what they mean. Next: ``bench/measured.py``.
+Each benchmark is a file of this package; ``docs/benchmarks.md`` explains them. Next: ``bench/measured.py``.
 """
 
 from __future__ import annotations

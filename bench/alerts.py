@@ -1,7 +1,7 @@
-"""Which 100 alerts does the pipeline match in the benchmarks? The mix below, and the activity feed everybody has.
+"""Mix of 100 alerts for the pipeline benchmarks, with the default in-app alert.
 
-A condition's ``{digit}``, ``{team}`` and ``{tag}`` differ from one alert of a family to the next, so that no two ask
-for quite the same. Next: ``bench/estate.py``, whose tables, teams and tags they name.
+A condition's ``{digit}``, ``{team}`` and ``{tag}`` differ between the alerts of a family, so that no two are equal.
+Next: ``bench/estate.py``, whose tables, teams and tags they name.
 """
 
 from __future__ import annotations

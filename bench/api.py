@@ -1,6 +1,6 @@
-"""How many writes a second does one server take, of as many processes as it likes? Over HTTP, 16 clients, each store.
+"""Benchmark of write throughput over HTTP: 16 clients, one server with several processes, each store.
 
-Every write is a whole one: entity, version, change event, outbox row, and the answer. The floor writes the same four
+Every write is complete: entity, version, change event, outbox row, and the response. The floor writes the same four
 rows with bare SQL, one transaction each, from one thread, into the same store. Next: ``bench/catalogue.py``.
 """
 

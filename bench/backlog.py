@@ -1,7 +1,7 @@
-"""How fast does the pipeline work off a backlog? 100,000 events in the log, 100 alerts, 10,000 follow rows.
+"""Benchmark of processing a backlog: 100,000 events in the log, 100 alerts, 10,000 follow rows.
 
-Wired as ``tocsin pipeline`` wires itself, from the log to stored notifications. The floor is a query that reads the
-same log through the same source and only counts. What came out is held against ``flow/once`` for a random sample.
+Wired as ``tocsin pipeline``, from the log to stored notifications. The floor is a query that reads the
+same log through the same source and only counts. A random sample of the result is compared with ``flow/once``.
 Next: ``bench/follows.py``.
 """
 

@@ -1,4 +1,4 @@
-"""Backtests: one alert over a million events in the lake, beside a bare scan of the same files.
+"""Benchmark of backtests: one alert over a million events in the lake, against a bare scan of the same files.
 
 A tenth of the events go through the log into the lake; the rest are the same events again, later in the log and on
 other days, so that the lake is as large and as cut into days as three months of a busy company. Wired as the pipeline

@@ -1,7 +1,7 @@
-"""How does the catalogue grow? Bulk requests, single writes and lists at 10,000, 100,000 and 1,000,000 tables.
+"""Benchmark of a growing catalogue: bulk requests, single writes and lists at 10,000 to 1,000,000 tables.
 
-One server over SQLite, filled through its own bulk requests; each figure is measured when the store has that
-many tables, beside bare SQL of the same shape in the same store. Next: ``bench/webhooks.py``.
+One server over SQLite, filled by its own bulk requests; each figure is measured when the store has that
+many tables, against bare SQL of the same shape in the same store. Next: ``bench/webhooks.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Are events and versions sound after a million writes, and how long does it take to know? Bulk writes, then fsck.
+"""Benchmark of bulk writes and fsck: a million writes, then the check of events and versions.
 
-First some thousand writes through each door, for the rates: one by one, over HTTP, in bulk. Then the million, in
+First some thousand writes by each path, for the rates: single, over HTTP, in bulk. Then the million, in
 bulk, and ``tocsin fsck`` over all of it, which must find nothing. Next: ``src/tocsin/store/fsck``.
 """
 

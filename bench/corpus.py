@@ -1,7 +1,7 @@
-"""In what is searched, in the benchmark? Synthetic entities with a stated seed, as entries of the index.
+"""Synthetic search index entries with a given seed, for the search benchmark.
 
-Names are made of few words, some far more frequent than others, as in a real catalogue. Entries are made in plain
-Python, as the tests' oracle makes them: how Spark makes them is not what is measured. Next: ``bench/search.py``.
+Names are built from few words, some far more frequent than others, as in a real catalogue. Entries are made in plain
+Python, as the tests' reference makes them; Spark's part is not measured. Next: ``bench/search.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Of what does a large company consist, in the benchmarks? Few assets made by real writes, each copied many times.
+"""Synthetic catalogue of a large company: few assets made by real writes, each copied many times.
 
 A few hundred entities and some 2,000 changes of them go through capture. The rest are copies of those rows under
-other ids and names: a name's last two digits tell the copies apart. Next: ``bench/traffic.py``.
+other ids and names, distinguished by a name's last two digits. Next: ``bench/traffic.py``.
 """
 
 from __future__ import annotations

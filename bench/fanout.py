@@ -1,7 +1,7 @@
-"""How long until 100,000 followers of one table are told of one change? From the micro-batch to stored notifications.
+"""Benchmark of fan-out: one change of a table with 100,000 followers, from the micro-batch to stored notifications.
 
-The event goes through ``jobs/match_stream.tell`` as any other; everybody has a bell. The floor writes the same rows
-once more with one bare statement in one transaction. Next: ``bench/page.py``.
+The event goes through ``jobs/match_stream.tell`` like any other; everybody has in-app notifications. The floor writes
+the same rows once more with one bare statement in one transaction. Next: ``bench/page.py``.
 """
 
 from __future__ import annotations

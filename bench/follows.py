@@ -1,8 +1,8 @@
-"""Does a micro-batch cost more when more people follow other things? 100 events, 10,000 against 1,000,000 follow rows.
+"""Benchmark of unrelated followers: a micro-batch of 100 events with 10,000 and with 1,000,000 follow rows.
 
-Two stores that differ only in rows that concern assets which did not change, and the same events on both, turn by
-turn. The floor is the small store. Beside the time stands what the store had to do: statements, and SQLite's own count
-of its steps (in thousands), from which a scan of a million rows could not hide.
+Two stores that differ only in rows of assets that did not change, and the same events on both, in alternation. The
+floor is the small store. Next to the time is the work of the store: statements, and SQLite's own count
+of its steps (in thousands), which would reveal a scan of a million rows.
 """
 
 from __future__ import annotations

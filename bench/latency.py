@@ -1,7 +1,7 @@
-"""How long after a change has been answered does the follower's inbox show it? ``tocsin up``, one event at a time.
+"""Benchmark of latency from the response of a change to the follower's inbox: ``tocsin up``, one event at a time.
 
-Nothing else happens meanwhile. The floor is somebody who only looks at the end of the log, as often as the inbox is
-looked at here. Next: ``bench/backlog.py`` for many events at once.
+The system is otherwise idle. The floor is a reader that only polls the end of the log, as often as the inbox is
+polled here. Next: ``bench/backlog.py`` for many events at once.
 """
 
 from __future__ import annotations

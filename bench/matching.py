@@ -1,8 +1,8 @@
-"""What does matching cost, and how does it grow with the alerts? A million events against 10 to 10,000 of them.
+"""Benchmark of matching: a million events against 10 to 10,000 alerts.
 
 Events and alerts are those of ``bench/matching_events.py`` and ``bench/matching_alerts.py``. The floor is a bare scan
-of the same Parquet file: the same columns, their lengths summed. What a random sample of events matched must be what
-the Python engine says. Next: ``bench/upstream.py``, the way that others do it, in the same table.
+of the same Parquet file: the same columns, their lengths summed. The matches of a random sample of events must equal
+the Python engine's. Next: ``bench/upstream.py``, the conventional approach, in the same table.
 """
 
 from __future__ import annotations

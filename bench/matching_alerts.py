@@ -1,4 +1,4 @@
-"""Which alerts are matched against a million events? As many as wanted, of the mix below, drawn with seed 23.
+"""Generated alerts for the matching benchmark: any number, of the mix below, with seed 23.
 
 ========== ===== =====================================================================================================
 family     of 100 asks (``{…}`` is drawn anew for each alert)

@@ -1,8 +1,8 @@
-"""Where do a million events come from? The estate's real ones, copied by Spark under other ids and names, in Parquet.
+"""Generated events for the matching benchmark: a million copies of the estate's real ones, in Parquet.
 
-Copy ``k`` of an event happens in department ``k % 100``: its database, owners, people and domain are that department's
-(``lake.shopd17``, ``team04d17``, ``person113d17``, ``domain17``), its asset is one of its own. Whatever names an asset,
-in the columns and in the document, is changed alike. One copy in ten is a bot's doing. Next: ``bench/matching.py``.
+Copy ``k`` of an event belongs to department ``k % 100``: its database, owners, people and domain are that department's
+(``lake.shopd17``, ``team04d17``, ``person113d17``, ``domain17``), its asset is one of its own. Names of assets are
+changed alike in the columns and in the document. One copy in ten is by a bot. Next: ``bench/matching.py``.
 """
 
 from __future__ import annotations

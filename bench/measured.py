@@ -1,6 +1,6 @@
-"""What is one row of the benchmark table? A figure beside a floor that was measured in the same run.
+"""Row of the benchmark table: a figure and a floor that was measured in the same run.
 
-Next: ``bench/page.py`` shows rows, ``bench/__main__.py`` gathers them.
+Next: ``bench/page.py`` prints rows, ``bench/__main__.py`` collects them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How are measurements shown? One table on the terminal, the same one in ``docs/benchmarks.md``."""
+"""Output of measurements: one table on the terminal, and the same one in ``docs/benchmarks.md``."""
 
 from __future__ import annotations
 

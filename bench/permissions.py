@@ -1,7 +1,7 @@
-"""What does it cost to ask whether somebody may see one entity? Without conditions, with them, and of a whole list.
+"""Benchmark of access decisions: without conditions, with them, and for a whole list.
 
-The floor is one look into a dictionary, which is what the question comes to when no rule asks anything of the entity.
-The list compares a page that a condition narrows with the same page unnarrowed.
+The floor is one dictionary lookup, which is the cost of a decision without conditions.
+The list compares a page that a condition filters with the same page unfiltered.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How are Tocsin's own processes run and watched? Started in a temporary folder, ended by id, whatever happens.
+"""Runner of Tocsin's own processes for benchmarks: started in a temporary folder, ended by id in any case.
 
-Only loopback is used. Next: the benchmarks beside this file.
+Only loopback is used. Next: the benchmarks of this package.
 """
 
 from __future__ import annotations

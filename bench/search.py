@@ -1,7 +1,7 @@
-"""How long does a search take, and how does that grow? A mix of queries over synthetic catalogues, on each store.
+"""Benchmark of search latency: a mix of queries over synthetic catalogues of growing size, on each store.
 
-One server process, one client, one query after the other, hits and total and documents included. The floor is the bare
-question to the store's index of words for ten entries that answer: no order, no total, no documents.
+One server process, one client, one query after the other, hits, total and documents included. The floor is a bare
+full-text query of the store for ten matching entries: no order, no total, no documents.
 Next: ``bench/corpus.py``.
 """
 

@@ -1,8 +1,8 @@
-"""How long do the processes take to start, and how much memory do they come to? Each is started for real.
+"""Benchmark of start-up time and memory of the processes.
 
-A server is ready when it answers, a worker when it begins to look for work, the pipeline when it reports how far it
-is, as ``tocsin up`` has it. The floors start what each stands on and nothing of ours: Python, the libraries, a bare
-Spark session. Memory is the peak (VmHWM) after a small load: changes over HTTP, each with a bell and a webhook.
+A server is ready when it answers, a worker when it starts polling, the pipeline when it reports progress,
+as in ``tocsin up``. The floors start the dependencies without our code: Python, the libraries, a bare
+Spark session. Memory is the peak (VmHWM) after a small load: changes over HTTP, each with an inbox entry and a webhook.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Traffic of the estate: as many change events as wanted, put into the log in bulk.
+"""Traffic of the estate: any number of change events, written to the log in bulk.
 
-Each is one of the estate's real events, of the asset itself or of a copy, under a fresh id and at the present moment:
+Each is one of the estate's real events, of the asset itself or of a copy, with a fresh id and the current time:
 as the log would hold it, without the writes that led to it. Next: ``bench/backlog.py``.
 """
 

@@ -1,8 +1,8 @@
-"""How do others match? Each alert by itself: it polls the log, filters, and evaluates its whole condition per event.
+"""Baseline of the matching benchmark: each alert polls the log and evaluates its whole condition per event.
 
-That is OpenMetadata's way (a Quartz job per subscription, ten rows at a time), written as well as it can be: the log is
-in memory and parsed already, nobody waits between two polls, resources are looked at before the condition, and a
-condition ends as soon as it is decided. Its cost is alerts times events.
+That is OpenMetadata's way (a Quartz job per subscription, ten rows at a time), implemented as well as possible: the log
+is in memory and already parsed, there is no wait between two polls, resources are compared before the condition, and
+evaluation short-circuits. Its cost is alerts times events.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How many webhooks a second does one worker deliver? A real ``tocsin deliver`` and a receiver on the loopback.
+"""Benchmark of webhook throughput: a real ``tocsin deliver`` and a receiver on loopback.
 
-Every ``webhook-id`` must arrive exactly once. The floor is a bare aiohttp client in a process of its own that posts
-the same bodies, as many at once as the worker sends to one destination. Next: ``bench/startup.py``.
+Every ``webhook-id`` must arrive exactly once. The floor is a bare aiohttp client in a separate process that posts
+the same bodies, with the concurrency that the worker has for one destination. Next: ``bench/startup.py``.
 """
 
 from __future__ import annotations

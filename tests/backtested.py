@@ -1,4 +1,4 @@
-"""What does a backtest come to? One answer, for whoever draws it."""
+"""Sample backtest result for tests that display one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small company in a real store: people, teams, tables with lineage, for tests that walk the whole path."""
+"""Small company in a real store: people, teams, tables with lineage, for tests of the whole path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do tests share? Migrated, empty stores on SQLite and on a real PostgreSQL."""
+"""Shared fixtures: migrated, empty stores on SQLite and on a real PostgreSQL."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A directory in memory: made-up companies for whoever resolves without a store."""
+"""In-memory directory with generated companies, for tests of recipient resolution without a store."""
 
 from __future__ import annotations
 

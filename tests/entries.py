@@ -1,4 +1,4 @@
-"""What stands in the index of search for an entity? The oracle, in plain Python, that Spark is held against."""
+"""Python reference for the search index entries that Spark computes."""
 
 from __future__ import annotations
 

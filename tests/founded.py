@@ -1,4 +1,4 @@
-"""What does a test start from that needs a server? A store whose first start is done, made once and copied."""
+"""Bootstrapped store for tests with a server, created once and copied."""
 
 from __future__ import annotations
 

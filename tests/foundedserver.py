@@ -1,4 +1,4 @@
-"""Which server do tests over HTTP have that ask for nothing else? One per test, over a copy of the founded store."""
+"""Fixture of a server per test, over a copy of the bootstrapped store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loss of the end of a store, for tests: as a standby does that was behind."""
+"""Truncation of a store's end, as after failover to a lagging standby."""
 
 from __future__ import annotations
 

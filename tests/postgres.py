@@ -1,4 +1,4 @@
-"""Real PostgreSQL for the tests: one cluster per run, from the machine's own binaries, one database per test."""
+"""PostgreSQL for the tests: one cluster per run, from the machine's own binaries, one database per test."""
 
 from __future__ import annotations
 

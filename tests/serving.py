@@ -1,4 +1,4 @@
-"""How do tests speak with a real server? uvicorn in a thread on a free port of the loopback, over any store."""
+"""Test server: uvicorn in a thread on a free loopback port, over any store."""
 
 from __future__ import annotations
 

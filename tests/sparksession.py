@@ -1,4 +1,4 @@
-"""Which Spark session do tests use? One for the whole run, small and local."""
+"""Spark session for tests: one for the whole run, small and local."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do tests tell people without Spark? The Python engine over the whole log, and its rows into the store."""
+"""Python pipeline for tests without Spark: the Python engine over the whole log, results written to the store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How do tests wait for what other threads and processes do? By asking until it is so, never by hoping."""
+"""Polling with a deadline, for what other threads and processes do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of what takes long is tested? A part that proves the same, or with TOCSIN_TEST_WHOLE=1 all of it."""
+"""Size of long tests: an equivalent part, or everything with TOCSIN_TEST_WHOLE=1."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs the pipeline on Spark executors of their own: ``python cluster_pipeline.py STORE_URL CHECKPOINT WHEEL``.
+"""Pipeline on separate Spark executors: ``python cluster_pipeline.py STORE_URL CHECKPOINT WHEEL``.
 
 Run with the wheel alone on the path. Prints where an executor found Tocsin.
 """

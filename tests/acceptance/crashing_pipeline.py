@@ -1,7 +1,7 @@
-"""Runs the pipeline on a store and kills itself at a named point.
+"""Pipeline that kills itself at a named point.
 
-``python -m tests.acceptance.crashing_pipeline DIR POINT [streaks]``. The points are the steps of one micro-batch, of
-the query that keeps streaks if that is said; ``nowhere`` runs until everything is told and then ends in peace.
+``python -m tests.acceptance.crashing_pipeline DIR POINT [streaks]``. The points are the steps of one micro-batch, with
+``streaks`` of the streak query; ``nowhere`` runs until every event is processed and then exits normally.
 """
 
 from __future__ import annotations

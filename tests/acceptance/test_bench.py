@@ -1,4 +1,4 @@
-"""Does every benchmark run, at a small scale? What it measures there means nothing; that it checks out, does."""
+"""Tests of the benchmarks at a small scale: they run and their checks pass; the figures mean nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pipeline on executors that are processes of their own, from the built wheel."""
+"""Tests of the pipeline on executors in separate processes, from the built wheel."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``kill -9`` at any step of the pipeline: nothing is lost, nothing is told twice."""
+"""Tests of ``kill -9`` at every step of the pipeline: nothing is lost, nothing is notified twice."""
 
 from __future__ import annotations
 

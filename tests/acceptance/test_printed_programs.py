@@ -1,4 +1,4 @@
-"""The two programs of the followers document against a real server with the sample company."""
+"""Tests of the two programs of the followers document, against a real server with the sample company."""
 
 from __future__ import annotations
 

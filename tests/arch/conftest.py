@@ -1,4 +1,4 @@
-"""What the architecture tests look at: the repository, its modules, and a bare Python beside this one."""
+"""Fixtures of the architecture tests: the repository, its modules, and a bare Python interpreter."""
 
 from __future__ import annotations
 

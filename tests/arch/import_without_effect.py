@@ -1,7 +1,7 @@
-"""Imports every module of ours and prints, as JSON, what any of them did besides defining names.
+"""Script that imports every module of ours and prints the side effects of the imports as JSON.
 
-Run in a Python of its own. An effect counts when the code that caused it stands in our module's body: on the
-way from the effect to that body there is no import of somebody else's module, whose effects are theirs.
+Run in a separate interpreter. A side effect counts if our module's body caused it: on the way from the effect to that
+body there is no import of a third-party module, whose effects are its own.
 """
 
 from __future__ import annotations

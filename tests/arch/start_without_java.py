@@ -1,6 +1,6 @@
-"""Starts a process of ours, ``server`` or ``worker``, where PySpark and Java do not exist, and says what it answered.
+"""Script that starts a process of ours, ``server`` or ``worker``, without PySpark and Java, and prints its answer.
 
-Run in a Python of its own, without ``JAVA_HOME`` and with an empty ``PATH``.
+Run in a separate interpreter, without ``JAVA_HOME`` and with an empty ``PATH``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Do all errors survive the way between processes, and does each say who must act?"""
+"""Tests of the error classes: all survive pickling, and each names who must act."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the layers, stages and doors of house-style section 3 hold? What import-linter proves, and what it cannot."""
+"""Tests of the layers and stages of house-style section 3: import-linter's contracts, and what it cannot check."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does every name say what it names? The words of house-style section 4 that say nothing are not used."""
+"""Tests of naming: the words that house-style section 4 excludes are not used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the server and the worker live without Spark and Java?"""
+"""Tests that the server and the worker run without Spark and Java."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Could this repository be cloned anywhere? It names no registry and no machine, and holds nothing that was built."""
+"""Tests that the repository is portable: it names no registry and no machine, and holds no build products."""
 
 from __future__ import annotations
 

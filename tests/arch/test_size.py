@@ -1,4 +1,4 @@
-"""Is the code still small? House-style section 5, in numbers; an exemption is one line with its reason."""
+"""Tests of the size limits of house-style section 5; an exemption is one line with its reason."""
 
 from __future__ import annotations
 

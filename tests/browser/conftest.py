@@ -1,4 +1,4 @@
-"""What do the tests of the page share? A real Chromium, headless, and a running server."""
+"""Fixtures of the browser tests: a real Chromium, headless, and a running server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the page show which alerts are noise, what would spare it, and what a backtest comes to?"""
+"""Tests of the alerts page: noisy alerts, suggestions, and backtest results."""
 
 from __future__ import annotations
 

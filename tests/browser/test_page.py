@@ -1,4 +1,4 @@
-"""Can a person log in, find an asset, follow it and hear the bell? The page, in a real browser."""
+"""Tests of the web page in a real browser: log in, find an asset, follow it, receive a notification."""
 
 from __future__ import annotations
 

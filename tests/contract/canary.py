@@ -1,4 +1,4 @@
-"""A catalogue in which everything that somebody may not see says so in every text: one word, to be looked for."""
+"""Catalogue with canary texts: every text of a hidden entity holds one word, which tests search for."""
 
 from __future__ import annotations
 

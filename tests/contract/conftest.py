@@ -1,4 +1,4 @@
-"""What do the tests of the API share? One running server per test, over a store of its own."""
+"""Fixtures of the API tests: one running server per test, over its own store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do the published schemas say of every key? ``model/shapes.json``; ``python -m tests.contract.digest`` makes it.
+"""Compiler of the published schemas to ``model/shapes.json``; run as ``python -m tests.contract.digest``.
 
 A shape is one of ``any text integer number boolean object``, or an object with one of: ``use`` (a shape by its name),
 ``enum`` (the words there are), ``text`` (with a pattern, lengths or a format), ``list`` and ``map`` (of a shape),

@@ -1,4 +1,4 @@
-"""Which request makes an entity of a type, and what must be there before? The least that each type needs.
+"""Minimal create requests for an entity of each type, with the entities they depend on.
 
 Made without the published schemas, so that these tests run anywhere.
 """

@@ -1,6 +1,6 @@
-"""Which requests make one entity of every type, each with every key that its published create request has?
+"""Complete create requests for an entity of each type, with every key of the published schema.
 
-What a key needs beyond its schema, which is what it refers to, stands in ``GIVEN``; the rest is made from the schema.
+Values that the schema does not determine, that is references, are in ``GIVEN``; the rest is generated from the schema.
 """
 
 from __future__ import annotations

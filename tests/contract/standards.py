@@ -1,6 +1,6 @@
-"""Where are OpenMetadata's published schemas, and does a document satisfy one?
+"""Locator of OpenMetadata's published schemas, and validation of documents against them.
 
-They lie beside the repository (``../shared/standards/schemas``), or where TOCSIN_TEST_STANDARDS says.
+They are next to the repository (``../shared/standards/schemas``), or where TOCSIN_TEST_STANDARDS says.
 """
 
 from __future__ import annotations

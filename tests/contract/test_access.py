@@ -1,4 +1,4 @@
-"""Do policies decide, over HTTP? Reads, lists, writes, and what a refusal leaves behind."""
+"""Tests of policy decisions by HTTP: reads, lists, writes, and the records of denied requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do assets join and leave domains, products, tags and owners at the group's side, each with its own event?"""
+"""Tests of adding and removing assets of domains, products, tags and owners, each with its own event."""
 
 from __future__ import annotations
 

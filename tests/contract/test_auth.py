@@ -1,4 +1,4 @@
-"""Does nobody get in who should not? Log-in and tokens, by HTTP."""
+"""Tests of log-in and tokens by HTTP."""
 
 from __future__ import annotations
 

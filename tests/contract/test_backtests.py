@@ -1,4 +1,4 @@
-"""Are backtests asked for, shown and cancelled as they should be? By HTTP; the pipeline's part is played here."""
+"""Tests of backtest requests, results and cancellation by HTTP; the pipeline is simulated."""
 
 from __future__ import annotations
 

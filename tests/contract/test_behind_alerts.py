@@ -1,4 +1,4 @@
-"""Alerts that lead to no person: they tell what everybody may see who made or changed them, and no more."""
+"""Tests of alerts without a personal recipient: they send only what all their editors may see."""
 
 from __future__ import annotations
 

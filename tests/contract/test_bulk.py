@@ -1,4 +1,4 @@
-"""Does a bulk request answer as OpenMetadata's client expects, row by row?"""
+"""Tests of bulk requests, whose results OpenMetadata's client reads row by row."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Every route and stream that can show an asset, asked by somebody who may not see one: nothing of it is shown.
+"""Tests of every route and stream that can show an asset: nothing of a hidden one is shown.
 
-A route that nobody has classified here fails, so that the next one cannot be forgotten.
+A route that is not classified here fails, so that new routes cannot be forgotten.
 """
 
 from __future__ import annotations

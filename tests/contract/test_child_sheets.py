@@ -1,4 +1,4 @@
-"""Do databases, schemas, tables and teams travel as sheets: out, back in, and new ones made?"""
+"""Tests of CSV export and import of databases, schemas, tables and teams."""
 
 from __future__ import annotations
 

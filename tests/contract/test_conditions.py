@@ -1,4 +1,4 @@
-"""Are conditions judged and filters offered before an alert is saved? Upstream's descriptors, by HTTP."""
+"""Tests of condition validation and of the offered filters (upstream's descriptors) by HTTP."""
 
 from __future__ import annotations
 

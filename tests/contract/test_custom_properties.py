@@ -1,4 +1,4 @@
-"""Can a type get custom properties, and is what stands in an ``extension`` checked against them?"""
+"""Tests of custom properties of types, and of the validation of ``extension``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the catalogue answer as OpenMetadata's client expects? design/openmetadata-client.md, by HTTP."""
+"""Tests of the entity routes as OpenMetadata's client uses them: design/openmetadata-client.md, by HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the log read as asked? Change events, lineage and reports, by HTTP."""
+"""Tests of reading change events, lineage events and reports from the log by HTTP."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does every route ask whether one may? All of them, called by somebody whom a policy denies everything."""
+"""Tests that every route checks permissions: all are called by a person whom a policy denies everything."""
 
 from __future__ import annotations
 

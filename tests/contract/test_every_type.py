@@ -1,4 +1,4 @@
-"""Does every type keep the rules of the API? One table of types, one set of rules, on both stores.
+"""Tests of the API rules that hold for every entity type, on both stores.
 
 Source: design/openmetadata-client.md sections 2 and 5.
 """

@@ -1,4 +1,4 @@
-"""Is "why" answered, and "why not"? Over HTTP, for each thing that can be in the way."""
+"""Tests of explanations by HTTP, with one case for each reason for a missing notification."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do threads answer as upstream's do, and do they do what they promise? By HTTP, checked against the schemas."""
+"""Tests of the thread routes by HTTP, checked against upstream's schemas."""
 
 from __future__ import annotations
 

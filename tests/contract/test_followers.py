@@ -1,4 +1,4 @@
-"""Following by HTTP, in both forms, the seed's and upstream's."""
+"""Tests of the follower routes, in the seed's form and in upstream's."""
 
 from __future__ import annotations
 

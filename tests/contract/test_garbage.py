@@ -1,4 +1,4 @@
-"""Does garbage ever break the server? Whatever is sent, the answer is JSON with a code, and never a 5xx."""
+"""Tests of malformed requests: the response is JSON with a code, never a 5xx."""
 
 from __future__ import annotations
 

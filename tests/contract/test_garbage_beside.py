@@ -1,4 +1,4 @@
-"""Does garbage ever break what is kept beside entities? Reports, profiles, samples, joins, usage, incidents, suites."""
+"""Tests of malformed reports, profiles, samples, joins, usage, incidents and suites: never a 5xx."""
 
 from __future__ import annotations
 

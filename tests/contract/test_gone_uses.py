@@ -1,4 +1,4 @@
-"""Queries of a table that was hidden and is gone for good: they stay hidden from whoever could not see it."""
+"""Tests of queries of a hard-deleted hidden table: they stay hidden from people who could not see the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what somebody may not see left out wherever many things are shown at once: out of pages and totals alike?"""
+"""Tests that hidden entities are omitted from all lists, in pages and totals alike."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numbers told to somebody who may not see everything: of an inbox, a suite, lineage and an alert's noise."""
+"""Tests of counts shown to people with limited access: of an inbox, a suite, lineage and an alert's noise."""
 
 from __future__ import annotations
 

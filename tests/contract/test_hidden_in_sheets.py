@@ -1,4 +1,4 @@
-"""Sheets of somebody who may not see all that is named in them: it is not shown, and kept when they come back."""
+"""Tests of sheets with hidden references: these are not exported, and kept on import."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are versions compared, read by time and brought back by HTTP? And is nonsense refused."""
+"""Tests of comparing versions, listing them by time and rolling back by HTTP, with invalid requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the API say whom a change concerns: by type and level, through which column, and whose it is?"""
+"""Tests of the impact routes: downstream assets by type and level, by column, with owners."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the bell ring, and does it say why? The inbox and its live stream, by HTTP."""
+"""Tests of the inbox and its live stream by HTTP, with the reasons of notifications."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds of bodies, headers and connections: one person stops nobody, and health answers meanwhile. By sockets."""
+"""Tests of limits on bodies, headers and connections: one client cannot block others. By sockets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does lineage answer what OpenMetadata's client asks? Every call its lineage mixin makes, by HTTP."""
+"""Tests of the lineage routes: every call of the lineage mixin of OpenMetadata's client."""
 
 from __future__ import annotations
 

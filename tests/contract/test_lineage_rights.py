@@ -1,4 +1,4 @@
-"""Rights on edges of lineage, asked by the operation itself: it changes only what its actor may edit."""
+"""Tests of permissions on lineage edges: a write changes only assets that its actor may edit."""
 
 from __future__ import annotations
 

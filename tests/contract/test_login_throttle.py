@@ -1,4 +1,4 @@
-"""Guesses of passwords are slowed down, and nobody is locked out by what others try."""
+"""Tests of the log-in throttle: guessing is slowed down, and nobody is locked out by others' attempts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what cannot be meant refused, and does the refusal say what was meant? What newcomers sent and nobody caught."""
+"""Tests of plausible but wrong requests: each is rejected with a suggestion."""
 
 from __future__ import annotations
 

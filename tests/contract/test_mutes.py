@@ -1,4 +1,4 @@
-"""Can people say for themselves what they do not want to hear? Over HTTP, with and without log-in."""
+"""Tests of mutes by HTTP, with log-in and by unsubscribe link."""
 
 from __future__ import annotations
 

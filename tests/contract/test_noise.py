@@ -1,4 +1,4 @@
-"""Are noisy alerts found, and are suggestions true of what was really told? Over HTTP."""
+"""Tests of noise reports by HTTP: noisy alerts are found, and suggestions match what was actually sent."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An open stream ends with what let it in: the token, the user, or the administrator's right. By HTTP."""
+"""Tests that an open stream ends when its token, its user or the administrator's right is revoked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the company's own log-in let in whom it should, and nobody else? Against a provider on the loopback."""
+"""Tests of log-in by OpenID Connect, against a provider on loopback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Addresses, names, roles and teams with roles are an administrator's; connectors go on bringing people and teams."""
+"""Tests of privileges: only administrators set addresses, names, roles and teams with roles; connectors still work."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does an entity look like that inherits, carries labels, or stands in relations?"""
+"""Tests of the serialization of entities with inherited values, labels and relations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are profiles and samples kept, shown to whom they may be, and told without what they show?"""
+"""Tests of profiles and samples: storage, masking, and events without sample values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What protects: labels, domains, teams and policies are not claimed away; to claim something is not to own it."""
+"""Tests of protected entities (labels, domains, teams, policies): claiming one does not grant ownership."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do results, incidents, suites and runs answer as upstream's schemas say, and refuse what is not of their form?"""
+"""Tests of test results, incidents, suites and runs, checked against upstream's schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do queries learn on what they run and who ran them, as upstream's client reports it?"""
+"""Tests of a query's tables and users, as upstream's client reports them."""
 
 from __future__ import annotations
 

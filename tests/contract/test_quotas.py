@@ -1,4 +1,4 @@
-"""Bounds on what one person may have Tocsin send."""
+"""Tests of the quotas on what one person may have Tocsin send."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do others say of an entity, and by what can entities be listed? One table for all types."""
+"""Tests of inverse relations and list filters, one table for all types."""
 
 from __future__ import annotations
 

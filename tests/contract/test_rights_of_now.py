@@ -1,4 +1,4 @@
-"""Rights of the moment where something was worked out earlier, and for what concerns many: backtests, ranks, tasks."""
+"""Tests that current permissions apply to earlier results and to bulk effects: backtests, ranks, tasks."""
 
 from __future__ import annotations
 

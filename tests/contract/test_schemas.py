@@ -1,6 +1,6 @@
-"""Would OpenMetadata's client take what we answer? Every type, every answer, checked against the published schemas.
+"""Tests of every response of every type against the published schemas.
 
-One server holds one entity of every type, each made by a request with every key that upstream's own has.
+One server holds one entity of every type, each created with every key of upstream's create request.
 """
 
 from __future__ import annotations

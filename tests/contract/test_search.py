@@ -1,4 +1,4 @@
-"""Does search answer in the shape that OpenMetadata's client reads, and refuse what it cannot read with the place?"""
+"""Tests of search responses in the form OpenMetadata's client reads, and of errors with positions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of what secrets are bound to: where they go, and who may know of them."""
+"""Tests of the binding of secrets to their targets, and of who may see targets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of secrets: only bots read those of connections, and nothing that is kept or told holds any."""
+"""Tests of connection secrets: only bots read them, and nothing stored or sent holds any."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do sheets travel as OpenMetadata's: its addresses, its headers, its result?"""
+"""Tests of CSV export and import with OpenMetadata's routes, headers and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A store that is away, read-only or full is answered 503 with the time to come back, and works again by itself."""
+"""Tests of an unavailable, read-only or full store: 503 with Retry-After, and recovery without a restart."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are alerts taken, checked, masked and watched? seeds/001, by HTTP."""
+"""Tests of the alert routes: validation, masking and status. seeds/001, by HTTP."""
 
 from __future__ import annotations
 

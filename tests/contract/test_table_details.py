@@ -1,4 +1,4 @@
-"""Are joins, models, profiler configuration and custom metrics of a table kept, checked and shown?"""
+"""Tests of a table's joins, data model, profiler configuration and custom metrics."""
 
 from __future__ import annotations
 

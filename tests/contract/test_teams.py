@@ -1,4 +1,4 @@
-"""Do teams answer as a tree over HTTP? Parents, children, counts, roles and domains that come from above."""
+"""Tests of the hierarchy of teams by HTTP: parents, children, counts, inherited roles and domains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tokens: who makes them, how long they work, and what revokes them. By HTTP."""
+"""Tests of tokens by HTTP: issue, expiry and revocation."""
 
 from __future__ import annotations
 

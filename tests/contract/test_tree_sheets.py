@@ -1,4 +1,4 @@
-"""Does all that lies under a service, a database or a schema travel as one sheet: out, back in, and elsewhere?"""
+"""Tests of recursive CSV export and import of services, databases and schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does every row of the table of types hold exactly the keys of its published schema?"""
+"""Tests of the table of entity types: each row has exactly the keys of its published schema."""
 
 from __future__ import annotations
 

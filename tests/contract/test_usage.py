@@ -1,4 +1,4 @@
-"""Is use counted by day, added up, ranked, and told of what was used alone?"""
+"""Tests of usage counts: per day, aggregated, ranked, and with events of the used asset only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Patches of documents in which something hidden is named: they copy, compare and take nothing of it."""
+"""Tests of patches of documents with hidden parts: no operation copies, compares or removes them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Can people vote, each once, and does it make an event but no version?"""
+"""Tests of votes: one per person, with an event but without a version."""
 
 from __future__ import annotations
 

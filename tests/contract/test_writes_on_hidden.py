@@ -1,6 +1,6 @@
-"""Writes on what somebody may not see: the same refusal whatever they send.
+"""Tests of writes on hidden entities: the response is the same whatever is sent.
 
-Every route that writes is sorted into one of the tables below; one that nobody has sorted fails the first test.
+Every writing route is in one of the tables below; a route in none fails the first test.
 """
 
 from __future__ import annotations

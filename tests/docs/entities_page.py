@@ -1,4 +1,4 @@
-"""What does ``docs/entities.md`` say of each type? Its table, made from the table of types.
+"""Generator of the table in ``docs/entities.md`` from the table of entity types.
 
 ``python -m tests.docs.entities_page`` writes it into the page; a test compares the two.
 """

@@ -1,4 +1,4 @@
-"""Does the page of the API say which routes there are? Every one, what it does, and no other."""
+"""Tests that the API page lists exactly the existing routes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the page of the entities hold the table of types as it is?"""
+"""Tests that the entities page has the current table of types."""
 
 from __future__ import annotations
 

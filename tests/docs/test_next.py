@@ -1,4 +1,4 @@
-"""Do modules send their readers on to files that there are?"""
+"""Tests that the ``Next:`` lines of modules name existing files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is everything that the pages name really there? And does every page, package and decision have its place?"""
+"""Tests that everything the pages name exists, and that every page, package and decision is listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the page of settings say what the settings are? Every one, its default, its meaning, and no other."""
+"""Tests that the settings page lists exactly the existing settings with their defaults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The oracle's words for our events: what ``changes.jsonl`` would say of the same change."""
+"""Expected events of a history, in the format of the reference file ``changes.jsonl``."""
 
 from __future__ import annotations
 

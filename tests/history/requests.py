@@ -1,4 +1,4 @@
-"""The lines of a history as requests of the API: what each puts or deletes, and what must be there before."""
+"""Conversion of a history's lines to API requests, with the entities they depend on."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Does a real history leave the same events whichever door it comes through, and how fast?
+"""Tests that a real history makes the same events by every write path, with the rate of each.
 
-One request after the other or a commit at once, straight into the catalogue or over HTTP. The histories are not part
+Single writes or group commits, directly into the catalogue or over HTTP. The histories are not part
 of the product; where they are absent these tests skip and say so.
 """
 

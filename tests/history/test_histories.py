@@ -1,4 +1,4 @@
-"""Do the change events of real histories equal the oracle's, event by event and field by field?
+"""Tests of the change events of real histories against the reference, event by event and field by field.
 
 The histories are not part of the product; where they are absent these tests skip and say so.
 """

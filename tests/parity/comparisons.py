@@ -1,4 +1,4 @@
-"""Which comparisons hold for what? Every sign with every kind of value; functions with nothing, and in another case.
+"""Parity cases of comparisons: every operator with every kind of value, functions on missing values, letter case.
 
 Lines as in ``table.py``.
 """

@@ -1,4 +1,4 @@
-"""Tests here need Java: they share the run's one Spark session."""
+"""Fixtures of the parity tests, which need Java: the run's one Spark session."""
 
 from tests.sparksession import spark
 

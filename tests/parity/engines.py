@@ -1,4 +1,4 @@
-"""How is each engine asked the same question? Each answers with (number of the condition, offset of the event)."""
+"""Adapters of both engines; each returns pairs of (number of the condition, offset of the event)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which conditions and events can happen to be? Generators that keep to a small world, so that things do match."""
+"""Generators of conditions and events from a small vocabulary, so that matches are frequent."""
 
 from __future__ import annotations
 

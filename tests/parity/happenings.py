@@ -1,4 +1,4 @@
-"""Which events does the parity table speak of? A few by name, each showing something."""
+"""Named events of the parity table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What do events look like to each engine? ``LoggedEvent`` for Python, the log source's own batches for Spark."""
+"""Representation of events for each engine: ``LoggedEvent`` for Python, the log source's batches for Spark."""
 
 from __future__ import annotations
 

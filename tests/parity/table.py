@@ -1,6 +1,6 @@
-"""What must hold for what? (condition, the events of ``happenings.py`` that it holds for); it fails for all others.
+"""Parity table: (condition, the events of ``happenings.py`` that it holds for); it fails for all others.
 
-Each line stands for one row per event: both engines must agree with it on every one.
+Each line is one row per event: both engines must agree with it on every one.
 """
 
 from __future__ import annotations

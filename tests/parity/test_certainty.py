@@ -1,4 +1,4 @@
-"""Is nothing claimed of a condition that some event refutes? Generated conditions, by the Python engine."""
+"""Tests of certainty on generated conditions and events: no event refutes a claim."""
 
 from __future__ import annotations
 

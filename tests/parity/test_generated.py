@@ -1,4 +1,4 @@
-"""Do both engines agree on what nobody thought of? Generated conditions and events, many pairs in one Spark job."""
+"""Tests of both engines on generated conditions and events, many pairs in one Spark job."""
 
 from __future__ import annotations
 

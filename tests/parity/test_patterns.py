@@ -1,4 +1,4 @@
-"""Regular expressions on both engines: the dearest that are taken, on the longest texts that are tried."""
+"""Tests of regular expressions on both engines: the most expensive ones accepted, on the longest texts."""
 
 from __future__ import annotations
 

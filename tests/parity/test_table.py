@@ -1,4 +1,4 @@
-"""Do both engines say what the table says, on every row?"""
+"""Tests of both engines against the parity table."""
 
 from __future__ import annotations
 

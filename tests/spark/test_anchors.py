@@ -1,4 +1,4 @@
-"""Do an event and an alert meet at the same number? Spark works it out for the one, Python for the other."""
+"""Tests of anchor hashes: Spark (for events) and Python (for alerts) compute the same."""
 
 from __future__ import annotations
 

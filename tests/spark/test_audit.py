@@ -1,4 +1,4 @@
-"""The audit is silent about what is sound, names exactly what is broken, and tells of it once."""
+"""Tests of the self-audit: no finding on a sound store, one exact finding per damage, recorded once."""
 
 from __future__ import annotations
 

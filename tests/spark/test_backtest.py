@@ -1,4 +1,4 @@
-"""A backtest counts what the pipeline tells, and what ``flow/once`` says it should; cancelled, Spark stops."""
+"""Tests of backtests: counts equal the pipeline's and ``flow/once``'s; cancellation stops the Spark jobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""PostgreSQL that ends and a disk that is full end no query: it waits, says so, and loses and repeats nothing."""
+"""Tests of queries while PostgreSQL is down or the disk is full: they wait, report it, lose and repeat nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lake holds every event once, whatever happens on the way, and SQL sees it and the log as one."""
+"""Tests of the lake: every event once, despite crashes, and one SQL view of lake and log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the index find each match once, however a subscription is made?"""
+"""Tests of the match index: each match is found once, for every kind of subscription."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The streaming query from the log to stored notifications, on both stores, against ``flow/once``."""
+"""Tests of the main streaming query, from the log to stored notifications, on both stores, against ``flow/once``."""
 
 from __future__ import annotations
 

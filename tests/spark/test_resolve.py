@@ -1,4 +1,4 @@
-"""Both engines resolve alike: made-up companies, alerts and events, the same notifications from each."""
+"""Tests of recipient resolution: both engines agree on generated companies, alerts and events."""
 
 from __future__ import annotations
 

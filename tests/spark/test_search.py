@@ -1,4 +1,4 @@
-"""Spark's entries are those of the oracle, for every type, whatever a document holds."""
+"""Tests of Spark's search index entries against the Python reference, for every type."""
 
 from __future__ import annotations
 

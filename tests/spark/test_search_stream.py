@@ -1,4 +1,4 @@
-"""The index of search follows the log on both stores, whatever is repeated, and can be made anew beside it."""
+"""Tests of the search index query and of the rebuild on both stores, with repeated micro-batches."""
 
 from __future__ import annotations
 

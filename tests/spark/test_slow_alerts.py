@@ -1,4 +1,4 @@
-"""One alert that is too slow is switched off, its owner is told, and the others go on."""
+"""Tests of slow alerts: the slow one is disabled, its owner notified, and the others continue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log as Spark reads it holds what the store's own reader gives, column by column, on both stores."""
+"""Tests of Spark's log source against the store's own reader, column by column, on both stores."""
 
 from __future__ import annotations
 

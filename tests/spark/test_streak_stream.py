@@ -1,4 +1,4 @@
-"""The streaming query that keeps streaks, on both stores, against ``flow/once`` and the fold in Python."""
+"""Tests of the streak query on both stores, against ``flow/once`` and the fold in Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does Spark find what the fold in Python finds? Generated histories of several entities, many in one Spark job."""
+"""Tests of Spark's streaks against the fold in Python, on generated histories, many in one Spark job."""
 
 from __future__ import annotations
 

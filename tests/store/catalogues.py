@@ -1,4 +1,4 @@
-"""A small catalogue to write on: one of each type, through the product's own writes."""
+"""Small catalogue for write tests: one entity of each type, created by the product's own writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every way to write on threads, and exactly the events that it leaves behind: rows for ``test_paths.py``."""
+"""Table of all writes on threads with the exact events of each: rows for ``test_paths.py``."""
 
 from __future__ import annotations
 

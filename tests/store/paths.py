@@ -1,6 +1,6 @@
-"""Every way to write, and exactly the events that it leaves behind: the table that ``test_paths.py`` goes through.
+"""Table of all writes with the exact events of each, used by ``test_paths.py``.
 
-An event is written ``type entityType fqn [fields] from>to``; versions that stay are written once.
+An event is written ``type entityType fqn [fields] from>to``; an unchanged version is written once.
 """
 
 from __future__ import annotations

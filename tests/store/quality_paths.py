@@ -1,4 +1,4 @@
-"""Every way to write what is kept beside entities, and its events; written as in ``paths.py``."""
+"""Table of all writes outside documents (reports, incidents, usage) with their events, in the form of ``paths.py``."""
 
 from __future__ import annotations
 

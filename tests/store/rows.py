@@ -1,4 +1,4 @@
-"""Rows for the tests of delivery: an alert with a destination, events, and deliveries that are due."""
+"""Rows for delivery tests: an alert with a destination, events, and due deliveries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who people are to the rules, and which rows they may see: the same by key, by row and by document."""
+"""Tests of subjects and visibility: by key, by row and by document the result is the same."""
 
 from __future__ import annotations
 

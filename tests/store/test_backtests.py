@@ -1,4 +1,4 @@
-"""Backtests are claimed once, taken over from the dead, and ended once. On both stores."""
+"""Tests of backtest claims on both stores: claimed once, taken over from dead runners, ended once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A backup that is made while others write holds a prefix of what happened, whole; restored, it is a sound store."""
+"""Tests of backups made during writes: a complete prefix of the history, and a sound store after restore."""
 
 from __future__ import annotations
 

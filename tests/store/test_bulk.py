@@ -1,4 +1,4 @@
-"""Do many writes at once come to what the same writes come to one by one?"""
+"""Tests of bulk writes: the result equals that of single writes."""
 
 from __future__ import annotations
 

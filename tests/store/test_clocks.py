@@ -1,4 +1,4 @@
-"""Who is told is a question of places in the log: a clock that is set back or forward changes nothing."""
+"""Tests that recipients depend on log positions only: changing a clock has no effect."""
 
 from __future__ import annotations
 

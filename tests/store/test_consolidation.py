@@ -1,4 +1,4 @@
-"""Do one person's edits in a row make one version, if that is set, without costing an event?"""
+"""Tests of consolidation: successive edits by one person share a version, and every edit has its event."""
 
 from __future__ import annotations
 

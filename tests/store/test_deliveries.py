@@ -1,4 +1,4 @@
-"""Claims and records of deliveries: once each, and nothing lost. On both stores."""
+"""Tests of delivery claims and records on both stores: once each, nothing lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do old events get what a newer Tocsin works out of an event, once?"""
+"""Tests of the backfill of derived fields in old events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The directory answers by key what the catalogue wrote, on both stores."""
+"""Tests of the directory on both stores, against a catalogue."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what was written found again: by page, by filter, by person, by membership?"""
+"""Tests of reading entities: by page, by filter, by person, by membership."""
 
 from __future__ import annotations
 

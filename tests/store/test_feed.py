@@ -1,4 +1,4 @@
-"""Do threads survive what happens to their assets, and who hears of them? On both stores, through the bell's alerts."""
+"""Tests of threads on both stores: after changes of their assets, and with their recipients."""
 
 from __future__ import annotations
 

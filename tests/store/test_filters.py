@@ -1,4 +1,4 @@
-"""Does every filter of a list leave what it says, on both stores?"""
+"""Tests of every list filter on both stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what alerts tell counted once, and what is opened with it? On both stores."""
+"""Tests of match, notification and read counts of alerts on both stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is the first start safe to repeat, and to do in several processes at once?"""
+"""Tests of the bootstrap: repeatable, and safe in concurrent processes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a sound store found sound, and every kind of damage found, named and, where rows say it all, mended?"""
+"""Tests of fsck: a sound store has no findings, and every kind of damage is found and, where possible, repaired."""
 
 from __future__ import annotations
 

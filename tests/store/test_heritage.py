@@ -1,4 +1,4 @@
-"""Who owns what nobody owns by name, and in which domain is it?"""
+"""Tests of inherited owners and domains."""
 
 from __future__ import annotations
 

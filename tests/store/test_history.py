@@ -1,4 +1,4 @@
-"""Is what an entity was at a moment found, also when it is gone?"""
+"""Tests of reading an entity as of a point in time, also after its deletion."""
 
 from __future__ import annotations
 

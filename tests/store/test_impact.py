@@ -1,4 +1,4 @@
-"""Does a walk downstream find what is there, with its owners, and stop where it should?"""
+"""Tests of downstream impact: assets with owners, and the limits of the walk."""
 
 from __future__ import annotations
 

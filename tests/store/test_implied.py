@@ -1,4 +1,4 @@
-"""Do a model's edges follow the sources of its features?"""
+"""Tests of lineage from a model's feature sources."""
 
 from __future__ import annotations
 

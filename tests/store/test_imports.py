@@ -1,4 +1,4 @@
-"""Does a sheet become ordinary writes: one event for a table, one for each term, none for what it leaves as it is?"""
+"""Tests of sheet imports: one event per table or term, none for unchanged rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is everybody shown what they were told, and nobody else? The inbox, on both stores."""
+"""Tests of the inbox on both stores: people see all of their own notifications and no others."""
 
 from __future__ import annotations
 

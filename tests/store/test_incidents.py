@@ -1,4 +1,4 @@
-"""Does a failed test open one incident, and is every step of it kept and told?"""
+"""Tests of incidents: one per failed test, with every state stored and reported as an event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a request that names what belongs to it change those, each with its own event?"""
+"""Tests of requests that name an entity's members: the members change, each with its own event."""
 
 from __future__ import annotations
 

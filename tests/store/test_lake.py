@@ -1,4 +1,4 @@
-"""A segment becomes part of the lake only where the log is still the one that it was read from."""
+"""Tests of segment commits: only segments read from the current log are accepted."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Claims of workers whose clocks jump, who sleep, die and lose answers: no two holders, no row that nobody gets.
+"""Tests of worker claims with jumping clocks, sleeping, dying and disconnected workers: one holder per row, always.
 
-Each worker has a clock that may be set to anything; what is steady for one is what time does for all.
+Each worker has a clock that may be set to anything; its monotonic clock is the real passage of time for all.
 """
 
 from __future__ import annotations

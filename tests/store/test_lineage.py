@@ -1,4 +1,4 @@
-"""Is lineage written like everything else: one event for each edge that changes, and none for what does not?"""
+"""Tests of lineage writes: one event per changed edge, none for unchanged ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a reader of the log see every committed event once, in offset order, whatever the writers do?"""
+"""Tests of log readers: every committed event once, in offset order, with concurrent writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a mute honoured by whoever resolves, and is it found by either key? On both stores."""
+"""Tests of mutes on both stores: found by either key and applied to recipients."""
 
 from __future__ import annotations
 

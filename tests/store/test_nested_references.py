@@ -1,4 +1,4 @@
-"""Does nothing point to what is gone, even from deep inside a document, and does fsck see it when it does?"""
+"""Tests of nested references: none dangles after a deletion, and fsck finds those that do."""
 
 from __future__ import annotations
 

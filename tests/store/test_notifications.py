@@ -1,4 +1,4 @@
-"""Notifications are written once, with their deliveries, on both stores."""
+"""Tests of notification writes on both stores: once each, with their deliveries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One write through all seven stages, on a real store, with channels that note what they were given."""
+"""Tests of one write through all seven stages, on a real store, with recording channels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does every way to write leave exactly the events of its row in the table, and a store that agrees with them?"""
+"""Tests of all writes: each makes exactly the events of its row in the table, and leaves a consistent store."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may log in? Credentials, look-ups and the server's keys, on both stores."""
+"""Tests of credentials, look-ups of people and the server's keys on both stores."""
 
 from __future__ import annotations
 

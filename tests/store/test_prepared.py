@@ -1,4 +1,4 @@
-"""Does a statement that the driver runs itself say the same on both stores, and fail as SQLAlchemy's do?"""
+"""Tests of precompiled statements on both stores: same results and errors as with SQLAlchemy."""
 
 from __future__ import annotations
 

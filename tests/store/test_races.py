@@ -1,4 +1,4 @@
-"""Do writes that meet all land, on either store?"""
+"""Tests of concurrent writes on both stores: all succeed."""
 
 from __future__ import annotations
 

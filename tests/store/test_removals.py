@@ -1,4 +1,4 @@
-"""Does everything under an entity go with it, each with its own event, and come back with it?"""
+"""Tests of recursive deletion and restoration, each entity with its own event."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a history written again line by line, in the order it happened?"""
+"""Tests of replaying a history line by line, in its original order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are test results and pipeline runs written like everything else, but without a version?"""
+"""Tests of test results and pipeline runs: ordinary writes without a version."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does an entity become again what it was, as a version and event of its own, without what is no more?"""
+"""Tests of rollback: an earlier state as a new version and event, without references to deleted entities."""
 
 from __future__ import annotations
 

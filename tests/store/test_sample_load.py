@@ -1,4 +1,4 @@
-"""Does the sample arrive whole, once, and the same every time, on both stores?"""
+"""Tests of loading the sample on both stores: complete, once, and reproducible."""
 
 from __future__ import annotations
 

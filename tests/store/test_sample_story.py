@@ -1,4 +1,4 @@
-"""Is the story that the README tells true? Somebody changes the orders table of the sample; who hears of it?"""
+"""Tests of the README's example: a change of the sample's orders table and its recipients."""
 
 from __future__ import annotations
 

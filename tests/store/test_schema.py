@@ -1,4 +1,4 @@
-"""The revisions make exactly the tables of ``store/tables.py``, whoever starts first."""
+"""Tests of the revisions: they create exactly the tables of ``store/tables.py``, also when processes start together."""
 
 from __future__ import annotations
 

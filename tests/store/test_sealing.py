@@ -1,4 +1,4 @@
-"""Tests of the sealing of what earlier releases kept in clear, and of the server's own keys."""
+"""Tests of the encryption of secrets that earlier releases stored in clear, and of the server's keys."""
 
 from __future__ import annotations
 

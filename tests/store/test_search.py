@@ -1,4 +1,4 @@
-"""Does the index find what it should, in the same order on both stores?"""
+"""Tests of search results on both stores: same hits, same order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are reports kept by moment and part, read newest first, and carried over from the tables they once had?"""
+"""Tests of report series: keyed by time and part, newest first, and migrated from earlier tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a silence written down once, on the entity, without a new version?"""
+"""Tests of silence events: written once, on the entity, without a new version."""
 
 from __future__ import annotations
 

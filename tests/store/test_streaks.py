@@ -1,4 +1,4 @@
-"""Is what entities reported found again, event by event, and nothing else?"""
+"""Tests of reading reports from the log, event by event."""
 
 from __future__ import annotations
 

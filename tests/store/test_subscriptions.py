@@ -1,4 +1,4 @@
-"""Are alerts read as they are meant, and their secrets kept apart? On both stores."""
+"""Tests of reading alerts and their separate secrets on both stores."""
 
 from __future__ import annotations
 

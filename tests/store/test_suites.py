@@ -1,4 +1,4 @@
-"""Do tests join logical suites, leave them, and count in their summaries?"""
+"""Tests of logical suites: adding and removing test cases, and summaries."""
 
 from __future__ import annotations
 

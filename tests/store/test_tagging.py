@@ -1,4 +1,4 @@
-"""Which labels may be put on what, and which come with them?"""
+"""Tests of labels: which may be set where, and which are derived from them."""
 
 from __future__ import annotations
 

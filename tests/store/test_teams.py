@@ -1,4 +1,4 @@
-"""Do teams make one tree? Which may stand where, what a patch of parents and children does, what comes down it."""
+"""Tests of the hierarchy of teams: allowed parents, patches of parents and children, inherited values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What outlives a hard delete, until every query that tells people has passed it, in whatever order they advance."""
+"""Tests of tombstones: kept until every query has passed the deletion, in whatever order they advance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a store lost is seen from outside of it, on both stores; so is a store that is not the one that was used."""
+"""Tests of the detection of lost data and exchanged stores, on both stores."""
 
 from __future__ import annotations
 

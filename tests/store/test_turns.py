@@ -1,4 +1,4 @@
-"""Do writers of one SQLite store share commits without sharing failures, and does nobody return before the commit?"""
+"""Tests of group commits on SQLite: failures stay separate, and no writer returns before its commit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is use counted, added up and ranked alike on both stores; and are joins and profiles forgotten with their table?"""
+"""Tests of usage counts and ranks on both stores; and of deleting joins and profiles with their table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do secrets lie sealed in the store, with a key that is kept elsewhere?"""
+"""Tests of encrypted secrets in the store, with a key kept elsewhere."""
 
 from __future__ import annotations
 

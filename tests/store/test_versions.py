@@ -1,4 +1,4 @@
-"""Are the versions of a window of time found, a page at a time in either direction, also of few among many?"""
+"""Tests of listing versions in a time window, in pages, in both directions."""
 
 from __future__ import annotations
 

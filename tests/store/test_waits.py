@@ -1,4 +1,4 @@
-"""What the pipeline waits for is told where health is asked, although store and disk take no writes."""
+"""Tests of the pipeline's waits in the health check, while store and disk accept no writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does every write leave the entity, its version, its event and its outbox row, or nothing at all?"""
+"""Tests of atomic writes: entity, version, event and outbox row, or nothing."""
 
 from __future__ import annotations
 

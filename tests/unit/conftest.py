@@ -1,4 +1,4 @@
-"""What unit tests share: a small server on loopback, for what speaks HTTP."""
+"""Fixtures of the unit tests: a small server on loopback, for HTTP clients."""
 
 from __future__ import annotations
 

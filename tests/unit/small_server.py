@@ -1,4 +1,4 @@
-"""A server small enough to see through: it answers what a test tells it to, over real HTTP on loopback."""
+"""Scripted HTTP server on loopback: it returns what a test tells it to."""
 
 from __future__ import annotations
 

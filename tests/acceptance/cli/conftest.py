@@ -1,4 +1,4 @@
-"""How acceptance tests run ``tocsin``: as processes of their own, each test with its own folder and ports."""
+"""Fixtures of the CLI acceptance tests: ``tocsin`` as separate processes, one folder and set of ports per test."""
 
 from __future__ import annotations
 

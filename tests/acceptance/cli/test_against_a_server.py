@@ -1,4 +1,4 @@
-"""The commands do what they say against a real server and store."""
+"""Tests of the commands against a real server and store."""
 
 from __future__ import annotations
 

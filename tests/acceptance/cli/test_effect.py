@@ -1,7 +1,7 @@
-"""An alert that is made, changed or switched off counts two seconds later, while everything runs on.
+"""Tests of how soon a created, changed or disabled alert takes effect: two seconds later, without a restart.
 
-Real processes. What is promised is which events the new rules decide on: those written two seconds after the change.
-How long it takes until somebody is told of them is not asked here.
+Real processes. The promise concerns the events that the new rules apply to: those written two seconds after the change.
+The delay of the notification itself is not tested here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A store or a disk at fault is a sentence with the way out for every command, never a traceback or "Tocsin itself"."""
+"""Tests of commands on a faulty store or disk: one sentence with the remedy, never a traceback or "Tocsin itself"."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The wheel is pure Python, holds everything the program reads, and its small part works without the extras."""
+"""Tests of the wheel: pure Python, complete, and usable in part without the extras."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""The whole of it, as a newcomer sees it: a change, the follower's bell, the owner's mail, the webhook, each once.
+"""Tests of the whole product: one change reaches the follower's inbox, the owner's mail and the webhook, once each.
 
-Real processes, and each of them killed in the middle.
+Real processes, each killed midway.
 """
 
 from __future__ import annotations

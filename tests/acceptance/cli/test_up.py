@@ -1,4 +1,4 @@
-"""``tocsin up`` starts everything, keeps it running, and leaves nothing behind."""
+"""Tests of ``tocsin up``: it starts everything, keeps it running, and leaves no processes behind."""
 
 from __future__ import annotations
 

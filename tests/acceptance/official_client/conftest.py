@@ -1,4 +1,4 @@
-"""How do tests run OpenMetadata's own client? In an environment of its own, against a real server, flow by flow."""
+"""Fixtures that run OpenMetadata's own client: in its own environment, against a real server, one flow at a time."""
 
 from __future__ import annotations
 

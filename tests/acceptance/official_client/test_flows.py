@@ -1,4 +1,4 @@
-"""Does OpenMetadata's own Python client find in Tocsin all that it needs? And does each write tell of itself?"""
+"""Tests of compatibility with OpenMetadata's own Python client, and of the event of each write."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The e-mail channel against a real mail server on loopback."""
+"""Tests of the email channel against a real mail server on loopback."""
 
 import asyncio
 import contextlib

@@ -1,3 +1,5 @@
+"""Tests of the development receiver for mails and webhooks."""
+
 import aiohttp
 from tests.unit.flow.send.events import NOW_MS, dispatch
 

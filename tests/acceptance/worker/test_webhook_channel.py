@@ -1,4 +1,4 @@
-"""The webhook channel against real receivers on loopback."""
+"""Tests of the webhook channel against real receivers on loopback."""
 
 import asyncio
 import contextlib

@@ -1,4 +1,4 @@
-"""A real worker, a real store, real receivers: what arrives, how often, and what is recorded."""
+"""Tests of a real worker with a real store and receivers: deliveries, their number, and the records."""
 
 from __future__ import annotations
 

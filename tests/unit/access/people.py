@@ -1,4 +1,4 @@
-"""Who do the tests of rules ask for? Made-up people, policies and documents."""
+"""Sample people, policies and documents for the tests of access rules."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Tests of access decisions: deny wins over allow, and the default is deny."""
+
 from __future__ import annotations
 
 import pytest

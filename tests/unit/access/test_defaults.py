@@ -1,4 +1,4 @@
-"""What the default policies come to: who may what on the day of the first start."""
+"""Tests of the default policies: permissions on the first day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do rules see the labels of a document that the store keeps as rows, and no others?"""
+"""Tests that rules see exactly the labels of a document that the store keeps as rows."""
 
 from __future__ import annotations
 

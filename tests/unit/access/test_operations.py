@@ -1,3 +1,5 @@
+"""Tests of the table of operations."""
+
 from __future__ import annotations
 
 from typing import Any

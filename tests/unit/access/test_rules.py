@@ -1,3 +1,5 @@
+"""Tests of parsing policies into checked rules."""
+
 from __future__ import annotations
 
 from typing import Any

@@ -1,3 +1,5 @@
+"""Tests of the cache of compiled policies."""
+
 from __future__ import annotations
 
 from collections.abc import Collection

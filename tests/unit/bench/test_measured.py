@@ -1,4 +1,4 @@
-"""How do figures become rows and tables?"""
+"""Tests of benchmark rows and tables."""
 
 from __future__ import annotations
 

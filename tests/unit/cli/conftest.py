@@ -1,4 +1,4 @@
-"""How unit tests run a command: as the shell would, and with what it printed and how it ended."""
+"""Fixtures of the CLI unit tests: running a command in-process, with its output and exit code."""
 
 from __future__ import annotations
 

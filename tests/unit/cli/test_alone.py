@@ -1,4 +1,4 @@
-"""Is one pipeline at a time let work on a folder of checkpoints?"""
+"""Tests of the lock on the checkpoint folder."""
 
 from __future__ import annotations
 

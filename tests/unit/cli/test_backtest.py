@@ -1,4 +1,4 @@
-"""Does the command wait for the pipeline, cancel when it is broken off, and draw what comes?"""
+"""Tests of ``tocsin alerts backtest``: waiting, cancellation on interrupt, and the drawn result."""
 
 from __future__ import annotations
 

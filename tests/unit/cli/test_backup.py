@@ -1,4 +1,4 @@
-"""``tocsin backup`` and ``tocsin restore`` as they are typed, and what they say."""
+"""Tests of the output of ``tocsin backup`` and ``tocsin restore``."""
 
 from __future__ import annotations
 

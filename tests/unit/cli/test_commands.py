@@ -1,4 +1,4 @@
-"""The commands that talk to a server say what they did, to people and to programs."""
+"""Tests of the output of commands that use a server, as text and as JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does ``tocsin conditions check`` say what is wrong, where, with a caret, and end with the right code?"""
+"""Tests of ``tocsin conditions check``: message, caret and exit code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what was probably meant as a setting named, when it is none?"""
+"""Tests of suggestions for misspelt settings."""
 
 from __future__ import annotations
 

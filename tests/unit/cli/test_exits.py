@@ -1,4 +1,4 @@
-"""Every failure ends in the code that the table gives, and the documents say the same."""
+"""Tests of exit codes against the table and the documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tocsin explain`` shows the answer first, then a tree of what held and what did not."""
+"""Tests of ``tocsin explain``: the answer first, then a tree of what held and what did not."""
 
 from __future__ import annotations
 

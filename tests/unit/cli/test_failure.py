@@ -1,4 +1,4 @@
-"""What a user sees of an error is one line."""
+"""Tests of error output: one line."""
 
 from __future__ import annotations
 

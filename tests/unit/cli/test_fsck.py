@@ -1,4 +1,4 @@
-"""Does ``tocsin fsck`` say what it found, to people and to programs, and end accordingly?"""
+"""Tests of the output and exit code of ``tocsin fsck``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the commands about the past show it to people and to programs?"""
+"""Tests of the output of ``tocsin history``, ``diff`` and ``rollback``."""
 
 from __future__ import annotations
 

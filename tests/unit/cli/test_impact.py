@@ -1,4 +1,4 @@
-"""``tocsin impact`` shows what is made from an asset as a tree, and everything as JSON."""
+"""Tests of ``tocsin impact``: a tree of downstream assets, and everything as JSON."""
 
 from __future__ import annotations
 

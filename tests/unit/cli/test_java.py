@@ -1,4 +1,4 @@
-"""Whether there is a Java for Spark is said in one line, before anything else happens."""
+"""Tests of the check for Java: one line, before anything else."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what is no question to the lake refused before Spark is started?"""
+"""Tests that invalid lake queries are rejected before Spark starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tocsin mute``, ``unmute`` and ``mutes`` name an asset or an alert, and how long."""
+"""Tests of ``tocsin mute``, ``unmute`` and ``mutes``: asset or alert, and duration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``tocsin alerts noise`` plots what alerts told and what of it was opened."""
+"""Tests of the plot of ``tocsin alerts noise``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``tocsin up`` starts depends on what is set, and the parts know of each other."""
+"""Tests of the processes that ``tocsin up`` starts, by settings, and of their shared settings."""
 
 from __future__ import annotations
 

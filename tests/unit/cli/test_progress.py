@@ -1,4 +1,4 @@
-"""Do long commands show that they are at it, on a terminal and nowhere else?"""
+"""Tests of the progress display: on a terminal only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the box with which ``tocsin up`` begins, and of who is shown passwords."""
+"""Tests of the welcome box of ``tocsin up``, and of who is shown passwords."""
 
 from __future__ import annotations
 

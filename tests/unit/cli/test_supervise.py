@@ -1,4 +1,4 @@
-"""The parts of ``tocsin up`` start, come back when they die, and end together."""
+"""Tests of the supervisor of ``tocsin up``: start, restart, and common end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a command end quietly and well when nobody reads on?"""
+"""Tests of the quiet exit when standard output is closed early."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What comes back is easy to use, and nothing of it is hidden."""
+"""Tests of the client's views of responses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each call is the request that the API documents."""
+"""Tests of the client's request builders against the documented API."""
 
 from __future__ import annotations
 

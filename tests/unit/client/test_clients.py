@@ -1,4 +1,4 @@
-"""Both clients send what the calls say, over real HTTP, and give back what came."""
+"""Tests of both clients over real HTTP: requests sent, responses returned."""
 
 from __future__ import annotations
 

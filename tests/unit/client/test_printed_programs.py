@@ -1,6 +1,6 @@
-"""The two programs of the followers document run as they are printed there.
+"""Tests of the two programs of the followers document, as printed there.
 
-The text is copied from seeds/000, "Programmatic Usage"; where the seeds lie beside this repository, the copy is
+The text is copied from seeds/000, "Programmatic Usage"; where the seeds are next to this repository, the copy is
 compared with them.
 """
 

@@ -1,4 +1,4 @@
-"""Upper bounds of backtracking, held against a matcher that counts its steps."""
+"""Tests of the bounds on backtracking, against a matcher that counts its steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is it seen when a condition is always or never true, and never claimed of one that events decide?"""
+"""Tests of the detection of conditions that are always or never true."""
 
 from __future__ import annotations
 

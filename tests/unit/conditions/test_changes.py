@@ -1,4 +1,4 @@
-"""Does every change get the meaning that people would give it?"""
+"""Tests of the semantic changes derived from field changes."""
 
 from __future__ import annotations
 

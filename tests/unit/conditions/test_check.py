@@ -1,4 +1,4 @@
-"""Is what makes no sense refused, with its place and the nearest known name?"""
+"""Tests of the semantic check: errors with position and nearest known name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does docs/conditions.md name every field, method and function, as the code does?"""
+"""Tests that docs/conditions.md lists every field, method and function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are the derived fields those of the event, whatever form its document has?"""
+"""Tests of derived event fields, for every form of document."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the normal form decide what the condition decides, and stay small?"""
+"""Tests of the normal form: equivalent to the condition, and small."""
 
 from __future__ import annotations
 

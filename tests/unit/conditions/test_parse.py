@@ -1,4 +1,4 @@
-"""Is what is not of the grammar refused, with its place and what could stand there?"""
+"""Tests of syntax errors, with position and expected tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are dotted names cut where they should be?"""
+"""Tests of splitting dotted names."""
 
 from tocsin.conditions.paths import ancestor, parts, prefixes, quoted, suffixes, unquoted
 

@@ -1,4 +1,4 @@
-"""Regular expressions of conditions: which are taken, and what they match."""
+"""Tests of regular expressions in conditions: which are accepted, and what they match."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is a condition that asks something of a person split so that nothing is lost?"""
+"""Tests of splitting conditions on the recipient from conditions on the event."""
 
 from __future__ import annotations
 

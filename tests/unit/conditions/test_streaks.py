@@ -1,4 +1,4 @@
-"""What do conditions about earlier reports ask for, and what is left of them where nothing was reported?"""
+"""Tests of conditions on earlier reports, and of their value without any report."""
 
 from __future__ import annotations
 

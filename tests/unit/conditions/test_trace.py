@@ -1,4 +1,4 @@
-"""Does a trace come out as the evaluator says, and tell what was seen? Generated conditions over generated events."""
+"""Tests of traces against the evaluator, on generated conditions and events."""
 
 from __future__ import annotations
 

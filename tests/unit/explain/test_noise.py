@@ -1,4 +1,4 @@
-"""Is every suggestion what it would really have come to? Over events made up for the purpose."""
+"""Tests of noise suggestions against their actual effect, on generated events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is read again when an alert changes?"""
+"""Tests of the alert cache: what is read again when an alert changes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A checkpoint's damage is found file by file; what was damaged is set aside, and what is sound is left alone."""
+"""Tests of checkpoint damage: found file by file, set aside, and sound checkpoints left alone."""
 
 from __future__ import annotations
 

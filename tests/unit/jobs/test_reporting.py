@@ -1,4 +1,4 @@
-"""A query whose Python was late is started again; one that failed otherwise, or reads, is not. Failures are short."""
+"""Tests of query failures: restart after a late Python start only, and short messages."""
 
 from __future__ import annotations
 

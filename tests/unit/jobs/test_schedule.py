@@ -1,4 +1,4 @@
-"""A job is done when it is due, whatever failed before and however the clock is set."""
+"""Tests of the scheduler: jobs run when due, after failures and clock changes."""
 
 from __future__ import annotations
 

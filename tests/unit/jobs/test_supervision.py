@@ -1,4 +1,4 @@
-"""A query is started again after a fault that passes, for as long as it takes, and given up for one that does not."""
+"""Tests of supervision: queries restart after transient faults without limit, and end after others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is an event written out as its model says?"""
+"""Tests of the wire form of change events."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are columns found by their full names, wherever a type keeps them?"""
+"""Tests of finding columns by FQN, in every type."""
 
 from __future__ import annotations
 

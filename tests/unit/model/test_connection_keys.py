@@ -1,4 +1,4 @@
-"""Tests of the names of texts in connections: they are those of OpenMetadata's schemas."""
+"""Tests of the names of texts in connections, against OpenMetadata's schemas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which links are links?"""
+"""Tests of parsing entity links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are fully qualified names put together and taken apart without loss?"""
+"""Tests of building and splitting fully qualified names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are labels found wherever they hang, and nowhere else?"""
+"""Tests of finding labels at all depths."""
 
 from __future__ import annotations
 

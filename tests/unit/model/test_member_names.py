@@ -1,4 +1,4 @@
-"""Are columns, tasks and fields called by their entity's name and their own?"""
+"""Tests of the names of columns, tasks and fields."""
 
 from __future__ import annotations
 

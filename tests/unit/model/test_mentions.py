@@ -1,4 +1,4 @@
-"""Whom does a message mention, and how does it read?"""
+"""Tests of mentions, and of messages as plain text."""
 
 from __future__ import annotations
 

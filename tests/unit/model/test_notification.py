@@ -1,4 +1,4 @@
-"""Reasons read as a person would say them; ids follow from their causes."""
+"""Tests of the text of reasons, and of deterministic ids."""
 
 from __future__ import annotations
 

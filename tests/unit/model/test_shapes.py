@@ -1,4 +1,4 @@
-"""Is a value refused that its schema does not allow, and does the refusal say where and why?"""
+"""Tests of value validation against schemas: errors with path and reason."""
 
 from __future__ import annotations
 

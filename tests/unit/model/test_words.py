@@ -1,4 +1,4 @@
-"""Is a value said as people write it, whatever Python calls it?"""
+"""Tests of the wording of values in messages."""
 
 from __future__ import annotations
 

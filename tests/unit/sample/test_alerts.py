@@ -1,4 +1,4 @@
-"""Would the server take the sample's alerts if somebody sent them?"""
+"""Tests that the server accepts the sample's alerts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the invented company hold together? Everything it names exists."""
+"""Tests of the consistency of the sample company: every name it uses exists."""
 
 from __future__ import annotations
 

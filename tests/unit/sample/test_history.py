@@ -1,4 +1,4 @@
-"""Is the year a story that can be told? The same each time, in order, and about things that are there."""
+"""Tests of the sample's history: reproducible, in order, and about existing entities."""
 
 from __future__ import annotations
 

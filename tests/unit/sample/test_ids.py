@@ -1,4 +1,4 @@
-"""Are the sample's ids the same at every load, and shaped like all others?"""
+"""Tests of the sample's ids: reproducible, and in the form of all others."""
 
 from __future__ import annotations
 

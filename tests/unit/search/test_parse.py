@@ -1,4 +1,4 @@
-"""Does a query mean what it says, and is what cannot be read refused where it goes wrong?"""
+"""Tests of the query parser, with errors and their positions."""
 
 from __future__ import annotations
 

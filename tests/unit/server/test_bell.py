@@ -1,4 +1,4 @@
-"""What does the bell's entry of a thread say, and where does it lead?"""
+"""Tests of inbox entries of threads: text and link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does every failure have its status and its one shape?"""
+"""Tests of the status and body of every error."""
 
 from __future__ import annotations
 

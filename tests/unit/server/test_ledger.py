@@ -1,4 +1,4 @@
-"""What one person has written in this hour is counted, and what administrators and bots write is not."""
+"""Tests of hourly write quotas: counted per person, not for administrators and bots."""
 
 from __future__ import annotations
 

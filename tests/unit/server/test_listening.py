@@ -1,4 +1,4 @@
-"""Do the processes of a server listen at one address, and does it say so when that is taken?"""
+"""Tests of listening sockets that share an address, and of the error when it is taken."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Passwords are checked a few at a time, and no source that sends many keeps another from its turn."""
+"""Tests of the log-in queue: limited concurrency, fair between sources."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is exactly that masked which carries one of the tags, whatever it lies in?"""
+"""Tests of masking by tags, at all depths."""
 
 from __future__ import annotations
 

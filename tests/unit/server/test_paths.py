@@ -1,4 +1,4 @@
-"""Is a path split before it is decoded?"""
+"""Tests of splitting paths before decoding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the processes of a server start, get replaced when they die, and end together, whoever is killed?"""
+"""Tests of the server's process supervisor: start, replacement, and common end."""
 
 from __future__ import annotations
 

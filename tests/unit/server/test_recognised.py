@@ -1,4 +1,4 @@
-"""For how long, and until what, is a finding about a token trusted?"""
+"""Tests of the token cache: lifetime and invalidation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does the index find the route that trying them all would find?"""
+"""Tests of the route index against trying all routes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whoever asks much waits for themselves."""
+"""Tests of the limit on one person's concurrent requests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Live streams: one loop serves every listener, and each ends with the token it was opened with."""
+"""Tests of live streams: one loop for every listener, each ending with its token."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does an answer hold the keys of its type and no others?"""
+"""Tests of response fields: exactly the keys of the type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process whose store is not there yet waits for it, and for nothing that a wait does not mend."""
+"""Tests of waiting for the store at start: only for faults that waiting can resolve."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What drivers and the system say of a fault is told apart, whoever says it and in whichever class."""
+"""Tests of the classification of faults by message, for every driver."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tests of the folder of what is kept: its owner alone may enter it and read what is in it."""
+"""Tests of the data folder's permissions."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Tests of a worker's leases."""
+
 from dataclasses import replace
 
 from tests.unit.flow.send.events import dispatch

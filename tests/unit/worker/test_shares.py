@@ -1,3 +1,5 @@
+"""Tests of fair shares between destinations."""
+
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,4 +1,4 @@
-"""What does a connector create? One request of every type, in an order in which each finds what it needs.
+"""Create requests of every type, ordered by their dependencies, as connectors send them.
 
 Runs in the official client's own environment, never in Tocsin's.
 """

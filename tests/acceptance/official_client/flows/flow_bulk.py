@@ -1,4 +1,4 @@
-"""Many at once: one request creates a hundred tables, a second one that says the same changes nothing."""
+"""Flow of bulk requests: one creates a hundred tables, an identical second one changes nothing."""
 
 from __future__ import annotations
 

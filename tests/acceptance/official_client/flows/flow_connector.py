@@ -1,4 +1,4 @@
-"""A real connector, end to end: the metadata workflow reads a SQLite database and writes what it finds."""
+"""Flow of a real connector, end to end: the metadata workflow ingests a SQLite database."""
 
 from __future__ import annotations
 

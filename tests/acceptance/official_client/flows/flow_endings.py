@@ -1,4 +1,4 @@
-"""How things end and come back: soft and hard deletes, recursive ones, restores, versions, followers."""
+"""Flow of deletes (soft, hard, recursive), restores, versions and followers."""
 
 from __future__ import annotations
 

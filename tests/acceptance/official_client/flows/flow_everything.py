@@ -1,4 +1,4 @@
-"""Every type: created, put again unchanged, read by name and id with all fields, listed, its versions read."""
+"""Flow of every type: create, put unchanged, read by name and id with all fields, list, read versions."""
 
 from __future__ import annotations
 

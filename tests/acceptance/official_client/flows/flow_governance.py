@@ -1,4 +1,4 @@
-"""How is it all described? Custom properties, terms and tags on assets, data products, roles and their policies."""
+"""Flow of governance: custom properties, terms and tags on assets, data products, roles and policies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What feeds what: edges with columns, added, looked up, widened, deleted one by one and by their source."""
+"""Flow of lineage: edges with columns, added, read, extended, deleted one by one and by source."""
 
 from __future__ import annotations
 

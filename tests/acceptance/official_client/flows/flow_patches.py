@@ -1,4 +1,4 @@
-"""What connectors change afterwards: descriptions, tags, owners, domains, columns; and a change nobody saw coming."""
+"""Flow of connectors' patches: descriptions, tags, owners, domains, columns; and a concurrent change."""
 
 from __future__ import annotations
 

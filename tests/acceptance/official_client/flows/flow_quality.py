@@ -1,4 +1,4 @@
-"""How good is the data? Tests, results and incidents, suites, runs of pipelines, profiles, samples, joins, usage."""
+"""Flow of data quality: tests, results, incidents, suites, pipeline runs, profiles, samples, joins, usage."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The client's newer face, ``metadata.sdk``: entities with verbs, followers, tags, versions, CSV."""
+"""Flow of the client's newer API, ``metadata.sdk``: entity operations, followers, tags, versions, CSV."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be found? Tables by a pattern of their names, people and teams by name and address, pages of everything."""
+"""Flow of search: tables by name pattern, people and teams by name and address, pages of all types."""
 
 from __future__ import annotations
 

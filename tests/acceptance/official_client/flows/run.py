@@ -1,4 +1,4 @@
-"""Run one flow against the server that the environment names, and print what it returns as JSON.
+"""Runner of one flow against the server named in the environment; prints the flow's result as JSON.
 
 Usage: run.py FLOW, in the official client's own environment.
 """

@@ -1,4 +1,4 @@
-"""How does a flow reach the server under test? Through the official client, as a connector would.
+"""Connection of a flow to the server under test, through the official client as a connector uses it.
 
 Runs in the official client's own environment, never in Tocsin's.
 """

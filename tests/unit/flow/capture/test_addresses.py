@@ -1,4 +1,4 @@
-"""An e-mail address that nobody could write to is refused."""
+"""Tests of email address validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Are two states compared by identity, with every change named by its path?"""
+"""Tests of diffs: comparison by identity, changes named by path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do entity tags hold in the forms both generations of clients send?"""
+"""Tests of entity tags in the forms of both generations of clients."""
 
 from __future__ import annotations
 

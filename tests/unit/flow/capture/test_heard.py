@@ -1,4 +1,4 @@
-"""Are edges found in the ``lineage`` fields of change events, in every form they come in?"""
+"""Tests of lineage edges extracted from change events, in every format."""
 
 from __future__ import annotations
 

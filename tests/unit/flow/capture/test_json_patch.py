@@ -1,4 +1,4 @@
-"""JSON Patches: applied to the document a client would have read, and measured before they grow."""
+"""Tests of JSON Patch on the document a client has read, and of its size limits."""
 
 from __future__ import annotations
 

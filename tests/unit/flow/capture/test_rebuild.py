@@ -1,4 +1,4 @@
-"""Does a change, applied to the old state, give the new one? Whatever was edited."""
+"""Tests of rebuilding a state from the old state and the change, on generated edits."""
 
 from __future__ import annotations
 

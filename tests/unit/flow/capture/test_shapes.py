@@ -1,4 +1,4 @@
-"""Is a report refused at the very field that is wrong?"""
+"""Tests of report validators: errors name the wrong field."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a version rise by 0.1, or by 1.0 when consumers break?"""
+"""Tests of version increments: 0.1, or 1.0 for breaking changes."""
 
 from __future__ import annotations
 

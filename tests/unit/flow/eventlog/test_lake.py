@@ -1,4 +1,4 @@
-"""Do steps cover the history once, and is merging worth it?"""
+"""Tests of lake steps and of the decision to merge segments."""
 
 from __future__ import annotations
 

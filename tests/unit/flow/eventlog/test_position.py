@@ -1,4 +1,4 @@
-"""A position is known again in its own log, and in no other."""
+"""Tests of log positions: recognized in their own log only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""By what is an alert found, and why not?"""
+"""Tests of the choice of anchors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does one event match one plan when it should, and only then?"""
+"""Tests of matching one event against one plan."""
 
 from __future__ import annotations
 

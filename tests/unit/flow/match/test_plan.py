@@ -1,4 +1,4 @@
-"""Do a subscription's rules add up as they should, and is a wrong one named?"""
+"""Tests of plans: combination of rules, and errors in rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is somebody who saves an alert told what they may not mean, and nothing else?"""
+"""Tests of warnings about conditions, with no false ones."""
 
 from __future__ import annotations
 

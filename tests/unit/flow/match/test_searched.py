@@ -1,4 +1,4 @@
-"""Does a text that passes a test hold the word that the index looks it up by?"""
+"""Tests of required words: a text that passes a test contains them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What does a report mean after those before it? Examples, and a second, slower telling of the rules."""
+"""Tests of streaks: examples, and a second, slower implementation of the rules."""
 
 from __future__ import annotations
 

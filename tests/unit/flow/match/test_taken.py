@@ -1,4 +1,4 @@
-"""Which paths are taken out of the document, and what do conditions on them become?"""
+"""Tests of extracted document paths and the conditions on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Categories, flags and receivers become ways of reaching people."""
+"""Tests of the recipient rules derived from categories, flags and receivers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is what a change reaches narrowed to the columns that are really made of it?"""
+"""Tests of narrowing impact to the columns derived from a changed column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The event and the dispatch that the tests of sending speak of."""
+"""Sample event and dispatch for the tests of sending."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Tests of the egress policy."""
+
 import socket
 
 import pytest

@@ -1,3 +1,5 @@
+"""Tests of email rendering."""
+
 import re
 from dataclasses import replace
 from email import message_from_bytes

@@ -1,3 +1,5 @@
+"""Tests of the table from responses to outcomes."""
+
 import pytest
 
 from tocsin.flow.send.outcome import DETAIL_LIMIT, of_http_status, of_reason, of_smtp_code

@@ -1,3 +1,5 @@
+"""Tests of webhook payloads."""
+
 import json
 from decimal import Decimal
 from pathlib import Path

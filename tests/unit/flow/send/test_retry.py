@@ -1,3 +1,5 @@
+"""Tests of the retry schedule."""
+
 from datetime import UTC, datetime
 from email.utils import format_datetime
 

@@ -1,3 +1,5 @@
+"""Tests of webhook signatures."""
+
 import base64
 import hashlib
 import hmac

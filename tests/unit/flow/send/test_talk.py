@@ -1,4 +1,4 @@
-"""What do people read when somebody said something, and is it safe to read?"""
+"""Tests of the text of thread events, with unsafe input."""
 
 from __future__ import annotations
 

@@ -1,3 +1,5 @@
+"""Tests of the text of change events."""
+
 import pytest
 from tests.unit.flow.send.events import added, change_event, deleted, updated
 

@@ -1,3 +1,5 @@
+"""Tests of the next status and due time after an attempt."""
+
 import pytest
 
 from tocsin.flow.track.attempts import Step, kind_of, next_step, reason_of

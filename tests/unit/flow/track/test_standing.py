@@ -1,3 +1,5 @@
+"""Tests of a destination's status after attempts."""
+
 import json
 from pathlib import Path
 

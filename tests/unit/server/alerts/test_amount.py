@@ -1,4 +1,4 @@
-"""An alert has a bounded amount of rules: reading and planning them costs everybody's time."""
+"""Tests of the limit on the amount of an alert's rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do upstream's named filters become conditions that can be parsed?"""
+"""Tests that upstream's named filters become valid conditions."""
 
 from __future__ import annotations
 

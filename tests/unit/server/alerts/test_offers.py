@@ -1,4 +1,4 @@
-"""Is it said when an alert asks for a filter or an action that its resources do not offer?"""
+"""Tests of warnings about filters and actions that an alert's resources do not offer."""
 
 from __future__ import annotations
 

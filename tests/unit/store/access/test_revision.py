@@ -1,4 +1,4 @@
-"""Do the processes of a server see at once that one of them has changed something about people?"""
+"""Tests of the revision counter shared by a server's processes."""
 
 from __future__ import annotations
 

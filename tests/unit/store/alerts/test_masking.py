@@ -1,4 +1,4 @@
-"""Tests of masks: every secret of a destination leaves before the entity is made, and comes back for who sends."""
+"""Tests of masks: secrets of a destination are removed before storing and restored for sending."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When is a total counted again?"""
+"""Tests of when a total is counted again."""
 
 from __future__ import annotations
 

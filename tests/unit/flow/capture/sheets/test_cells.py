@@ -1,4 +1,4 @@
-"""Do lists, people and custom properties survive a cell?"""
+"""Tests of CSV cells: round trips of lists, people and custom properties."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Is CSV read strictly, with reasons, and written so that a spreadsheet runs nothing of it?"""
+"""Tests of CSV parsing, with errors, and of safe CSV output."""
 
 from __future__ import annotations
 

@@ -102,6 +102,9 @@ def reading(engine: Engine) -> Iterator[Connection]:
 def _postgresql(url: str, pool_size: int, answers_within_s: float | None) -> Engine:
     # Each statement must see what is committed when it begins: flow/eventlog/readable.py relies on it.
     asked = make_url(url).query
+    patience = dict(_NO_ANSWER)
+    if answers_within_s is not None:
+        patience["connect_timeout"] = min(patience["connect_timeout"], max(2, round(answers_within_s)))
     engine = create_engine(
         url,
         pool_size=pool_size,
@@ -109,7 +112,7 @@ def _postgresql(url: str, pool_size: int, answers_within_s: float | None) -> Eng
         pool_timeout=answers_within_s or _BUSY_S,
         isolation_level="READ COMMITTED",
         hide_parameters=True,
-        connect_args={name: value for name, value in _NO_ANSWER.items() if name not in asked},
+        connect_args={name: value for name, value in patience.items() if name not in asked},
     )
 
     if answers_within_s is not None:

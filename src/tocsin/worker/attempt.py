@@ -1,11 +1,14 @@
 """One delivery attempt: look up the route, send, and determine the next step.
 
+What is asked of the store before anything is sent is asked until it answers: a store that is away costs no attempt.
 Next: ``flow/send/channels``, then ``flow/track/attempts.py``.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 import structlog
 
@@ -14,13 +17,20 @@ from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.track.attempts import Finished, Step, next_step
 from tocsin.model.delivery import Attempt, Delivery, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.store.faults import fault_of
 from tocsin.worker.build import Parts
 
 ROUTE_AGE_S = 1.0
 """A route is read again when it is older than this: so long may something leave after it was switched off."""
 
 _HIDDEN = "never sent: a policy hides it by now from whoever it is for, or from whoever made or changed the alert"
+_RETRIES = 3  # where nobody could say how many: upstream's default, EventSubscription.retries
+_AGAIN_AFTER_S = 1.0
 _log = structlog.get_logger("tocsin.worker")
+T = TypeVar("T")
+IsHeld = Callable[[], Awaitable[bool]]
+"""Says whether the delivery is still this worker's to send."""
+
 Reading = tuple[float, asyncio.Future[dict[str, Route]]]
 
 
@@ -36,7 +46,7 @@ class RouteBook:
         now_s, name = self._parts.steady(), delivery.subscription_id
         reading = self._readings.get(name)
         if reading is None or now_s - reading[0] > ROUTE_AGE_S:
-            reading = (now_s, asyncio.ensure_future(asyncio.to_thread(self._parts.routes.of, name)))
+            reading = (now_s, asyncio.ensure_future(_answered(lambda: self._parts.routes.of(name))))
             self._readings[name] = reading
         return (await asyncio.shield(reading[1])).get(delivery.destination_id)
 
@@ -45,17 +55,22 @@ class RouteBook:
         self._readings.pop(subscription_id, None)
 
 
-async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook) -> Finished:
-    """Try ``dispatch`` once and return what came of it; a surprise in our own code counts as a failed try."""
+async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook, is_held: IsHeld) -> Finished | None:
+    """Try ``dispatch`` once and return what came of it; a surprise in our own code counts as a failed try.
+
+    Returns None, and has sent nothing, where ``is_held`` says that another worker may have the delivery by now.
+    """
     started_at_ms, started_s = parts.clock.now_ms(), parts.steady()
-    retries = 0
+    retries = _RETRIES
     try:
         route = await book.route(dispatch.delivery)
         retries = route.retries if route else 0
-        outcome = await _outcome(parts, dispatch, route, now_ms=started_at_ms)
+        outcome = await _outcome(parts, dispatch, route, is_held)
     except Exception as surprise:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
         _log.exception("delivery.surprise", delivery=dispatch.delivery.id, event_id=dispatch.event.id)
         outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(surprise).__name__)
+    if outcome is None:
+        return None
     made = Attempt(
         delivery_id=dispatch.delivery.id,
         number=dispatch.delivery.attempt_count + 1,
@@ -73,7 +88,21 @@ def lost(delivery: Delivery, now_ms: int) -> Finished:
     return Finished(delivery, made, next_step(made, retries=0, wait_s=0.0))
 
 
-async def _outcome(parts: Parts, dispatch: Dispatch, route: Route | None, *, now_ms: int) -> Outcome:
+async def _answered(ask: Callable[[], T]) -> T:
+    """Return what the store answers, asking again as long as it is away."""
+    while True:
+        try:
+            return await asyncio.to_thread(ask)
+        except Exception as error:
+            fault = fault_of(error)
+            if fault is None or not fault.passes:
+                raise
+            _log.warning("worker.store_unavailable", fault=fault.name, says=fault.sentence, again_in_s=_AGAIN_AFTER_S)
+        await asyncio.sleep(_AGAIN_AFTER_S)
+
+
+async def _outcome(parts: Parts, dispatch: Dispatch, route: Route | None, is_held: IsHeld) -> Outcome | None:
+    """Return what came of sending; None where it was not this worker's to send any more."""
     if route is None:
         return of_reason(OutcomeReason.DISABLED, detail="the alert or its destination is gone")
     if route.closed_because is not None:
@@ -85,10 +114,12 @@ async def _outcome(parts: Parts, dispatch: Dispatch, route: Route | None, *, now
     channel = parts.channels.get(dispatch.delivery.channel)
     if channel is None:
         return of_reason(OutcomeReason.DISABLED, detail=f"nothing is sent over {dispatch.delivery.channel} yet")
-    told = await asyncio.to_thread(parts.permitted.now, dispatch)
+    told = await _answered(lambda: parts.permitted.now(dispatch))
     if told is None:
         return of_reason(OutcomeReason.MAY_NOT_VIEW, detail=_HIDDEN)
-    return await channel.send(told, route.destination, now_ms=now_ms)
+    if not await is_held():
+        return None
+    return await channel.send(told, route.destination, now_ms=parts.clock.now_ms())
 
 
 def _step(parts: Parts, made: Attempt, retries: int) -> Step:

@@ -141,10 +141,16 @@ class Worker:
 
     async def _deliver(self, session_id: str, dispatch: Dispatch) -> None:
         """Send one delivery when its destination has a free lane, if it is still this worker's by then."""
+        is_held = partial(self._holds, session_id, dispatch.delivery.id)
         async with self._lanes[dispatch.delivery.destination_id]:
-            await self._assure()
-            if not self._stopping and self._leases.holds(session_id, dispatch.delivery.id):
-                self._finished.put_nowait((session_id, await attempt(self._parts, dispatch, self._book)))
+            finished = await attempt(self._parts, dispatch, self._book, is_held) if await is_held() else None
+            if finished is not None:
+                self._finished.put_nowait((session_id, finished))
+
+    async def _holds(self, session_id: str, delivery_id: str) -> bool:
+        """Say whether a delivery is this worker's, and may still be begun."""
+        await self._assure()
+        return not self._stopping and self._leases.holds(session_id, delivery_id)
 
     async def _record_groups(self) -> None:
         """Record what has finished, all that there is at a time."""

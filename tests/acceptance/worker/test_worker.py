@@ -22,6 +22,7 @@ from tests.store.rows import SUBSCRIPTION, add_alert, add_deliveries, states
 from tests.unit.flow.send.events import NOW_MS
 
 from tocsin.flow.send.channels.webhook import WebhookChannel
+from tocsin.flow.send.dispatch import Dispatch, Route
 from tocsin.flow.send.egress import egress_of
 from tocsin.model.delivery import Delivery, Outcome
 from tocsin.model.subscription import Channel
@@ -276,6 +277,34 @@ async def test_a_slow_answer_keeps_its_lease_and_is_not_asked_for_twice(
         receiver.open.set()
         await until(lambda: states(store_engine)[one] == ("delivered", 1))
     assert receiver.ids("/held") == [one]
+
+
+async def test_a_store_that_is_away_between_claim_and_sending_costs_no_try(
+    sqlite_engine: Engine, receiver: Receiver
+) -> None:
+    asked: Counter[str] = Counter()
+
+    def away_once(what: str) -> None:
+        asked[what] += 1
+        if asked[what] == 1:
+            raise ConnectionRefusedError("[Errno 111] Connection refused")
+
+    class AwayRoutes(Routes):
+        def of(self, subscription_id: str) -> dict[str, Route]:
+            away_once("route")
+            return super().of(subscription_id)
+
+    class AwayPermitted(Permitted):
+        def now(self, dispatch: Dispatch) -> Dispatch | None:
+            away_once("permitted")
+            return super().now(dispatch)
+
+    add_alert(sqlite_engine, [to(receiver, "/hook")], retries=0)
+    ids = add_deliveries(sqlite_engine, 3)
+    async with working(sqlite_engine, routes=AwayRoutes(sqlite_engine), permitted=AwayPermitted(sqlite_engine)):
+        await until(lambda: sum(statuses(sqlite_engine).values()) - statuses(sqlite_engine)["pending"] == 3)
+    assert set(states(sqlite_engine).values()) == {("delivered", 1)}
+    assert sorted(receiver.ids("/hook")) == sorted(ids)
 
 
 async def test_a_store_that_is_away_for_a_moment_loses_no_outcome(sqlite_engine: Engine, receiver: Receiver) -> None:

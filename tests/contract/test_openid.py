@@ -261,36 +261,26 @@ def test_without_a_provider_there_is_nothing_to_log_in_at(served: Served) -> Non
         assert browser.get("/auth/callback?code=x&state=y").status_code == 401
 
 
-@pytest.mark.parametrize(
-    "claims",
-    [
+def test_an_identity_that_cannot_be_kept_is_refused(company: Served, provider: Provider) -> None:
+    for claims in (
         {"sub": "s" * 300},
         {"sub": "\ud800"},
         {"nonce": "\ud800"},
         {"email": "\ud800@example.org"},
         {"email": f"{'a' * 5_000}@example.org"},
         {"name": "\ud800"},
-    ],
-    ids=lambda claims: f"{next(iter(claims))}",
-)
-def test_an_identity_that_cannot_be_kept_is_refused(
-    company: Served, provider: Provider, claims: dict[str, Any]
-) -> None:
-    provider.claims = claims
-    back = log_in(company, provider)
-    assert (back.status_code in (401, 403), set(back.json())) == (True, {"code", "message"})
+    ):
+        provider.claims = claims
+        back = log_in(company, provider)
+        assert (back.status_code in (401, 403), set(back.json())) == (True, {"code", "message"}), claims
 
 
-@pytest.mark.parametrize(
-    "answer", [b'{"x":"' + b"y" * 5_000_000, b"[" * 100_000, b"\xff", b"5"], ids=["large", "deep", "bytes", "5"]
-)
-def test_a_provider_that_answers_something_else_is_no_fault_of_ours(
-    company: Served, provider: Provider, answer: bytes
-) -> None:
-    provider.instead = answer
+def test_a_provider_that_answers_something_else_is_no_fault_of_ours(company: Served, provider: Provider) -> None:
     with company.client() as browser:
-        refused = browser.get("/auth/login")
-    assert (refused.status_code in (401, 503), set(refused.json())) == (True, {"code", "message"})
+        for answer in (b'{"x":"' + b"y" * 5_000_000, b"[" * 100_000, b"\xff", b"5"):
+            provider.instead = answer
+            refused = browser.get("/auth/login")
+            assert (refused.status_code in (401, 503), set(refused.json())) == (True, {"code", "message"}), answer[:9]
 
 
 def test_a_provider_that_does_not_answer_keeps_nobody_else_waiting(company: Served, provider: Provider) -> None:

@@ -13,6 +13,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -44,6 +45,16 @@ _TAKEN_ALONG = ("event_id", "entity_id", "user_id", "timestamp_ms")
 _AIMS = {1_000: "250,000", 10_000: "½ of 100's"}
 
 
+@dataclass(frozen=True)
+class Workload:
+    """Events in Parquet, how many there are, the plans of so many alerts, and how often to measure a micro-batch."""
+
+    events: DataFrame
+    count: int
+    plans: dict[int, list[Plan]]
+    rounds: int
+
+
 def measure(scale: float, report: Report) -> list[Measurement]:
     """Measure matching in bulk and in micro-batches, what changes and memory cost, and upstream's way beside it."""
     count = scaled(EVENT_COUNT, scale, least=3_000)
@@ -55,75 +66,76 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         with opened(settings) as (engine, _password):
             build_estate(engine, size_at(scale), follows=10)
             events = session.read.parquet(write_events(session, engine, count, folder))
-        known = {n: plans(n) for n in ALERT_COUNTS}
+        known = {n: plans(min(n, scaled(n, 10 * scale, least=10))) for n in ALERT_COUNTS}
+        rounds = min(ROUND_COUNT, scaled(ROUND_COUNT, 10 * scale, least=2))
+        work = Workload(events, count, known, rounds)
         rows: list[Measurement] = []
         for number, step in enumerate((_in_bulk, _on_paths, _upstream, _in_batches, _changes)):
             report(number, 5)
-            rows += step(events, known, count)
+            rows += step(work)
         return rows
 
 
-def _in_bulk(events: DataFrame, known: dict[int, list[Plan]], count: int) -> list[Measurement]:
+def _in_bulk(work: Workload) -> list[Measurement]:
     """Measure events a second, the better of two runs of scan and match alike: a stream pays for compiling once."""
-    rows, sample = [], _sampled(events, count)
-    _run(matches(sample, index_of(known[100])))
-    for number, alerts in known.items():
+    rows, sample, count = [], _sampled(work), work.count
+    _run(matches(sample, index_of(work.plans[100])))
+    for number, alerts in work.plans.items():
         index = index_of(alerts)
-        scan_s = min(_scan(events, index) for _ in range(2))
-        match_s = min(_run(matches(events, index)) for _ in range(2))
+        scan_s = min(_scan(work.events, index) for _ in range(2))
+        match_s = min(_run(matches(work.events, index)) for _ in range(2))
         _check(sample, alerts, index)
-        row = Measurement(
-            _BENCHMARK, f"{number:,} alerts", count / match_s, "events/s", count / scan_s, count, _AIMS.get(number, "")
-        )
-        rows.append(row)
+        name, aim = f"{len(alerts):,} alerts", _AIMS.get(number, "")
+        rows.append(Measurement(_BENCHMARK, name, count / match_s, "events/s", count / scan_s, count, aim))
     return rows
 
 
-def _on_paths(events: DataFrame, known: dict[int, list[Plan]], count: int) -> list[Measurement]:
-    alerts = plans_on_paths(max(len(known[1_000]), 1))
-    index, sample = index_of(alerts), _sampled(events, count)
-    scan_s, match_s = _scan(events, index), _run(matches(events, index))
+def _on_paths(work: Workload) -> list[Measurement]:
+    alerts, count = plans_on_paths(len(work.plans[1_000])), work.count
+    index, sample = index_of(alerts), _sampled(work)
+    scan_s, match_s = _scan(work.events, index), _run(matches(work.events, index))
     _check(sample, alerts, index)
     name = f"{len(alerts):,} alerts on paths into the document"
     return [Measurement(_BENCHMARK, name, count / match_s, "events/s", count / scan_s, count)]
 
 
-def _upstream(events: DataFrame, known: dict[int, list[Plan]], _count: int) -> list[Measurement]:
-    sample = list(logged_events(events.limit(2_000)))
+def _upstream(work: Workload) -> list[Measurement]:
+    sample = list(logged_events(work.events.limit(2_000)))
     rows = []
     for number in (100, 1_000):
         some = sample[: max(20, 200_000 // number)]
-        some_s = polled(some, known[number])
-        name = f"{number:,} alerts, upstream's way: each by itself, all Python"
+        some_s = polled(some, work.plans[number])
+        name = f"{len(work.plans[number]):,} alerts, upstream's way: each by itself, all Python"
         rows.append(Measurement(_BENCHMARK, name, len(some) / some_s, "events/s", None, len(some)))
     return rows
 
 
-def _in_batches(events: DataFrame, known: dict[int, list[Plan]], _count: int) -> list[Measurement]:
+def _in_batches(work: Workload) -> list[Measurement]:
     """Measure how long a micro-batch takes from being there until its matches are; the floor is to hand it back."""
-    index, pool = index_of(known[1_000]), events.limit(max(BATCH_SIZES)).toArrow()
-    return [_in_batch(events.sparkSession, index, pool, size) for size in BATCH_SIZES]
+    index, pool = index_of(work.plans[1_000]), work.events.limit(max(BATCH_SIZES)).toArrow()
+    return [_in_batch(work.events.sparkSession, index, pool, size, work.rounds) for size in BATCH_SIZES]
 
 
-def _in_batch(session: SparkSession, index: Index, pool: pa.Table, size: int) -> Measurement:
+def _in_batch(session: SparkSession, index: Index, pool: pa.Table, size: int, rounds: int) -> Measurement:
     rng, match_s, floor_s = Random(size), [], []
-    for _ in range(WARM_UP_COUNT + ROUND_COUNT):
+    warm_ups = min(WARM_UP_COUNT, rounds)
+    for _ in range(warm_ups + rounds):
         some = pool.slice(rng.randrange(max(1, pool.num_rows - size)), size)
         frame = session.createDataFrame(some, schema=EVENTS)
         match_s.append(_arrow(matches(frame, index, columns=_TAKEN_ALONG)))
         floor_s.append(_arrow(frame.select("log_offset", *_TAKEN_ALONG)))
         gc.collect()  # Spark keeps a frame's rows for as long as Python keeps the frame
     name = f"micro-batch of {size:,}, 1,000 alerts, p50"
-    middle_s, least_s = p50(match_s[WARM_UP_COUNT:]), p50(floor_s[WARM_UP_COUNT:])
-    return Measurement(_BENCHMARK, name, middle_s * 1000, "ms", least_s * 1000, ROUND_COUNT)
+    middle_s, least_s = p50(match_s[warm_ups:]), p50(floor_s[warm_ups:])
+    return Measurement(_BENCHMARK, name, middle_s * 1000, "ms", least_s * 1000, rounds)
 
 
-def _changes(events: DataFrame, known: dict[int, list[Plan]], _count: int) -> list[Measurement]:
+def _changes(work: Workload) -> list[Measurement]:
     """Measure what 10,000 alerts cost the driver: to index, to change one of, to keep."""
+    events, alerts = work.events, work.plans[10_000]
     before = _memory_mib(events.sparkSession)
-    alerts = known[10_000]
     made_s, index = _timed(lambda: index_of(alerts))
-    one = changed(alerts[4_711], 5)
+    one = changed(alerts[len(alerts) // 2], 5)
     changed_s, after = _timed(lambda: index.changed((), [one]))
     first = events.limit(100).toArrow()
     batch = events.sparkSession.createDataFrame(first, schema=EVENTS)
@@ -131,10 +143,10 @@ def _changes(events: DataFrame, known: dict[int, list[Plan]], _count: int) -> li
     known_s, changing_s = _arrow(matches(batch, index)), _arrow(matches(batch, after))
     memory = _memory_mib(events.sparkSession)
     return [
-        Measurement(_BENCHMARK, "10,000 alerts, indexed from their plans", made_s * 1000, "ms", None, 1),
-        Measurement(_BENCHMARK, "one of 10,000 alerts changed", changed_s * 1000, "ms", made_s * 1000, 1),
+        Measurement(_BENCHMARK, f"{len(alerts):,} alerts, indexed from their plans", made_s * 1000, "ms", None, 1),
+        Measurement(_BENCHMARK, f"one of {len(alerts):,} alerts changed", changed_s * 1000, "ms", made_s * 1000, 1),
         Measurement(_BENCHMARK, "first micro-batch after that change", changing_s * 1000, "ms", known_s * 1000, 1),
-        Measurement(_BENCHMARK, "driver's heap and Python with 10,000 alerts", sum(memory), "MiB", sum(before), 1),
+        Measurement(_BENCHMARK, f"driver's heap and Python with {len(alerts):,} alerts", sum(memory), "MiB", sum(before), 1),
     ]
 
 
@@ -166,8 +178,9 @@ def _length(name: str, kind: object) -> Any:  # Any: a Column
     return F.coalesce(length, F.lit(0))
 
 
-def _sampled(events: DataFrame, count: int) -> DataFrame:
+def _sampled(work: Workload) -> DataFrame:
     """Return a random sample of the events, fetched once."""
+    events, count = work.events, work.count
     offsets = Random(5).sample(range(1, count + 1), min(SAMPLE_COUNT, count))
     sample = events.where(F.col("log_offset").isin(offsets)).toArrow()
     return events.sparkSession.createDataFrame(sample, schema=EVENTS)

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -195,6 +195,13 @@ def _delivered_count(engine: Engine) -> int:
 def _now(process: Running, ready_s: float) -> Start:
     """Return what a process, its JVM and its Python workers have come to by now."""
     own, *started = family(process.process.pid)
-    java = [pid for pid in started if Path(f"/proc/{pid}/comm").read_text().strip() == "java"]
+    java = [pid for pid in started if _name_of(pid) == "java"]
     workers = [pid for pid in started if pid not in java]
     return Start(ready_s, peak_mib(own), sum(map(peak_mib, java)), sum(map(peak_mib, workers)), len(workers))
+
+
+def _name_of(pid: int) -> str:
+    """Return the name of a process; empty when it has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return ""

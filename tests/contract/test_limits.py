@@ -88,6 +88,16 @@ def test_a_body_that_says_it_is_too_long_is_refused_before_it_is_sent(served: Se
         assert b" 413 " in made.recv(4096).splitlines()[0]
 
 
+def test_the_rest_of_a_refused_body_is_no_header_of_the_next_request(served: Served) -> None:
+    with connected(served) as made:
+        made.sendall(head(served, "/users/login", 150_000))
+        assert b" 413 " in made.recv(4096).splitlines()[0]
+        made.sendall(b" " * 150_000)
+        assert not select.select([made], [], [], 0.3)[0], "the end of the body was taken for a header"
+        made.sendall(f"GET /api/v1/system/version HTTP/1.1\r\nHost: {served.url[7:]}\r\n\r\n".encode())
+        assert b" 200 " in made.recv(4096).splitlines()[0]
+
+
 def test_a_body_of_unknown_length_is_read_no_further_than_it_may_be_long(served: Served) -> None:
     with connected(served) as made:
         made.sendall(b"POST /api/v1/users/login HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")

@@ -127,13 +127,14 @@ class GuardedProtocol(HttpToolsProtocol):
         """Read on; what is no request yet has a limited time and size."""
         if self.transport.is_closing():
             return
+        was_in_body = self._in_body
         super().data_received(data)
         if self.cycle is not None and not self.cycle.response_complete:
             self._guard.serve(self)
             self._stop(header=True)
             return
         self._start_header_timer()
-        if self._in_body:
+        if was_in_body or self._in_body:  # what ends a body that nobody wanted is no header yet
             self._unread_bytes += len(data)
         else:
             self._header_bytes += len(data)

@@ -146,7 +146,7 @@ def _changes(work: Workload) -> list[Measurement]:
         Measurement(_BENCHMARK, f"{len(alerts):,} alerts, indexed from their plans", made_s * 1000, "ms", None, 1),
         Measurement(_BENCHMARK, f"one of {len(alerts):,} alerts changed", changed_s * 1000, "ms", made_s * 1000, 1),
         Measurement(_BENCHMARK, "first micro-batch after that change", changing_s * 1000, "ms", known_s * 1000, 1),
-        Measurement(_BENCHMARK, f"driver's heap and Python with {len(alerts):,} alerts", sum(memory), "MiB", sum(before), 1),
+        Measurement(_BENCHMARK, f"driver's memory with {len(alerts):,} alerts", sum(memory), "MiB", sum(before), 1),
     ]
 
 

@@ -1,4 +1,8 @@
-"""Spark session for tests: one for the whole run, small and local."""
+"""Spark session of the tests: one Java machine for the whole run, small and local.
+
+Most tests run each query once, so that compiling it costs more than running it: the session interprets. What
+compiled queries answer is asked of ``compiling_spark``; production compiles everything.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,34 @@ from pyspark.sql import SparkSession
 
 from tocsin.spark.session import open_session
 
-_CONF = {"spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR"}
+SHORT_LIVED = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+"""What a process gains from that runs few queries often: nothing is compiled for later."""
+_CONF = {**SHORT_LIVED, "spark.sql.shuffle.partitions": "2", "spark.log.level": "ERROR"}
+_COMPILING = {"spark.sql.codegen.wholeStage": "true", "spark.sql.codegen.factoryMode": "FALLBACK"}
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator[SparkSession]:
-    """The run's one session."""
+def started_spark() -> Iterator[SparkSession]:
+    """The run's one Spark."""
     session = open_session(master="local[2]", conf=_CONF)
     yield session
     session.stop()
+
+
+@pytest.fixture(scope="session")
+def spark(started_spark: SparkSession) -> SparkSession:
+    """The session of most tests, which interprets."""
+    return started_spark
+
+
+@pytest.fixture(scope="session")
+def compiling_spark(started_spark: SparkSession) -> SparkSession:
+    """A session that compiles its queries, as production does; tests of transforms use it in place of ``spark``."""
+    session = started_spark.newSession()
+    for key, value in _COMPILING.items():
+        session.conf.set(key, value)
+    return session

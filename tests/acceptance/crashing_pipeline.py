@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from sqlalchemy import event
+from tests.sparksession import SHORT_LIVED
 from tests.waiting import until
 
 from tocsin.flow.eventlog.position import LogPosition
@@ -30,13 +31,6 @@ from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications
 
 POINTS = ("before-match", "before-write", "before-commit", "after-write", "after-checkpoint")
-
-SHORT_LIVED = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-}
-"""What a process that lives for one micro-batch gains from: nothing compiled for later."""
 
 
 def die() -> None:

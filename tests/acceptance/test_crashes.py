@@ -19,7 +19,7 @@ from tocsin.store.engine import open_engine
 from tocsin.store.schema import migrate
 from tocsin.store.tables import delivery
 
-ROUNDS = (4 if WHOLE else 2) * len(POINTS)
+ROUNDS = (4 if WHOLE else 1) * len(POINTS)
 
 
 @pytest.fixture

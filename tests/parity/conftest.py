@@ -1,5 +1,6 @@
-"""Fixtures of the parity tests, which need Java: the run's one Spark session."""
+"""Fixtures of the parity tests: the Spark engine compiles here, as it does in production."""
 
-from tests.sparksession import spark
+from tests.sparksession import compiling_spark as spark
+from tests.sparksession import started_spark
 
-__all__ = ["spark"]
+__all__ = ["spark", "started_spark"]

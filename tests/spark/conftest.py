@@ -1,5 +1,5 @@
-"""Fixtures of the Spark tests, which need Java: the run's one Spark session."""
+"""Fixtures of the tests that need Java: they share the run's one Spark."""
 
-from tests.sparksession import spark
+from tests.sparksession import compiling_spark, spark, started_spark
 
-__all__ = ["spark"]
+__all__ = ["compiling_spark", "spark", "started_spark"]

@@ -44,18 +44,18 @@ def expected(*plans: Plan) -> list[tuple[str, int]]:
     return sorted((p.subscription_id, one.offset) for p in plans for one in LOG if local.matches(p, one))
 
 
-def test_what_a_history_tells_of_happened_when_it_says_on_spark_and_in_python(spark: SparkSession) -> None:
+def test_what_a_history_tells_of_happened_when_it_says_on_spark_and_in_python(compiling_spark: SparkSession) -> None:
     log = [replace(one, derived=one.derived | {"recorded": True}) if one.offset % 2 else one for one in LOG]
     moment = sorted(one.event.timestamp for one in LOG)[len(LOG) // 2]
     asked = plan("since", at=(LOG[2].offset, moment))
-    rows = matches(events_frame(spark, log), index_of([asked])).collect()
+    rows = matches(events_frame(compiling_spark, log), index_of([asked])).collect()
     held = {one.offset for one in log if local.matches(asked, one)}
     assert {row.log_offset for row in rows} == held
     placed = {one.offset for one in log if one.offset >= LOG[2].offset}
     assert held == placed - {one.offset for one in log if one.is_recorded and one.event.timestamp < moment} != placed
 
 
-def test_spark_finds_what_python_finds_whatever_the_plan(spark: SparkSession) -> None:
+def test_spark_finds_what_python_finds_whatever_the_plan(compiling_spark: SparkSession) -> None:
     offset, moment = LOG[4].offset, LOG[4].event.timestamp
     plans = [
         plan("every"),
@@ -73,29 +73,31 @@ def test_spark_finds_what_python_finds_whatever_the_plan(spark: SparkSession) ->
         plan("test and fact", "entity.name matches '.*s' || tags == 'PII.Sensitive'", resources=("table", "policy")),
         Plan("disabled", ("all",), None, 0, enabled=False),
     ]
-    assert found(spark, *plans) == expected(*plans)
+    assert found(compiling_spark, *plans) == expected(*plans)
 
 
-def test_a_condition_too_large_for_the_index_is_evaluated_as_it_stands(spark: SparkSession) -> None:
+def test_a_condition_too_large_for_the_index_is_evaluated_as_it_stands(compiling_spark: SparkSession) -> None:
     many = Has("entityId", tuple(sorted(f"entity-{n}" for n in range(300))))
     node = Or((many, checked("isBot()")))
     plans = [Plan("large", ("table", "pipeline"), node, 0), Plan("large everywhere", ("all",), node, 0)]
-    assert found(spark, *plans) == expected(*plans)
+    assert found(compiling_spark, *plans) == expected(*plans)
 
 
-def test_an_empty_index_finds_nothing(spark: SparkSession) -> None:
-    assert found(spark) == []
+def test_an_empty_index_finds_nothing(compiling_spark: SparkSession) -> None:
+    assert found(compiling_spark) == []
 
 
-def test_event_columns_come_along_when_asked_for(spark: SparkSession) -> None:
-    frame = matches(events_frame(spark, LOG), index_of([plan("a", "isBot()")]), columns=("event_id", "timestamp_ms"))
+def test_event_columns_come_along_when_asked_for(compiling_spark: SparkSession) -> None:
+    frame = matches(
+        events_frame(compiling_spark, LOG), index_of([plan("a", "isBot()")]), columns=("event_id", "timestamp_ms")
+    )
     assert frame.columns == ["log_offset", "event_id", "timestamp_ms", "subscription_id", "asked"]
     assert [row.event_id for row in frame.collect()] == ["event-2"]
 
 
-def test_a_text_with_quotes_and_backslashes_is_taken_as_it_is(spark: SparkSession) -> None:
+def test_a_text_with_quotes_and_backslashes_is_taken_as_it_is(compiling_spark: SparkSession) -> None:
     plans = [plan("a", r"""userName != 'it''s \ a "b" ${x} %'"""), plan("b", r"entity.name != 'it''s \n'")]
-    assert found(spark, *plans) == expected(*plans)
+    assert found(compiling_spark, *plans) == expected(*plans)
 
 
 def questions(index: Index) -> tuple[str, str, str]:
@@ -128,23 +130,27 @@ def test_the_questions_do_not_grow_with_the_paths_that_are_asked_about() -> None
     assert questions(few) == questions(many)
 
 
-def test_tests_of_one_shape_are_told_apart_by_their_constants(spark: SparkSession) -> None:
+def test_tests_of_one_shape_are_told_apart_by_their_constants(compiling_spark: SparkSession) -> None:
     plans = [plan(f"longer than {n}", f"entity.columns.dataLength > {n}") for n in (0, 10, 79, 80, 200)]
     plans += [plan(f"named {name}", f"entity.name == '{name}'") for name in ("orders", "customers", "it''s", "")]
     plans += [plan(f"like {text}", f"userName matches '{text}'") for text in ("a.*", ".*n", "b[eo]b", "ann")]
     plans += [plan(f"below {n}", f"currentVersion < {n}") for n in (0.1, 0.3, 99)]
-    assert found(spark, *plans) == expected(*plans)
+    assert found(compiling_spark, *plans) == expected(*plans)
 
 
-def test_many_alerts_on_what_every_event_states_are_told_apart_by_more(spark: SparkSession) -> None:
+def test_many_alerts_on_what_every_event_states_are_told_apart_by_more(compiling_spark: SparkSession) -> None:
     everywhere = [plan(f"people {n}", f"!isBot() && userName == 'u{n}'") for n in range(300)]
     tables = [
         plan(f"tables {n}", f"tags == 'T{n}' && eventType == 'entityUpdated'", resources=("table",)) for n in range(300)
     ]
     index = index_of([*everywhere, *tables])
     assert {"isBot", "entityType", "eventType"}.isdisjoint(index.rows["fields"].to_pylist())
-    keyed = events_frame(spark, LOG).selectExpr("*", f"{index.keys} AS keys").selectExpr("*", "explode(keys) AS key")
-    assert keyed.join(index.frame(spark), F.expr("key = anchor")).count() == 0
+    keyed = (
+        events_frame(compiling_spark, LOG)
+        .selectExpr("*", f"{index.keys} AS keys")
+        .selectExpr("*", "explode(keys) AS key")
+    )
+    assert keyed.join(index.frame(compiling_spark), F.expr("key = anchor")).count() == 0
 
 
 def test_a_condition_hangs_from_its_rarest_fact() -> None:
@@ -153,7 +159,7 @@ def test_a_condition_hangs_from_its_rarest_fact() -> None:
     assert index.rows.column("anchor").to_pylist() == [number_of(Anchor(("owners",), ("ann",)))]
 
 
-def test_what_facts_say_is_asked_in_numbers_and_nothing_is_left(spark: SparkSession) -> None:
+def test_what_facts_say_is_asked_in_numbers_and_nothing_is_left(compiling_spark: SparkSession) -> None:
     plans = [
         plan("needed", "userName == 'ann' && tags == 'PII.Sensitive' && eventType == 'entityUpdated'"),
         plan("barred", "userName == 'ann' && !(tags == 'PII.Sensitive' || owners == 'bob') && !isBot()"),
@@ -165,10 +171,10 @@ def test_what_facts_say_is_asked_in_numbers_and_nothing_is_left(spark: SparkSess
     assert facts["needed"] == (2, 0, 0)
     assert facts["barred"] == (0, 3, 0)
     assert facts["of some"] == (0, 0, 1)
-    assert found(spark, *plans) == expected(*plans)
+    assert found(compiling_spark, *plans) == expected(*plans)
 
 
-def test_texts_that_many_search_are_found_by_their_words(spark: SparkSession) -> None:
+def test_texts_that_many_search_are_found_by_their_words(compiling_spark: SparkSession) -> None:
     texts = (
         "row per",
         "One row",
@@ -185,10 +191,10 @@ def test_texts_that_many_search_are_found_by_their_words(spark: SparkSession) ->
     plans += [plan("like", "entity.description matches 'One .* per order; .*'")]
     index = index_of(plans)
     assert sum(fields.endswith("_words") for fields in index.rows["fields"].to_pylist()) > len(texts)
-    assert found(spark, *plans) == expected(*plans)
+    assert found(compiling_spark, *plans) == expected(*plans)
 
 
-def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(spark: SparkSession) -> None:
+def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(compiling_spark: SparkSession) -> None:
     before = [
         plan("a", "tags == 'PII.Sensitive'"),
         plan("b", "userName == 'ann'"),
@@ -196,7 +202,7 @@ def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(spark: Spa
     ]
     after = [before[0], plan("b", "!isBot()"), plan("d", "owners == 'ann'")]
     index = index_of(before).changed({"c"}, after[1:])
-    rows = matches(events_frame(spark, LOG), index).collect()
+    rows = matches(events_frame(compiling_spark, LOG), index).collect()
     assert sorted((row.subscription_id, row.log_offset) for row in rows) == expected(*after)
     assert index.unindexed() == ["b"]
     assert index.changed({"a", "b", "d"}, []).rows.num_rows == 0

@@ -120,27 +120,27 @@ def told_on_spark(spark: SparkSession, case: Case) -> dict[str, dict[str, object
 
 @pytest.mark.spark
 @pytest.mark.parametrize("seed", range(8))
-def test_both_engines_tell_the_same_people_for_the_same_reasons(spark: SparkSession, seed: int) -> None:
+def test_both_engines_tell_the_same_people_for_the_same_reasons(compiling_spark: SparkSession, seed: int) -> None:
     made = case(seed)
     expected = told_locally(made)
-    assert told_on_spark(spark, made) == expected
+    assert told_on_spark(compiling_spark, made) == expected
     assert expected, "a case that tells nobody proves nothing"
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize("seed", range(12))
-def test_both_engines_ask_the_same_of_people(spark: SparkSession, seed: int) -> None:
+def test_both_engines_ask_the_same_of_people(compiling_spark: SparkSession, seed: int) -> None:
     made = case(seed, is_personal=True)
     expected = told_locally(made)
-    assert told_on_spark(spark, made) == expected
+    assert told_on_spark(compiling_spark, made) == expected
     assert expected, "a case that tells nobody proves nothing"
 
 
 @pytest.mark.spark
-def test_no_match_gives_no_notification(spark: SparkSession) -> None:
+def test_no_match_gives_no_notification(compiling_spark: SparkSession) -> None:
     made = case(0)
     nothing = Case(made.events, made.rows, (), made.company)
-    assert told_on_spark(spark, nothing) == {}
+    assert told_on_spark(compiling_spark, nothing) == {}
 
 
 def test_cases_of_one_alert_are_one_match() -> None:

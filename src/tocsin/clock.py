@@ -22,7 +22,7 @@ def steady_s() -> float:
 
 
 class Clock(Protocol):
-    """Tells the time as epoch milliseconds, UTC."""
+    """Returns the time as epoch milliseconds, UTC."""
 
     def now_ms(self) -> int:
         """Return the time now."""
@@ -38,13 +38,13 @@ class SystemClock:
 
 
 class FixedClock:
-    """A clock that moves only when told to; for replays and tests."""
+    """A clock that moves only when set; for replays and tests."""
 
     def __init__(self, at_ms: int) -> None:
         self.at_ms = at_ms
 
     def now_ms(self) -> int:
-        """Return the time it was told."""
+        """Return the time it was set to."""
         return self.at_ms
 
     def advance(self, by_ms: int) -> None:

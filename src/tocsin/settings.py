@@ -252,7 +252,7 @@ class Settings(BaseSettings):
         return init_settings, env_settings, TomlConfigSettingsSource(settings_cls)
 
     def max_event_age_ms(self) -> int | None:
-        """Return the age of an event, in milliseconds, beyond which nothing is told of it."""
+        """Return the age of an event, in milliseconds, beyond which it notifies nobody."""
         hours = self.pipeline_max_event_age_h
         return None if hours is None else int(hours * 3_600_000)
 

@@ -54,9 +54,9 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Reach:
-    """All that is said of one operation on one type: what denies it, what allows it, and ``scope``, both together.
+    """Conditions on one operation on one type: those that deny it, those that allow it, and both combined as ``scope``.
 
-    ``inherited``: the keys it depends on that a document may have of what it lies in (owners, domains).
+    ``inherited``: the keys in them that a document may inherit from its ancestors (owners, domains).
     """
 
     denials: tuple[Ruling, ...]
@@ -163,7 +163,7 @@ class View:
 
 
 def _settled(scope: Condition) -> Condition:
-    """Return the one object for always and for never, so that they are told by identity."""
+    """Return the shared object for always and for never, so that they can be compared by identity."""
     return ALWAYS if scope == ALWAYS else NEVER if scope == NEVER else scope
 
 

@@ -63,7 +63,7 @@ class Facts:
 
     @property
     def is_gone(self) -> bool:
-        """Whether it stands for something that is gone for good."""
+        """Whether it describes a hard-deleted entity."""
         return self._document is GONE
 
     @cached_property

@@ -55,9 +55,9 @@ class OwnedBy:
 
 @dataclass(frozen=True, slots=True)
 class OwnedWithin:
-    """An owner is this team, lies under it, or (unless ``teams_only``) is a person under it.
+    """An owner is this team, one of its descendants, or (unless ``teams_only``) a member of one of them.
 
-    ``members`` holds the ids of all of them; ``team_id`` says the same to a store that can follow memberships.
+    ``members`` holds the ids of all of them; ``team_id`` is the equivalent for a store that can follow memberships.
     """
 
     team_id: str
@@ -72,14 +72,14 @@ class Owned:
 
 @dataclass(frozen=True, slots=True)
 class InDomain:
-    """It lies in one of these domains (ids)."""
+    """It belongs to one of these domains (ids)."""
 
     domains: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class HasDomain:
-    """It lies in some domain."""
+    """It belongs to some domain."""
 
 
 @dataclass(frozen=True, slots=True)

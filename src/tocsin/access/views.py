@@ -49,7 +49,7 @@ class Subjects(Protocol):
 
 
 class Moment:
-    """Views as policies stand at one moment: the count of changes was looked at once, when it was made."""
+    """Views of the current policies: the revision was read once, when this object was made."""
 
     def __init__(self, views: Views, revision: int) -> None:
         self._views, self._revision = views, revision
@@ -70,9 +70,9 @@ class Moment:
         return self._openness.footing
 
     def is_open(self, resource: str) -> bool:
-        """Say whether every person may view every entity of this type, whoever they are.
+        """Say whether every person may view every entity of this type.
 
-        Where it is so, nobody's policies need to be looked up to show one or to tell of one.
+        If so, no policies need to be looked up to show one or to notify about one.
         """
         if self._openness is None:
             self._openness = self._views.openness(self._revision)
@@ -90,7 +90,7 @@ class Views:
         self._open: _Openness | None = None
 
     def now(self) -> Moment:
-        """Return the views as policies stand now; what was known before the last change is thrown away."""
+        """Return the views of the current policies; cached ones of an earlier revision are dropped."""
         revision = self._subjects.revision()
         with self._lock:
             if revision != self._revision:

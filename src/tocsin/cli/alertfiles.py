@@ -28,7 +28,7 @@ def holds_alerts(text: str, source: str) -> bool:
 
 
 def parse_alerts(text: str, source: str) -> list[Document]:
-    """Return the alerts that ``text`` holds; ``source`` names it, and its suffix tells TOML from JSON.
+    """Return the alerts that ``text`` holds; ``source`` names it, and its suffix distinguishes TOML from JSON.
 
     Raises
     ------
@@ -82,7 +82,7 @@ def _parse(text: str, source: str) -> Any:  # Any: what a file may hold; parse_a
 
 
 def _hint_of_quotes(text: str, error: tomllib.TOMLDecodeError | json.JSONDecodeError) -> str:
-    """Return the way out where the quotes of a condition end the text that it stands in; empty for all else."""
+    """Return a hint where the quotes of a condition end the string that contains it; empty for all else."""
     found = re.search(r"line (\d+)", str(error))
     lines = dict(enumerate(text.splitlines(), start=1))
     line = lines.get(int(found[1]), "") if found else ""
@@ -96,7 +96,7 @@ def _is_toml(text: str) -> bool:
 
 
 def _listed(parsed: Document, source: str) -> Any:  # Any: as above
-    """Return what stands under ``alerts``, or the one alert that the file is."""
+    """Return the list under ``alerts``, or the one alert that the file is."""
     written = next((key for key in parsed if nearest(key, (_LIST_KEY,))), None)
     if _LIST_KEY not in parsed and "name" not in parsed and written is not None:
         raise InvalidInput(f"{source} holds no alerts: there is no such key as {written}; did you mean {_LIST_KEY}?")

@@ -13,12 +13,12 @@ _SAID = re.compile(rf"(?P<field>{_FIELD}): (?:Rule .*?: )?Line (?P<line>\d+), co
 
 
 def below(source: str, column: int) -> tuple[str, str]:
-    """Return a line of a condition and a caret below what stands at ``column``, from 1."""
+    """Return a line of a condition and a caret below ``column``, from 1."""
     return f"  {source}", f"  {' ' * (column - 1)}^"
 
 
 def condition_at(alert: Document, field: str) -> str:
-    """Return the condition that stands at ``field`` of an alert; empty when a named filter stands for it."""
+    """Return the condition at ``field`` of an alert; empty when a named filter is in its place."""
     found, filtering = _AT.fullmatch(field), alert.get("filteringRules")
     rules = filtering.get(found["key"]) if found and isinstance(filtering, dict) else ()
     rule = dict(enumerate(rules or ())).get(int(found["index"]) if found else 0)

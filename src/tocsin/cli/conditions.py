@@ -24,7 +24,7 @@ app = typer.Typer(help="Check conditions and alerts before they are saved.", no_
 
 @dataclass(frozen=True)
 class Finding:
-    """An error, or what is worth knowing, and where it stands: line and column of the file, or a place in an alert.
+    """An error or a remark, and its place: line and column of the file, or a place in an alert.
 
     ``kind`` is that of the remark, ``invalidCondition`` or ``invalidAlert``; ``line`` and ``column`` count from 1 in
     the file, or in the condition of an alert; ``source`` is the line of a condition that is wrong.

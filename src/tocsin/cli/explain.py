@@ -110,7 +110,7 @@ def _has_told(alert: Document, answer: Document) -> bool:
 
 
 def _verdict(alert: Document, answer: Document) -> str:
-    """Say whether the alert matches; one that told of it and has changed since did match then."""
+    """Say whether the alert matches; one that sent a notification and has changed since did match then."""
     if alert["matched"]:
         return "matched"
     return "would not match now, but did then" if _has_told(alert, answer) else "did not match"
@@ -202,7 +202,7 @@ def _delivered(delivery: Document | None) -> Iterator[Text]:
 
 
 def _marked(holds: bool | None, text: str) -> Text:
-    """Return a line behind its tick or cross; behind a question mark where it depends on who would be told."""
+    """Return a line with a tick or cross before it; with a question mark where it depends on the recipient."""
     marks = {True: ("✓ ", "green"), False: ("✗ ", "red"), None: ("? ", "yellow")}
     return Text.assemble(marks[holds], text)
 

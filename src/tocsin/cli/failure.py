@@ -13,7 +13,7 @@ from tocsin.store.faults import named
 
 
 def report(error: TocsinError) -> int:
-    """Write ``error`` as one line on stderr, its notes below, and return the exit code it stands for."""
+    """Write ``error`` as one line on stderr, its notes below, and return its exit code."""
     _line(error.message)
     for note in getattr(error, "__notes__", ()):
         sys.stderr.write(f"{note}\n")
@@ -30,7 +30,7 @@ def known(error: Exception) -> TocsinError | None:
 
 
 def report_surprise(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    """Write one line about an unexpected error and where its traceback lies; fits ``sys.excepthook``."""
+    """Write one line about an unexpected error with the path of its traceback; fits ``sys.excepthook``."""
     with tempfile.NamedTemporaryFile("w", prefix="tocsin-", suffix=".log", delete=False, encoding="utf-8") as log:
         traceback.print_exception(kind, error, trace, file=log)
     _line(f"Tocsin itself is at fault ({kind.__name__}: {error}). The log is {log.name}; --debug shows it here.")

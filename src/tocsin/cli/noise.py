@@ -70,14 +70,14 @@ def _one(answer: Document) -> Iterator[Text]:
 
 
 def _missed(suggestion: Document, answer: Document) -> str:
-    """Return how much of what is spared was opened, if any of what the alert tells can be."""
+    """Return how many of the saved notifications were opened, if any of the alert's can be."""
     if suggestion["missed"]:
         return f", of which {suggestion['missed']} were opened"
     return ", none of them opened" if answer["toldInApp"] else ""
 
 
 def _bars(rows: Sequence[tuple[str, Document]]) -> Iterator[Text]:
-    """Yield a line for each: its name, a bar of what was told, and the numbers."""
+    """Yield a line for each: its name, a bar of its notifications, and the numbers."""
     widest = max(len(name) for name, _ in rows)
     most = max(row["told"] for _, row in rows) or 1
     for name, row in rows:

@@ -24,7 +24,7 @@ _EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "[::1]"}  # noqa: S104  # what a serve
 
 @dataclass(frozen=True)
 class PostRoom:
-    """The ports of the post room that stands in for a mail server and a webhook receiver."""
+    """The ports of the development receiver, in place of a mail server and a webhook receiver."""
 
     http_port: int
     smtp_port: int

@@ -33,7 +33,7 @@ def answers_at(url: str) -> Question:
 
 
 def pipeline_has_caught_up(log: EventLog, since_ms: int) -> Question:
-    """Return a question that is true once the pipeline, started at ``since_ms`` or later, has nothing left to tell."""
+    """Return a predicate that is true once the pipeline, started at ``since_ms`` or later, has processed the log."""
 
     async def ask() -> bool:
         reported_at_ms = await asyncio.to_thread(log.reported_at_ms, MATCH_STREAM)

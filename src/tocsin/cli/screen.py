@@ -37,7 +37,7 @@ class Welcome:
 
 
 class Screen:
-    """The terminal, or whatever stands in for it."""
+    """The terminal, or a substitute for it."""
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(highlight=False)
@@ -72,7 +72,7 @@ class Screen:
         self.say("up", "all parts have ended")
 
     def _password(self, login: Login) -> Text:
-        """Return how somebody gets in; what is no terminal is kept somewhere, and told no password."""
+        """Return how to log in; the password is omitted if the output is no terminal, because it may be stored."""
         if login.password and self._is_terminal:
             return Text.assemble("password ", (login.password, "bold"), ("  shown only this once", "dim"))
         why = "is shown on a terminal alone" if login.password else "was shown at the first start"

@@ -154,9 +154,9 @@ def _names(value: object) -> list[str]:
 
 @dataclass(frozen=True)
 class Notice:
-    """One notification in somebody's inbox.
+    """One in-app notification.
 
-    ``changes`` says what happened, a sentence each; ``reasons`` why they were told; ``change`` names the event.
+    ``changes`` says what happened, a sentence each; ``reasons`` why they were notified; ``change`` names the event.
     """
 
     id: str

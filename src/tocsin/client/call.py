@@ -21,9 +21,9 @@ JSON_PATCH = "application/json-patch+json"
 class Call(Generic[T]):
     """One request.
 
-    ``path`` stands below ``/api/v1`` with its parts already quoted; ``read`` turns the answer's JSON (None when
-    there is no body) into what the caller gets. Where the answer's headers say something as well, ``read_headers``
-    takes it up: names in lower case.
+    ``path`` is relative to ``/api/v1`` with its parts already quoted; ``read`` turns the response's JSON (None when
+    there is no body) into the result. Where the response's headers matter as well, ``read_headers``
+    reads them: names in lower case.
     """
 
     method: str

@@ -98,7 +98,7 @@ def diff(entity_type: str, entity_id: str, from_: str | None = None, to: str | N
 
 
 def as_of(entity_type: str, entity_id: str, moment: datetime) -> Call[Entity]:
-    """Return an entity as it stood at a moment, even if it is gone now; without a time zone it is local time."""
+    """Return an entity as of a point in time, even if it is deleted now; without a time zone it is local time."""
     return _read(entity_type, _quoted(entity_id), {"as_of": int(moment.timestamp() * 1000), "include": "all"})
 
 
@@ -155,7 +155,7 @@ def mark_read(user_id: str, notification_id: str) -> Call[None]:
 
 
 def lineage(entity_type: str, fqn: str, *, upstream_depth: int = 1, downstream_depth: int = 1) -> Call[Document]:
-    """Return what lies around an asset: ``entity``, ``nodes``, ``upstreamEdges`` and ``downstreamEdges``."""
+    """Return the lineage graph around an asset: ``entity``, ``nodes``, ``upstreamEdges`` and ``downstreamEdges``."""
     query = query_of({"upstream_depth": upstream_depth, "downstream_depth": downstream_depth})
     return Call("GET", f"lineage/{_typed(entity_type)}/name/{_quoted(fqn)}", _document, query)
 
@@ -190,9 +190,9 @@ def event_impact(event_id: str, *, depth: int = 5) -> Call[Document]:
 def explain(
     event_id: str, *, subscription: str | None = None, user: str | None = None, limit: int | None = None
 ) -> Call[Document]:
-    """Return why an event was told or not: of one alert or all, to one user or everybody, each by id or name.
+    """Return why an event was notified or not: by one alert or all, to one user or everybody, each by id or name.
 
-    Of all, the first ``limit`` (20, at most 100) are told of, those that matched first.
+    Of all alerts, the first ``limit`` (20, at most 100) are explained, those that matched first.
     """
     query = query_of({"subscription": subscription, "user": user, "limit": limit})
     return Call("GET", f"events/{_quoted(event_id)}/explain", _document, query)
@@ -204,7 +204,7 @@ def mutes(user_id: str) -> Call[Document]:
 
 
 def mute(user_id: str, about: Entity, *, until: datetime | None = None, channel: str | None = None) -> Call[Document]:
-    """Tell a user nothing of an alert or an asset, until a time or for good; ``channel`` is one, or None for all."""
+    """Mute an alert or an asset for a user, until a time or for good; ``channel`` is one, or None for all."""
     kind = "alert" if about.entity_type == _SUBSCRIPTION else "asset"
     body: Document = {"kind": kind, "id": about.id, "channel": channel}
     body |= {"type": about.entity_type} if kind == "asset" else {}
@@ -213,7 +213,7 @@ def mute(user_id: str, about: Entity, *, until: datetime | None = None, channel:
 
 
 def unmute(user_id: str, about: Entity) -> Call[None]:
-    """Tell a user of an alert or an asset again."""
+    """Unmute an alert or an asset for a user."""
     return Call("DELETE", f"users/{_quoted(user_id)}/mutes/{_quoted(about.id)}", _nothing)
 
 
@@ -257,9 +257,9 @@ def subscription_status(subscription_id: str) -> Call[Document]:
 def start_backtest(
     alert: Document, *, since: str | int | None = None, until: str | int | None = None
 ) -> Call[Document]:
-    """Hold an alert against the history, and return how that stands at once.
+    """Start a backtest of an alert on past events, and return its state at once.
 
-    ``alert`` is one as it would be created, or the ``id`` of a stored one with what is to be different about it.
+    ``alert`` is one as it would be created, or the ``id`` of a stored one with the keys to change.
     ``since`` and ``until`` are epoch milliseconds, ISO dates, or how long ago (``90d``).
     """
     window = {key: value for key, value in (("since", since), ("until", until)) if value is not None}
@@ -267,9 +267,9 @@ def start_backtest(
 
 
 def get_backtest(backtest_id: str, *, wait: int = 0) -> Call[Document]:
-    """Return how a backtest of yours stands, and its ``result`` once its ``state`` is ``done``.
+    """Return the state of a backtest of yours, and its ``result`` once its ``state`` is ``done``.
 
-    Waits so many seconds (at most 30) for it to end; answers at once when it does.
+    Waits so many seconds (at most 30) for it to end; returns at once when it does.
     """
     return Call("GET", f"{_BACKTESTS}/{_quoted(backtest_id)}", _document, query_of({"wait": wait or None}))
 
@@ -330,7 +330,7 @@ def server_version() -> Call[str]:
 
 
 def _typed(entity_type: str) -> str:
-    """Return a type that there is, as it stands in a path."""
+    """Return an existing type, as it is written in a path."""
     _collection(entity_type)
     return entity_type
 

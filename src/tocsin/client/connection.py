@@ -33,7 +33,7 @@ class Address:
     token: str | None = field(default=None, repr=False)
 
     def root(self) -> str:
-        """Return the URL that all paths stand below."""
+        """Return the base URL of all paths."""
         return f"{self.server}/api/v1/"
 
     def headers(self) -> dict[str, str]:

@@ -36,7 +36,7 @@ _BY_STATUS: dict[int, type[TocsinError]] = {
 
 
 def failure(response: httpx.Response) -> TocsinError:
-    """Return the error that ``response`` (a status of 300 or more) stands for, in the server's words."""
+    """Return the error for ``response`` (a status of 300 or more), with the server's message."""
     fault = InternalError if response.status_code >= 500 else InvalidInput
     kind = _BY_STATUS.get(response.status_code, fault)
     return kind(_message(response) or f"{response.status_code} {response.reason_phrase}")

@@ -144,7 +144,7 @@ def _before_chain(parts: Sequence[Pattern], rest: Rest) -> Rest:
 def _before_run(ranges: Sequence[Ranges], rest: Rest) -> Rest:
     """Return single characters, the last one first, and then ``rest``.
 
-    They keep starts apart if one of them cannot stand in the run of ``rest``.
+    They keep starts apart if one of them cannot occur in the run of ``rest``.
     """
     width, first = len(ranges), ranges[-1]
     steps = _after(width, rest.steps)

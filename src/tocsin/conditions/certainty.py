@@ -53,7 +53,7 @@ class Certainty(StrEnum):
 
 
 def certainty(node: Node) -> Certainty | None:
-    """Return what is certain of ``node``; None when events decide it, or when it is too large to tell."""
+    """Return what is certain of ``node``; None when events decide it, or when it is too large to analyse."""
     if is_never(node):
         return Certainty.NEVER
     return Certainty.ALWAYS if is_never(negated(node)) else None
@@ -128,7 +128,7 @@ def _is_refuted(field: str, value: str, groups: list[Group], forbidden: Group) -
 
 
 def _verdict(term: Term, field: str, value: str) -> bool | None:
-    """Return how ``term`` comes out where the field is ``value``, as facts write it; None when that does not tell."""
+    """Return the value of ``term`` where the field is ``value``, as facts write it; None when that is not enough."""
     match term:
         case Compare(operator=operator, left=asked, right=Literals(kind=Kind.TEXT, values=values)):
             seen = _seen(asked, field, value)
@@ -163,7 +163,7 @@ def _opposites(conjunction: Conjunction) -> Iterator[Compare]:
 
 
 def _out_of_bounds(terms: list[Term]) -> bool:
-    """Say whether a number would have to lie where no number can."""
+    """Say whether a number would have to be outside the range of its field."""
     least: dict[Value, float] = defaultdict(lambda: -inf)
     most: dict[Value, float] = defaultdict(lambda: inf)
     strict: set[tuple[Value, float]] = set()

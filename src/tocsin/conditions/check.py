@@ -178,7 +178,7 @@ def _check_negation(written: Comparison) -> None:
 
 
 def _side(side: Written, other: Written) -> Node | Operand | Nothing:
-    """Return what one side of a comparison means: beside ``null``, a whole entity is a value, too."""
+    """Return the meaning of one side of a comparison; compared with ``null``, a whole entity is a value, too."""
     is_about_null = isinstance(other, Word) and other.value is None
     if is_about_null and isinstance(side, Name):
         return operands.named(side)
@@ -187,7 +187,7 @@ def _side(side: Written, other: Written) -> Node | Operand | Nothing:
 
 
 def _words_beside(other: Written) -> Collection[str]:
-    """Return the words that may stand beside ``other``, where it is a field that can have but a few."""
+    """Return the values an operand may have when compared with ``other``, a field with a closed set of values."""
     name = other.name if isinstance(other, Name) else ""
     return ENTITY_TYPES if name == "entityType" else _WORDS.get(name, ("", ()))[1]
 
@@ -222,7 +222,7 @@ def _check_known(field: str, given: Iterable[object], written: Written) -> None:
 
 
 def _place_in(written: Written, value: str) -> Place:
-    """Return where ``value`` stands in a literal or a list of them."""
+    """Return the position of ``value`` in a literal or a list of them."""
     words = written.words if isinstance(written, Listing) else ()
     return next((word.at for word in words if word.value == value), written.at)
 
@@ -279,7 +279,7 @@ def _check_argument(function: Function, parameter: str, texts: tuple[str, ...], 
 
 
 def _arguments(written: Call, parameters: tuple[str, ...]) -> list[tuple[str, ...]]:
-    """Return the arguments of a function, each a list of texts; one text stands for a list of one."""
+    """Return the arguments of a function, each a list of texts; a single text becomes a list of one."""
     required = sum(not name.endswith("?") for name in parameters)
     if not required <= len(written.arguments) <= len(parameters):
         wanted = f"{_in_words(parameters)}, as {call_of(written.function)}"
@@ -326,7 +326,7 @@ def _method(written: Method) -> Node | Operand:
 
 
 def _asked(written: Method) -> Node:
-    """Return what is asked of whoever would be told: ``user.follows(entity)``, ``user.isMemberOf('team')``."""
+    """Return a condition on the recipient: ``user.follows(entity)``, ``user.isMemberOf('team')``."""
     if written.name not in RELATIONS:
         raise unknown("relation", written.name, written.at, RELATIONS)
     wanted = "the name of a team" if written.name == MEMBER else "entity"

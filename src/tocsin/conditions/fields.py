@@ -120,7 +120,7 @@ TAKEN = "at_"
 
 
 def is_taken(name: str) -> bool:
-    """Say whether ``name`` stands for the texts at a path."""
+    """Say whether ``name`` is the field of the texts at a path."""
     return name.startswith(TAKEN)
 
 
@@ -179,10 +179,10 @@ _REPORTS = frozenset({"testCaseResult", "testCaseStatus", "pipelineStatus", SILE
 def derive(
     event: ChangeEvent, *, actor_is_bot: bool, about: Document | None = None, last_changed_ms: int | None = None
 ) -> Document:
-    """Return the derived fields of ``event`` as JSON, to be stored beside it.
+    """Return the derived fields of ``event`` as JSON, to be stored with it.
 
-    What is asked of the asset is, for an event of a thread, asked of the asset it is ``about``. ``last_changed_ms`` is
-    when the asset changed last before this event; None when it had never been there.
+    Fields of the asset are, for an event of a thread, those of the asset it is ``about``. ``last_changed_ms`` is
+    the time of the asset's previous change; None if there was none.
     """
     change = event.change_description or ChangeDescription()
     is_thread = event.entity_type == THREAD
@@ -279,7 +279,7 @@ def _pipeline_status(event: ChangeEvent, change: ChangeDescription) -> str | Non
 
 
 def _reported_at_ms(event: ChangeEvent, change: ChangeDescription) -> int:
-    """Return the moment that a reported status, or a silence, speaks of; when it was heard, if it does not say."""
+    """Return the time that a reported status, or a silence, refers to; without one, the time of the event."""
     reports = _new_values(change, "testCaseResult", "pipelineStatus", SILENCE)
     moments = (report.get("timestamp") for report in reports if isinstance(report, dict))
     return next((int(at) for at in moments if isinstance(at, int | float)), event.timestamp)

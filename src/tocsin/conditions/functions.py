@@ -106,7 +106,7 @@ def _older_than(durations: Texts) -> Node:
 
 
 def _change(*given: Texts) -> Node:
-    """Return what asks for one change that is all of this at once; ``*`` stands for anything."""
+    """Return the condition that one change has all of these properties; ``*`` matches anything."""
     asked = {at: texts for at, texts in enumerate(given) if ANY_PART not in texts}
     if not asked:
         return Present(FieldValue("changeCategory"))
@@ -117,7 +117,7 @@ def _change(*given: Texts) -> Node:
 
 
 def _lies_in(entity_type: str, names_field: str) -> Callable[[Texts], Node]:
-    """Return what asks for one of this type by name or FQN: it is that, lies in it, or is a thread about such."""
+    """Return the condition for one of this type by name or FQN: the entity, a descendant, or a thread about either."""
     types = (entity_type, *types_below(entity_type), "testCase")  # whose FQN begins with that of what it tests
     subject = PathValue(Root.ENTITY, ("entityRef", "type"))  # only threads have one
     is_there = disjoined(has("entityType", types), Compare(Operator.EQ, subject, Literals(Kind.TEXT, types)))

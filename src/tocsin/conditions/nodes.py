@@ -70,7 +70,7 @@ class FieldValue:
 
 @dataclass(frozen=True, slots=True)
 class PathValue:
-    """What stands in JSON at ``steps`` from ``root``; a step by name goes into every member of a list.
+    """The JSON values at ``steps`` from ``root``; a step by name goes into every member of a list.
 
     ``change`` is the changed field's path for the roots ``OLD`` and ``NEW``.
     """
@@ -157,7 +157,7 @@ class Filled:
 
 @dataclass(frozen=True, slots=True)
 class Personal:
-    """Something holds of the person who would be told (``conditions/relations.py``); an event alone cannot say."""
+    """A condition on the recipient (``conditions/relations.py``), which the event alone does not decide."""
 
     question: str
 

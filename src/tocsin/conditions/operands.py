@@ -91,14 +91,14 @@ class Nothing:
 
 
 def literal(word: Word) -> Operand | Nothing:
-    """Return what a literal stands for."""
+    """Return the value of a literal."""
     if word.value is None:
         return Nothing(word.at)
     return Operand(Literals(_kind(word.value), (word.value,)), _kind(word.value), word.at)
 
 
 def listing(written: Listing) -> Operand:
-    """Return what a list of literals stands for; all must be of one kind."""
+    """Return the values of a list of literals; all must be of one type."""
     values = tuple(word.value for word in written.words if word.value is not None)
     kinds = {_kind(value) for value in values} or {Kind.TEXT}
     if len(values) < len(written.words) or len(kinds) > 1:
@@ -108,7 +108,7 @@ def listing(written: Listing) -> Operand:
 
 
 def named(written: Name) -> Operand:
-    """Return what a bare name stands for: a field, or the entity under one of its names."""
+    """Return the operand of a bare name: a field, or the entity under one of its names."""
     name = written.name
     if name in FIELDS:
         kind = FIELDS[name].kind
@@ -124,7 +124,7 @@ def named(written: Name) -> Operand:
 
 
 def step(of: Operand, written: Step) -> Operand:
-    """Return what one step into ``of`` stands for."""
+    """Return the operand of one step into ``of``."""
     if not isinstance(of.value, PathValue):
         raise refused("only the entity and old and new values have parts", written.at)
     key = written.key
@@ -152,7 +152,7 @@ def settled(operand: Operand) -> Operand:
 
 
 def _no_value(entity_type: str, at: Place) -> InvalidCondition:
-    """Return the error for a type that stands where a value is needed."""
+    """Return the error for a type name where a value is needed."""
     if entity_type == PERSON:
         return refused(_OF_USERS, at, expected=(".",))
     message = f"there is no field {entity_type!r}, but an entity; ask for what it has, as {entity_type}.name does"

@@ -76,7 +76,7 @@ def parse(text: str) -> Written:
 
 
 def place_of(token: Token) -> Place:
-    """Return where ``token`` stands."""
+    """Return the position of ``token``."""
     return Place(token.line or 1, token.column or 1)
 
 
@@ -109,7 +109,7 @@ def _refused(error: UnexpectedInput, text: str) -> InvalidCondition:
 
 
 def _better_said(error: UnexpectedInput, text: str, expected: tuple[str, ...]) -> str | None:
-    """Return what is worth saying in place of all that could stand there, where something is."""
+    """Return a more helpful message than the list of expected tokens, if there is one."""
     at = error.pos_in_stream if error.pos_in_stream is not None else len(text)
     if text[at : at + 1] in _CURLED:
         return "; a text stands in ' or \""
@@ -132,7 +132,7 @@ def _found(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
 
 
 def _expected(error: UnexpectedInput) -> tuple[str, ...]:
-    """Return what could stand there, in the words of the language; all comparison signs as one."""
+    """Return the expected tokens in the words of the language; all comparison operators as one."""
     if isinstance(error, UnexpectedToken):
         parser = error.interactive_parser
         names = parser.accepts() if parser else set(error.expected)  # type: ignore[no-untyped-call]  # lark's own
@@ -204,6 +204,6 @@ class _Builder(Transformer[Token, Written]):
 
 
 def _unquoted(token: Token) -> str:
-    """Return the text between the quotes; a doubled quote stands for one, a backslash for itself."""
+    """Return the text between the quotes; a doubled quote means one, a backslash itself."""
     quote = token[0]
     return str(token[1:-1]).replace(quote * 2, quote)

@@ -34,25 +34,25 @@ def suffixes(name: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=10_000)
 def ancestor(name: str, depth: int) -> tuple[str, ...]:
-    """Return what stands above ``name``, or is it, at ``depth`` (from 1): its own plain name, and its full one.
+    """Return the ancestor of ``name`` (or ``name`` itself) at ``depth`` (from 1): its own plain name, and its full one.
 
-    Nothing for a name that does not reach so deep.
+    Nothing for a name that is not so deep.
     """
     cut = parts(name)[:depth]
     return tuple(dict.fromkeys((unquoted(cut[-1]), ".".join(cut)))) if len(cut) == depth else ()
 
 
 def stem(text: str) -> str:
-    """Return the longest place that every name beginning with ``text`` lies below; empty when there is none.
+    """Return the longest path that every name beginning with ``text`` is below; empty when there is none.
 
-    ``a.b.c`` gives ``a.b``: the name may go on as ``a.b.cd``. Only plain parts are understood.
+    ``a.b.c`` gives ``a.b``: the name may continue as ``a.b.cd``. Only plain parts are supported.
     """
     place = text.rpartition(".")[0]
     return place if all(place.split(".")) and '"' not in place else ""
 
 
 def unquoted(part: str) -> str:
-    """Return one part as the plain name it stands for."""
+    """Return one part without its quotes."""
     if len(part) > 1 and part[0] == part[-1] == '"':
         return part[1:-1].replace('""', '"')
     return part

@@ -313,7 +313,7 @@ class _Reader:
         return f"{_plain(low)}-{_plain(high)}", ((first, top),)
 
     def _class_sign(self) -> tuple[str, Ranges]:
-        """Read a member of a class: how it is written for both engines, and which characters it stands for."""
+        """Read a member of a class: its spelling for both engines, and the characters it matches."""
         sign = self._peek()
         self._next += 1
         if sign != "\\":
@@ -366,7 +366,7 @@ def _literals(pieces: Sequence[_Piece]) -> tuple[str, str]:
 
 
 def _settled(pieces: Sequence[_Piece]) -> list[_Piece]:
-    """Return ``pieces`` with what stands between two open repeats of ``.``, if its width is fixed, not tried again."""
+    """Return ``pieces`` with the parts between two open repeats of ``.``, if of fixed width, made atomic."""
     settled: list[_Piece] = []
     done = 0
     dots = [(at, node) for at, piece in enumerate(pieces) if (node := _open_dot(piece))]
@@ -389,7 +389,7 @@ def _open_dot(piece: _Piece) -> Repeat | None:
 
 
 def _set_of(sign: str) -> Ranges:
-    """Return the characters that the escape of ``sign`` stands for, such as ``d``."""
+    """Return the characters that the escape of ``sign``, such as ``d``, matches."""
     ranges = _SETS[sign.lower()]
     return ranges if sign.islower() else complement(ranges)
 
@@ -403,7 +403,7 @@ def _literal(sign: str, text: str) -> _Piece:
 
 
 def _plain(sign: str) -> str:
-    """Return a member of a class; a hyphen that stands for itself is escaped."""
+    """Return a member of a class; a literal hyphen is escaped."""
     return "\\-" if sign == "-" else sign
 
 

@@ -27,7 +27,7 @@ def quoted(written: Written) -> str | None:
 
 
 def not_quoted(says: str, written: Written) -> InvalidCondition:
-    """Return the error for what stands where only a text can; ``says`` what is wrong, and this what would be right."""
+    """Return the error for an operand where only a text is allowed; ``says`` is the problem, this adds the remedy."""
     text = quoted(written)
     if text is None:
         return refused(says, start_of(written), expected=("a list of texts such as {'a','b'}",))
@@ -35,9 +35,9 @@ def not_quoted(says: str, written: Written) -> InvalidCondition:
 
 
 def check_quoted(written: Written, beside: Written, words: Collection[str] = ()) -> None:
-    """Refuse a name of nothing that stands ``beside`` what holds texts: ``tier == Tier.Tier1``.
+    """Reject an unknown name that is compared with a field of texts: ``tier == Tier.Tier1``.
 
-    ``words`` are those that what it stands beside can have, where there are but a few.
+    ``words`` are the field's possible values, where it has a closed set of them.
 
     Raises
     ------

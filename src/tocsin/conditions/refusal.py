@@ -12,7 +12,7 @@ from tocsin.model.words import nearest
 def refused(
     message: str, at: Place, *, expected: tuple[str, ...] = (), suggestion: str | None = None
 ) -> InvalidCondition:
-    """Return the error for what stands ``at`` a place."""
+    """Return the error for the token ``at`` a position."""
     hint = f"; did you mean {suggestion}?" if suggestion else ""
     return InvalidCondition(
         f"Line {at.line}, column {at.column}: {message}{hint}",

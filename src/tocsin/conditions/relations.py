@@ -33,9 +33,9 @@ EVERYBODY = (1 << (1 << MOST_QUESTIONS)) - 1
 
 @dataclass(frozen=True)
 class Case:
-    """What must hold of the event for a person whose answers are among ``asked``.
+    """Condition on the event for a person whose answers are among ``asked``.
 
-    Bit ``n`` of ``asked`` stands for the answers whose own bits, one a question and in their order, are those of ``n``.
+    Bit ``n`` of ``asked`` represents the answers whose own bits, one per question and in order, are those of ``n``.
     """
 
     asked: int

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something stands in the text; both count from 1."""
+    """Position in the text: line and column, both from 1."""
 
     line: int
     column: int
@@ -99,7 +99,7 @@ Written = Word | Listing | Name | Step | Call | Method | Negation | Comparison |
 
 
 def children(node: Written) -> tuple[Written, ...]:
-    """Return what stands directly inside ``node``."""
+    """Return the direct children of ``node``."""
     match node:
         case Step(of=of):
             return (of,)

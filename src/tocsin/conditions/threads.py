@@ -36,7 +36,7 @@ def mentioned(event: ChangeEvent) -> list[str]:
 
 
 def _texts(change: ChangeDescription) -> tuple[list[object], list[object]]:
-    """Return the texts that a change wrote, and those that stood there before."""
+    """Return the new texts of a change, and the previous ones."""
     new: list[object] = []
     old: list[object] = []
     for one in (*change.fields_added, *change.fields_updated):

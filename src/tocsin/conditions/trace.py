@@ -42,10 +42,10 @@ class Seen:
 
 @dataclass(frozen=True)
 class Trace:
-    """One part of a condition and how it came out.
+    """One part of a condition and its result.
 
-    ``joined`` is ``and``, ``or`` or ``not`` for what ``parts`` add up to, and None for a test, which has ``seen``
-    its values. ``holds`` is None where the event alone cannot say: it is asked of each person who would be told.
+    ``joined`` is ``and``, ``or`` or ``not`` for the combination of ``parts``, and None for a test, which has ``seen``
+    its values. ``holds`` is None where the event alone does not decide it: it depends on the recipient.
     """
 
     text: str
@@ -134,7 +134,7 @@ def _sides(leaf: Node) -> tuple[Value, ...]:
 
 
 def _plain(value: Value) -> Value:
-    """Return ``value`` as it stands in the event: case is the test's affair, not the value's."""
+    """Return ``value`` as in the event: letter case concerns the test, not the value."""
     return value.of if isinstance(value, Lowered) else value
 
 

@@ -50,7 +50,7 @@ def text_of(written: Written) -> str:
 
 
 def start_of(written: Written) -> Place:
-    """Return where ``written`` begins; a method and a step stand, by themselves, where their name does."""
+    """Return the position where ``written`` begins; of a method and a step by themselves, that of their name."""
     places = [written.at, *(start_of(child) for child in children(written))]
     return min(places, key=lambda place: (place.line, place.column))
 
@@ -67,13 +67,13 @@ def literal_text(value: str | float | bool | None) -> str:
 
 
 def _tight(written: Written) -> str:
-    """Return ``written`` where only what binds tightly may stand without parentheses."""
+    """Return ``written``, in parentheses unless it binds tightly."""
     text = text_of(written)
     return f"({text})" if isinstance(written, Comparison | Junction) else text
 
 
 def _joined(written: Written, operator: str) -> str:
-    """Return an operand of ``&&`` or ``||``; only "and" may stand bare, inside "or"."""
+    """Return an operand of ``&&`` or ``||``; only "and" needs no parentheses inside "or"."""
     is_bare = not isinstance(written, Junction) or (written.operator, operator) == ("and", "or")
     return text_of(written) if is_bare else f"({text_of(written)})"
 

@@ -47,17 +47,17 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Explanation:
-    """All that is known of one event and those it could concern.
+    """Explanation of one event and its candidate recipients.
 
     Attributes
     ----------
-    alerts : those looked at, the ones that match first; ``alert_count`` is how many there are
-    told : what is stored, of ``person`` alone where somebody is asked about; ``told_count`` is how much there is
-    pipeline_at : the offset up to which the pipeline has told every event
+    alerts : those evaluated, the ones that match first; ``alert_count`` is how many there are
+    told : the stored notifications, of ``person`` alone where one is given; ``told_count`` is their number
+    pipeline_at : the offset up to which the pipeline has processed every event
     is_complete : ``told`` and ``reached`` hold everybody, so that the two can be compared
-    is_narrowed : others may have been told as well, which is kept from the asker
-    others_matched : alerts of others that matched and do not reach the asker; of these nothing else is said
-    missing_count : relations of what was deleted for good that were gone before it was told; 0 in a sound store
+    is_narrowed : there may be other recipients, which are hidden from the requester
+    others_matched : alerts of others that matched and do not reach the requester; only counted
+    missing_count : relations of a hard-deleted entity that were lost before its notification; 0 in a sound store
     """
 
     logged: LoggedEvent
@@ -172,7 +172,7 @@ def _became(record: Record) -> str:
 
 
 def _why_not(alerts: Sequence[AlertTrace], name: str, count: int) -> str:
-    """Return what kept somebody from being told: of the alerts that reach them, the one that came nearest."""
+    """Return why a person was not notified: of the alerts that reach them, the reason of the closest one."""
     for trace in alerts:
         if trace.match.matched and trace.reached:
             stops = [stop.says for one in trace.reached for stop in one.obstacles()]
@@ -200,7 +200,7 @@ def _first_obstacle(alerts: Sequence[AlertTrace], count: int) -> str:
 
 
 def _left_out(alerts: Sequence[AlertTrace], otherwise: str) -> str:
-    """Return what kept those from being told whom the alerts reach; ``otherwise`` if these are none."""
+    """Return why the people whom the alerts reach were not notified; ``otherwise`` if there are none."""
     matched = [one for trace in alerts if trace.match.matched for one in trace.reached]
     stops = dict.fromkeys(stop.says for one in matched for stop in one.obstacles())
     return _listed(list(stops)) or ("nothing is stored, although it should be" if matched else otherwise)

@@ -34,9 +34,9 @@ class Gate:
 
 @dataclass(frozen=True)
 class RuleTrace:
-    """One rule and how it came out. ``part`` is ``rules`` or ``actions``; ``trace`` is None where it has no meaning.
+    """One rule and its result. ``part`` is ``rules`` or ``actions``; ``trace`` is None where it has no meaning.
 
-    ``holds`` is None where it depends on who would be told.
+    ``holds`` is None where it depends on the recipient.
     """
 
     part: str

@@ -33,7 +33,7 @@ _ALWAYS = (
 
 @dataclass(frozen=True)
 class Firing:
-    """What an alert told of one event: notifications, those to people, in the app, and of these the opened ones."""
+    """Notifications of one alert for one event: all, those to people, in-app ones, and of these the opened ones."""
 
     log_offset: int
     told_count: int
@@ -59,9 +59,9 @@ class RuleShare:
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A condition to add to an alert, and what it would have come to.
+    """A condition to add to an alert, and its effect on recorded events.
 
-    ``saved_count`` of ``told_count`` notifications would not have been told; ``opened_count`` of those were opened,
+    ``saved_count`` of ``told_count`` notifications would not have been sent; ``opened_count`` of those were opened,
     so would have been missed.
     """
 
@@ -78,7 +78,7 @@ class Suggestion:
 
 
 def rule_shares(subscription: EventSubscription, fired: Sequence[Fired]) -> list[RuleShare]:
-    """Return for each rule how often it held for the events that ``subscription`` told of."""
+    """Return for each rule how often it held for the events that ``subscription`` notified about."""
     held: Counter[tuple[str, int]] = Counter()
     rules = {}
     for logged, _ in fired:
@@ -121,7 +121,7 @@ def _conditions(fired: Sequence[Fired], told: int) -> Iterator[tuple[str, str]]:
 
 
 def _heavy(field: str, fired: Sequence[Fired], told: int, *, least: float = _LEAST_SHARE) -> list[tuple[str, int, int]]:
-    """Return the values of a field that make much of what was told, how much of each came in the app and was opened."""
+    """Return the values of a field that account for many notifications, with the in-app and opened ones of each."""
     counted: Counter[str] = Counter()
     in_app: Counter[str] = Counter()
     opened: Counter[str] = Counter()

@@ -46,7 +46,7 @@ _OF_NOW = frozenset({Stop.NOT_THEN, Stop.NO_LONGER, Stop.NOT_MEANT})
 
 @dataclass(frozen=True)
 class Obstacle:
-    """What keeps somebody from being told; ``kind`` is a word for programs, ``says`` a sentence."""
+    """Reason why a person is not notified; ``kind`` is a word for programs, ``says`` a sentence."""
 
     kind: str
     says: str
@@ -54,7 +54,7 @@ class Obstacle:
 
 @dataclass(frozen=True)
 class Way:
-    """One way in which an alert reaches somebody, and what stops it: nothing, where they were told for that reason."""
+    """One way in which an alert reaches a person, and what suppresses it; nothing if they were notified for it."""
 
     reason: Reason
     obstacle: Obstacle | None = None
@@ -62,10 +62,10 @@ class Way:
 
 @dataclass(frozen=True)
 class Reached:
-    """One recipient that an alert could have over one channel: all ways, and what is stored of it.
+    """One possible recipient of an alert over one channel: all ways, and the stored notification.
 
-    ``is_due`` says that, as of now, it would be told; ``record`` is what is stored with this alert as a reason;
-    ``others`` names the alerts it was told together with, once.
+    ``is_due`` says that, as of now, it would be notified; ``record`` is the stored notification with this alert as a
+    reason; ``others`` names the alerts it was merged with.
     """
 
     channel: str
@@ -114,7 +114,7 @@ def rows_of(subscription: EventSubscription) -> tuple[Wanted, ...]:
 def reached_by(
     subscription: EventSubscription, scene: Scene, *, matched: bool, only: str | None = None
 ) -> tuple[Reached, ...]:
-    """Return everybody whom ``subscription`` reaches, or ``only`` the user of that id, those to be told first."""
+    """Return everybody whom ``subscription`` reaches, or ``only`` the user of that id, those to be notified first."""
     closed = frozenset(one.id for one in subscription.destinations if not one.enabled)
     grouped: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     plan = _plan(subscription)
@@ -172,7 +172,7 @@ def _reached(
     told_because = {(one.destination_id, one.kind, one.via) for one in reasons if one.subscription_id == own}
 
     def obstacle(one: Candidate) -> Obstacle | None:
-        """Return what stops this way; what they were told for did stand then, whatever stands now."""
+        """Return what suppresses this way; nothing for a stored reason, which was valid then."""
         stood = one.stop in _OF_NOW and (one.reason.destination_id, one.reason.kind, one.reason.via) in told_because
         return None if stood else _obstacle(one, *known) or hidden
 
@@ -205,7 +205,7 @@ def muted_in_words(mute: Mute) -> str:
 
 
 def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:
-    """Return what policies have against it: whoever is told must be able to view what they are told of."""
+    """Return the objection of the policies: a recipient must be able to view the event's subjects."""
     asked = [subject for subject in scene.subjects if not scene.policies.is_open(subject[0])]
     behind = scene.behind.get(one.reason.subscription_id, ())
     viewers, name = ((one.person.id,), one.person.name) if one.person else (behind, "whoever made or changed the alert")

@@ -25,7 +25,7 @@ class AttemptRecord:
 
 @dataclass(frozen=True)
 class DeliveryRecord:
-    """A delivery as it stands: ``due_at_ms`` is when the next attempt is, while there will be one."""
+    """A stored delivery: ``due_at_ms`` is the time of the next attempt, while there will be one."""
 
     id: str
     target: str

@@ -35,10 +35,10 @@ _MIDWAY = 0.5
 
 @dataclass(frozen=True)
 class World:
-    """What the stages need from outside.
+    """External dependencies of the stages.
 
-    ``read`` gives an event as it stands in the log; ``channels`` are the ways out of the house, by name; without
-    ``policies`` everybody may see everything. ``earlier`` gives what an event's entity has reported before it.
+    ``read`` returns an event from the log; ``channels`` are the delivery channels, by name; without
+    ``policies`` everybody may see everything. ``earlier`` returns the previous reports of an event's entity.
     """
 
     read: Callable[[str], LoggedEvent | None]
@@ -59,7 +59,7 @@ class Told:
 
 
 async def once(write: Callable[[], Written], world: World) -> tuple[Told, ...]:
-    """Make one write, tell whom it concerns, and return who was told what and how it went."""
+    """Make one write, notify the recipients, and return the notifications with their outcomes."""
     written = write()  # 1 capture: compare, next version, change event; nothing changed means no event
     logged = world.read(written.event.id) if written.event else None  # 2 eventlog: at its place in the order
     if logged is None:

@@ -72,7 +72,7 @@ class CurrentAlerts:
         self._alerts: Alerts | None = None
 
     def read(self) -> Alerts:
-        """Return the alerts as they stand now."""
+        """Return the current alerts."""
         revision = self._store.revision()  # before all else: what changes while we read is seen again the next time
         if self._alerts is None or self._alerts.revision != revision:
             self._alerts = self._changed(self._alerts or Alerts(0, index_of(()), {}), revision)

@@ -61,11 +61,11 @@ class AuditParts:
 
 @dataclass(frozen=True)
 class Audited:
-    """What a run came to.
+    """Result of an audit run.
 
-    ``after`` and ``through`` bound the part of the log that was looked at; ``judged`` and ``unjudged`` count the
-    matches in it that could be judged, and those of alerts that have changed since or are not told in full yet;
-    ``told`` the findings that became events now.
+    ``after`` and ``through`` bound the audited part of the log; ``judged`` and ``unjudged`` count the
+    matches in it that could be judged, and those of alerts that have changed since or are not fully processed yet;
+    ``told`` the findings that were recorded as events in this run.
     """
 
     after: int
@@ -112,7 +112,7 @@ def audit(parts: AuditParts) -> Audited:
 
 
 def _after(parts: AuditParts, since_ms: int, through: int) -> int:
-    """Return the offset after which the window begins: never before tellings are kept, nor after ``through``."""
+    """Return the offset after which the window begins: not before the first match result, nor after ``through``."""
     first = parts.rows.first_offset(since_ms)
     begins = through if first is None else first - 1
     return min(max(begins, parts.tellings.kept_after()), through)

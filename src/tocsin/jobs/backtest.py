@@ -119,7 +119,7 @@ class _Run:
     tally: Tally
 
     def count(self, matched: DataFrame, report: Callable[[], None]) -> None:
-        """Count what matched and who would have been told, a bounded part at a time."""
+        """Count matches and would-be notifications, a bounded part at a time."""
         for some in self.visible(each_once(matched.toArrow())):
             self.tally.match({name: some[name].to_pylist() for name in ("log_offset", *_OF_EVENT)})
             self.tally.tell(*self.told(some))
@@ -135,7 +135,7 @@ class _Run:
                 yield shown
 
     def told(self, matched: pa.Table) -> tuple[list[dict[str, Any]], int]:  # Any: a column's value
-        """Return who would have been told of these, as rows of ``spark/backtest.py``, and of how many events."""
+        """Return the would-be recipients of these, as rows of ``spark/backtest.py``, and the number of their events."""
         parts, policies = self.parts, self.parts.views.now()
         audience = audience_of(set(matched["entity_id"].to_pylist()), self.rows, parts.directory)
         batch = batch_of(parts.session, matched, self.rows, audience, now_ms=parts.clock.now_ms())
@@ -220,5 +220,5 @@ def _is_all_open(policies: Moment) -> bool:
 
 
 def _cores(session: SparkSession) -> int:
-    """Return how many tasks may run at once so that one core is left for who tells people."""
+    """Return how many tasks may run at once so that one core is left for the streaming queries."""
     return max(1, session.sparkContext.defaultParallelism - 1)

@@ -78,7 +78,7 @@ def mend(checkpoint: Path, clock: Clock) -> None:
 
 
 def set_aside(checkpoint: Path, reason: str, clock: Clock) -> Path:
-    """Move a checkpoint out of its query's way, log ``reason``, and return where it lies; an earlier one goes."""
+    """Move a checkpoint out of its query's way, log ``reason``, and return its new path; an earlier one is deleted."""
     for earlier in checkpoint.parent.glob(f"{checkpoint.name}{_ASIDE}*"):
         shutil.rmtree(earlier, ignore_errors=True)
     stamp = to_datetime(clock.now_ms()).strftime("%Y%m%dT%H%M%S%fZ")

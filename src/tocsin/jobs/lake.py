@@ -86,7 +86,7 @@ class Grown:
 
 
 def build(settings: Settings, session: SparkSession, engine: Engine) -> LakeParts:
-    """Wire the lake as ``settings`` say, in a session of its own beside what else ``session`` does."""
+    """Wire the lake as ``settings`` say, in its own session, separate from other work of ``session``."""
     own = session.newSession()
     register_source(own, LogSource)
     place = Place(str(settings.lake_folder()), settings.store_url())
@@ -104,9 +104,9 @@ def opened(settings: Settings, engine: Engine) -> Iterator[LakeParts]:
 
 
 def grow(parts: LakeParts, report: Report = lambda _done, _total: None) -> Grown:
-    """Bring the lake up to the end of the log, merge what is small, and clear away what is no part of it.
+    """Append the log's new events to the lake, merge small segments, and remove files that do not belong to it.
 
-    Where a segment is missing, because the store was restored beside a lake that had gone on, the lake begins again.
+    If a segment is missing, because the store was restored without its lake, the lake is started anew.
     """
     _begin_where_it_is_whole(parts)
     start, end = parts.lake.end(), parts.log.readable_end()
@@ -146,7 +146,7 @@ def _begin_where_it_is_whole(parts: LakeParts) -> None:
 
 
 def compact(parts: LakeParts) -> int:
-    """Merge small segments beside each other while it is worth it; return how many they were."""
+    """Merge adjacent small segments while it is worth it; return how many they were."""
     count = 0
     while small := worth_merging(parts.lake.segments(), parts.full):
         events = history(parts.session, parts.place, Extent(small, small[-1].through))
@@ -166,7 +166,7 @@ def sweep(parts: LakeParts, *, before_ms: int) -> int:
 
 
 def show_history(parts: LakeParts) -> DataFrame:
-    """Make the view ``change_events`` of the session stand for the whole history as it is now, and return it."""
+    """Create the session's view ``change_events`` over the current whole history, and return it."""
     view = change_events(history(parts.session, parts.place, parts.extent()))
     view.createOrReplaceTempView(VIEW)
     return view

@@ -196,7 +196,7 @@ def unless_spark_has_ended() -> Iterator[None]:
 
 
 class _Reporter(StreamingQueryListener):
-    """Hears of all queries of its session; reports its own."""
+    """Listener to all queries of its session; reports its own."""
 
     def __init__(self, reported: Reported, done: LogPosition) -> None:
         self._reported, self._done = reported, done
@@ -223,7 +223,7 @@ class _Reporter(StreamingQueryListener):
             self._say()
 
     def _say(self) -> None:
-        """Note how far the query is; a store that is away is told when nothing else is to do, or at the next start."""
+        """Store the query's progress; if the store is unavailable, later, when idle, or at the next start."""
         try:
             self._reported.advance(self._done)
         except FAILURES as error:

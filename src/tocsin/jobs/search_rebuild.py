@@ -37,7 +37,7 @@ class Rebuilt:
 
 
 def main(settings: Settings, engine: Engine, report: Callable[[int, int], None]) -> Rebuilt:
-    """Make the index of the store behind ``engine`` anew; ``report`` hears how far it is."""
+    """Rebuild the index of the store behind ``engine``; ``report`` is called with the progress."""
     session = session_of(settings)
     try:
         return rebuild(session, engine, settings.store_url(), report)

@@ -41,7 +41,7 @@ _LOG = structlog.get_logger(__name__)
 
 
 def build(settings: Settings, first: Parts) -> Parts:
-    """Wire the query as ``settings`` say, beside the query that ``first`` is of; the store is migrated already."""
+    """Wire the query as ``settings`` say, next to the query of ``first``; the store is migrated already."""
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     return replace(
         first,
@@ -64,7 +64,7 @@ def supervised(parts: Parts) -> Supervised:
 
 
 def _start(parts: Parts, done: int) -> StreamingQuery:
-    """Start the query; without a checkpoint it reads all reports for their streaks, and tells those after ``done``."""
+    """Start the query; without a checkpoint it reads all reports for their streaks, and notifies after ``done``."""
     for key, value in STATE_CONF.items():
         parts.session.conf.set(key, value)
     reports = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, only="reports").load()

@@ -53,7 +53,7 @@ class Waits(Protocol):
 
 @dataclass(frozen=True)
 class Ground:
-    """What queries stand on: Spark, the store and the folder of checkpoints; and what tells the time."""
+    """Dependencies of the queries: Spark, the store, the folder of checkpoints, and a clock."""
 
     session: SparkSession
     waits: Waits
@@ -96,8 +96,8 @@ def keep_running(query: Supervised, ground: Ground, stopping: threading.Event, w
 
     Raises
     ------
-    InternalError : it fails again and again, and nothing it stands on is at fault
-    Unavailable : it fails for a fault that does not pass by itself; the message says what to do
+    InternalError : it fails repeatedly, and none of its dependencies is at fault
+    Unavailable : it fails for a permanent fault; the message says what to do
     """
     failures, watch = 0, _Watch(query, ground, stopping, works)
     while (end := watch.run()) is not None:

@@ -50,7 +50,7 @@ def origin_of(address: object) -> Origin | None:
 
 
 def masked_origin(address: object) -> Origin | None:
-    """Return where a URL leads in which masks may stand; no mask ever stands in the place of a host or port."""
+    """Return the origin of a URL that may contain masks; a mask never replaces a host or port."""
     return origin_of(address.replace(MASK, "x")) if isinstance(address, str) else None
 
 
@@ -71,7 +71,7 @@ def masked_url(address: str, *, with_path: bool) -> str:
 
 
 def kept_url(given: str, known: object, *, with_path: bool) -> str | None:
-    """Return the URL that ``given``, in which masks stand, was made of; None if it is not ``known``."""
+    """Return the URL that ``given``, which contains masks, was made of; None if it is not ``known``."""
     if not isinstance(known, str):
         return None
     shown = masked_url(known, with_path=with_path)
@@ -116,7 +116,7 @@ def _joined(parts: SplitResult, path: str) -> str:
 
 
 def _without_parameters(path: str) -> str:
-    """Return a path without what stands in it as JDBC has it: ``/db;password=…``."""
+    """Return a path without the parameters that JDBC writes into it: ``/db;password=…``."""
     found = re.search(r"[;=]", path)
     return path[: found.start() + 1] + MASK if found else path
 

@@ -12,7 +12,7 @@ from tocsin.model.entity import Document
 
 
 class BacktestState(StrEnum):
-    """How a backtest stands."""
+    """State of a backtest."""
 
     WAITING = "waiting"
     RUNNING = "running"

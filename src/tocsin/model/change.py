@@ -71,7 +71,7 @@ class EventType(StrEnum):
 
 
 class FieldChange(WireModel):
-    """One changed field: its path (``columns.email.description``), what stood there and what stands there now."""
+    """One changed field: its path (``columns.email.description``), old value and new value."""
 
     name: str
     old_value: Any = None  # Any: a JSON value of whatever field changed
@@ -176,5 +176,5 @@ class LoggedEvent:
 
     @property
     def is_recorded(self) -> bool:
-        """Say whether a history told of it: its time is that of the history, not that of the writing."""
+        """Say whether it comes from a replayed history: its time is that of the history, not that of the writing."""
         return self.derived.get(RECORDED) is True

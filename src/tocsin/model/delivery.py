@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class DeliveryStatus(StrEnum):
-    """Where a delivery stands. All but the first two are final."""
+    """Status of a delivery. All but the first two are final."""
 
     PENDING = "pending"
     AWAITING_RETRY = "awaitingRetry"

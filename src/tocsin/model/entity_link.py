@@ -31,7 +31,7 @@ def parse_link(text: object, field: str) -> EntityLink:
 
     Raises
     ------
-    InvalidInput : it is none; ``field`` says where it stood
+    InvalidInput : it is none; ``field`` names its place
     """
     if not isinstance(text, str) or len(text) > _LONGEST or not (text.startswith(_OPEN) and text.endswith(_CLOSE)):
         raise InvalidInput("must be a link such as <#E::table::shop.public.orders>", field=field)

@@ -33,7 +33,7 @@ DATA = words(
 
 @dataclass(frozen=True)
 class Place:
-    """One way to lie under another entity: the key that names it, and the types it may be of."""
+    """A possible parent of an entity: the key that names it, and the types it may have."""
 
     field: str
     types: tuple[str, ...]
@@ -45,11 +45,11 @@ class EntityType:
 
     Attributes
     ----------
-    name : the type as it stands in references and change events, e.g. ``table``
+    name : the type in references and change events, e.g. ``table``
     collection : the path under ``/api/v1/``, e.g. ``tables`` or ``services/databaseServices``
     keys : every key a document of this type may hold: those of its schema, and no others
     required : keys a create request must hold
-    places : what this type's FQN begins with; the first that a document gives is its parent
+    places : the possible parents; the first that a document gives is its parent
     ancestors : keys of further ancestors, taken over from the parent's document
     may_stand_alone : whether it needs no parent
     infix : a name between the parent's FQN and its own
@@ -57,12 +57,12 @@ class EntityType:
     breaking : what consumers rely on: lists of ``members``, which break them when one is dropped, retyped or made
         smaller, and other keys, which do so when their value changes
     defaults : what a create request that leaves a key out gets
-    beside : keys of what is kept beside the document: shown when asked for, never written with it
+    beside : keys of data stored outside the document: shown on request, never written with it
     is_renamable : a PATCH may give it another name
     is_movable : a PATCH may put it under another parent
-    fixed : further keys that say where it stands, which no PATCH changes
-    ignored : further keys of its create request, which say nothing that is kept
-    is_service : it is a service, from which everything under it takes its ``serviceType``
+    fixed : further keys that determine its place, which no PATCH changes
+    ignored : further keys of its create request, which are not stored
+    is_service : it is a service, from which all its descendants take their ``serviceType``
     """
 
     name: str
@@ -90,7 +90,7 @@ class EntityType:
 
     @property
     def upward(self) -> tuple[str, ...]:
-        """Keys of the references to what it lies under, its parent's first."""
+        """Keys of the references to its ancestors, its parent's first."""
         return tuple(dict.fromkeys((*(place.field for place in self.places), *self.ancestors)))
 
     def parent_field(self, document: Document) -> str | None:
@@ -110,7 +110,7 @@ class EntityType:
 
 
 def value_at(document: Document, path: Path) -> object:
-    """Return what stands at ``path``, None where there is nothing."""
+    """Return the value at ``path``, None where there is nothing."""
     found: object = document
     for key in path:
         found = found.get(key) if isinstance(found, dict) else None

@@ -18,7 +18,7 @@ BY_COLLECTION: dict[str, EntityType] = {row.collection: row for row in ENTITY_TY
 
 
 def types_below(entity_type: str) -> tuple[str, ...]:
-    """Return every type that may lie under one of this type, at whatever depth."""
+    """Return every type that may be a descendant of this type."""
     found: dict[str, None] = {}
     open_types = [entity_type]
     while open_types:

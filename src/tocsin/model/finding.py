@@ -42,10 +42,10 @@ class FindingKind(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong.
+    """One finding of the audit.
 
-    ``about`` tells it from others of its kind with the same event and alert: the id of a notification, a recipient, or
-    why an alert is unreadable. Without an ``event_id`` it is about the alert as such.
+    ``about`` distinguishes it from others of its kind with the same event and alert: the id of a notification, a
+    recipient, or why an alert is unreadable. Without an ``event_id`` it is about the alert as such.
     """
 
     kind: FindingKind
@@ -58,7 +58,7 @@ class Finding:
 
     @property
     def id(self) -> str:
-        """Return the id of the event that tells of it: the same whenever and however often it is found."""
+        """Return the id of its event: the same whenever and however often it is found."""
         return str(uuid5(NAMESPACE, f"finding|{self.kind}|{self.event_id}|{self.subscription_id}|{self.about}"))
 
     def to_wire(self) -> Document:

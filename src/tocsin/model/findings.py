@@ -48,7 +48,7 @@ _LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {  # Any: as above
 
 
 def said(finding: Finding, keys: Collection[str] = ()) -> str:
-    """Return what is wrong, to stand behind the name of the place where it is; ``keys`` are those that may be there."""
+    """Return the message, to follow the name of the wrong field; ``keys`` are the allowed ones."""
     kind, limits = str(finding["type"]), finding.get("ctx") or {}
     if kind == "missing":
         return "is missing"
@@ -74,7 +74,7 @@ def _begun(given: object, words: Sequence[str]) -> str:
 
 
 def keys_at(model: type[BaseModel] | None, path: Sequence[str | int]) -> frozenset[str]:
-    """Return the keys that what stands at ``path`` of a ``model`` may have; none where nothing is laid down."""
+    """Return the keys allowed at ``path`` of a ``model``; none where nothing is defined."""
     for step in path:
         found = {field.alias or name: field for name, field in model.model_fields.items()} if model else {}
         if isinstance(step, str):

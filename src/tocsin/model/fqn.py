@@ -15,7 +15,7 @@ _PART = re.compile(r'"(?P<quoted>(?:[^"]|"")*)"|(?P<plain>[^".]+)')
 
 
 def quote(name: str) -> str:
-    """Return ``name`` as it stands inside an FQN."""
+    """Return ``name`` as a part of an FQN, quoted if needed."""
     if "." in name or '"' in name:
         return '"' + name.replace('"', '""') + '"'
     return name

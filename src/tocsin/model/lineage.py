@@ -30,7 +30,7 @@ class LineageSource(StrEnum):
 
 @dataclass(frozen=True)
 class Edge:
-    """An edge as it stands now; ``from_`` and ``to`` are references, ``details`` its ``lineageDetails``."""
+    """An edge; ``from_`` and ``to`` are references, ``details`` its ``lineageDetails``."""
 
     from_: Document
     to: Document

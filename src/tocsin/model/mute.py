@@ -21,17 +21,17 @@ class MuteKind(StrEnum):
 
 @dataclass(frozen=True)
 class Mute:
-    """Nothing of ``about_id`` is told to ``who`` from ``since_offset`` of the log on, until a time.
+    """``who`` is not notified of ``about_id`` from ``since_offset`` of the log on, until a time.
 
     Attributes
     ----------
-    who : a user's id, or the lower-case address of somebody who is no user
+    who : a user's id, or the lower-case address of a recipient who is no user
     about_id : id of the alert or the asset; of a thread, where a mute of its asset is meant
     channel : the one channel that is muted; empty for all
     since_ms : when it was made, epoch milliseconds
-    until_ms : what happens from then on, by the event's own time, is told again
+    until_ms : events from then on, by their own time, are notified again
     unsubscribed : it was made by the link in a mail
-    since_offset : the first event that it keeps quiet
+    since_offset : the first event that it applies to
     """
 
     who: str

@@ -16,7 +16,7 @@ NAMESPACE = UUID("6ba1d5a6-7c0f-5a5b-9a53-7f2f0d6c7a11")
 
 
 class ReasonKind(StrEnum):
-    """How somebody came to be told."""
+    """Kind of reason for a notification."""
 
     OWNER = "owner"
     FOLLOWER = "follower"
@@ -31,10 +31,10 @@ class ReasonKind(StrEnum):
 
 
 class Reason(WireModel):
-    """One answer to "why am I told?".
+    """One reason for a notification.
 
     ``via`` is the FQN of the downstream asset that connects the recipient to the change, None where it is hidden from
-    who reads this, and ``hops`` its distance (0: the changed asset itself); ``team`` names the team through which
+    the reader, and ``hops`` its distance (0: the changed asset itself); ``team`` names the team through which
     they are concerned.
     """
 
@@ -74,10 +74,10 @@ def _because(reason: Reason) -> str:
 
 @dataclass(frozen=True)
 class Notification:
-    """What one recipient is told of one event over one channel.
+    """Notification of one recipient about one event over one channel.
 
-    ``recipient`` is the key that is told only once: a user's id in the inbox, a lower-case address for
-    e-mail, ``subscription:endpoint`` for a webhook. ``recipient_id`` is the user's id, if it is a user.
+    ``recipient`` is the deduplication key: a user's id in the inbox, a lower-case address for
+    email, ``subscription:endpoint`` for a webhook. ``recipient_id`` is the user's id, if it is a user.
     """
 
     id: str

@@ -21,7 +21,7 @@ SYSTEM = Actor(id="system", name="system", is_admin=True, is_bot=True)
 
 @dataclass(frozen=True)
 class Person:
-    """Somebody who can be told. ``email`` is lower-case; ``None`` when there is none."""
+    """A person who can be notified. ``email`` is lower-case; ``None`` when there is none."""
 
     id: str
     name: str

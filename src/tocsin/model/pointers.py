@@ -19,7 +19,7 @@ _TABLE_NAMES = 4
 
 
 def references_in(value: Json) -> Iterator[Document]:
-    """Yield every reference to an entity that stands anywhere in a JSON value."""
+    """Yield every entity reference anywhere in a JSON value."""
     if isinstance(value, dict):
         if is_reference(value):
             yield value
@@ -66,15 +66,15 @@ def _table_of(name: str) -> str:
 
 
 def lies_in(reference: Document, whole: Document) -> bool:
-    """Say whether a document lies in what a reference points to, by its full name."""
+    """Say whether a document is a descendant of the referenced entity, by FQN."""
     fqn = whole.get("fullyQualifiedName")
     return isinstance(fqn, str) and fqn.startswith(f"{reference.get('fullyQualifiedName')}.")
 
 
 def without(value: Json, hidden: AbstractSet[str], whole: Document) -> Json:
-    """Return a JSON value without the references to what is hidden, and without edges that lead there.
+    """Return a JSON value without references to hidden entities, and without edges to them.
 
-    What ``whole`` lies in stays, as far as its own full name says it anyway.
+    References to ancestors of ``whole`` stay, as far as its own FQN contains their names.
     """
     if isinstance(value, list):
         return [without(one, hidden, whole) for one in value if not is_hidden(one, hidden)]

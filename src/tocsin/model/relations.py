@@ -12,16 +12,16 @@ from tocsin.model.entity_types import ENTITY_TYPES
 
 @dataclass(frozen=True)
 class Relation:
-    """What stands under one key.
+    """An inverse relation under one key.
 
     Attributes
     ----------
-    types : of the entities that stand in it
-    field : the key under which they name this one; None for those that lie directly below it
-    counted : whether it is only told how many there are
-    deep : whether all that lie below count, at whatever depth
-    in_teams : whether it is worked out along the tree of teams
-    at_most : of how many at most it tells; the rest is listed elsewhere, page by page
+    types : of the related entities
+    field : the key under which they name this one; None for its children
+    counted : whether only their number is shown
+    deep : whether all descendants count
+    in_teams : whether it follows the hierarchy of teams
+    at_most : the most entries shown; the rest is listed elsewhere, page by page
     """
 
     types: tuple[str, ...]

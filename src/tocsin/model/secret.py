@@ -42,7 +42,7 @@ Value = Any  # Any: a JSON value of whatever document
 
 
 def is_free(steps: Steps) -> bool:
-    """Say whether a value stands in a map whose keys are free."""
+    """Say whether a value is in a map with free keys."""
     return any(step in FREE_MAPS for step in steps[:-1])
 
 
@@ -70,7 +70,7 @@ def shown_text(steps: Steps, text: str) -> str:
 
 
 def kept_text(steps: Steps, given: str, known: object) -> str | None:
-    """Return the text that ``given``, in which masks stand, was made of; None if it is not ``known``."""
+    """Return the text that ``given``, which contains masks, was made of; None if it is not ``known``."""
     if not isinstance(known, str):
         return None
     return known if shown_text(steps, known) == given else kept_url(given, known, with_path=False)

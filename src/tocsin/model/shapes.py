@@ -39,9 +39,9 @@ _CONFIG = CoreConfig(strict=True, regex_engine="python-re", hide_input_in_errors
 
 
 def check_changed(entity_type: str, document: Document, old: Document) -> None:
-    """Refuse a document that lacks a key, or has something under a key where ``old`` had something else.
+    """Reject a document that lacks a key, or has an invalid value under a key where ``old`` had another value.
 
-    What stood there before is not looked at again: a history may have brought it. Raises as ``check``.
+    Unchanged values are not checked again: a history may have brought them. Raises as ``check``.
     """
     for key in _contents()["required"][entity_type]:
         if key not in document and key != "id":
@@ -52,11 +52,11 @@ def check_changed(entity_type: str, document: Document, old: Document) -> None:
 
 
 def check(entity_type: str, key: str, value: object) -> None:
-    """Refuse a value that may not stand under this key of this type.
+    """Reject a value that is not allowed under this key of this type.
 
     Raises
     ------
-    InvalidInput : it is of the wrong kind, lacks something, or is none of the words there are; ``field`` says where
+    InvalidInput : it is of the wrong type, incomplete, or not one of the enumerated values; ``field`` names it
     """
     try:
         _validator_of(entity_type, key).validate_python(value)
@@ -67,7 +67,7 @@ def check(entity_type: str, key: str, value: object) -> None:
 
 
 def enumeration(entity_type: str, key: str) -> tuple[str, ...]:
-    """Return the words that may stand under this key; none when it is not one of a few."""
+    """Return the enumerated values of this key; none when it has no enumeration."""
     shape = _contents()["types"][entity_type].get(key)
     if isinstance(shape, dict) and "use" in shape:
         shape = _contents()["shapes"][shape["use"]]

@@ -23,7 +23,7 @@ class AlertType(StrEnum):
 
 
 class Category(StrEnum):
-    """Who a destination tells."""
+    """Category of a destination: who is notified."""
 
     USERS = "Users"
     TEAMS = "Teams"
@@ -36,7 +36,7 @@ class Category(StrEnum):
 
 
 class Channel(StrEnum):
-    """Through what a destination tells them (upstream's ``subscriptionType``)."""
+    """Channel of a destination (upstream's ``subscriptionType``)."""
 
     WEBHOOK = "Webhook"
     SLACK = "Slack"
@@ -129,7 +129,7 @@ class DestinationConfig(WireModel):
 
 
 class Destination(WireModel):
-    """Who is told and through what. ``timeout`` and ``read_timeout`` are seconds."""
+    """A destination: recipients and channel. ``timeout`` and ``read_timeout`` are seconds."""
 
     id: str
     category: Category
@@ -143,10 +143,10 @@ class Destination(WireModel):
 
 
 class EventSubscription(WireModel):
-    """An alert as it is stored: what to match, whom to tell, through what.
+    """A stored alert: what to match, whom to notify, over which channels.
 
     ``batch_size`` counts events, ``poll_interval`` is seconds, ``created_at_offset`` (never on the wire) is the
-    log offset of the event that made it: what stands before it notifies nobody. ``created_at_ms`` is when that was.
+    log offset of the event that made it: earlier events notify nobody. ``created_at_ms`` is when that was.
     """
 
     id: str

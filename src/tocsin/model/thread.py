@@ -66,10 +66,10 @@ RESOURCES = {kind.value.lower(): kind.value for kind in ThreadType}
 
 @dataclass(frozen=True)
 class StoredThread:
-    """A thread as it stands in the store.
+    """A thread in the store.
 
-    ``document`` lacks what is worked out when it is read: ``about``, ``entityRef`` and ``posts``. The asset is known
-    by its id, so that a thread follows it when it is renamed; ``steps`` lead to the part of it that is meant.
+    ``document`` lacks the keys computed on reading: ``about``, ``entityRef`` and ``posts``. The asset is referenced
+    by id, so that a thread follows it when it is renamed; ``steps`` lead to the part of it that is meant.
     """
 
     id: str

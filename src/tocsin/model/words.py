@@ -46,5 +46,5 @@ def meant(word: object, words: Collection[str]) -> str:
 
 
 def value_in_words(value: object) -> str:
-    """Return a value out of JSON as people read it: a text as it stands, all else as JSON has it (``false``)."""
+    """Return a JSON value for people: a text unchanged, all else as JSON has it (``false``)."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -39,7 +39,7 @@ _LEAST_TIER_STAGED = 4  # what matters less is loaded and left alone
 
 @dataclass(frozen=True)
 class Asset:
-    """Something in the catalogue: how it is created, where it stands, and what it is made from.
+    """An asset: how it is created, its place, and its inputs.
 
     ``layer`` is its schema, or ``dashboard`` or ``pipeline``; ``inputs`` are FQNs; ``made_by`` is the pipeline.
     """

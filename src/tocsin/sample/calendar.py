@@ -45,5 +45,5 @@ class Calendar:
         return self.at(min(day, DAYS - 1), 2.0 + rng.random())
 
     def day_of(self, at_ms: int) -> int:
-        """Return the day a moment lies in."""
+        """Return the day of a timestamp."""
         return (at_ms - self.at(0, 0)) // DAY_MS

@@ -34,7 +34,7 @@ PERSONAL = "PII.Sensitive"
 
 
 def column(written: str) -> Document:
-    """Return the column that ``written`` stands for: its name, with ``!`` behind it when it is personal."""
+    """Return the column for ``written``: its name, followed by ``!`` when it is personal data."""
     name = written.removesuffix("!")
     tags = [tag_label(PERSONAL)] if written.endswith("!") else []
     return {"name": name, **type_of(name), **({"tags": tags} if tags else {})}
@@ -63,5 +63,5 @@ def wider(of: Document) -> Document | None:
 
 
 def tag_label(tag_fqn: str) -> Document:
-    """Return the label that stands for a tag in an entity."""
+    """Return the label for a tag on an entity."""
     return {"tagFQN": tag_fqn, "source": "Classification", "labelType": "Manual", "state": "Confirmed"}

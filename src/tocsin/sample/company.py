@@ -39,7 +39,7 @@ class TeamRow:
 
 @dataclass(frozen=True)
 class PersonRow:
-    """One person, their team, and how busy they are with metadata beside their colleagues."""
+    """One person, their team, and their share of metadata edits compared with their colleagues."""
 
     name: str
     team: str

@@ -18,7 +18,7 @@ Operations = tuple[Document, ...]
 
 @dataclass
 class Draft:
-    """An asset as it stands at this point of the story."""
+    """Current state of an asset during generation of the history."""
 
     asset: Asset
     description: str
@@ -43,7 +43,7 @@ class Draft:
         )
 
     def column_at(self, name: str) -> int | None:
-        """Return at which place the column of that name stands."""
+        """Return the index of the column of that name."""
         return next((place for place, one in enumerate(self.columns) if one["name"] == name), None)
 
 

@@ -69,7 +69,7 @@ def load(
     """Load the sample company into a migrated store; give its demo person a new password and return it.
 
     The year ends at ``now_ms`` (epoch milliseconds). Two loads with the same ``now_ms`` leave the same catalogue
-    and log, ids included. ``progress`` is told how many steps are done, and of how many. The alert on the orders
+    and log, ids included. ``progress`` is called with the number of finished and of all steps. The alert on the orders
     table calls ``receiver_port`` on this machine, unless ``settings`` keep webhooks from calling it.
     """
     people = People(engine)

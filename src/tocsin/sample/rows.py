@@ -14,7 +14,7 @@ from importlib.resources import files
 
 @dataclass(frozen=True)
 class TableRow:
-    """A table: where it stands, how much it matters (``tier`` 1 most, 0 not rated), who answers for it.
+    """A table: its place, its importance (``tier`` 1 most, 0 not rated), and its owner.
 
     ``inputs`` names the tables it is made from: in ``marts.csv`` those of staging and marts by bare name,
     others with their schema.

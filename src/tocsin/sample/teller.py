@@ -34,7 +34,7 @@ _BOT_NAMES = frozenset(name for name, _ in BOTS)
 
 @dataclass
 class Teller:
-    """Tells steps to ``writes``, whose clock is ``clock``; remembers the ids of what was created."""
+    """Applies steps to ``writes``, whose clock is ``clock``; remembers the ids of created entities."""
 
     writes: Writes
     clock: FixedClock

@@ -216,7 +216,7 @@ def resembles(name: str, pattern: str) -> Node:
 
 
 def has_wildcard(pattern: str) -> bool:
-    """Say whether an unescaped ``*`` or ``?`` stands in the pattern."""
+    """Say whether the pattern has an unescaped ``*`` or ``?``."""
     rest = pattern.replace("\\\\", "").replace("\\*", "").replace("\\?", "")
     return "*" in rest or "?" in rest
 

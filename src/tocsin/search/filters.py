@@ -165,7 +165,7 @@ class _Reader:
 
 
 def _one(body: Json, place: str) -> tuple[str, Json]:
-    """Return the one key of a clause's body, a field, and what stands there."""
+    """Return the one key of a clause's body, a field, and its value."""
     wanted = {key: value for key, value in body.items() if key not in _IGNORED} if isinstance(body, dict) else {}
     if len(wanted) != 1:
         _refuse(place, "it must be an object with one field")

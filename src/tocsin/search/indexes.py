@@ -60,7 +60,7 @@ def _types_of(name: str) -> Sequence[str]:
 
 
 def _named() -> dict[str, tuple[str, ...]]:
-    """Return every name of an index: of one type, of all that lies under one, and of groups."""
+    """Return every name of an index: of one type, of all its descendants, and of groups."""
     services = tuple(name for name in SEARCHED if name.endswith("Service"))
     everything = tuple(name for name in SEARCHED if name not in _ON_THEIR_OWN)
     assets = tuple(name for name in everything if name not in services and name not in _NO_DATA_ASSETS)

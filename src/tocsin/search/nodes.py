@@ -16,7 +16,7 @@ Comparator = Literal["=", "<", "<=", ">", ">=", "like"]
 
 @dataclass(frozen=True)
 class Words:
-    """These words stand in this order in one of ``columns`` (``search/fields.py``); the last may go on."""
+    """These words occur in this order in one of ``columns`` (``search/fields.py``); the last may be a prefix."""
 
     columns: tuple[str, ...]
     words: tuple[str, ...]
@@ -27,7 +27,7 @@ class Words:
 class Fact:
     """An exact value: ``token`` is what ``token_of`` makes of field and value.
 
-    ``inherited_as`` is the key under which it comes down to what lies below and has none of its own: owners, domains.
+    ``inherited_as`` is the key under which descendants without a value of their own inherit it: owners, domains.
     """
 
     token: str
@@ -36,7 +36,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Below:
-    """It has none of its own under the key of the fact, and lies in something of these types that has the fact."""
+    """It has no own value under the key of the fact, and an ancestor of one of these types has the fact."""
 
     fact: Fact
     types: tuple[str, ...]
@@ -82,7 +82,7 @@ ANY_ENTRY = token_of("any", "entry")
 
 
 def both(parts: Iterable[Node]) -> Node:
-    """Return what holds when all of ``parts`` do; what they are made of stands side by side."""
+    """Return the conjunction of ``parts``, flattened."""
     kept = tuple(one for part in parts for one in (part.parts if isinstance(part, Both) else (part,)))
     return kept[0] if len(kept) == 1 else Both(kept)
 

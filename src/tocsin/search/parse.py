@@ -46,10 +46,10 @@ _COMPARED = re.compile(r"(<=|>=|<|>)(.+)")
 
 @dataclass(frozen=True)
 class Query:
-    """What a query asks for.
+    """A parsed query.
 
-    ``free`` are the words that stand without a field in a query of nothing but such words and filters: the more an
-    entry's name looks like them, the higher it ranks. Empty when nothing is to be ranked by.
+    ``free`` are the words without a field in a query of nothing but such words and filters: the more similar an
+    entry's name is to them, the higher it ranks. Empty when there is no ranking.
     """
 
     node: Node
@@ -80,7 +80,7 @@ def parse(text: str, *, default: Field = ANYWHERE) -> Query:
 
 
 def default_fields(named: Sequence[str]) -> Field:
-    """Return the field that stands for all the named ones, which must be fields of words."""
+    """Return the field that combines all the named ones, which must be fields of words."""
     columns = [column for name in named for column in FIELDS.get(name.split("^")[0], ANYWHERE).words]
     return Field("anything", words=tuple(dict.fromkeys(columns)) or WORD_COLUMNS)
 

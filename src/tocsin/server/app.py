@@ -141,9 +141,9 @@ def _describing(app: FastAPI) -> Callable[[Request], Awaitable[Response]]:
 
 
 def main(settings: Settings) -> None:
-    """Run the server until it is told to stop; at first start, say how the administrator logs in.
+    """Run the server until it is stopped; at first start, print how the administrator logs in.
 
-    A store that is away is waited for; nothing listens before it is there.
+    It waits for an unavailable store, and does not listen before the store is available.
     """
     set_up_logs(settings)
     if settings.database_url is None and (changed := make_private(settings.data_dir)):
@@ -174,7 +174,7 @@ def _say_first_password(settings: Settings) -> None:
 
 
 def first_password_line(password: str, *, is_terminal: bool) -> str:
-    """Return how the administrator logs in after the first start; what is no terminal is kept, and told no password."""
+    """Return how the administrator logs in after the first start, without the password if the output is no terminal."""
     begin = f"First start. Log in as {ADMINISTRATOR['email']}"
     if is_terminal:
         return f"{begin} with password {password}\n"
@@ -182,7 +182,7 @@ def first_password_line(password: str, *, is_terminal: bool) -> str:
 
 
 def _serve(settings: Settings, revision: PeopleRevision, sockets: list[socket.socket], *, is_first: bool) -> None:
-    """Be one of the server's processes until told to stop; the first also marks how far the log has come."""
+    """Run one of the server's processes until stopped; the first also writes the mark of the log's position."""
     pool_size = max(_FEWEST_CONNECTIONS, _CONNECTIONS // settings.process_count())
     engine = open_engine(
         settings.store_url(),
@@ -244,7 +244,7 @@ class StreamingServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Stop when told to. Unlike uvicorn's own, it does not raise the signal again: a wanted stop is no failure."""
+        """Stop on a signal. Unlike uvicorn's own, it does not raise the signal again: a wanted stop is no failure."""
         if threading.current_thread() is not threading.main_thread():
             yield
             return

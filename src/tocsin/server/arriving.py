@@ -24,7 +24,7 @@ class Arrivals(Protocol):
     """What is asked of the inbox (``store/outbox/inbox.py``)."""
 
     def reach(self) -> Reach:
-        """Return how far people are told."""
+        """Return the progress of notifications."""
         ...
 
     def arrivals(self, after: int, *, limit: int, through: int | None = None) -> list[Arrival]:
@@ -58,11 +58,11 @@ class Arriving:
         return arrived
 
     def late(self) -> list[Arrival]:
-        """Return the rows that have come since the last look and stand before what was read by then.
+        """Return the rows that have come since the last look and precede what was read by then.
 
         Raises
         ------
-        LogDiverged : the store is not the one that was read: it has come less far
+        LogDiverged : the store is not the one that was read: its log is shorter
         """
         reach = self._inbox.reach()
         if max(reach.newest.offset, reach.told_through) < self.read_to:

@@ -30,7 +30,7 @@ Field = Callable[[Parts, Sequence[Document]], Values]
 
 
 def kept_beside(row: EntityType, documents: Sequence[Document], parts: Parts, fields: frozenset[str]) -> list[Document]:
-    """Return for each entity what is kept beside it and was asked for, but ``SUMMARY``, which depends on who asks."""
+    """Return for each entity the requested optional fields but ``SUMMARY``, which depends on the requester."""
     extras: list[Document] = [{} for _ in documents]
     if not documents:
         return extras
@@ -50,7 +50,7 @@ def _tests(parts: Parts, suites: Sequence[Document]) -> Values:
 
 
 def summaries(parts: Parts, suites: Sequence[Document], scopes: Scopes) -> dict[str, Document]:
-    """Return how the tests of suites stand, by the suite's id: those that somebody with these scopes may see."""
+    """Return the test results of suites by suite id, counting tests that these scopes may see."""
     return parts.suites.summaries([suite["id"] for suite in suites], scopes)
 
 
@@ -78,7 +78,7 @@ def _usage(parts: Parts, used: Sequence[Document]) -> Values:
 
 
 def _metrics(parts: Parts, tables: Sequence[Document]) -> Values:
-    """Return the metrics of tables; those of columns stand with the column."""
+    """Return the metrics of tables; those of columns are part of the column."""
     found = parts.beside.attached([table["id"] for table in tables], METRICS)
     return {one: [metric for metric in kept["metrics"] if "columnName" not in metric] for one, kept in found.items()}
 

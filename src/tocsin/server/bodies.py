@@ -51,7 +51,7 @@ class Bodies:
             self._held -= len(read)
 
     async def parsed(self, text: bytes, parse: Callable[[bytes], T]) -> T:
-        """Return what a body says; a large one is parsed beside the event loop."""
+        """Return the parsed body; a large one is parsed in a thread."""
         if len(text) <= _SMALL:
             return parse(text)
         return await anyio.to_thread.run_sync(parse, text, limiter=self._lane)

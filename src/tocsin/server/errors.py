@@ -126,7 +126,7 @@ def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]
 
 
 def logged_path(scope: Scope) -> str:
-    """Return the path of a request's route: what a log must not keep may stand in the path itself, such as a token."""
+    """Return the path of a request's route: the path itself may contain what must not be logged, such as a token."""
     return str(getattr(scope.get("route"), "path", scope["path"]))
 
 

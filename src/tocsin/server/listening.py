@@ -19,7 +19,7 @@ Address = tuple[socket.AddressFamily, tuple[object, ...]]
 
 
 def listening(host: str, port: int, count: int) -> list[list[socket.socket]]:
-    """Return the sockets of each of ``count`` processes, one per address that ``host`` stands for.
+    """Return the sockets of each of ``count`` processes, one per address that ``host`` resolves to.
 
     Raises
     ------

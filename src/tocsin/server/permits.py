@@ -27,7 +27,7 @@ class Refusals(Protocol):
 
 
 class ActorPermits:
-    """What each actor may write, as policies stand."""
+    """Permits of each actor under the current policies."""
 
     def __init__(self, views: Views, refusals: Refusals) -> None:
         self._views, self._refusals = views, refusals

@@ -51,7 +51,7 @@ def presented(
 
 
 def past(row: EntityType, document: Document, caller: Caller) -> Document:
-    """Return a state that an entity is or was in as it is answered, with nothing beside it."""
+    """Return a current or past state of an entity for a response, without optional fields."""
     (trimmed,) = caller.sight.trimmed([document])
     return as_permitted(row, shown(row, trimmed, caller.root), caller, document)
 
@@ -83,7 +83,7 @@ def _with_secrets(row: EntityType, views: list[Document], caller: Caller) -> lis
 def with_relations(
     row: EntityType, documents: Sequence[Document], caller: Caller, fields: frozenset[str]
 ) -> list[Document]:
-    """Return for each document what is kept beside it and was asked for: who follows, what is followed, and more."""
+    """Return for each document its requested relations: followers, followed assets, and more."""
     extras = kept_beside(row, documents, caller.parts, fields)
     ids = [document["id"] for document in documents]
     counted = summaries(caller.parts, documents, scopes_of(caller)) if SUMMARY in fields & row.beside else {}
@@ -108,7 +108,7 @@ def with_relations(
 def _relate(
     key: str, relation: Relation, documents: Sequence[Document], extras: Sequence[Document], caller: Caller
 ) -> None:
-    """Put who stands in a relation to each document, as far as the caller may see them, beside it."""
+    """Add to each document its related entities, as far as the caller may see them."""
     scopes = scopes_of(caller) if relation.counted else {}
     found = caller.parts.catalogue.related(relation, documents, scopes=scopes)
     if relation.counted:
@@ -143,7 +143,7 @@ def _mark_deleted(views: Sequence[Document], caller: Caller) -> None:
 
 
 def _describe(views: Sequence[Document], caller: Caller) -> None:
-    """Put into every label what its tag or term says of itself now, and after them what the terms bring along."""
+    """Update every label from its current tag or term, and append the labels derived from terms."""
     lists = [labels for view in views for labels in label_lists(view) if labels]
     names = {name_of(label) for labels in lists for label in labels}
     if not names:

@@ -36,7 +36,7 @@ _log = structlog.get_logger()
 
 
 def serve_in(count: int, serve: Serve) -> None:
-    """Run ``serve`` in ``count`` processes until this one is told to stop; in this one if there is to be only one.
+    """Run ``serve`` in ``count`` processes until this one is stopped; in this one if there is to be only one.
 
     Nothing that the processes must not share (connections, threads that work) may be open yet.
 

@@ -41,7 +41,7 @@ Key = tuple[str, str, str]
 
 @dataclass
 class _Known:
-    """What is known of one person, asset and operation: since when, and how many more were not told."""
+    """State of one person, asset and operation: start of the window, and the number of suppressed denials."""
 
     since_ms: int
     violation: Violation
@@ -93,7 +93,7 @@ class RefusalLog:
             self._put(violation, actor)
 
     def close(self) -> None:
-        """Tell what is still only counted, write what waits, and end the thread."""
+        """Write the pending counts and events, and end the thread."""
         with self._lock:
             self._settle(self._clock.now_ms(), everything=True)
             thread = self._thread
@@ -119,7 +119,7 @@ class RefusalLog:
             self._put(_counted(minute), SYSTEM)
 
     def _settle(self, now_ms: int, *, everything: bool = False) -> None:
-        """Tell the counts of what is over: minutes, and windows in which more was refused than told."""
+        """Write the counts of closed windows in which denials were suppressed."""
         self._turn_minute(now_ms if not everything else now_ms + _MINUTE_MS)
         over = [key for key, one in self._state.known.items() if everything or now_ms - one.since_ms >= WINDOW_MS]
         for key in over:

@@ -36,18 +36,18 @@ class CollectionConvertor(Convertor[str]):
     regex = "|".join(sorted(map(re.escape, BY_COLLECTION), key=len, reverse=True))
 
     def convert(self, value: str) -> str:
-        """Return the collection as it stands in the path."""
+        """Return the collection in the path."""
         return value
 
     def to_string(self, value: str) -> str:
-        """Return the collection as it stands in a path."""
+        """Return the collection as a path."""
         return value
 
 
 class IndexedRouter(APIRouter):
-    """Takes a plain router's place: tries, in their order, the routes a path could mean, then goes the usual way.
+    """Replaces a plain router: tries, in order, the routes that a path could match, then all others.
 
-    Beside the plain router's own routes it has those of ``laid_out``.
+    Besides the plain router's own routes it has those of ``laid_out``.
     """
 
     def __init__(self, plain: APIRouter, laid_out: APIRouter) -> None:
@@ -82,7 +82,7 @@ def lay_out(into: APIRouter, routes: APIRouter, prefix: str, dependencies: Seque
 
 
 def _places_of(route: BaseRoute) -> Iterator[Place]:
-    """Yield where a path that fits the route can stand; nothing for a route that only the usual way finds."""
+    """Yield the index keys of paths that fit the route; nothing for a route that cannot be indexed."""
     path = str(getattr(route, "path", ""))
     if ":path}" in path or not path.startswith(f"{API}/"):
         return

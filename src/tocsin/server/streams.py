@@ -46,7 +46,7 @@ class Entries(Arrivals, Protocol):
         ...
 
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
-        """Return what a user was told after an offset, oldest first."""
+        """Return a user's notifications after an offset, oldest first."""
         ...
 
 
@@ -98,7 +98,7 @@ class Streams:
         return self._open[actor.id] >= self._limits.per_person or self._open.total() >= self._limits.in_all
 
     async def listen(self, user_id: str, last_seen: int | None, session: Session) -> AsyncIterator[InboxEntry]:
-        """Yield what this person is told from now on, and first what came after offset ``last_seen``.
+        """Yield this person's notifications from now on, and first those after offset ``last_seen``.
 
         It ends when the token of the session does.
         """

@@ -22,7 +22,7 @@ from tocsin.store.outbox.records import Records
 
 @dataclass(frozen=True)
 class Telling:
-    """Who stands in which relation, what they muted, what was told of which event."""
+    """Relations, mutes, and stored notifications of an event."""
 
     directory: SqlDirectory
     mutes: Mutes

@@ -16,7 +16,7 @@ from tocsin.server.request import Caller
 
 
 class Told(Protocol):
-    """What tells of one event: an entry of the log, or of an inbox."""
+    """A view of one event: an entry of the log, or of an inbox."""
 
     @property
     def event(self) -> ChangeEvent:

@@ -21,11 +21,11 @@ FROM ({{recipients}})
 
 
 def counted(recipients: str) -> str:
-    """Return SQL for how often each recipient of ``recipients`` (SQL as well) is told.
+    """Return SQL for how often each recipient of ``recipients`` (SQL as well) is notified.
 
-    One row per (channel, key): ``target``, ``recipient_id``, ``told`` (how many events), ``ways`` (how many reasons
-    that were in all) and ``kinds`` (of reasons, distinct). One more row, whose ``channel`` is null, says in ``told`` of
-    how many events anybody is told; there is none where nobody is. Unordered. Shuffles by (channel, key, event).
+    One row per (channel, key): ``target``, ``recipient_id``, ``told`` (number of events), ``ways`` (number of reasons
+    in all) and ``kinds`` (of reasons, distinct). One more row, whose ``channel`` is null, has in ``told`` the number of
+    events that notify anybody; there is none where nobody is. Unordered. Shuffles by (channel, key, event).
     """
     return _COUNTED.format(recipients=recipients)
 

@@ -97,7 +97,7 @@ _NO_CHANGES = f"cast(array() AS {_CHANGES})"
 
 
 class Slot(str):
-    """Stands in a condition where a constant would: the name of the column or variable that holds it."""
+    """Placeholder for a constant in a condition: the name of the column or variable that holds it."""
 
 
 def with_document(events: DataFrame) -> DataFrame:
@@ -137,7 +137,7 @@ def literal(value: Scalar) -> Expression:
 
 
 def is_stored(field: str) -> bool:
-    """Say whether the values of ``field`` lie in a column, and need not be worked out."""
+    """Say whether the values of ``field`` are in a column, and need not be computed."""
     return field in COLUMNS or is_taken(field)
 
 
@@ -383,7 +383,7 @@ def _is_kind(member: Expression, kind: Kind) -> Expression:
 
 
 def _closure(name: str) -> Expression:
-    """Return a name and everything above it, every ending of it, or what stands at a depth (``paths.py``)."""
+    """Return a name and its ancestors, its suffixes, or its ancestor at a depth (``paths.py``)."""
     whole = COLUMNS[CLOSURES[name]]
     if name in DEPTHS:
         return _ancestor(whole, DEPTHS[name])
@@ -402,7 +402,7 @@ def _closure_of_parts(name: str, whole: Expression) -> Expression:
 
 
 def _ancestor(whole: Expression, depth: int) -> Expression:
-    """Return the plain and the full name of what stands at ``depth`` of a name; no name when it is not so deep."""
+    """Return the plain and the full name of a name's ancestor at ``depth``; no name when it is not so deep."""
     own = f"element_at(p, {depth})"
     is_quoted = f"length({own}) > 1 AND startswith({own}, '\"') AND endswith({own}, '\"')"
     plain = f"if({is_quoted}, replace(substring({own}, 2, length({own}) - 2), '\"\"', '\"'), {own})"

@@ -30,11 +30,11 @@ _VIEW = "tocsin_batch"
 
 @dataclass(frozen=True)
 class Batch:
-    """A micro-batch's matches and all that resolving them needs.
+    """A micro-batch's matches with all inputs of recipient resolution.
 
     The temporary view has an array column for each table of ``spark/schema.py``: ``matches`` spread over its
     ``partition_count`` rows, ``wanted``, ``reach``, ``principals``, ``members``, ``mutes`` and ``bonds`` whole in the
-    first. ``is_personal``: some alert asks something of whoever would be told.
+    first. ``is_personal``: some alert has a condition on the recipient.
     """
 
     view: str

@@ -53,8 +53,8 @@ class Index:
     ----------
     rows : one row per (anchor, subscription): the ``fields`` of the anchor, ``earlier`` anchors of the same
         subscription, which would have found the event already, the facts that are ``needed`` or ``barred``, of the
-        fields in ``facts``, and the ``ways`` that are left to ask about, none when the facts say it all
-    shapes : what the numbers in ``rows`` stand for
+        fields in ``facts``, and the residual ``ways`` to evaluate, none when the facts decide
+    shapes : the signatures that the numbers in ``rows`` refer to
     taken : the paths whose texts ``rows`` know by a name of their own
     """
 
@@ -152,9 +152,9 @@ def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> 
 
 
 def _with_texts(events: DataFrame, taken: TakenPaths) -> DataFrame:
-    """Return ``events`` with their document parsed, and the texts at the paths that are taken out of it, if any are.
+    """Return ``events`` with their document parsed, and the texts at the extracted paths, if any.
 
-    Beside texts that many search stand their words.
+    If many alerts search those texts, their words are added.
     """
     if not taken.names:
         return events

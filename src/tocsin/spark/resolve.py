@@ -83,12 +83,12 @@ _TOLD = f"""
 
 
 def recipients(batch: Batch) -> str:
-    """Return SQL for who must hear of each event, over which channel, and every reason why.
+    """Return SQL for the recipients of each event, with the channel and every reason.
 
-    One row per (event, channel, key): ``log_offset``, ``event_id``, ``now_ms``, ``channel``, ``key`` (what is told
-    once), ``target`` (where it goes), ``recipient_id`` (the user, if it is one) and ``reasons`` (sorted, distinct).
-    Where alerts ask something of people, those of whom it holds. Unordered. Shuffles once, by (event, channel, key),
-    unless all is in one partition anyway. For one micro-batch, not for a stream.
+    One row per (event, channel, key): ``log_offset``, ``event_id``, ``now_ms``, ``channel``, ``key`` (deduplication
+    key), ``target`` (where it goes), ``recipient_id`` (the user, if it is one) and ``reasons`` (sorted, distinct).
+    Where alerts have conditions on the recipient, only those who meet them. Unordered. Shuffles once, by (event,
+    channel, key), unless all is in one partition anyway. For one micro-batch, not for a stream.
     """
     together = "COALESCE(1)" if batch.partition_count == 1 else f"REPARTITION({_EVENT}, channel, key)"
     bond, told = (_BOND.format(view=batch.view), _TOLD) if batch.is_personal else ("", "")

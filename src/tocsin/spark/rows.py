@@ -127,7 +127,7 @@ def _decides(guard: _Clause, shapes: Shapes) -> bool:
 
 
 def _left(guard: _Clause | None, ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
-    """Return the columns of a row that say what is asked beside facts."""
+    """Return the columns of a row with the residual conditions."""
     numbers = {test["shape"] for way in ways for clause in way for test in clause["tests"]}
     asked = {"ways": ways, "reads_document": shapes.read_document(numbers)}
     if guard is None:

@@ -30,7 +30,7 @@ _LAST = f"SELECT entry.* FROM (SELECT max_by(struct(*), log_offset) AS entry FRO
 
 
 def told(events: DataFrame) -> DataFrame:
-    """Return the state of an entity that each of ``EVENTS`` tells of: ``log_offset``, ``is_gone`` and its document.
+    """Return the entity state of each of ``EVENTS``: ``log_offset``, ``is_gone`` and its document.
 
     An event about something that belongs to an entity, and not the entity itself, does not carry its document.
     """

@@ -104,7 +104,7 @@ def interpreting(session: SparkSession) -> SparkSession:
 
 
 def work_beside(session: SparkSession, group: str) -> None:
-    """Let what this thread asks of Spark from now on wait for those who tell people; ``group`` names it to stop it."""
+    """Run this thread's later Spark work at lower priority than the streaming queries; ``group`` can cancel it."""
     session.sparkContext.setLocalProperty("spark.scheduler.pool", BESIDE)
     session.sparkContext.setJobGroup(group, group, interruptOnCancel=True)
 

@@ -66,12 +66,12 @@ _AS_JSON = re.compile(r"[A-Za-z0-9 _.:-]+")
 
 @dataclass(frozen=True)
 class Shape:
-    """A test without its constants.
+    """A signature: a test without its constants.
 
     Attributes
     ----------
-    node : the test, ``_SLOT`` standing for its constant, other slots for the steps of its paths
-    slot : ``texts`` or ``numbers``, where the constants stand; None when it has none
+    node : the test, with ``_SLOT`` in place of its constant, and other slots for the steps of its paths
+    slot : ``texts`` or ``numbers``, the column of the constants; None when it has none
     """
 
     node: Node
@@ -116,7 +116,7 @@ class Shape:
         return isinstance(self.node, TextTest) and self.node.test is Test.MATCHES
 
     def _reads_text(self) -> bool:
-        """Say whether the constant must stand in the document's JSON, letter by letter, for the test to pass."""
+        """Say whether the constant must occur verbatim in the document's JSON for the test to pass."""
         match self.node:
             case TextTest(value=PathValue()):
                 return True

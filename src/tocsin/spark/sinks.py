@@ -24,7 +24,7 @@ class NotificationStore(Protocol):
     """Takes notifications; those it has already stay as they are."""
 
     def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[Telling], *, last: LogPosition) -> None:
-        """Store all of ``rows`` (columns of ``spark/schedule.notifications``) and what was told by them, or nothing.
+        """Store all of ``rows`` (columns of ``spark/schedule.notifications``) and their match results, or nothing.
 
         ``last`` is the last event that they are of.
         """
@@ -38,9 +38,9 @@ class Sink:
     narrow: Narrow
 
     def write(self, frame: DataFrame, pairs: Iterable[Pair], *, last: LogPosition, now_ms: int) -> int:
-        """Run ``frame`` and store those of its rows that may be told, and what each of ``pairs`` came to.
+        """Run ``frame`` and store those of its rows that may be sent, and the match result of each of ``pairs``.
 
-        ``frame`` holds all the notifications that these matches, of events up to ``last``, give. Returns how many were
+        ``frame`` holds all the notifications of these matches, of events up to ``last``. Returns how many were
         stored.
         """
         rows = self.narrow(frame.toArrow().to_pylist())

@@ -91,8 +91,8 @@ class OffsetRange(InputPartition):
 class LogSource(DataSource):
     """The log of change events, as a streaming source or a part of it.
 
-    Options: ``url`` (a SQLAlchemy address), ``eventsPerPartition``; for a part ``after`` and ``through``, the offsets
-    it lies between; for streams ``maxEventsPerBatch`` and ``after``, where one without a checkpoint begins; for both
+    Options: ``url`` (a SQLAlchemy address), ``eventsPerPartition``; for a part ``after`` and ``through``, its bounding
+    offsets; for streams ``maxEventsPerBatch`` and ``after``, where one without a checkpoint begins; for both
     ``only`` = ``reports``, which leaves out what reports no status: a stream never wakes up for it.
     """
 

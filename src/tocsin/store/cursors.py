@@ -36,12 +36,12 @@ class ReportPage:
 
 
 def cursor_of(text: str) -> str:
-    """Return the cursor that stands at a text: URL-safe base64 without padding."""
+    """Return the cursor for a text: URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
 
 def text_of(cursor: str, field: str = "after") -> str:
-    """Return where a cursor stands; ``InvalidInput`` for ``field`` if it is none of ours."""
+    """Return the text of a cursor; ``InvalidInput`` for ``field`` if it is none of ours."""
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError) as refused:
@@ -52,12 +52,12 @@ def text_of(cursor: str, field: str = "after") -> str:
 
 
 def place_text(at_ms: int, name: str) -> str:
-    """Return the cursor that stands at ``at_ms`` and ``name``."""
+    """Return the cursor for ``at_ms`` and ``name``."""
     return cursor_of(f"{at_ms}|{name}")
 
 
 def place_of(cursor: str) -> tuple[int, str]:
-    """Return where a cursor stands; ``InvalidInput`` if it is none of ours."""
+    """Return the position of a cursor; ``InvalidInput`` if it is none of ours."""
     digits, _, name = text_of(cursor).partition("|")
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS):
         raise InvalidInput(f"not a cursor: {cursor}", field="after")

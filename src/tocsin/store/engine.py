@@ -51,8 +51,8 @@ def open_engine(
 ) -> Engine:
     """Return an engine for the store at ``url`` (a SQLAlchemy address); the caller disposes of it.
 
-    On SQLite a writer waits for its turn no longer than ``patience_s``, and is then told why (``Unavailable``). On
-    PostgreSQL a statement that has no answer after ``answers_within_s`` ends its connection; None for no limit.
+    On SQLite a writer waits for its turn no longer than ``patience_s``, then gets ``Unavailable``. On
+    PostgreSQL a statement without a result after ``answers_within_s`` ends its connection; None for no limit.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def _sqlite(url: str, synchronous: str, patience_s: float) -> Engine:
 
 
 def _use_wal(raw: Any) -> None:  # Any: the driver's own connection
-    """Change a new store to its write-ahead log; who does so beside another is refused at once, busy timeout or not."""
+    """Switch a new store to its write-ahead log; a concurrent switch is rejected at once, busy timeout or not."""
     _ask_until_free(lambda: raw.execute("PRAGMA journal_mode=WAL"))
 
 

@@ -14,10 +14,10 @@ from tocsin.errors import StoreDamaged, TocsinError, Unavailable
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault of what Tocsin stands on.
+    """A fault of the store, the disk or another dependency of Tocsin.
 
-    ``passes`` says whether it may end without anybody changing a setting or a file; ``sentence`` what it is and the way
-    out.
+    ``passes`` says whether it may end without anybody changing a setting or a file; ``sentence`` describes it with the
+    remedy.
     """
 
     name: str

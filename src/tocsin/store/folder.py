@@ -19,7 +19,9 @@ _OWN_FOLDER, _OWN_FILE = 0o700, 0o600
 
 
 def make_private(folder: Path, *, account: int | None = None) -> str | None:
-    """Make a folder, or an existing one and what lies in it, private; return what was changed, None if nothing was.
+    """Make a folder and its files private, creating it if needed; return what was changed, None if nothing was.
+
+    ``account`` is the requesting one, by default that of this process.
 
     ``account`` is the one that asks, by default that of this process.
 

@@ -10,7 +10,7 @@ from tocsin.store.eventlog.lake_tables import scheduled_job
 
 
 class ScheduledJobs:
-    """The jobs of one store that the pipeline does beside telling people."""
+    """Background jobs of the pipeline in one store."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -37,7 +37,7 @@ Value = Any  # Any: a JSON value of whatever document
 
 
 def seal_all(connection: Connection) -> None:
-    """Put masks in place of all secrets that lie in clear, and keep those in use sealed."""
+    """Replace all secrets in clear by masks, and encrypt those in use."""
     _seal_keys(connection)
     _seal_connections(connection)
     _seal_alerts(connection)
@@ -56,7 +56,7 @@ def mask_what_was_said(connection: Connection) -> None:
 
 
 def masked(document: Document) -> Document:
-    """Return a document with masks in place of all secrets, in what it tells of its last change, too."""
+    """Return a document with masks in place of all secrets, also in its change description."""
     made = {key: _masked(key, value) for key, value in document.items()}
     return made | {key: _masked_change(made[key]) for key in _DESCRIPTIONS if isinstance(made.get(key), dict)}
 
@@ -164,7 +164,7 @@ def _mask_backtests(connection: Connection) -> None:
 
 
 def _mask_addresses(connection: Connection) -> None:
-    """Mask the endpoints of webhooks where it is kept who was told; ids, and so what was told, stay."""
+    """Mask the endpoints of webhooks in notification records; ids stay, so nothing is sent again."""
     for table, column, shown in (
         (tables.delivery, tables.delivery.c.target, _shown_target),
         (tables.notification, tables.notification.c.recipient, _shown_recipient),

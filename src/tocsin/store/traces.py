@@ -47,7 +47,7 @@ class Trace:
 
 
 def traces(settings: Settings) -> list[Trace]:
-    """Return what stands in the data folder, and in the lake's, about the store that was used with them."""
+    """Return the evidence in the data folder and the lake's about the store that was used with them."""
     found = [*_marks(settings.data_dir.absolute() / MARK_FILE), *_checkpoints(settings.checkpoint_dir())]
     lake, key = settings.lake_folder(), settings.data_dir.absolute() / KEY_FILE
     found += [Trace(lake)] if any(lake.glob("segment=*")) else []

@@ -61,13 +61,13 @@ class Turns:
 
     @contextmanager
     def taken(self) -> Iterator[Connection]:
-        """Wait for a turn and yield the connection; afterwards what was written is committed, or undone on an error.
+        """Wait for a turn and yield the connection; afterwards the writes are committed, or undone on an error.
 
-        An error, too, is told only then: it may be about what another turn wrote, which nobody else sees before.
+        An error, too, is raised only then: it may be about another turn's writes, which nobody else sees before.
 
         Raises
         ------
-        Unavailable : the turn did not come for as long as there is patience, or what was written could not be kept
+        Unavailable : the turn did not come before the timeout, or the writes could not be committed
         """
         transaction = self._begin()
         try:
@@ -177,7 +177,7 @@ class _Transaction:
 
     @contextmanager
     def turn(self) -> Iterator[None]:
-        """Make what one writer does stand or fall by itself."""
+        """Run one writer in a savepoint, so that it succeeds or fails on its own."""
         self._turns += 1
         self._say("SAVEPOINT turn")
         try:

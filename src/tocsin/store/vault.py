@@ -129,7 +129,7 @@ def vault_of(connection: Connection) -> Vault:
 
 
 def reseal(engine: Engine, *, only_plain: bool = False) -> int:
-    """Seal every secret anew with the first key, or those alone that lie there in clear; return how many were."""
+    """Encrypt every secret anew with the first key, or only those stored in clear; return how many were."""
     with writing(engine) as connection:
         return sum(_reseal(connection, column, holds, only_plain=only_plain) for column, holds in _KEPT_IN)
 

@@ -51,7 +51,7 @@ class RouteBook:
         return (await asyncio.shield(reading[1])).get(delivery.destination_id)
 
     def forget(self, subscription_id: str) -> None:
-        """Read the subscription's routes afresh at the next question: its standing is known to have changed."""
+        """Drop the subscription's cached routes: its status is known to have changed."""
         self._readings.pop(subscription_id, None)
 
 

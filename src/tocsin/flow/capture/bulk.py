@@ -142,7 +142,7 @@ def _chunks(requests: Sequence[Document], most_bytes: int) -> Iterator[Sequence[
 
 
 def _probable_fqns(kind: EntityType, requests: Sequence[Document]) -> Iterator[str]:
-    """Yield the FQNs that these requests will most likely have, as far as that can be told without the store."""
+    """Yield the FQNs that these requests will most likely have, as far as they can be derived without the store."""
     for request in requests:
         name = request.get("name") if isinstance(request, dict) else None
         if not isinstance(name, str):

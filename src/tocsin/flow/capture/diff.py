@@ -47,10 +47,10 @@ class _Found:
 
 @dataclass(frozen=True)
 class Difference:
-    """How two states differ.
+    """Difference between two states.
 
-    ``order`` says how a list is ordered now that has new members elsewhere than at its end: the one thing that the
-    change itself does not tell, and that ``flow/capture/rebuild.py`` needs.
+    ``order`` is the new order of a list that has new members elsewhere than at its end: the one thing that the
+    change itself does not have, and that ``flow/capture/rebuild.py`` needs.
     """
 
     change: ChangeDescription
@@ -63,7 +63,7 @@ def diff(entity_type: str, old: Document, new: Document) -> ChangeDescription:
 
 
 def compare(entity_type: str, old: Document, new: Document) -> Difference:
-    """Return how ``new`` differs from ``old``, as ``diff`` does, and where new members stand."""
+    """Return the difference between ``new`` and ``old``, as ``diff`` does, and the positions of new members."""
     if not old:
         return Difference(ChangeDescription(fields_added=tuple(_all_added(entity_type, new))))
     found = _Found()
@@ -112,7 +112,7 @@ def _kept(entity_type: str) -> frozenset[str]:
 
 @cache
 def _nested(entity_type: str) -> frozenset[str]:
-    """Return the keys under which lists of members lie deeper."""
+    """Return the keys that contain nested lists of members."""
     return frozenset(path[0] for path in ENTITY_TYPES[entity_type].member_paths() if len(path) > 1)
 
 

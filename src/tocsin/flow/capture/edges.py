@@ -38,7 +38,7 @@ class Ends:
 
 
 def given_details(edge: Document) -> Document:
-    """Return the details that a request gives; the edge's own description stands among them."""
+    """Return the details that a request gives, including the edge's own description."""
     _check_keys("an edge", edge, _EDGE)
     details = edge.get("lineageDetails")
     details = {} if details is None else details
@@ -49,9 +49,9 @@ def given_details(edge: Document) -> Document:
 
 
 def checked_details(resolver: Resolver, ends: Ends, given: Document, known: Document) -> Document:
-    """Return an edge's details as they are kept: without nulls, its source said, its references full.
+    """Return an edge's details as they are stored: without nulls, with explicit source and full references.
 
-    ``known`` are the details there are; a pipeline and columns that stand in them are trusted.
+    ``known`` are the existing details, whose pipeline and columns are trusted.
 
     Raises
     ------

@@ -29,7 +29,7 @@ _CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
 
 
 def check_extension(transaction: Transaction, entity_type: str, document: Document, old: Document) -> None:
-    """Refuse a value that no custom property of this type allows; those that stood there before are not looked at.
+    """Reject a value that no custom property of this type allows; unchanged values are not checked.
 
     Raises
     ------

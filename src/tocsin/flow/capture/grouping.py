@@ -24,7 +24,7 @@ GIVEN: dict[str, tuple[str, str]] = {"team": ("children", "parents"), "dataProdu
 
 
 def member_of(group_type: str, group: Document) -> Document:
-    """Return what stands in an asset's list for belonging to ``group``, a reference."""
+    """Return the list entry by which an asset belongs to ``group``, a reference."""
     if group_type in SOURCES:
         label = {"tagFQN": group["fullyQualifiedName"], "source": SOURCES[group_type]}
         return label | {"labelType": "Manual", "state": "Confirmed"}

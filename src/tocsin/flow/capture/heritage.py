@@ -28,7 +28,7 @@ _UNDER_A_TABLE = ("testCase", "testSuite")
 
 @cache
 def types_above(entity_type: str) -> tuple[str, ...]:
-    """Return every type under which one of this type may lie, at whatever height."""
+    """Return every type that an entity of this type may have as an ancestor."""
     places = ENTITY_TYPES[entity_type].places
     nearest = {one for place in places for one in place.types} | ({"table"} if entity_type in _UNDER_A_TABLE else set())
     found = set(nearest)
@@ -38,7 +38,7 @@ def types_above(entity_type: str) -> tuple[str, ...]:
 
 
 def ancestors(entry: Entry) -> Iterator[str]:
-    """Yield the FQNs that lie above an entity's, the nearest first."""
+    """Yield the FQNs of an entity's ancestors, the nearest first."""
     parts = names.split(entry[1])
     for length in range(len(parts) - 1, 0, -1):
         yield names.join(parts[:length])
@@ -50,7 +50,7 @@ def lacks(kind: EntityType, document: Document) -> bool:
 
 
 def nearest(entry: Entry, known: Mapping[str, Heritage]) -> Heritage:
-    """Return what an entity inherits; ``known`` holds what stands at each FQN above."""
+    """Return what an entity inherits; ``known`` holds the values of each ancestor by FQN."""
     found: Heritage = {}
     for above in ancestors(entry):
         for key, held in known.get(above, {}).items():

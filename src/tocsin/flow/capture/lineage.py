@@ -34,7 +34,7 @@ Operations = Sequence[dict[str, Any]]  # Any: an operation's value is any JSON
 
 
 def put_edge(record: Record, edge: Document) -> Written:
-    """Add an edge, or replace its details; nothing if it stands there just so. Asks as ``asked_ends``."""
+    """Add an edge, or replace its details; nothing if it exists unchanged. Checks permissions as ``asked_ends``."""
     return _stand(record, asked_ends(record, edge.get("fromEntity"), edge.get("toEntity")), edge)
 
 

@@ -98,9 +98,9 @@ class MemberList:
 
     Attributes
     ----------
-    identity : what tells its members apart
-    label : what a member is called in paths and reorderings
-    ordered : whether the members' order means anything
+    identity : what identifies its members
+    label : name of a member in paths and reorderings
+    ordered : whether the members' order is significant
     deep : whether members are compared field by field
     reference : whether members are references, equal when they point to the same entity
     """
@@ -123,7 +123,7 @@ def tag_of(member: Document) -> str:
 
 
 def target_of(reference: Document) -> str:
-    """Return what tells one reference from another: the id, or type and FQN (or name) where there is no id."""
+    """Return the identity of a reference: the id, or type and FQN (or name) where there is no id."""
     fqn = reference.get("fullyQualifiedName") or reference.get("name")
     return str(reference.get("id") or f"{reference.get('type')}:{fqn}")
 

@@ -40,11 +40,11 @@ def is_moved(old: Stored, document: Document) -> bool:
 
 
 def place_of(record: Record, old: Stored, document: Document) -> Draft:
-    """Return the place that a changed document asks for.
+    """Return the parent and name that a changed document asks for.
 
     Raises
     ------
-    InvalidInput : this type keeps its name or its place, or the new place lies under the entity itself.
+    InvalidInput : this type keeps its name or its parent, or the new parent is a descendant of the entity.
     NotFound : the new parent does not exist.
     Conflict : there is one by that name.
     """
@@ -74,7 +74,7 @@ def put(record: Record, old: Stored, fields: Document, *, since: Stored | None =
 
 
 def rename(record: Record, old: Stored, draft: Draft) -> Written:
-    """Bring an entity to its new place with all under it, and tell everything that names one of them."""
+    """Move an entity with its descendants, and update everything that names one of them."""
     under = record.transaction.descendants(types_below(old.entity_type), old.fqn)
     affected = [old, *under]
     renaming = _renaming(affected, old.fqn, draft.fqn)
@@ -121,7 +121,7 @@ def _renaming(affected: list[Stored], old_fqn: str, new_fqn: str) -> _Renaming:
 
 
 def _upward(entity: Stored, after: Mapping[str, Stored]) -> Document:
-    """Return an entity's references upwards, as its parent now stands."""
+    """Return an entity's references to its ancestors, from its parent's current state."""
     kind = ENTITY_TYPES[entity.entity_type]
     field = kind.parent_field(entity.document)
     parent = after.get(entity.document[field].get("id")) if field else None

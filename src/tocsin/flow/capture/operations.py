@@ -35,7 +35,7 @@ _MOST_TRIES = 4
 
 
 def new_entity_id() -> str:
-    """Return a fresh id for an entity: a UUIDv7, so that new rows stand together in every index."""
+    """Return a fresh id for an entity: a UUIDv7, so that new rows are adjacent in every index."""
     return str(uuid_utils.uuid7())
 
 
@@ -343,7 +343,7 @@ class _NotComputed(Exception):
 
 
 class _Patching:
-    """One patch, applied at once where that is little work, else beside the transaction and then once more checked."""
+    """One patch, applied directly if small, else computed outside the transaction and verified inside it."""
 
     def __init__(self, entity_type: str, operations: Sequence[json_patch.Operation], bounds: Bounds) -> None:
         self._entity_type, self._operations, self._bounds = entity_type, operations, bounds

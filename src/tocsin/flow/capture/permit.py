@@ -130,7 +130,7 @@ class _InPlace:
         return self._permit.may_view(entity_type, self._asked(entity_type, (Operation.VIEW_BASIC,), document))
 
     def bears(self, entity_type: str, document: Document) -> bool:
-        """Say so of a team that stands under one that decides what somebody may do, too: what it brings comes down."""
+        """Also say so of a team below one that decides permissions: its members inherit them."""
         if self._permit.bears(entity_type, document):
             return True
         above = {str(parent["id"]) for parent in document.get("parents") or ()} if entity_type == "team" else ()
@@ -150,10 +150,10 @@ def in_place(permit: Permit, transaction: Transaction) -> Permit:
 
 
 def check_create(permit: Permit, kind: EntityType, document: Document, transaction: Transaction) -> None:
-    """Refuse to create an entity of this document, with what it brings along.
+    """Deny creating an entity of this document and everything created with it, unless permitted.
 
-    A rule's condition is asked of the entity as it would stand under its parent: with the parent's owners, so that
-    nobody gets in by naming themselves.
+    A rule's condition is evaluated on the entity as it would be under its parent: with the parent's owners, so that
+    nobody gains access by naming themselves.
     """
     if permit is EVERYTHING:
         return
@@ -212,12 +212,12 @@ def check_delete(permit: Permit, target: Stored, *, hard: bool) -> None:
 
 
 def check_delete_under(permit: Permit, under: Collection[Stored], *, hard: bool) -> None:
-    """Refuse to delete what lies under an entity, unless the actor may delete each; says how many they may not."""
+    """Deny deleting an entity's descendants, unless the actor may delete each; the message has the number denied."""
     _check_each(under, "delete", lambda one: check_delete(permit, one, hard=hard))
 
 
 def check_restore_under(permit: Permit, under: Collection[Stored], transaction: Transaction) -> None:
-    """Refuse to restore what lies under an entity, unless the actor may restore each; says how many they may not."""
+    """Deny restoring an entity's descendants, unless the actor may restore each; the message has the number denied."""
     _check_each(under, "restore", lambda one: check_restore(permit, one, transaction))
 
 
@@ -263,7 +263,7 @@ def _differing(key: str, old: Document, new: Document) -> set[str]:
 
 
 def _placed(kind: EntityType, document: Document, transaction: Transaction) -> Document:
-    """Return the document as it would stand under its parent."""
+    """Return the document as it would be under its parent."""
     taken = {key: value for key, value in document.items() if key != "owners"}
     field = kind.parent_field(document)
     reference = document.get(field or "")

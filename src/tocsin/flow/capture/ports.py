@@ -59,7 +59,7 @@ def missing(entity_type: str, key: Key) -> NotFound:
 
 @dataclass(frozen=True)
 class Stored:
-    """An entity as it stands in the catalogue; ``document`` holds all of it but followers."""
+    """A stored entity; ``document`` holds all of it but followers."""
 
     id: str
     entity_type: str
@@ -149,7 +149,7 @@ class Transaction(Protocol):
 
     @property
     def attachments(self) -> Attachments:
-        """The documents kept beside entities."""
+        """The attachments of entities."""
         ...
 
     @property
@@ -181,7 +181,7 @@ class Transaction(Protocol):
         ...
 
     def descendants(self, entity_types: Sequence[str], fqn: str) -> list[Stored]:
-        """Return every entity of these types whose FQN lies under ``fqn``, held for removal, in FQN order."""
+        """Return every entity of these types whose FQN is below ``fqn``, locked for removal, in FQN order."""
         ...
 
     def referring(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
@@ -221,7 +221,7 @@ class Transaction(Protocol):
         ...
 
     def follow(self, entity: Stored, user_id: str) -> bool:
-        """Make the user a follower from the event on that tells of it; False if they were one."""
+        """Make the user a follower as of the event of this write; False if they already were one."""
         ...
 
     def unfollow(self, entity: Stored, user_id: str) -> bool:
@@ -250,14 +250,14 @@ class Transaction(Protocol):
 
 
 class Batch(Transaction, Protocol):
-    """One write transaction for many writes, each of which stands or falls by itself."""
+    """One write transaction for many writes, each of which succeeds or fails on its own."""
 
     def row(self) -> AbstractContextManager[None]:
         """Begin one of the writes; an error that leaves it undoes it and nothing else."""
         ...
 
     def look_ahead(self, entity_type: str, fqns: Iterable[str]) -> None:
-        """Fetch together what will be looked for; what is looked for besides is found as well, only slower."""
+        """Prefetch the entities that will be looked up; others are found as well, only slower."""
         ...
 
 
@@ -287,10 +287,10 @@ class Batches(Protocol):
         ...
 
     def rehearsal(self) -> AbstractContextManager[Batch]:
-        """Open a transaction of which nothing is kept, in nobody's way where that is possible.
+        """Open a transaction that is rolled back, without blocking others where possible.
 
         Raises
         ------
-        MustWriteError : it is not; a batch that is broken off tells the same
+        MustWriteError : it needs the write lock; an aborted batch raises the same
         """
         ...

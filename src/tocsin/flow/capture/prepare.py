@@ -62,11 +62,11 @@ def inherited(kind: EntityType, field: str, parent: Stored) -> Document:
 
 
 def complete(kind: EntityType, resolver: Resolver, document: Document, old: Document) -> Document:
-    """Return the document with full references and texts in their one spelling.
+    """Return the document with full references and normalized texts.
 
     Raises
     ------
-    InvalidInput : something stands in it that its schema does not allow; what a history says is taken as it is.
+    InvalidInput : its schema does not allow a value; a history's values are not checked.
     NotFound : a reference or a label leads to nothing.
     """
     whole = document | resolver.lists(document, old) | resolver.singles(document, old)
@@ -111,7 +111,7 @@ def patched(kind: EntityType, old: Stored, document: Document) -> Document:
 
 
 def whole_state(old: Stored | None, state: Document) -> Document:
-    """Return the document a whole state stands for: all of it, and the place the entity already has."""
+    """Return the document of a whole state, at the entity's existing place."""
     document = shaped({key: value for key, value in without_server_keys(state).items() if value is not None})
     if old is None:
         return document

@@ -73,7 +73,7 @@ def versions(events: Iterable[LoggedEvent]) -> list[Document]:
 
 
 def _stamps(event: ChangeEvent) -> Document:
-    """Return what the server writes into every version, as the event tells it."""
+    """Return the keys that the server writes into every version, as the event has them."""
     stamps: Document = {
         "id": event.entity_id,
         "fullyQualifiedName": event.entity_fully_qualified_name,

@@ -28,10 +28,10 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Resolver:
-    """Makes references full.
+    """Completes references.
 
-    ``strict`` refuses a reference to nothing; a history's whole states keep theirs as they stand. What is named for
-    the first time must be visible to whoever writes: a full reference tells the name of what it leads to.
+    ``strict`` rejects a reference to nothing; a history's whole states keep theirs unchanged. A newly named entity must
+    be visible to the actor, because a full reference reveals its name.
     """
 
     transaction: Transaction
@@ -49,7 +49,7 @@ class Resolver:
     def parent(self, kind: EntityType, document: Document) -> tuple[str, Stored] | None:
         """Return the live entity that ``document`` names as its parent, after the key that names it.
 
-        None when this type may stand alone and the document names nothing.
+        None when this type needs no parent and the document names none.
         """
         for place in kind.places:
             if given := document.get(place.field):

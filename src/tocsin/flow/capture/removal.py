@@ -23,12 +23,12 @@ _UNDER_TABLE = ("testCase", "testSuite")
 
 
 def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Written:
-    """Delete an entity, softly or for good, and with ``recursive`` all that lies under it.
+    """Delete an entity, softly or for good, and with ``recursive`` all its descendants.
 
     Raises
     ------
-    InvalidInput : something lies under it and ``recursive`` is not set.
-    Forbidden : something lies under it that whoever writes may not delete.
+    InvalidInput : it has descendants and ``recursive`` is not set.
+    Forbidden : it has descendants that the actor may not delete.
     """
     under = _under(record, target)
     affected = under if hard else [entity for entity in under if not entity.deleted]
@@ -48,11 +48,11 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
 
 
 def restore(record: Record, target: Stored) -> Written:
-    """Bring a soft-deleted entity back, with all that lies under it; nothing if it is not deleted.
+    """Restore a soft-deleted entity with its descendants; nothing if it is not deleted.
 
     Raises
     ------
-    InvalidInput : what it lies under is deleted, too; that must come back first.
+    InvalidInput : its parent is deleted, too, and must be restored first.
     """
     if not target.deleted:
         return Written(target.document, None)
@@ -62,7 +62,7 @@ def restore(record: Record, target: Stored) -> Written:
 
 
 def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
-    """Bring back whatever lies softly deleted under an entity; return the events of it."""
+    """Restore the soft-deleted descendants of an entity; return their events."""
     gone = [entity for entity in _under(record, target) if entity.deleted]
     check_restore_under(record.permit, gone, record.transaction)
     below = [_restore_one(record, entity) for entity in gone]

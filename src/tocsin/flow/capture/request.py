@@ -36,6 +36,8 @@ _NESTED = sorted({path for row in ENTITY_TYPES.values() for path in row.member_p
 def clean(kind: EntityType, request: Document) -> Document:
     """Return an own copy of a request, without nulls, its aliases resolved and its lists checked.
 
+    Values are validated last, when references are complete: ``model/shapes.py``.
+
     What may stand under which key is checked last, when references are full: ``model/shapes.py``.
 
     Raises

@@ -134,9 +134,9 @@ def _created(record: Record, entity_type: str, draft: Draft) -> Written:
 
 
 def joined(record: Record, entity_type: str, request: Document, written: Written) -> Written:
-    """Let those that the request names belong to what was written, each a change of its own.
+    """Make the members that the request names belong to the written entity, each as a change of its own.
 
-    Teams that stood under a team and are named no more stand under it no longer.
+    Child teams that are no longer named lose this parent.
     """
     if entity_type not in GIVEN:
         return written
@@ -155,7 +155,7 @@ def joined(record: Record, entity_type: str, request: Document, written: Written
 
 
 def _regrouped(record: Record, team: Document, wanted: list[Document]) -> list[Document]:
-    """Take the teams that are not wanted out from under a team; return those that do not stand there yet."""
+    """Remove this parent from unwanted child teams; return those that do not have it yet."""
     found = [record.transaction.reference("team", key_of(one)) for one in wanted]
     ids = {one["id"] for one in found if one}
     before = {one["id"] for one in record.transaction.teams.children(team["id"])}

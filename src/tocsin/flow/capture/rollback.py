@@ -30,7 +30,7 @@ _OTHER_SECRETS = "its secrets are not kept, or belong to where the connection le
 
 @dataclass(frozen=True)
 class LeftOut:
-    """Something of the old version that did not come back: where it stood, what it was, and why."""
+    """Part of the old version that was not restored: its path, its value, and the reason."""
 
     field: str
     value: object
@@ -85,7 +85,7 @@ def _with_own_secrets(record: Record, old: Stored, fields: Document, left_out: l
 
 
 def _place(record: Record, kind: EntityType, old: Stored, asked: tuple[Document, list[LeftOut]]) -> Draft:
-    """Return where the entity goes: where it lay in that version, or where it lies now if that place is taken."""
+    """Return the entity's place: that of the old version, or the current one if that is taken."""
     fields, left_out = asked
     here = ("name", "serviceType", *kind.upward)
     now = _taken(old, here)

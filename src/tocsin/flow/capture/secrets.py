@@ -34,21 +34,21 @@ _Change = Callable[[Steps, Any], Any]  # Any: as above
 
 
 def parts_of(kind: EntityType) -> tuple[str, ...]:
-    """Return the keys of a type under which secrets may stand."""
+    """Return the keys of a type that may contain secrets."""
     return tuple(key for key in CONNECTIONS if key in kind.keys)
 
 
 def hidden(
     transaction: Transaction, kind: EntityType, entity_id: str, fields: Document, *, before: Document | None = None
 ) -> Document:
-    """Return an entity's fields with masks in place of the secrets, which are kept beside it.
+    """Return an entity's fields with masks in place of the secrets, which are stored separately.
 
-    ``before`` is the document as it stands: a mask keeps its secret only while the connection leads where that does.
+    ``before`` is the current document: a mask keeps its secret only while the connection has the same target.
 
     Raises
     ------
-    InvalidInput : a mask stands where no secret is known, or for one that was given for another address
-    WrongKey : a mask stands for a secret that was sealed with a key which is not here
+    InvalidInput : a mask without a known secret, or for a secret that was given for another address
+    WrongKey : a mask for a secret that was encrypted with a key which is not configured
     """
     parts = [key for key in parts_of(kind) if isinstance(fields.get(key), dict)]
     if not parts:
@@ -79,7 +79,7 @@ def split(parts: Document) -> tuple[Document, Document]:
 
 
 def masked_value(steps: Steps, value: _Value) -> _Value:
-    """Return what stands at a place of a document with masks in place of its secrets, which are forgotten."""
+    """Return the value at a path of a document with its secrets replaced by masks and dropped."""
     return _mapped(steps, value, _shown)
 
 
@@ -103,7 +103,7 @@ def in_clear(kind: EntityType, document: Document, known: Document) -> Document:
 
 
 def in_clear_part(key: str, part: _Value, known: Document) -> _Value:
-    """Return what stands under one key with its secrets in place of the masks."""
+    """Return the value under one key with its secrets in place of the masks."""
     return _mapped((key,), part, lambda steps, value: known.get(".".join(steps), value) if _is_masked(value) else value)
 
 
@@ -124,7 +124,7 @@ def _shown(steps: Steps, value: _Value) -> _Value:
 
 
 def _opened(key: str, part: _Value, known: Document) -> _Value:
-    """Return what is meant by a part that was sent: each mask stands for the secret that is kept at its place."""
+    """Return a part as sent, with each mask replaced by the stored secret."""
 
     def open_(steps: Steps, value: _Value) -> _Value:
         if not _is_masked(value):
@@ -178,7 +178,7 @@ def _may_lead(steps: Steps, value: _Value) -> bool:
 
 
 def _masks(key: str, part: _Value) -> Iterator[Steps]:
-    """Yield the places of a part at which a mask stands."""
+    """Yield the paths of the masks in a part."""
     found: list[Steps] = []
 
     def note(steps: Steps, value: _Value) -> _Value:

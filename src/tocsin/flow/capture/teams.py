@@ -32,7 +32,7 @@ def placed(transaction: Transaction, team: Document, old: Document) -> Document:
 
     Raises
     ------
-    InvalidInput : it may not stand there, or it would stand under itself; ``field`` says what is wrong.
+    InvalidInput : it may not have this parent, or it would be its own ancestor; ``field`` says what is wrong.
     """
     parents = [one for one in team.get("parents") or () if one.get("name") != ORGANIZATION]
     placed_team = {key: value for key, value in team.items() if key != "parents"}

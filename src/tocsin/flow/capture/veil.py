@@ -30,14 +30,14 @@ class Veil:
     def over(self, document: Document, hidden: Collection[str]) -> Document:
         """Return the document with a stub for each part that names one of ``hidden``: ids, or full names of tables.
 
-        What the document lies in stays: its own full name says it anyway.
+        References to the document's ancestors stay: its own FQN contains their names.
         """
         self._kept = {}
         covered: Document = self._covered(document, hidden, document) if hidden else document
         return covered
 
     def lifted(self, value: Json) -> Json:
-        """Return a JSON value with what the stubs in it stand for."""
+        """Return a JSON value with its stubs replaced by the original parts."""
         if not self._kept:
             return value
         if isinstance(value, list):

@@ -40,10 +40,10 @@ def is_breaking(entity_type: str, change: ChangeDescription) -> bool:
 
 
 def _drops(rule: Path, path: Path) -> bool:
-    """Say whether a field that is gone is what the rule names, holds it, or is a list of members below it.
+    """Say whether a removed field is the one that the rule names, contains it, or is a list of members below it.
 
-    List names and members' names take turns (``columns.address.children.zip.dataType``), so a list and a field of a
-    member both stand at an even distance; an odd one ends in a member's name.
+    List names and members' names alternate (``columns.address.children.zip.dataType``), so a list and a field of a
+    member are both at an even distance; an odd one ends in a member's name.
     """
     if rule[: len(path)] == path:
         return True

@@ -21,7 +21,7 @@ ORGANIZATION_POLICY = "OrganizationPolicy"
 
 @dataclass(frozen=True)
 class Violation:
-    """One refused access, or several of the same kind: what the event on the policy tells.
+    """One denied access, or several of the same kind, to be recorded as an event on the policy.
 
     ``policy_id`` is None when no rule allowed what was asked for.
     """

@@ -224,5 +224,5 @@ def _domains(document: Document) -> tuple[str, ...] | None:
 
 
 def _shown(document: Document) -> Document:
-    """Return the entity as events carry it; the change description stands beside it already."""
+    """Return the entity as events carry it; the change description is separate already."""
     return {key: value for key, value in document.items() if key not in ("changeDescription", _INCREMENT)}

@@ -87,11 +87,11 @@ class Extent:
 
 
 def worth_merging(segments: Sequence[Segment], full: int) -> tuple[Segment, ...]:
-    """Return segments beside each other that should become one, oldest first; none when there are none such.
+    """Return adjacent segments that should be merged, oldest first; none when there are none such.
 
-    Only segments of fewer than ``full`` events count. Of the newest, to which more will come, it takes several and none
-    that outweighs all after it together: so an event is rewritten a few times in its life, not once per merge. Older
-    ones, shut in by full ones, will not become more: any two of them are worth it, the newest first.
+    Only segments of fewer than ``full`` events count. Of the newest, which will be followed by more, it takes several
+    and none larger than all after it together: so an event is rewritten a few times in its life, not once per merge.
+    Older ones, enclosed by full ones, will not become more: any two of them are merged, the newest first.
     """
     *older, newest = _runs(segments, full)
     while newest and newest[0].event_count > _count(newest[1:]):

@@ -191,7 +191,7 @@ def _fact_groups(asked: Conjunction) -> Iterator[frozenset[Fact]]:
 
 
 def _implied_places(asked: Conjunction) -> Iterator[frozenset[Fact]]:
-    """Yield groups of facts without which a group cannot be fulfilled: what a name begins with lies below a place."""
+    """Yield groups of facts that a group implies: a name with a given prefix is below a known path."""
     for group in asked.groups:
         places = [place for term in group for place in _places(term)]
         if all(places):
@@ -238,7 +238,7 @@ def _implied_words(asked: Conjunction, worded: Collection[str]) -> Iterator[froz
 
 
 def _places(term: object) -> Iterator[str]:
-    """Yield the place below which a name must lie to pass ``term``, one for each of its texts; empty for anywhere."""
+    """Yield the path that a name must be below to pass ``term``, one for each of its texts; empty for anywhere."""
     match term:
         case TextTest(test=Test.STARTS_WITH, value=value, texts=texts) if value == _NAME:
             yield from (stem(text) for text in texts)

@@ -14,15 +14,15 @@ from tocsin.model.change import LoggedEvent
 
 
 def matches(plan: Plan, logged: LoggedEvent) -> bool:
-    """Say whether ``logged`` matches ``plan``; nothing that happened before the subscription was created does.
+    """Say whether ``logged`` matches ``plan``; events before the creation of the subscription never do.
 
-    Where something is asked of whoever would be told, that is whether anybody could be.
+    A condition on the recipient counts as true if it could hold for anybody.
     """
     return asked_by(plan, logged) != 0
 
 
 def asked_by(plan: Plan, logged: LoggedEvent) -> int:
-    """Return the answers of which a person must give one to be told of ``logged``; 0 when it does not match."""
+    """Return the sets of answers with which a person is a recipient of ``logged``; 0 when it does not match."""
     if not plan.enabled or not plan.stood_before(logged) or not holds(plan.about, logged):
         return 0
     return reduce(or_, (case.asked for case in plan.cases() if case.node is None or holds(case.node, logged)), 0)

@@ -42,10 +42,10 @@ class Plan:
     resources : types of entity or thread it is about; ``all`` means every type, none at all matches nothing
     node : the condition that rules and actions add up to; None when there is none
     created_at_ms : when the alert was made, epoch milliseconds
-    created_at_offset : the log offset of the event that made it; what stands before matches nothing
+    created_at_offset : the log offset of the event that made it; earlier events match nothing
     enabled : a disabled subscription matches nothing
-    questions : what it asks of whoever would be told (``conditions/relations.py``)
-    asked : the answers of which a person must give one to be told
+    questions : its conditions on the recipient (``conditions/relations.py``)
+    asked : the sets of answers with which a person is a recipient
     """
 
     subscription_id: str
@@ -65,9 +65,9 @@ class Plan:
         return tuple(replace(self, node=one.node, questions=(), asked=one.asked) for one in cases)
 
     def stood_before(self, logged: LoggedEvent) -> bool:
-        """Say whether the alert was there when an event happened: by its place in the log, whatever clocks said.
+        """Say whether the alert existed before an event: by offset in the log, whatever the clocks.
 
-        What a history has told of happened when the history says.
+        Events of a replayed history have the times of the history.
         """
         if logged.offset < self.created_at_offset:
             return False

@@ -21,7 +21,7 @@ _WORDS = "_words"
 
 
 def words_of(taken: str) -> str:
-    """Return the name of the set of words in the texts that ``taken`` stands for."""
+    """Return the name of the set of words in the texts of the field ``taken``."""
     return taken + _WORDS
 
 

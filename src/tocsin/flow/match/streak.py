@@ -26,8 +26,8 @@ class Report:
 
     Attributes
     ----------
-    status : what is reported; None for a look that finds nothing new (a silence)
-    at_ms : the moment it speaks of, never after it was heard of
+    status : the reported status; None for a check that finds nothing new (a silence)
+    at_ms : the time it refers to, never after the time of the event
     """
 
     status: str | None
@@ -71,10 +71,10 @@ def report_in(derived: Document, heard_at_ms: int) -> Report | None:
 
 
 def advance(streak: Streak | None, report: Report) -> tuple[Streak, Facts]:
-    """Return how the entity stands after ``report``, and what the report means after those before it.
+    """Return the entity's streak after ``report``, and the facts that the report adds given those before it.
 
-    A status that is no verdict yet means nothing. A report of an earlier moment than the newest is history, and one of
-    the same moment with the same verdict is the same report again: neither makes a transition.
+    A status without a verdict has no effect. A report of an earlier time than the newest is history, and one of
+    the same time with the same verdict is a repetition: neither makes a transition.
     """
     known = streak or Streak(since_ms=report.at_ms)
     if report.status is None:
@@ -89,7 +89,7 @@ def advance(streak: Streak | None, report: Report) -> tuple[Streak, Facts]:
 
 
 def folded(reports: Iterable[Report]) -> Streak | None:
-    """Return how an entity stands after all ``reports``, which are in the order of the log."""
+    """Return an entity's streak after all ``reports``, which are in log order."""
     streak: Streak | None = None
     for report in reports:
         streak, _ = advance(streak, report)

@@ -52,7 +52,7 @@ class TakenPaths:
 
     @property
     def names(self) -> dict[PathValue, str]:
-        """Return the fields that stand for the texts at paths, oldest first."""
+        """Return the names of the fields for the texts at paths, oldest first."""
         return dict(self._names)
 
     @property

@@ -41,7 +41,7 @@ def audience_of(
 
 
 def may_be_told(person: Person) -> bool:
-    """Say whether anybody may tell ``person`` anything: whoever is deleted or a bot is left out."""
+    """Say whether ``person`` may be notified at all: deleted users and bots may not."""
     return not person.is_bot and not person.deleted
 
 

@@ -26,7 +26,7 @@ V = TypeVar("V")
 
 
 class Stop(StrEnum):
-    """What keeps somebody from being told although an alert reaches them."""
+    """Reason why a candidate is not notified."""
 
     SELF = "self"
     BOT = "bot"

@@ -44,10 +44,10 @@ class Wanted:
 
     Attributes
     ----------
-    relation : how people come to be told
-    receiver : the name, address or endpoint asked for; empty where the relation alone says who
+    relation : relation that makes people recipients
+    receiver : the name, address or endpoint asked for; empty where the relation alone determines the recipients
     downstream_depth : how many hops of lineage count for owners and followers; 0 is the changed entity alone
-    questions : what the alert asks of whoever would be told (``conditions/relations.py``)
+    questions : the alert's conditions on the recipient (``conditions/relations.py``)
     """
 
     subscription_id: str
@@ -63,7 +63,7 @@ class Wanted:
 def wanted(subscription: EventSubscription, questions: tuple[str, ...] = ()) -> tuple[Wanted, ...]:
     """Return every way in which the enabled destinations of ``subscription`` reach people, each once.
 
-    ``questions`` is what its condition asks of people: who stands so is told where a destination names no users.
+    ``questions`` are its conditions on the recipient, which select the users where a destination names none.
     """
     rows: dict[Wanted, None] = {}
     for destination in subscription.destinations:
@@ -117,7 +117,7 @@ def names_nobody(destination: Destination) -> bool:
 
 
 def _meant(destination: Destination, questions: tuple[str, ...]) -> Iterator[tuple[ReasonKind, str]]:
-    """Yield who is meant where users are to be told, none is named, and the condition asks something of them."""
+    """Yield the recipients of a users destination that names none, if the condition is on the recipient."""
     if destination.category is not Category.USERS or not names_nobody(destination):
         return
     for question in questions:

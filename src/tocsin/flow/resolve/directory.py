@@ -30,10 +30,10 @@ class Reach:
 
 @dataclass(frozen=True)
 class Principal:
-    """A user or team that stands in ``relation`` to ``node_id``, or that ``receiver`` names.
+    """A user or team that is in ``relation`` to ``node_id``, or that ``receiver`` names.
 
-    ``since_offset`` is the log offset of the event that made it so: what stands before is not for them, nor is what
-    stands after ``until_offset``.
+    ``since_offset`` is the log offset of the event that made it so: earlier events are not for them, nor are
+    events after ``until_offset``.
     """
 
     relation: ReasonKind
@@ -72,7 +72,7 @@ class Directory(Protocol):
         """Return what each entity reaches downstream within ``depth`` hops, itself (0 hops) included."""
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterable[Principal]:
-        """Return who stands in this relation to each node; a thread's owners and followers are those of its asset."""
+        """Return the principals in this relation to each node; a thread has the owners and followers of its asset."""
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterable[Principal]:
         """Return the users or teams of those names."""
@@ -92,9 +92,9 @@ class Directory(Protocol):
 
 @dataclass(frozen=True)
 class Audience:
-    """All that is needed to resolve some events: what they reach, who stands where, who they are, what they muted.
+    """Input for resolving some events: reached assets, principals, people, and mutes.
 
-    ``people`` holds only those who may be told at all, unless everybody was asked for; ``bonds`` theirs in any case.
+    ``people`` holds only those who may be notified at all, unless all were requested; ``bonds`` theirs in any case.
     """
 
     reach: tuple[Reach, ...]

@@ -22,7 +22,7 @@ class Reached:
     Attributes
     ----------
     asset : the reference to it
-    level : how many edges lie between it and where the walk began
+    level : number of edges from the start of the walk
     via : the asset one level nearer that feeds it, or whose data it moves
     pipeline : what moves the data from there, if the edge says so and it is not the asset itself
     """
@@ -35,7 +35,7 @@ class Reached:
 
 @dataclass(frozen=True)
 class Walk:
-    """All that lies downstream, nearest first; ``is_cut`` says that there is more."""
+    """All downstream assets, nearest first; ``is_cut`` says that there are more."""
 
     reached: tuple[Reached, ...]
     edges: tuple[Edge, ...]
@@ -52,9 +52,9 @@ class _Use:
 
 
 def used_columns(edges: Iterable[Edge], changed: Collection[str]) -> dict[str, set[str]]:
-    """Return, by the id of every asset that column lineage leads to from the changed columns, its columns made of them.
+    """Return, by asset id, the columns derived from the changed columns by column lineage.
 
-    A column that lies in a changed one, or around it, counts as changed. An asset that uses one for something else
+    A column inside or around a changed one counts as changed. An asset that uses one for something else
     than a column has an empty set.
     """
     exactly, around = _uses(edges)
@@ -85,7 +85,7 @@ def counts(reached: Sequence[Reached]) -> Document:
 
 
 def _uses(edges: Iterable[Edge]) -> tuple[dict[str, list[_Use]], dict[str, list[_Use]]]:
-    """Return the uses of every column, and of every column that lies in it."""
+    """Return the uses of every column, and of every column inside it."""
     exactly: dict[str, list[_Use]] = defaultdict(list)
     around: dict[str, list[_Use]] = defaultdict(list)
     for column, use in (line for edge in edges for line in _lines(edge)):
@@ -105,6 +105,6 @@ def _lines(edge: Edge) -> Iterator[tuple[str, _Use]]:
 
 
 def _outwards(column: str) -> Iterator[str]:
-    """Yield a column's name and those of all it lies in, innermost first."""
+    """Yield a column's name and those of all columns around it, innermost first."""
     parts = names.split(column)
     return (names.join(parts[:length]) for length in range(len(parts), 0, -1))

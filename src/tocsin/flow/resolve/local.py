@@ -19,9 +19,9 @@ from tocsin.model.subscription import Channel
 
 @dataclass(frozen=True)
 class Recipient:
-    """Somebody to be told of the event over one channel, with every reason why.
+    """Recipient of an event over one channel, with every reason.
 
-    ``key`` is told once: a user's id in the inbox, a lower-case address for e-mail, subscription and
+    ``key`` is notified once: a user's id in the inbox, a lower-case address for email, subscription and
     endpoint for a webhook. ``target`` is where it goes.
     """
 
@@ -35,9 +35,9 @@ class Recipient:
 def recipients(
     logged: LoggedEvent, rows: Sequence[Wanted], audience: Audience, asked: Mapping[str, int] | None = None
 ) -> tuple[Recipient, ...]:
-    """Return who must hear of ``logged`` given the ``rows`` of the alerts it matched, ordered by channel and key.
+    """Return the recipients of ``logged`` given the ``rows`` of the alerts it matched, ordered by channel and key.
 
-    ``asked`` is what is left to ask of a person, by alert: the answers that count (``conditions/relations.py``).
+    ``asked`` holds, by alert, the accepted answers to its conditions on the recipient (``conditions/relations.py``).
     """
     found: dict[tuple[Channel, str], _Found] = defaultdict(_Found)
     for one in candidates(logged, rows, audience, asked):

@@ -49,14 +49,14 @@ class Events(Protocol):
         ...
 
     def behind(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:
-        """Return who stands behind each of these alerts, by id: who made it and who changed it; nobody for Tocsin's."""
+        """Return the creator and the editors of each of these alerts, by id; nobody for Tocsin's own."""
         ...
 
 
 def concerned(event: ChangeEvent) -> list[Document]:
-    """Return references to all that an event is about: its entity, of a thread the asset that people talk about.
+    """Return references to all subjects of an event: its entity or, of a thread, the asset that it is about.
 
-    What only tells of others, an edge or a refused access, is about them, too.
+    Other entities named by the event, such as the ends of an edge, are subjects, too.
     """
     if event.entity_type == THREAD:
         return [(event.entity or {}).get("entityRef") or {}]
@@ -79,12 +79,12 @@ def may_view(viewer: Actor | Person, resource: str, document: Document, policies
 
 
 def only_visible(rows: Iterable[Told], policies: Policies, events: Events) -> list[Told]:
-    """Return the notifications that may be told: those whose recipient may see what they tell of.
+    """Return the notifications that may be sent: those whose recipient may see the subjects.
 
-    What goes to no person (a webhook, an address) goes on behalf of whoever made the alert and of everybody who has
-    changed it since, who must all be able to see it: whoever leads it elsewhere gets no more than they may see. While
-    everybody may view everything, nothing is looked up. Otherwise it costs what these recipients and these
-    events cost, however many people and policies there are.
+    A notification without a personal recipient (webhook, address) is sent on behalf of the alert's creator and all its
+    later editors, who must all be able to see the subjects: so redirecting it reveals no more than the editor may see.
+    While everybody may view everything, nothing is looked up. Otherwise the cost depends on these recipients and
+    events, not on the number of people and policies.
     """
     told = list(rows)
     if all(policies.is_open(resource) for resource in ENTITY_TYPES):
@@ -104,6 +104,6 @@ def only_visible(rows: Iterable[Told], policies: Policies, events: Events) -> li
 
 
 def _viewers(row: Told, behind: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Return the ids of those on whose behalf something is told; none when Tocsin itself wants it told."""
+    """Return the ids of those on whose behalf something is sent; none for Tocsin's own alerts."""
     recipient: str | None = row["recipient_id"]
     return (recipient,) if recipient is not None else behind.get(row["subscription_id"], ())

@@ -13,10 +13,10 @@ from tocsin.model.subscription import Channel
 
 @dataclass(frozen=True)
 class Scheduled:
-    """A notification with its due time, and the delivery that carries it if it leaves the house.
+    """A notification with its due time, and the delivery that carries it unless it is in-app.
 
-    ``reason`` is the first of the notification's reasons: its subscription and destination answer for the
-    delivery. ``delivery_id`` is None for the inbox, whose row is its own delivery.
+    ``reason`` is the first of the notification's reasons: its subscription and destination are the
+    delivery's. ``delivery_id`` is None for the inbox, whose row is its own delivery.
     """
 
     notification: Notification

@@ -16,7 +16,7 @@ from tocsin.model.subscription import Destination
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A claimed delivery with all it tells.
+    """A claimed delivery with its event and reasons.
 
     ``recipient_id`` is the user it is for, if it is one; ``recipient_gone``: that user no longer exists.
     """
@@ -43,7 +43,7 @@ class Route:
 
 
 class Channel(Protocol):
-    """One way out of the house. Never raises for what the remote did, never waits between attempts."""
+    """A delivery channel. Never raises for what the remote did, never waits between attempts."""
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and say how it ended."""

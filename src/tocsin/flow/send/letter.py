@@ -73,7 +73,7 @@ class Sender:
 
 
 def render_letter(dispatch: Dispatch, sender: Sender, *, now_ms: int) -> EmailMessage:
-    """Return the mail that tells of ``dispatch``; raise ``InvalidInput`` when its address is none."""
+    """Return the mail for ``dispatch``; raise ``InvalidInput`` when its address is invalid."""
     message = EmailMessage(policy=_MAIL)
     message["From"] = sender.address
     message["To"] = _address(dispatch.delivery.target)

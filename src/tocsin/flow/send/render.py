@@ -77,7 +77,7 @@ def as_seed(event: ChangeEvent, _source: str = "") -> Document:
 
 
 def as_tocsin(event: ChangeEvent, _source: str = "") -> Document:
-    """Return the event as seeds/002 has it and beside it, as ``semanticChanges``, what each change means."""
+    """Return the event as seeds/002 has it and, as ``semanticChanges``, the meaning of each change."""
     return {**as_seed(event), "semanticChanges": semantic_changes(event)}
 
 

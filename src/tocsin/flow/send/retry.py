@@ -25,7 +25,7 @@ _BUSY = frozenset({OutcomeReason.RATE_LIMITED, OutcomeReason.TIMEOUT})
 def wait_s(outcome: Retry, number: int, *, jitter: float) -> float:
     """Return the seconds to wait after attempt ``number`` (from 1) ended with ``outcome``.
 
-    ``jitter`` lies in [0, 1): 0.5 moves nothing. What the receiver asks for (``after_s``) is honoured
+    ``jitter`` is in [0, 1); 0.5 changes nothing. The delay that the receiver asks for (``after_s``) is honoured
     between once and twice the planned wait.
     """
     planned = WAITS_S[min(number, len(WAITS_S)) - 1]

@@ -16,7 +16,7 @@ _PREFIX = "whsec_"
 
 
 def secrets_in(secret_key: str | None) -> tuple[str, ...]:
-    """Return the secrets that ``secret_key`` holds, newest first: several stand apart by white space."""
+    """Return the secrets that ``secret_key`` holds, newest first, separated by white space."""
     return tuple((secret_key or "").split())
 
 
@@ -40,10 +40,10 @@ def sign(body: bytes, secrets: tuple[str, ...], *, message_id: str, timestamp_s:
 
 
 def key_of(secret: str) -> bytes:
-    """Return the key that a Standard Webhooks secret stands for.
+    """Return the key of a Standard Webhooks secret.
 
     ``whsec_`` is followed by base64; anything else is taken as it is (and so is a ``whsec_`` whose rest is
-    not base64: a wrong signature tells the receiver more than none).
+    not base64: a wrong signature is more informative to the receiver than none).
     """
     if secret.startswith(_PREFIX):
         try:

@@ -42,7 +42,7 @@ _MOST_NAMED = 3
 
 
 def thread_headline(event: ChangeEvent, kinds: Collection[ReasonKind] = ()) -> str:
-    """Return one line that says what happened in a thread, to somebody who is told for reasons of these kinds."""
+    """Return one line that says what happened in a thread, for a recipient with reasons of these kinds."""
     who, said = clean_line(event.user_name or "somebody"), _quoted(event)
     what = _what(event, kinds)
     return clean_line(f"{who} {what}{said}", limit=HEADLINE_LIMIT + _QUOTED_LIMIT)

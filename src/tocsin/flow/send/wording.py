@@ -70,7 +70,7 @@ def name_of(event: ChangeEvent) -> str:
 def headline(event: ChangeEvent, reasons: Sequence[Reason] = ()) -> str:
     """Return one line that says what changed, such as ``orders: column email removed``.
 
-    Whoever is told for these ``reasons`` is spoken to: ``ann mentioned you in a conversation about orders``.
+    It addresses the recipient by their ``reasons``: ``ann mentioned you in a conversation about orders``.
     """
     if event.entity_type == THREAD:
         return thread_headline(event, {reason.kind for reason in reasons})
@@ -83,7 +83,7 @@ def headline(event: ChangeEvent, reasons: Sequence[Reason] = ()) -> str:
 def change_lines(event: ChangeEvent) -> list[ChangeLine]:
     """Return one line for each change of the event, in the order added, updated, deleted.
 
-    Behind them stand the labels that columns brought or took with them.
+    The labels that were added or removed with columns come last.
     """
     if event.entity_type == THREAD and (said := thread_lines(event)):
         return said

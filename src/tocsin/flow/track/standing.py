@@ -44,7 +44,7 @@ class Standing:
     configured_at_ms: int | None = None
 
     def to_wire(self) -> Document:
-        """Return the standing as upstream's ``subscriptionStatus.json`` has it."""
+        """Return the status in the form of upstream's ``subscriptionStatus.json``."""
         wire = {
             "status": self.status.value,
             "lastSuccessfulAt": self.last_successful_at_ms,
@@ -62,14 +62,14 @@ UNTRIED = Standing(SubscriptionState.ACTIVE, 0)
 
 
 def concerns_destination(attempt: Attempt) -> bool:
-    """Say whether the attempt tells anything about its destination."""
+    """Say whether the attempt's outcome concerns its destination."""
     return reason_of(attempt.outcome) not in _SAYS_NOTHING
 
 
 def standing_after(before: Standing, attempt: Attempt, step: Step, *, configured_at_ms: int | None = None) -> Standing:
-    """Return the destination's standing after ``attempt``, which led to ``step``.
+    """Return the destination's status after ``attempt``, which led to ``step``.
 
-    What says nothing about the destination (switched off, recipient gone, hidden from them) leaves it as it was.
+    Outcomes that do not concern the destination (disabled, recipient deleted, hidden from them) leave it unchanged.
     """
     outcome, ended_at_ms = attempt.outcome, attempt.started_at_ms + attempt.duration_ms
     if not concerns_destination(attempt):

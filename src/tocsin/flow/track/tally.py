@@ -55,7 +55,7 @@ class Tally:
         self.samples = sorted([*self.samples, *rows["log_offset"]])[-MOST_SAMPLES:]
 
     def tell(self, rows: Iterable[Told], event_count: int) -> None:
-        """Count who would have been told; ``event_count`` says of how many events anybody would have been."""
+        """Count the would-be recipients; ``event_count`` is the number of events with any."""
         self.told_of += event_count
         for row in rows:
             at = (row["channel"], row["key"])
@@ -66,7 +66,7 @@ class Tally:
             self.ways += row["ways"]
 
     def most_told(self) -> list[Heard]:
-        """Return who would have been told most often."""
+        """Return the recipients with the most would-be notifications."""
         order = sorted(self.heard.values(), key=lambda one: (-one.told, one.channel, one.target))
         return order[:MOST_RECIPIENTS]
 

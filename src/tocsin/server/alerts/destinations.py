@@ -43,9 +43,9 @@ class Names(Protocol):
 
 
 def check_destination(destination: Destination, names: Names, place: str, *, is_personal: bool = False) -> None:
-    """Say what is wrong with a destination, if anything is.
+    """Report what is wrong with a destination, if anything is.
 
-    Users need not be named by an alert that is personal: whose condition asks something of whoever would be told.
+    Users may be omitted if the alert's condition is on the recipient.
 
     Raises
     ------

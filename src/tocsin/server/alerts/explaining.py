@@ -38,11 +38,11 @@ _ALERT = "eventsubscription"
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: of which event, of one alert or all that the caller may see, of one person or everybody.
+    """Scope of an explanation: the event, one alert or all that the caller may see, one person or everybody.
 
-    ``shown`` is the event without what the asker may not see of it; alerts are held against the whole of it.
-    Of all alerts, ``limit`` after the first ``skip`` are told of; those that matched come first. ``gone`` is the id or
-    the name of an alert that is there no more: of that one, all there is to say is what it has told.
+    ``shown`` is the event without the parts hidden from the requester; alerts are evaluated on the whole event.
+    Of all alerts, ``limit`` after the first ``skip`` are explained; those that matched come first. ``gone`` is the id
+    or the name of a deleted alert, for which only its stored notifications are known.
     """
 
     logged: LoggedEvent
@@ -56,7 +56,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Findings:
-    """The answer, and which of its alerts are told of in full."""
+    """The explanation, and which of its alerts are explained in full."""
 
     explanation: Explanation
     page: tuple[AlertTrace, ...]
@@ -64,12 +64,12 @@ class Findings:
 
 
 def explain(question: Question, caller: Caller) -> Findings:
-    """Return all that the caller may know of it.
+    """Return the explanation, as far as the caller may see it.
 
     Raises
     ------
     Forbidden : it asks about somebody else, of alerts that the caller may not edit
-    NotFound : it asks of an alert that is not there and that has told nothing that the caller may know of
+    NotFound : it asks of an alert that does not exist and has no notification visible to the caller
     """
     alerts = _alerts(question, caller)
     tended = frozenset(one.id for one in alerts if tends(one, caller))
@@ -127,7 +127,7 @@ def _is_narrowed(question: Question, caller: Caller, tended: frozenset[str]) -> 
 
 
 def _pipeline_at(logged: LoggedEvent, caller: Caller) -> int:
-    """Return the offset up to which everything is told; of a report, by both queries that may tell of one."""
+    """Return the offset up to which everything is processed; of a report, by both queries that may notify of one."""
     log = caller.parts.log
     at = log.progress(MATCH_STREAM)
     if report_of(logged) is None or log.reported_at_ms(STREAK_STREAM) is None:

@@ -22,7 +22,7 @@ _ARGUMENT = re.compile(r"\$\{(\w+)\}")
 
 @dataclass(frozen=True)
 class Filter:
-    """One named filter: what people call it, what it does, and the condition it stands for."""
+    """One named filter: its display name, its description, and its condition."""
 
     label: str
     description: str
@@ -111,7 +111,7 @@ FILTERS: dict[str, Filter] = {
 
 
 def rules_of(chosen: list[Document], place: str) -> list[Document]:
-    """Return the rules that these named filters (``name``, ``effect``, ``prefixCondition``, ``arguments``) stand for.
+    """Return the rules for these named filters (``name``, ``effect``, ``prefixCondition``, ``arguments``).
 
     Raises
     ------
@@ -141,7 +141,7 @@ def _rule(chosen: Document, place: str) -> Document:
 
 
 def _check(condition: str, place: str) -> None:
-    """Refuse arguments that make no sense: what is wrong with the condition is told of them, who never saw it."""
+    """Reject invalid arguments: errors of the condition are reported for them, because the user never saw it."""
     try:
         checked(condition)
     except InvalidCondition as error:
@@ -150,7 +150,7 @@ def _check(condition: str, place: str) -> None:
 
 
 def _lists(name: str, found: Filter, given: object, place: str) -> dict[str, str]:
-    """Return the list that stands for each argument, as conditions write it; unnamed ones stand in their order."""
+    """Return the list for each argument, as conditions write it; unnamed ones in their order."""
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
         raise InvalidInput("must be a list of {name, input: [texts]}", field=place)
     lists: dict[str, str] = {}
@@ -179,5 +179,5 @@ def _list_text(name: str, argument: str, values: object, place: str) -> str:
 
 
 def _literal(text: str) -> str:
-    """Return a text as it stands in a condition; a quotation mark inside is doubled."""
+    """Return a text as a string literal of conditions; a quotation mark inside is doubled."""
     return "'" + text.replace("'", "''") + "'"

@@ -50,7 +50,7 @@ def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller
 
 
 def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
-    """Return what one alert told, per asset and per rule, and what a tighter rule would have spared."""
+    """Return the notifications of one alert, per asset and per rule, and what a stricter rule would have saved."""
     telling, now_ms = caller.parts.telling, caller.parts.clock.now_ms()
     start = telling.firings.start_of(since)
     tally = _tallies([alert.id], start, caller).get(alert.id, Tally())

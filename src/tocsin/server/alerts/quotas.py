@@ -63,7 +63,9 @@ def targets_of(destination: Destination) -> tuple[str, ...]:
 
 
 def check_quotas(document: Document, before: Document | None, caller: Caller) -> None:
-    """Refuse more destinations or receivers than one may have, and addresses that nobody allowed.
+    """Reject more destinations or receivers than allowed, and addresses that are not allowed.
+
+    Existing ones may stay.
 
     What stood there before may stay.
 

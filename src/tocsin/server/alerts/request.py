@@ -71,14 +71,14 @@ def checked_alert(
     names: Names,
     new_id: Callable[[], str],
 ) -> Alert:
-    """Return what ``request`` means.
+    """Return the validated alert of ``request``.
 
-    ``before`` is the document as it stands (None: there is none yet) and ``secrets`` gives what is stored for it by
-    destination id: a destination keeps its id, and a mask its secret. Only a mask asks for it.
+    ``before`` is the current document (None: there is none yet) and ``secrets`` returns its stored secrets by
+    destination id: a destination keeps its id, and a mask its secret. Only a mask reads them.
 
     Raises
     ------
-    WrongKey : a mask stands for a secret that was sealed with a key which is not here
+    WrongKey : a mask for a secret that was encrypted with a key which is not configured
     InvalidInput : something cannot work; the message says where and what would
     """
     document = _settable(_compiled(request, before or {}), (before or {}).get("provider", "user"))
@@ -150,7 +150,7 @@ def _settable(request: Document, provider: str) -> Document:
 
 
 def _compiled(request: Document, before: Document) -> Document:
-    """Return ``request`` without the rules that its ``input`` stood for, when the input has changed and they have not.
+    """Return ``request`` without the rules compiled from its ``input``, when the input has changed and they have not.
 
     Rules that are given together with an input win: somebody has written them by hand.
     """
@@ -162,7 +162,7 @@ def _compiled(request: Document, before: Document) -> Document:
 
 
 def _filtering_rules(request: Document) -> object:
-    """Return the rules as given, or those that upstream's ``resources`` and ``input`` stand for."""
+    """Return the rules as given, or those compiled from upstream's ``resources`` and ``input``."""
     if request.get("filteringRules") is not None:
         return request["filteringRules"]
     chosen = request.get("input") or {}
@@ -217,7 +217,7 @@ def _goal(destination: Document) -> tuple[object, ...]:
 
 
 def _mask(destination: Document, secrets: Callable[[], Mapping[str, Document]], index: int) -> Document:
-    """Put masks into the destination's configuration and return the secrets they stand for."""
+    """Put masks into the destination's configuration and return the secrets they replace."""
     config = destination.get("config")
     if not isinstance(config, dict):
         return {}
@@ -231,7 +231,7 @@ def _mask(destination: Document, secrets: Callable[[], Mapping[str, Document]], 
 
 
 def _check_distinct(secrets: Sequence[Document]) -> None:
-    """Refuse two webhooks at one address of which only a part is shown: nothing else could tell them apart."""
+    """Reject two webhooks with the same visible part of the address: nothing else could distinguish them."""
     seen: dict[str, int] = {}
     for index, kept in enumerate(secrets):
         endpoint = kept.get("endpoint")

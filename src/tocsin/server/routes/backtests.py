@@ -69,7 +69,7 @@ def cancel(backtest_id: PathId, caller: Asked) -> Response:
 
 
 async def _awaited(backtest_id: str, caller: Caller, wait: float) -> Document:
-    """Return a backtest as it is shown, as soon as it is over; after ``wait`` seconds as it stands."""
+    """Return a backtest as soon as it is over; after ``wait`` seconds in its current state."""
     give_up = time.monotonic() + wait
     shown = await run_in_threadpool(_shown, backtest_id, caller)
     while shown["state"] in OPEN and time.monotonic() < give_up:

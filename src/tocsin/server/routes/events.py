@@ -160,7 +160,7 @@ def _types(text: str, asked: str) -> frozenset[str] | None:
 
 
 def _both(some: frozenset[str] | None, others: frozenset[str] | None) -> frozenset[str] | None:
-    """Return the entity types in both sets, where None stands for all."""
+    """Return the entity types in both sets, where None means all."""
     if some is None or others is None:
         return others if some is None else some
     return some & others

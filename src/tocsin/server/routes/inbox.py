@@ -124,7 +124,7 @@ async def stream(
 
 
 def entry_on_wire(entry: InboxEntry) -> Document:
-    """Return an inbox entry as it is answered: what happened in words, and why this person is told."""
+    """Return an inbox entry for a response: what happened in words, and why this person is notified."""
     event = entry.event
     about = {"about": event.entity["entityRef"]} if event.entity and event.entity_type == THREAD else {}
     return {
@@ -157,7 +157,7 @@ def _counts(owner: str, now_ms: int, sight: Sight, parts: Parts) -> tuple[int, i
 
 
 def _shown(sender: Actor, entry: InboxEntry, parts: Parts) -> InboxEntry | None:
-    """Return what may still be shown of an entry: what somebody may see can have changed since they were told."""
+    """Return the visible part of an entry: permissions may have changed since the notification."""
     (shown,) = _as_shown(_sight(sender, parts), [entry])
     return shown
 

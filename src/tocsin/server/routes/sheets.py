@@ -93,14 +93,14 @@ def _known() -> str:
 
 
 def _children(row: EntityType, document: Document, caller: Caller) -> Iterator[Document]:
-    """Yield what lies directly under something, or every team under a team, the higher ones first."""
+    """Yield an entity's children, or every descendant of a team, parents first."""
     child, catalogue = CHILDREN[row.name], caller.parts.catalogue
     below = catalogue.teams_under(document["id"]) if child == "team" else catalogue.children(child, document["id"])
     return (one for one in below if sees(caller, child, one))
 
 
 def _all_under(entity_type: str, document: Document, caller: Caller) -> Iterator[Entry]:
-    """Yield all that lies under something, each before what lies under it."""
+    """Yield all descendants, each before its own."""
     for child in BELOW.get(entity_type, ()):
         for one in caller.parts.catalogue.children(child, document["id"]):
             if sees(caller, child, one):

@@ -78,7 +78,7 @@ def take_out(team_id: PathId, user_id: PathId, caller: Asked) -> Response:
 
 
 def _with_those_above(teams: Mapping[str, Document], some: Sequence[Document]) -> dict[str, Document]:
-    """Return these teams and all that they stand under."""
+    """Return these teams and all their ancestors."""
     found: dict[str, Document] = {}
     waiting = list(some)
     while waiting:

@@ -174,7 +174,7 @@ def forget(connection: Connection, user_id: str) -> None:
 
 
 def person_of(row: Row[*tuple[Any, ...]]) -> Person:  # Any: a column's value
-    """Return the person that a row of the table ``person`` stands for."""
+    """Return the person of a row of the table ``person``."""
     return Person(
         id=row.user_id,
         name=row.name,

@@ -39,9 +39,9 @@ class SqlStanding:
         self._engine = engine
 
     def of(self, entity_ids: Collection[str]) -> dict[str, Subject]:
-        """Return the type and document of each entity, with what it inherits and what it is about.
+        """Return the type and document of each entity, with what it inherits and its subjects.
 
-        One that is gone for good is as its deletion told of it; what never was has no entry.
+        A hard-deleted entity has the state in its deletion event; one that never existed has no entry.
         """
         with reading(self._engine) as connection:
             found = _standing(connection, entity_ids)

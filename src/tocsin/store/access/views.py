@@ -165,7 +165,7 @@ class _Found:
         return teams | ({self.organization_id} if self.organization_id in self.team_names else set())
 
     def _domains_of(self, user_id: str) -> Ids:
-        """Return somebody's domains; if they have none, those of their teams, or of what stands above these."""
+        """Return somebody's domains; if they have none, those of their teams, or of their ancestors."""
         if self.domains_of.get(user_id):
             return self.domains_of[user_id]
         found, seen, waiting = set[str](), set[str](), list(self.teams_of.get(user_id, ()))

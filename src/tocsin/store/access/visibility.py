@@ -64,10 +64,10 @@ _CERTIFICATION = ("certification", "tagLabel", "tagFQN")
 def visible(
     condition: Condition, *, is_sqlite: bool, of: Any = _TABLE, known: Known = _NOTHING, with_tests: bool = True
 ) -> Sql:  # Any: columns
-    """Return "the condition holds for the row ``of`` the table ``entity``"; the type of the row is asked elsewhere.
+    """Return "the condition holds for the row ``of`` the table ``entity``"; the type of the row is checked elsewhere.
 
-    ``of`` is the table's columns, or those of an alias; ``with_tests``: rows may be tests or suites, which lie in their
-    tables by name only.
+    ``of`` is the table's columns, or those of an alias; ``with_tests``: rows may be tests or suites, which belong to
+    their tables by name only.
     """
     if known and condition in known:
         near: Sql = of.id.in_(known[condition])
@@ -94,7 +94,7 @@ def visible_of(connection: Connection, entity_type: str, condition: Condition) -
 
 
 def _named(asked: Inheritable) -> tuple[Naming, Sql | None]:
-    """Return where stands what is asked for, and which of it."""
+    """Return the projection to search, and the values searched for."""
     match asked:
         case InDomain(domains=domains):
             return DOMAINS, DOMAINS.target.in_(sorted(domains))

@@ -40,7 +40,7 @@ class AuditRows:
             return {row[0]: int(row[1]) for row in connection.execute(query.group_by(event.entity_id))}
 
     def tellings(self, after: int, through: int) -> Rows:
-        """Return (offset, alert, count, relations, missing) of every match that was told between two offsets.
+        """Return (offset, alert, count, relations, missing) of every processed match between two offsets.
 
         Of a hard delete, ``relations`` is how many relations the entity had, ``missing`` how many were gone by then.
         """

@@ -59,7 +59,7 @@ class SqlDirectory:
                 yield Reach(root_id=root, node_id=node, node_fqn=names.get(node, ""), hops=distance)
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
-        """Return who stands in this relation to each node; a thread's owners and followers are those of its asset."""
+        """Return the principals in this relation to each node; a thread has the owners and followers of its asset."""
         with reading(self._engine) as connection:
             if relation in thread_directory.PARTS:
                 yield from list(thread_directory.parts_in(connection, node_ids, relation))

@@ -33,10 +33,10 @@ _HAS_TOLD = firing.c.told_count > 0
 
 @dataclass(frozen=True)
 class Tally:
-    """What one alert, or one asset of it, came to.
+    """Counts of one alert, or of one asset of it.
 
-    ``fired_count`` events matched, ``silent_count`` of them told nobody for it; notifications, those to people, in the
-    app, and of these the opened ones.
+    ``fired_count`` events matched, ``silent_count`` of them notified nobody; notifications, those to people, in-app
+    ones, and of these the opened ones.
     """
 
     fired_count: int = 0
@@ -52,7 +52,7 @@ class Tally:
 
     @property
     def noise(self) -> int:
-        """Return how much was told to people and not opened; mails cannot be seen to be opened."""
+        """Return the number of notifications to people that were not opened; mails cannot be tracked."""
         return self.person_count - self.opened_count
 
 
@@ -84,7 +84,7 @@ class Firings:
             return Tally(*(int(count or 0) for count in row))
 
     def of(self, subscription_id: str, start: int, *, limit: int) -> list[Firing]:
-        """Return the newest firings of an alert from that offset on that told somebody."""
+        """Return the newest firings of an alert from that offset on that notified somebody."""
         counts = (firing.c[name] for name in _COUNTS)
         query = select(firing.c.log_offset, *counts).where(*_of(subscription_id, start), _HAS_TOLD)
         with reading(self._engine) as connection:
@@ -92,7 +92,7 @@ class Firings:
             return [Firing(*map(int, row)) for row in rows]
 
     def by_asset(self, subscription_id: str, start: int, *, limit: int) -> list[tuple[str, str, str, Tally]]:
-        """Return, of the assets that an alert told of most, id, type, name and what it came to for each."""
+        """Return, of the assets with the most notifications of an alert, id, type, name and counts."""
         about = (change_event.c.entity_id, change_event.c.entity_type, func.max(change_event.c.entity_fqn))
         query = select(*about, *_sums()).join(change_event, change_event.c.log_offset == firing.c.log_offset)
         grouped, told = query.where(*_of(subscription_id, start)).group_by(*about[:2]), func.sum(firing.c.told_count)
@@ -110,7 +110,7 @@ class Firings:
         return [(row[0], {"id": row[1], "type": row[2]}, Tally(*map(int, row[3:]))) for row in rows]
 
     def people(self, subscription_ids: Collection[str], start: int) -> dict[str, int]:
-        """Return how many different people each of these alerts told from that offset on."""
+        """Return the number of distinct recipients of each of these alerts from that offset on."""
         query = select(firing.c.subscription_id, func.count(notification.c.recipient_id.distinct()))
         query = query.join(notification, notification.c.log_offset == firing.c.log_offset)
         named = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
@@ -122,9 +122,9 @@ class Firings:
 
 
 def note_firings(connection: Connection, pairs: Iterable[Pair], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Count what matched, and the notifications it gave, in the caller's transaction; a match counts once.
+    """Count matches and their notifications, in the caller's transaction; a match counts once.
 
-    ``rows`` are those that are new: of what another query has told before, the alerts of that query are the reasons.
+    ``rows`` are the new ones: where another query has written the notification before, its alerts are the reasons.
     """
     counts: dict[Pair, Counter[str]] = {pair: Counter() for pair in pairs}
     for row in rows:

@@ -25,14 +25,14 @@ Place = tuple[str, ...]
 
 
 def split_secrets(config: Document, known: Document) -> tuple[Document, Document]:
-    """Return ``config`` with masks in place of its secrets, and the secrets by their place.
+    """Return ``config`` with masks in place of its secrets, and the secrets by path.
 
-    ``known`` holds the secrets stored so far: a mask in ``config`` keeps the one at its place, as long as the endpoint
-    leads where it did.
+    ``known`` holds the secrets stored so far: a mask in ``config`` keeps the one at its path, as long as the endpoint
+    has the same origin.
 
     Raises
     ------
-    InvalidInput : a mask stands where no secret is known, or for one that was given for another receiver
+    InvalidInput : a mask without a known secret, or for a secret that was given for another receiver
     """
     endpoint = _endpoint(config.get(ENDPOINT), known.get(ENDPOINT))
     stays = _leads_to(endpoint) == _leads_to(known.get(ENDPOINT))
@@ -83,7 +83,7 @@ def split_again(config: Document, known: Document) -> tuple[Document, Document]:
 
 
 def holds_mask(config: Document) -> bool:
-    """Say whether a mask stands where a secret belongs: what is stored there has to be known."""
+    """Say whether a mask is in place of a secret: the stored one has to be known."""
     endpoint = config.get(ENDPOINT)
     found: list[str] = [endpoint] if isinstance(endpoint, str) else []
 

@@ -48,7 +48,7 @@ class Mutes:
             )
 
     def remove(self, who: str, about_id: str) -> int:
-        """Hear of it again, over every channel; return how many mutes that ended."""
+        """Remove a mute for every channel; return how many mutes that ended."""
         with writing(self._engine) as connection:
             return connection.execute(delete(mute).where(mute.c.who == who, mute.c.about_id == about_id)).rowcount
 

@@ -25,7 +25,7 @@ Row = Mapping[str, Any]  # Any: a column of spark/schedule.py
 
 
 def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[Telling]) -> Sequence[Row]:
-    """Return the notifications that some match gives which has not been told yet."""
+    """Return the notifications of the matches that have no result yet."""
     if not tellings:
         return rows
     offsets = [one.log_offset for one in tellings]
@@ -38,7 +38,7 @@ def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[Telli
 
 
 def keep(connection: Connection, tellings: Sequence[Telling]) -> None:
-    """Store what matches came to; what stands there already stays as it is."""
+    """Store match results; existing ones stay unchanged."""
     gone = tombstones.missing(connection, {one.log_offset for one in tellings})
     rows = [vars(one) | {"missing_count": gone.get(one.log_offset, 0)} for one in tellings]
     statement = inserting(connection, telling).on_conflict_do_nothing()
@@ -47,19 +47,19 @@ def keep(connection: Connection, tellings: Sequence[Telling]) -> None:
 
 
 class Tellings:
-    """The tellings of one store, for whoever looks after them."""
+    """Match results of one store, for the audit and for cleanup."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
     def kept_after(self) -> int:
-        """Return the offset after which every match has its telling."""
+        """Return the offset after which every match has its result."""
         query = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == KEPT_FROM)
         with reading(self._engine) as connection:
             return int(connection.execute(query).scalar_one_or_none() or 0)
 
     def forget(self, *, through: int, now_ms: int) -> None:
-        """Drop the tellings up to an offset: nobody will ask for them any more."""
+        """Delete the match results up to an offset, which are no longer needed."""
         with writing(self._engine) as connection:
             tombstones.forget(connection, through)
             oldest = connection.execute(select(func.min(telling.c.log_offset))).scalar_one()

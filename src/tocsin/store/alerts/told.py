@@ -59,9 +59,9 @@ class SqlEvents:
         return made
 
     def behind(self, subscription_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Return who stands behind each of these alerts, by id: who made it and who changed it; nobody for Tocsin's.
+        """Return the creator and the editors of each of these alerts, by id; nobody for Tocsin's own.
 
-        Somebody who is there no more is still named: by an id that may see nothing.
+        A deleted person is still named: by an id that may see nothing.
         """
         version, names = entity_version.c, dict[str, set[str]]()
         with reading(self._engine) as connection:
@@ -86,7 +86,7 @@ def _besides(connection: Connection, alert_ids: Collection[str]) -> dict[str, se
 
 
 def _ids_of(connection: Connection, names: Collection[str]) -> dict[str, str]:
-    """Return the ids of people by name; a name that nobody has stands for itself, Tocsin's own for nobody."""
+    """Return the ids of people by name; an unknown name is its own id, Tocsin's own name is nobody."""
     found: dict[str, str] = {name: name for name in names if name != SYSTEM.name}
     for some in in_lots(sorted(names)):
         people = select(person.c.name, person.c.user_id).where(person.c.name.in_(some))

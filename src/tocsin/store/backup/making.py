@@ -42,7 +42,7 @@ LAKE = "lake"
 
 @dataclass(frozen=True)
 class Wanted:
-    """What goes into a backup beside the store."""
+    """Parts of a backup besides the store."""
 
     with_key: bool = True
     with_lake: bool = True

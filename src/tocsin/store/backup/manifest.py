@@ -39,10 +39,10 @@ class KeyKept(StrEnum):
 
 @dataclass(frozen=True)
 class Manifest:
-    """What a backup holds.
+    """Contents of a backup.
 
     ``dialect`` and ``revision`` are the store's; ``tables`` and ``sequences`` those of PostgreSQL: the columns that
-    were copied, and where each sequence stood. ``files`` gives the SHA-256 of each file by its path in the backup.
+    were copied, and the value of each sequence. ``files`` gives the SHA-256 of each file by its path in the backup.
     """
 
     tocsin: str

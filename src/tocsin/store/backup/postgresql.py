@@ -49,7 +49,7 @@ def copy_out(connection: Connection, folder: Path, report: Report) -> dict[str, 
 
 
 def sequences(connection: Connection) -> dict[str, int]:
-    """Return where each sequence that was ever asked stands now."""
+    """Return the current value of each sequence that was ever used."""
     return {name: int(last) for name, last in connection.execute(_SEQUENCES)}
 
 

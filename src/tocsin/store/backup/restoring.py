@@ -122,7 +122,7 @@ def _put_lake(folder: Path, settings: Settings) -> None:
 
 
 def _settle(engine: Engine, settings: Settings) -> None:
-    """Let nothing in the store, or beside it, speak of what was after the backup."""
+    """Remove from the store, and from the files next to it, all traces of the time after the backup."""
     migrate(engine)
     lake = settings.lake_folder()
     with writing(engine) as connection:

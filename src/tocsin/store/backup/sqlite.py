@@ -43,7 +43,7 @@ def copy_out(store: Path, target: Path, report: Report) -> None:
 
 
 def check_unused(store: Path) -> None:
-    """Raise Conflict while any process has the store open; what stands in its write-ahead log is in the file then."""
+    """Raise Conflict while any process has the store open; the write-ahead log is merged into the file then."""
     if not store.is_file() or not store.stat().st_size:
         return
     try:
@@ -67,7 +67,7 @@ def has_rows(store: Path) -> bool:
 
 
 def put_in_place(copy: Path, store: Path, stamp: str) -> Path | None:
-    """Let a copy beside the store take its place at once; return where what stood there is kept, if anything did."""
+    """Replace the store atomically by a copy; return the path of the previous store, if there was one."""
     kept: Path | None = None
     if store.exists() and store.stat().st_size:
         kept = store.with_name(f"{store.name}.before-{stamp}")

@@ -20,7 +20,7 @@ _ROW = series.c
 
 
 class Beside:
-    """Reads what is kept beside entities; one per engine, safe to share between threads."""
+    """Reads of data stored outside documents; one per engine, safe to share between threads."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -82,6 +82,6 @@ class Beside:
             return {entity_id: vault.opened(kept) for entity_id, kept in found.items()}
 
     def owners(self, entity_id: str) -> list[Document]:
-        """Return references to an entity's owners, or to those of what it lies in."""
+        """Return references to an entity's effective owners: its own or inherited ones."""
         with reading(self._engine) as connection:
             return owners_of(connection, [entity_id]).get(entity_id, [])

@@ -85,7 +85,7 @@ class SqlAttachments:
 
 
 def erase(connection: Connection, entity_id: str) -> None:
-    """Remove everything that is kept beside an entity."""
+    """Remove an entity's series and attachments."""
     member, incident = suite_member.c, incident_status.c
     connection.execute(delete(series).where(_ROW.entity_id == entity_id))
     connection.execute(delete(attachment).where(attachment.c.entity_id == entity_id))

@@ -59,7 +59,7 @@ class SuiteReader:
             return [reference_of(*row) for row in connection.execute(query)]
 
     def summaries(self, suite_ids: Sequence[str], scopes: Scopes = ALL) -> dict[str, Document]:
-        """Return how many tests of each suite, as far as ``scopes`` reach, stand how; by the suite's id."""
+        """Return the number of tests by status of each suite, as far as ``scopes`` reach; by the suite's id."""
         shown = in_scopes(scopes, is_sqlite=self._engine.dialect.name == "sqlite")
         status = (
             select(series.c.status)

@@ -86,7 +86,7 @@ class Batch(SqlTransaction):
 
     @contextmanager
     def row(self) -> Iterator[None]:
-        """Make what happens inside stand or fall by itself."""
+        """Run the block in a savepoint, so that it succeeds or fails on its own."""
         self._undo.clear()
         self._in_row = True
         try:
@@ -143,7 +143,7 @@ class Batch(SqlTransaction):
         return self._references[place]
 
     def heritage(self, entity_type: str, fqn: str) -> Heritage:
-        """Return what an entity at this place inherits; the same for all that lie under the same parent."""
+        """Return what an entity at this place inherits; the same for all children of the same parent."""
         above = types_above(entity_type)
         if not (self._before.types.isdisjoint(above) and self._row.types.isdisjoint(above)):
             return super().heritage(entity_type, fqn)

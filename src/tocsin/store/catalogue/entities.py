@@ -136,20 +136,20 @@ class SqlCatalogue:
             ]
 
     def under(self, entity_type: str, fqn: str) -> list[Document]:
-        """Return every entity of a type whose FQN lies under ``fqn``, in FQN order, without what is deleted."""
+        """Return every live entity of a type whose FQN is below ``fqn``, in FQN order."""
         query = select(*STORED).where(_ENTITY.entity_type == entity_type, lies_under(fqn), ~_ENTITY.deleted)
         with reading(self._engine) as connection:
             return [stored_of(*row).document for row in connection.execute(query.order_by(_ENTITY.fqn))]
 
     def children(self, entity_type: str, parent_id: str) -> list[Document]:
-        """Return every live entity of a type that lies directly under another, in FQN order."""
+        """Return every live child of a type of an entity, in FQN order."""
         mine = _ENTITY.entity_type == entity_type, _ENTITY.parent_id == parent_id, ~_ENTITY.deleted
         with reading(self._engine) as connection:
             rows = connection.execute(select(*STORED).where(*mine).order_by(_ENTITY.fqn))
             return [stored_of(*row).document for row in rows]
 
     def teams_under(self, team_id: str) -> list[Document]:
-        """Return every team under a team, each once and after those it stands under."""
+        """Return every descendant of a team, each once and after its ancestors."""
         with reading(self._engine) as connection:
             ids = teams.all_under(connection, team_id)
             found: dict[str, Document] = {one: {} for one in ids}
@@ -195,7 +195,7 @@ class SqlCatalogue:
     def related(
         self, relation: Relation, documents: Sequence[Document], *, scopes: Scopes | None = None
     ) -> dict[str, list[Document] | int]:
-        """Return who stands in this relation to each entity, or how many of those in ``scopes``, by the entity's id."""
+        """Return the related entities of each entity, or the number of those in ``scopes``, by the entity's id."""
         with reading(self._engine) as connection:
             return related(connection, relation, documents, scopes or {})
 

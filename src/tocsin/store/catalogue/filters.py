@@ -89,7 +89,7 @@ def _tagged(asked: Question) -> Condition:
 
 
 def _said(key: str) -> Filter:
-    """Return the filter by a text or a truth value that stands in the document."""
+    """Return the filter by a text or a boolean in the document."""
 
     def condition(asked: Question) -> Condition:
         is_truth, held = asked.value in ("true", "false"), _held(key, asked)
@@ -208,7 +208,7 @@ def _words(text: str) -> list[str]:
 
 
 def _held(key: str, asked: Question) -> Any:  # Any: SQLAlchemy's expression
-    """Return what stands under a key of the document; a list as its text."""
+    """Return the value under a key of the document; a list as its text."""
     if asked.is_sqlite:
         return func.json_extract(_ENTITY.document, f"$.{key}")
     return cast(_ENTITY.document, JSON)[key].as_string()

@@ -37,7 +37,7 @@ def heritage_on(connection: Connection, entries: Collection[Entry]) -> dict[Entr
 
 
 def _at(connection: Connection, types: tuple[str, ...], fqns: Iterable[str]) -> dict[str, Heritage]:
-    """Return what stands by itself at these names."""
+    """Return the own values of these entities, by name."""
     found: dict[str, Heritage] = defaultdict(dict)
     for some in in_lots(sorted(fqns)):
         for fqn, key, *reference in _rows(connection, types, some):

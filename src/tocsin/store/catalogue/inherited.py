@@ -25,7 +25,7 @@ _Condition = Any  # Any: SQLAlchemy's condition
 
 @dataclass(frozen=True)
 class Naming:
-    """Where stands what entities name under a key that is inherited: a row of ``table`` for each that is named."""
+    """Projection of an inheritable key: a row of ``table`` for each named entity."""
 
     table: Table
     target: Any  # Any: SQLAlchemy's column
@@ -41,9 +41,9 @@ DOMAINS = Naming(entity_reference, entity_reference.c.target_id, "domains")
 
 
 def few_in(connection: Connection, entity_type: str, naming: Naming, which: _Condition = None) -> list[str] | None:
-    """Return the ids of all that names one of these, or any, by itself or by what it lies in; None if they are many.
+    """Return the ids of all that names one of these, or any, itself or by inheritance; None if they are many.
 
-    None as well of people and teams, which lie in nothing that the catalogue would say.
+    None as well of people and teams, whose containers are not in the catalogue's projections.
     """
     if entity_type in _IN_TEAMS:
         return None
@@ -99,7 +99,7 @@ def below(naming: Naming, starts: Any, *, with_tests: bool) -> Any:  # Any: SQLA
 
 
 def _step(reached: Any, naming: Naming) -> Any:  # Any: SQLAlchemy's CTE, and its select
-    """Return the query for what lies directly in what was reached, and names none itself."""
+    """Return the query for the children of what was reached that name none themselves."""
     inside = tables.entity.alias("inside")
     return select(inside.c.id).where(inside.c.parent_id == reached.c.id, ~_names_one(inside.c.id, naming))
 
@@ -124,7 +124,7 @@ def _suite_of(of: Any, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
 
 
 def _parent_of(of: Any, *, is_sqlite: bool) -> Any:  # Any: SQLAlchemy's expression
-    """Return the id of what a row lies in; tests and their suites lie in their table."""
+    """Return the id of a row's parent; that of tests and their suites is their table."""
     return case((of.entity_type.in_(TESTS), tested_by(of, is_sqlite=is_sqlite)), else_=of.parent_id)
 
 
@@ -143,7 +143,7 @@ def _text(document: Any, *place: str, is_sqlite: bool) -> Any:  # Any: as above
 
 
 def _tests_under(entity_types: Sequence[str], whole: Any, naming: Naming) -> Any:  # Any: as above
-    """Return the query for the tests, or suites, that lie in the tables of ``whole`` and name none themselves.
+    """Return the query for the tests, or suites, of the tables of ``whole`` that name none themselves.
 
     ``whole`` walks through parents, which tests have none of, so it holds none of these already.
     """

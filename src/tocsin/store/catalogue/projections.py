@@ -67,14 +67,14 @@ def erase(connection: Connection, entity_id: str) -> None:
 
 
 def said_by(entity: Stored) -> dict[Table, frozenset[tuple[object, ...]]]:
-    """Return, per table of ``COLUMNS``, the rows that an entity's document stands for."""
+    """Return, per table of ``COLUMNS``, the rows of an entity's document."""
     said = {table: frozenset(row[: len(keys)] for row in rows_of(entity)) for table, keys, rows_of in _BY_DOCUMENT}
     people = frozenset({tuple(_person(entity).values())} if entity.entity_type == "user" else ())
     return {**said, tables.person: people}
 
 
 def write_again(connection: Connection, entity: Stored) -> None:
-    """Replace the rows that an entity's document stands for by those it says."""
+    """Replace the rows of an entity by those of its document."""
     for table, rows in said_by(entity).items():
         columns = COLUMNS[table]
         connection.execute(delete(table).where(table.c[columns[0]] == entity.id))

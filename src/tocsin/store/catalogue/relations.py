@@ -29,9 +29,9 @@ _Select = Any  # Any: SQLAlchemy's select of whatever columns
 def related(
     connection: Connection, relation: Relation, documents: Sequence[Document], scopes: Scopes
 ) -> dict[str, list[Document] | int]:
-    """Return who stands in this relation to each entity, or how many; whoever has nobody is left out.
+    """Return the related entities of each entity, or their number; entities without any are left out.
 
-    Counted is what ``scopes`` let whoever asks see; lists are narrowed by whoever shows them.
+    Counts include what ``scopes`` let the requester see; lists are filtered by the caller.
     """
     if relation.in_teams:
         return _in_teams(connection, relation, [document["id"] for document in documents])
@@ -68,7 +68,7 @@ def _in_teams(connection: Connection, relation: Relation, ids: Sequence[str]) ->
 
 
 def _pairs(relation: Relation, ids: Sequence[str]) -> tuple[_Select, Any]:
-    """Return the query for everybody who stands in the relation, and the column that says to whom."""
+    """Return the query for all related entities, and the column of the entity they are related to."""
     everybody = select(_ENTITY.id).where(_ENTITY.deleted.is_(False))
     if relation.types:
         everybody = everybody.where(_ENTITY.entity_type.in_(relation.types))
@@ -91,7 +91,7 @@ def _deep(
 
 
 def _count(relation: Relation, document: Document, visible: Sql | None) -> _Select:
-    """Return the query for how many there are, and of how many it is told: of all, where ``visible`` is None."""
+    """Return the query for the number of related entities: of all, where ``visible`` is None."""
     fqn = document["fullyQualifiedName"]
     if relation.field == "tags":
         tag = tables.entity_tag.alias("uses").c  # a condition on tags would take the table for its own

@@ -109,7 +109,7 @@ def children(connection: Connection, team_ids: Sequence[str]) -> Lists:
 
 
 def all_under(connection: Connection, team_id: str) -> list[str]:
-    """Return the ids of all teams under one, each once and after those it stands under."""
+    """Return the ids of all descendants of a team, each once and after its ancestors."""
     found: dict[str, None] = {}
     level = [team_id]
     for _ in range(_DEEPEST):
@@ -123,7 +123,7 @@ def all_under(connection: Connection, team_id: str) -> list[str]:
 
 
 def under_the_root() -> Any:  # Any: SQLAlchemy's condition
-    """Return the condition that an entity is a live team which stands directly under the Organization."""
+    """Return the condition that an entity is a live team directly under the Organization."""
     has_parent = exists().where(_MEMBER.member_id == _ENTITY.id, _MEMBER.member_type == "team")
     return (_ENTITY.entity_type == "team") & ~_ENTITY.deleted & (_ENTITY.fqn != ORGANIZATION) & ~has_parent
 
@@ -153,7 +153,7 @@ def user_counts(connection: Connection, team_ids: Sequence[str]) -> dict[str, in
 
 
 def inherited_roles(connection: Connection, member_ids: Sequence[str]) -> Lists:
-    """Return the default roles of all that stands above each team or person, the Organization included."""
+    """Return the default roles of all ancestors of each team or person, the Organization included."""
     above = _above(connection, member_ids)
     root = root_of(connection)
     if root:

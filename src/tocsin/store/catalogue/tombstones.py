@@ -25,7 +25,7 @@ Relation = Mapping[str, object]
 
 
 def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Relation]]:
-    """Return who owns and follows each of these entities, and what lies downstream of it."""
+    """Return the owners and followers of each of these entities, and its downstream assets."""
     found: dict[str, list[Relation]] = {one: [] for one in entity_ids}
     for some in in_lots(sorted(entity_ids)):
         for row in _standing(connection, some):
@@ -57,7 +57,7 @@ def _relations(of: Any, relation: str, other_id: Any, other_type: Any) -> Select
 
 
 def _inherited_owners(connection: Connection, entity_ids: Sequence[str]) -> Iterator[tuple[str, Relation]]:
-    """Yield the owners of what lies above entities that nobody owns by name."""
+    """Yield the inherited owners of entities without their own."""
     places: dict[str, tuple[str, str]] = {}
     for some in in_lots(entity_ids):
         query = select(entity.c.id, entity.c.entity_type, entity.c.fqn).where(entity.c.id.in_(some))
@@ -70,7 +70,7 @@ def _inherited_owners(connection: Connection, entity_ids: Sequence[str]) -> Iter
 
 
 def keep(connection: Connection, log_offset: int, entity_id: str, relations: Sequence[Relation]) -> None:
-    """Keep the tombstone of an entity whose deletion stands at that offset of the log."""
+    """Store the tombstone of an entity whose deletion has that offset in the log."""
     stone = {"log_offset": log_offset, "entity_id": entity_id, "relation_count": len(relations)}
     connection.execute(insert(tombstone), stone)
     if relations:

@@ -89,7 +89,7 @@ def _conditions(connection: Connection, entity_type: str, asked: VersionsAsked) 
 
 
 def _placed(query: Select[Any], asked: VersionsAsked) -> Select[Any]:
-    """Return the query with its order, going on where a cursor stands."""
+    """Return the query with its order, continued after a cursor."""
     if asked.before is not None:
         return query.where(tuple_(*_PLACE) > tuple_(*_place(asked.before))).order_by(*_PLACE)
     if asked.after is not None:

@@ -125,7 +125,7 @@ class SqlTransaction:
         return reference_on(self._connection, entity_type, key)
 
     def descendants(self, entity_types: Sequence[str], fqn: str) -> list[Stored]:
-        """Return every entity of these types whose FQN lies under ``fqn``, held for removal, in FQN order."""
+        """Return every entity of these types whose FQN is below ``fqn``, locked for removal, in FQN order."""
         query = select(*STORED).where(_ENTITY.entity_type.in_(entity_types), lies_under(fqn)).order_by(_ENTITY.fqn)
         found = self._stored(query, Hold.REMOVE)
         # A child that was being added while the first look waited for its parent shows in the second.
@@ -203,7 +203,7 @@ class SqlTransaction:
         self._run(delete(tables.entity).where(_ENTITY.id == gone.id))
 
     def follow(self, entity: Stored, user_id: str) -> bool:
-        """Make the user a follower from the event on that tells of it; False if they were one."""
+        """Make the user a follower as of the event of this write; False if they already were one."""
         follow = tables.follow.c
         known = select(follow.user_id).where(follow.entity_id == entity.id, follow.user_id == user_id)
         if self._run(known).first():
@@ -240,7 +240,7 @@ class SqlTransaction:
         self._log(self._connection, list(events))
 
     def _log(self, connection: Connection, captured: Sequence[CapturedEvent]) -> None:
-        """Append events, and note at which of them it came about what this transaction has written beside them."""
+        """Append events, and record their offsets in the other rows that this transaction has written."""
         events = [one.event for one in captured]
         for at, event in zip(log.append(connection, captured), events, strict=True):
             for user_id in self._followed.pop(event.entity_id, ()):

@@ -67,7 +67,7 @@ def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]
 
 
 def announced(connection: Connection) -> int:
-    """Return the log offset after which a write stands that is no event itself, inside its transaction.
+    """Return the log offset that precedes a write without an event, inside its transaction.
 
     No reader sees an event above it before the transaction has ended, so that all agree on what came first.
     """
@@ -141,7 +141,7 @@ class EventLog:
             return int(count), int(last)
 
     def progress(self, query_name: str) -> int:
-        """Return the offset up to which a streaming query has told every event."""
+        """Return the offset up to which a streaming query has processed every event."""
         done = tables.pipeline_progress.c
         with reading(self._engine) as connection:
             query = select(done.log_offset).where(done.query_name == query_name)

@@ -10,9 +10,9 @@ from tocsin.store.tables import pipeline_progress
 
 
 def told_through(connection: Connection) -> int:
-    """Return the offset up to which every reader has told every event; one that has not begun stands at 0.
+    """Return the offset up to which every reader has processed every event; one that has not begun is at 0.
 
-    Who reads reports alone has passed everything before the report that comes next.
+    A query that reads only reports has passed everything before the next report.
     """
     done = pipeline_progress.c
     query = select(done.query_name, done.log_offset).where(done.query_name.in_(READERS))

@@ -35,7 +35,7 @@ class QueryHealth:
 
 
 class Waits:
-    """The waits in one store, and in the notes beside it, if there are any."""
+    """The waits in one store, and in the notes file next to it, if there are any."""
 
     def __init__(self, engine: Engine, notes: WaitNotes | None = None) -> None:
         self._engine, self._notes = engine, notes

@@ -26,7 +26,7 @@ Condition = ColumnElement[bool]
 
 
 class FilterType(StrEnum):
-    """How a user stands to the threads that are asked for."""
+    """Relation of a user to the requested threads."""
 
     OWNER = "OWNER"
     MENTIONS = "MENTIONS"
@@ -46,16 +46,16 @@ class Place:
 
 @dataclass(frozen=True)
 class FeedQuery:
-    """What is asked of the threads; what is None is not asked.
+    """Filters of threads; None is no filter.
 
     Attributes
     ----------
     about_id, steps : the asset they are about, and the part of it, those below included
     user_id, filter_type : the user they concern, and how
-    kind, task_status, resolved : their type, and where they stand
-    active_at_ms : announcements that stand (or, with ``active`` false, do not stand) at this moment
-    after, before : places to go on from
-    scopes : which assets whoever asks may see
+    kind, task_status, resolved : their type and status
+    active_at_ms : announcements that are active (or, with ``active`` false, inactive) at this time
+    after, before : cursors to continue from
+    scopes : which assets the requester may see
     """
 
     resolved: bool = False
@@ -73,7 +73,7 @@ class FeedQuery:
 
 
 def conditions_of(connection: Connection, query: FeedQuery) -> list[Condition]:
-    """Return the conditions that ``query`` stands for, cursors left aside."""
+    """Return the SQL conditions of ``query``, without its cursors."""
     found: list[Condition] = [_THREAD.resolved == query.resolved]
     if query.about_id is not None:
         found += [_THREAD.about_id == query.about_id, lies_at(query.steps)]

@@ -69,7 +69,7 @@ class SqlThreads:
         return int(made.scalar_one())
 
     def overlaps(self, about_id: str, start_ms: int, end_ms: int, except_id: str) -> bool:
-        """Say whether another announcement about the asset stands at any moment between the two."""
+        """Say whether another announcement about the asset is active at any time between the two."""
         query = select(_THREAD.id).where(
             _THREAD.about_id == about_id,
             _THREAD.kind == ThreadType.ANNOUNCEMENT.value,
@@ -138,7 +138,7 @@ def parts_about(connection: Connection, entity_id: str) -> list[dict[str, object
 
 
 def keep_parts(connection: Connection, log_offset: int, parts: Sequence[dict[str, object]]) -> None:
-    """Keep who had a part in the threads of an entity whose deletion stands at that offset of the log."""
+    """Store the participants of the threads of an entity whose deletion has that offset in the log."""
     if parts:
         connection.execute(insert(tombstone_part), [{"log_offset": log_offset, **one} for one in parts])
 

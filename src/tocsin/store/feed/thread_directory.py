@@ -39,9 +39,9 @@ def assets_of(connection: Connection, ids: Collection[str]) -> dict[str, str]:
 
 
 def parts_in(connection: Connection, ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
-    """Yield who stands, or stood until its asset was deleted, in ``relation`` to those of ``ids`` that are threads.
+    """Yield the people in ``relation`` to those of ``ids`` that are threads, also if the asset was deleted since.
 
-    A mention is told once, by the event that made it; whoever takes part hears of all that follows.
+    A mention is notified once, by the event that made it; participants are notified of all later events.
     """
     known, gone = _query(relation, _PART, literal(NO_END)), _query(relation, _GONE, _GONE.log_offset)
     for some in in_lots(sorted(ids)):

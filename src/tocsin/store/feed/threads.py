@@ -226,7 +226,7 @@ def _place(one: StoredThread) -> Place:
 
 
 def place_of(cursor: str, field: str) -> Place:
-    """Return where a cursor stands; ``InvalidInput`` if it is none of ours."""
+    """Return the position of a cursor; ``InvalidInput`` if it is none of ours."""
     moment, _, thread_id = cursor.partition("_")
     if not (moment.isascii() and moment.isdigit() and len(moment) < 16 and 0 < len(thread_id) <= 36):
         raise InvalidInput("is not a cursor that this server gave", field=field)
@@ -234,5 +234,5 @@ def place_of(cursor: str, field: str) -> Place:
 
 
 def cursor_of(place: Place | None) -> str | None:
-    """Return the cursor that stands at a place: digits, letters, ``-`` and ``_`` alone."""
+    """Return the cursor for a position: digits, letters, ``-`` and ``_`` alone."""
     return None if place is None else f"{place.updated_at_ms}_{place.thread_id}"

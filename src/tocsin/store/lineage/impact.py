@@ -38,9 +38,9 @@ class Impact:
         self._directory = SqlDirectory(engine)
 
     def walk(self, root: Document, depth: int, most: int = MOST_ASSETS) -> Walk:
-        """Return what lies downstream of the asset that ``root`` refers to, at most ``most`` assets, nearest first.
+        """Return the downstream assets of ``root``, at most ``most``, nearest first.
 
-        What is soft-deleted is not reached, and nothing through it.
+        Soft-deleted assets are not reached, and nothing through them.
         """
         steps = _Steps(root, most)
         with reading(self._engine) as connection:

@@ -39,7 +39,7 @@ _AT_ONCE = notification.c.due_at_ms <= notification.c.created_at_ms
 
 @dataclass(frozen=True)
 class InboxEntry:
-    """One line of the inbox: what happened, why this person is told, and whether they have read it."""
+    """One in-app notification: what happened, why this person is notified, and whether they have read it."""
 
     id: str
     log_offset: int
@@ -68,9 +68,9 @@ class Arrival:
 
 @dataclass(frozen=True)
 class Reach:
-    """How far people are told: the newest event of which anybody is, and the offset up to which nothing is to come.
+    """Progress of notifications: the newest notified event, and the offset up to which all queries are done.
 
-    Between the two, what is told of later may stand before what was told already: several queries tell.
+    Between the two, notifications may still be written for earlier events: several queries write them.
     """
 
     newest: LogPosition
@@ -130,7 +130,7 @@ class Inbox:
             return connection.execute(notification.update().where(unread).values(read_at_ms=now_ms)).rowcount
 
     def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
-        """Return what this person was told after log offset ``offset``, oldest first, a page full at most."""
+        """Return this person's notifications after log offset ``offset``, oldest first, a page full at most."""
         condition = and_(_shown_to(user_id, now_ms), notification.c.log_offset > offset)
         return self._entries(_joined().where(condition).order_by(notification.c.log_offset).limit(limit))
 
@@ -149,7 +149,7 @@ class Inbox:
         return [_entry(row, events[row.event_id]) for row in rows]
 
     def reach(self) -> Reach:
-        """Return how far people are told; what is up to ``told_through`` then is there for every later look."""
+        """Return the progress of notifications; everything up to its ``told_through`` is visible to later reads."""
         last = select(notification.c.log_offset, notification.c.event_id).order_by(notification.c.log_offset.desc())
         with reading(self._engine) as connection:
             through, row = told_through(connection), connection.execute(last.limit(1)).first()

@@ -35,9 +35,9 @@ class Notifications:
     def add(
         self, rows: Sequence[NotificationRow], told: Sequence[Telling] = (), *, last: LogPosition = BEGINNING
     ) -> None:
-        """Store notifications, their deliveries and what was ``told`` by them in one transaction.
+        """Store notifications, their deliveries and their match results (``told``) in one transaction.
 
-        What stands there already stays as it is, and what only matches give that have been told already is left out.
+        Existing rows stay unchanged, and notifications whose matches all have results already are left out.
 
         Raises
         ------
@@ -63,13 +63,13 @@ class Notifications:
             return holds(connection, position)
 
     def advance(self, query_name: str, log_offset: int, *, now_ms: int, event_id: str | None = None) -> None:
-        """Note that a query is done with every event up to ``log_offset``; it never falls back.
+        """Record that a query has processed every event up to ``log_offset``; it never decreases.
 
-        What was kept for telling people goes as far as every reader of the log has passed it.
+        Data kept for pending notifications is deleted up to where every reader of the log has passed it.
 
         Raises
         ------
-        LogDiverged : the log does not hold ``event_id``, the last event up to there: others were told than these
+        LogDiverged : the log does not hold ``event_id``, the last event up to there: it was read from another store
         """
         done = _offset_of(query_name)
         with writing(self._engine) as connection:

@@ -59,7 +59,7 @@ class Records:
             return int(connection.execute(query).scalar_one())
 
     def missing_relations(self, log_offset: int) -> int:
-        """Return how many relations of what was deleted there for good were gone before that was told."""
+        """Return how many relations of a hard-deleted entity were lost before its notification."""
         query = select(func.max(telling.c.missing_count)).where(telling.c.log_offset == log_offset)
         with reading(self._engine) as connection:
             return int(connection.execute(query).scalar() or 0)

@@ -20,7 +20,7 @@ _AT = worker_session.c
 
 @dataclass(frozen=True)
 class Session:
-    """A worker's session as it stands: how often it was renewed, and how long it holds without."""
+    """A worker's session: how often it was renewed, and how long it is valid without renewal."""
 
     id: str
     lease_ms: int

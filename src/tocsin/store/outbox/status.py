@@ -27,7 +27,7 @@ Key = tuple[str, str]
 
 
 class Standings:
-    """The standing of every destination of one store."""
+    """The status of every destination of one store."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -63,7 +63,7 @@ def count_in(connection: Connection, finished: Iterable[Finished]) -> None:
 
 
 def plan_again(connection: Connection, now_ms: int) -> None:
-    """Let no standing name a later next attempt than the deliveries have: theirs were planned anew."""
+    """Update the next attempts of all destinations to those of their deliveries, which were rescheduled."""
     status = destination_status.c
     here = and_(
         delivery.c.subscription_id == status.subscription_id, delivery.c.destination_id == status.destination_id

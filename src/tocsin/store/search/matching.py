@@ -31,13 +31,13 @@ _LABELS = {"name": "A", "display_name": "B", "path": "A", "members": "B", "descr
 
 @dataclass(frozen=True)
 class Matching:
-    """What an entry must answer to: a condition on ``search_words``, one on ``search_entry``, or both.
+    """What an entry must match: a condition on ``search_words``, one on ``search_entry``, or both.
 
     Attributes
     ----------
-    words : the condition on ``search_words``, which stands beside the entry; None where words have no part in it
+    words : the condition on ``search_words``, a table next to the entries; None where no words are searched
     rest : the condition on ``search_entry``
-    number : the column of ``search_words`` that says which entry's they are
+    number : the column of ``search_words`` that references the entry
     """
 
     words: Sql | None
@@ -59,7 +59,7 @@ class Matching:
         return query.where(exists(words))
 
     def beside(self) -> Join:
-        """Return the words of each entry beside it.
+        """Return the join of entries with their words.
 
         The sign keeps SQLite from going through all entries and asking FTS5 for each.
         """
@@ -67,10 +67,10 @@ class Matching:
 
 
 def settled(connection: Connection, node: Node, types: Iterable[str]) -> Node:
-    """Return the tree with every fact that comes down to something as that too: what has it, or lies below that.
+    """Return the tree with every inheritable fact expanded: the entity has it, or inherits it from an ancestor.
 
-    ``types`` are those looked for. Most people and domains have nothing that they lie in: such a fact stays as it is,
-    for the index of words.
+    ``types`` are those searched for. Most people and domains have no ancestors: such a fact stays as it is,
+    for the full-text index.
     """
     above = tuple(sorted({kind for one in types for kind in types_above(one)} & set(SEARCHED)))
     words = _Fts5() if is_sqlite(connection) else _Tsvector()
@@ -94,7 +94,7 @@ def settled(connection: Connection, node: Node, types: Iterable[str]) -> Node:
 
 
 def _holders(below: Below, words: _Fts5 | _Tsvector) -> Select[Any]:  # Any: one column
-    """Return a query for the ids of those that have the fact and in which others may lie."""
+    """Return a query for the ids of those that have the fact and may have descendants."""
     of_types = Either(tuple(Fact(token_of("entityType", one)) for one in below.types))
     found = select(words.number).select_from(search_words).where(words.condition(Both((below.fact, of_types))))
     return select(_ENTRY.entity_id).where(_ENTRY.number.in_(found))

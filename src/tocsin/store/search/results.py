@@ -68,7 +68,7 @@ class Search:
 
 @dataclass(frozen=True)
 class Hit:
-    """One entry that was found; ``sort`` is where it stands in the order."""
+    """One entry that was found; ``sort`` is its position in the order."""
 
     entity_id: str
     entity_type: str
@@ -127,7 +127,7 @@ class SearchIndex:
             return [(row[0], int(row[1])) for row in rows]
 
     def documents(self, entity_ids: Sequence[str]) -> dict[str, Document]:
-        """Return the documents of these entities as they stand now; without those that are gone."""
+        """Return the current documents of these entities; without deleted ones."""
         query = select(tables.entity.c.id, tables.entity.c.document).where(tables.entity.c.id.in_(entity_ids))
         with reading(self._engine) as connection:
             return {entity_id: from_text(text) for entity_id, text in connection.execute(query)}
@@ -242,7 +242,7 @@ def _begins(column: Sql, text: str) -> Sql:
 
 
 def _in_names(node: Node) -> Node:
-    """Return the query with every word that may stand anywhere looked for in names alone."""
+    """Return the query with every word searched in names alone."""
     match node:
         case Words(columns=columns) if columns == WORD_COLUMNS:
             return replace(node, columns=NAMES)

@@ -17,7 +17,7 @@ _ALERT = "eventsubscription"
 
 
 def stand_behind(record: Record, alert_id: str) -> Written:
-    """Keep that the actor stands behind an alert; no version and no event is made of it.
+    """Record the actor as an editor of an alert; this makes no version and no event.
 
     Raises
     ------

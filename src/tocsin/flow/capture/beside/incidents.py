@@ -96,7 +96,7 @@ def correct_step(record: Record, case: Stored, step_id: str, operations: Sequenc
 
 
 def told_as(document: Document, case: Document) -> Document:
-    """Return a step as it is answered and told: with the reference to its test case."""
+    """Return an incident's state for responses and events: with the reference to its test case."""
     return document | {"testCaseReference": case}
 
 

@@ -52,7 +52,7 @@ def put_profile(record: Record, table: Stored, request: Document) -> Written:
 
 
 def remove_profile(record: Record, table: Stored, kind: str, at_ms: int, *, column: str = "") -> Written:
-    """Forget the profiles of one kind that were kept for a moment; that of the table is told."""
+    """Remove the profiles of one kind at a time; removing the table's own makes an event."""
     parts = OPERATIONS if kind == SYSTEM_PROFILE else (column,)
     found = [record.transaction.series.remove(Line(table.id, kind, part), at_ms) for part in parts]
     gone = [one for one in found if one is not None]

@@ -25,16 +25,16 @@ MOST_AT_ONCE = 1_000
 
 @dataclass(frozen=True)
 class ReportKind:
-    """How reports about one type of entity are kept and told.
+    """Storage and events of the reports about one entity type.
 
     Attributes
     ----------
     name : of the series and of the field change
     held_as : key under which the entity holds its newest one
-    form : which form they have
+    form : its validator
     status : key of the status that they report
-    news : keys whose change is told
-    part : key of what tells runs apart, when it is not the moment alone
+    news : keys whose change makes an event
+    part : key that distinguishes runs, when it is not the time alone
     """
 
     name: str

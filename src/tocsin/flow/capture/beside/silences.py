@@ -37,7 +37,7 @@ class Silence:
 
     @property
     def event_id(self) -> str:
-        """Return the id of the event that tells of it: the same whenever it is noticed."""
+        """Return the id of its event: the same whenever it is detected."""
         return str(uuid5(NAMESPACE, f"silence|{self.entity_id}|{self.since_ms}|{self.asked_ms}"))
 
 

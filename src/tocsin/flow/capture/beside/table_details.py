@@ -39,7 +39,7 @@ def put_model(record: Record, table: Stored, model: Document) -> Written:
 
 
 def put_config(record: Record, table: Stored, config: Document) -> Written:
-    """Attach how the profiler of a table works; nothing is told of it."""
+    """Attach the profiler configuration of a table; this makes no event."""
     shapes.check("table", CONFIG, config)
     kept = {key: value for key, value in config.items() if value is not None}
     check_columns(table, kept.get("excludeColumns") or ())

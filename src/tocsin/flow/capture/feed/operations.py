@@ -163,7 +163,7 @@ class FeedWrites:
 
 @dataclass(frozen=True)
 class _Ended:
-    """How a task ended: what its details say besides, the post that tells of it, and its event."""
+    """Result of ending a task: its updated details, the post that reports it, and its event."""
 
     details: Document
     message: str
@@ -200,7 +200,7 @@ def _addressed(request: Document, asset: Stored) -> Document:
 
 
 def _check_kind(record: Record, thread: StoredThread, asset: Stored) -> None:
-    """Check what the thread is about; check, and complete, what a task or an announcement has besides."""
+    """Check the subject of the thread; check and complete the details of a task or an announcement."""
     tasks.check_member(asset, thread.steps)
     if thread.kind == ThreadType.TASK:
         tasks.check_target(thread.task["type"], asset, thread.steps)

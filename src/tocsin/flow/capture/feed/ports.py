@@ -61,7 +61,7 @@ class ThreadRows(Protocol):
         ...
 
     def overlaps(self, about_id: str, start_ms: int, end_ms: int, except_id: str) -> bool:
-        """Say whether another announcement about the asset stands at any moment between the two."""
+        """Say whether another announcement about the asset is active at any time between the two."""
         ...
 
     def post(self, thread_id: str, post_id: str) -> Document | None:

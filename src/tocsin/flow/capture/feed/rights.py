@@ -18,7 +18,7 @@ from tocsin.model.thread import StoredThread
 
 @dataclass(frozen=True)
 class Standing:
-    """How somebody stands to a thread and to the asset it is about."""
+    """A person's relation to a thread and to its asset."""
 
     actor: Actor
     is_author: bool
@@ -37,7 +37,7 @@ class Standing:
 
 
 def standing(actor: Actor, teams: Collection[str], thread: StoredThread, asset: Stored) -> Standing:
-    """Return how ``actor``, who is in these teams, stands to a thread."""
+    """Return the relation of ``actor``, who is in these teams, to a thread."""
     principals = {actor.id, *teams}
     return Standing(
         actor=actor,

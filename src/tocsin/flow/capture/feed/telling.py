@@ -58,7 +58,7 @@ def with_added(described: ChangeDescription, change: FieldChange) -> ChangeDescr
 def tell(
     record: Record, event_type: EventType, thread: StoredThread, asset: Stored, described: ChangeDescription
 ) -> ChangeEvent:
-    """Put the event of a thread into the record; ``thread`` is as it stands now, or stood last."""
+    """Put the event of a thread into the record; ``thread`` is its current or last state."""
     event = ChangeEvent(
         id=record.ids.event(),
         event_type=event_type,
@@ -105,7 +105,7 @@ def _list_changes(path: Sequence[str], old: object, new: object) -> list[FieldCh
 
 
 def _identity(member: Document) -> str:
-    """Return what tells one assignee or one reaction from another."""
+    """Return the identity of an assignee or a reaction."""
     who = member.get("user") or member
     return f"{member.get('reactionType', '')}:{who.get('id')}"
 

@@ -107,7 +107,7 @@ def child_rows(parent_type: str, documents: Iterable[Document]) -> Iterator[list
 
 
 def import_children(record: Record, parent: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
-    """Bring what lies under something to what the rows say, each as a change of its own; what cannot be is left out."""
+    """Change an entity's children to match the rows, each with its own event; rejected rows are skipped."""
     told: set[str] = set()
     return [outcome(record, row, partial(_import_one, record, parent, row, told)) for row in rows]
 
@@ -126,7 +126,7 @@ def _import_one(record: Record, parent: Stored, row: Row, told: set[str]) -> str
 
 
 def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row) -> str:
-    """Make what lies at a place (type and FQN) as its row says, or bring it to that; return what was done."""
+    """Create or update the entity (type and FQN) of a row; return which of these was done."""
     child, full = place
     old = record.transaction.find(child, Key.by_name(full))
     if old is None:
@@ -159,7 +159,7 @@ def document_of(record: Record, old: Stored, row: Row) -> Document:
 
 
 def _stands_under(transaction: Transaction, team: Stored, above_id: str) -> bool:
-    """Say whether a team stands under another one, at whatever depth; every team stands under the Organization."""
+    """Say whether a team is a descendant of another one; every team is one of the Organization."""
     waiting, seen = [team], set[str]()
     while waiting:
         one = waiting.pop()

@@ -42,7 +42,7 @@ TABLE_SHEET = SheetKind(
 
 
 def column_rows(table: Document) -> Iterator[list[str]]:
-    """Yield a row for every column of a table, nested ones below the one they lie in."""
+    """Yield a row for every column of a table, nested ones after their parent."""
     for path, column in columns_of(table.get("columns") or []):
         cells = column_cells(column)
         yield [fqn.join(path), *(cells[header.name] for header in TABLE_SHEET.headers[1:])]
@@ -93,7 +93,7 @@ def bring_column(transaction: Transaction, column: Document, values: dict[str, s
 
 
 def columns_of(columns: list[Document], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Document]]:
-    """Yield each of these columns, nested ones below the one they lie in, after the names that lead to it."""
+    """Yield each of these columns, nested ones after their parent, preceded by its path of names."""
     for column in columns:
         path = (*above, column["name"])
         yield path, column

@@ -26,9 +26,9 @@ class _Tried(Exception):
 
 
 def sheet_kind(entity_type: str, *, recursive: bool = False) -> SheetKind | None:
-    """Return what sheets of this type hold: of what lies directly under something, or of all that does.
+    """Return the kind of sheet for this type: of direct children, or recursive.
 
-    What holds nothing that holds more has one kind alone; None for a type that has no sheets.
+    A type whose children have no children has one kind only; None for a type that has no sheets.
     """
     plain = SHEETS.get(entity_type)
     return TREE_SHEETS.get(entity_type, plain) if recursive else plain

@@ -37,7 +37,7 @@ class Header:
 
     @property
     def written(self) -> str:
-        """The header as it stands in a sheet; OpenMetadata marks what must be filled in."""
+        """The header as written in a sheet; OpenMetadata marks required ones."""
         return f"{self.name}*" if self.required else self.name
 
 

@@ -52,7 +52,7 @@ TERM_SHEET = SheetKind(
 
 
 def term_rows(terms: Iterable[Document]) -> Iterator[list[str]]:
-    """Yield a row for every term; given in FQN order, each comes after the one it lies under."""
+    """Yield a row for every term; given in FQN order, each follows its parent."""
     for term in terms:
         cells = _cells(term)
         parent = (term.get("parent") or {}).get("fullyQualifiedName", "")
@@ -60,9 +60,9 @@ def term_rows(terms: Iterable[Document]) -> Iterator[list[str]]:
 
 
 def import_terms(record: Record, glossary: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
-    """Bring a glossary's terms to what the rows say, each as a change of its own; what cannot be is left out.
+    """Change a glossary's terms to match the rows, each with its own event; rejected rows are skipped.
 
-    Terms come after the one they lie under, wherever their rows stand.
+    Terms are written after their parents, whatever the order of the rows.
     """
     outcomes: dict[int, Outcome] = {}
     told: set[str] = set()

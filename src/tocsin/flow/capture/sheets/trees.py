@@ -100,7 +100,7 @@ class _Step:
 
 
 def import_tree(record: Record, top: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
-    """Bring what lies under something to what the rows say, in their order; what cannot be is left out."""
+    """Change an entity's descendants to match the rows, in their order; rejected rows are skipped."""
     outcomes: dict[int, Outcome] = {}
     groups: dict[tuple[str, str], list[_Step]] = {}
     told: set[tuple[str, str]] = set()

@@ -214,7 +214,7 @@ def _timeout(destination: Destination) -> aiohttp.ClientTimeout:
 
 
 async def _outcome(answer: aiohttp.ClientResponse, *, now_ms: int) -> Outcome:
-    """Return what the answer means; its status stands even when its body breaks off."""
+    """Return the outcome of a response; its status counts even if its body breaks off."""
     try:
         kept = await answer.content.readexactly(DETAIL_LIMIT)
     except asyncio.IncompleteReadError as short:

@@ -30,5 +30,5 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    """Drop the table: everybody hears of everything again."""
+    """Drop the table: nothing is muted any more."""
     op.drop_table("mute")

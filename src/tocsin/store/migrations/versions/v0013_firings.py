@@ -30,7 +30,7 @@ GROUP BY log_offset, alert
 
 
 def upgrade() -> None:
-    """Make the table and count what was told so far."""
+    """Create the table and count past notifications."""
     op.create_table(
         "firing",
         sa.Column("log_offset", sa.BigInteger, autoincrement=False, nullable=False),

@@ -21,10 +21,10 @@ WHERE NOT EXISTS (
 
 
 def upgrade() -> None:
-    """Count what matched and told nobody."""
+    """Count matches that notified nobody."""
     op.execute(_FILL)
 
 
 def downgrade() -> None:
-    """Keep only what told somebody."""
+    """Keep only matches that notified somebody."""
     op.execute("DELETE FROM firing WHERE told_count = 0")

@@ -31,7 +31,7 @@ FROM tombstone_relation GROUP BY entity_id, relation, other_id
 
 
 def upgrade() -> None:
-    """Make the tables, and carry over who has yet to be told."""
+    """Create the tables, and carry over the relations that are still to be notified."""
     op.create_table(
         "tombstone",
         sa.Column("log_offset", sa.BigInteger, autoincrement=False, nullable=False),

@@ -28,23 +28,21 @@ class Settings(BaseSettings):
     database_timeout_s: float = Field(
         default=30.0,
         gt=0,
-        description="Seconds that PostgreSQL may leave the server without an answer; then a request is answered 503.",
+        description="Seconds to wait for an answer of PostgreSQL; then requests are answered 503.",
     )
     secrets_key: SecretStr | None = Field(
         default=None,
-        description="Key that seals secrets and the keys that sign; several apart by spaces, newest first. "
+        description="Key that seals secrets and signing keys; several separated by spaces, newest first. "
         "Unset: `secrets.key` in `data_dir`.",
     )
     sqlite_synchronous: Literal["FULL", "NORMAL"] = Field(
         default="FULL",
-        description="How SQLite syncs. `FULL` survives a power cut; `NORMAL` is faster and survives a crash.",
+        description="Sync mode of SQLite. `FULL` survives a power cut; `NORMAL` is faster and survives a crash.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field(
-        default="info", description="Least level logged: `debug`, `info`, `warning` or `error`."
+        default="info", description="Minimum level: `debug`, `info`, `warning` or `error`."
     )
-    log_format: Literal["console", "json"] = Field(
-        default="console", description="How log lines look: `console` or `json`."
-    )
+    log_format: Literal["console", "json"] = Field(default="console", description="`console` or `json`.")
 
     host: str = Field(default="127.0.0.1", description="Address the server listens on.")
     port: int = Field(default=8585, ge=0, le=65535, description="Port the server listens on.")
@@ -52,192 +50,185 @@ class Settings(BaseSettings):
         default=None,
         ge=1,
         le=64,
-        description="Processes that one server is made of. Unset: one per core, at most four.",
+        description="Server processes. Unset: one per core, at most four.",
     )
-    public_url: str | None = Field(default=None, description="Address people reach the server at; used in links.")
+    public_url: str | None = Field(default=None, description="Public address of the server, used in links.")
     consolidate_minutes: float = Field(
         default=0.0,
         ge=0,
-        description="Minutes within which one person's edits of an entity make one version; events are never merged.",
+        description="Minutes within which one person's edits of an entity share a version; events are never merged.",
     )
-    most_patch_operations: int = Field(default=10_000, ge=1, description="Operations that one JSON Patch may have.")
+    most_patch_operations: int = Field(default=10_000, ge=1, description="Maximum operations of a JSON Patch.")
     largest_document: int = Field(
         default=8_388_608,
         ge=1_024,
-        description="Bytes of JSON that one entity may be, and that the copies of one patch may add.",
+        description="Maximum bytes of an entity as JSON, and of what the copies of one patch add.",
     )
     events_per_person_per_hour: int = Field(
-        default=20_000, ge=1, description="Changes after which one person's next ones wait for the next hour."
+        default=20_000, ge=1, description="Maximum changes of one person per hour; administrators and bots: unlimited."
     )
     event_bytes_per_person_per_hour: int = Field(
-        default=1_073_741_824, ge=1, description="Bytes of changes after which they do; administrators, bots: never."
+        default=1_073_741_824,
+        ge=1,
+        description="Maximum bytes of changes of one person per hour; administrators and bots: unlimited.",
     )
     posts_per_hour: int = Field(
         default=600,
         ge=1,
-        description="Most threads, posts and people mentioned, together, of one person in an hour; administrators and "
-        "bots: any number.",
+        description="Maximum threads, posts and mentioned people of one person per hour; administrators "
+        "and bots: unlimited.",
     )
     page_bytes: int = Field(
         default=33_554_432,
         ge=1,
-        description="Bytes of JSON a page may be made of; one that would be larger ends early; its cursor goes on.",
+        description="Maximum bytes of JSON per page; larger pages end early with a cursor.",
     )
     token_hours: float = Field(default=24.0, gt=0, description="Hours until a person's token expires.")
     login_failures: int = Field(
-        default=5, ge=1, description="Failed log-ins of an account after which the next ones are delayed."
+        default=5, ge=1, description="Failed log-ins of an account after which further ones are delayed."
     )
     login_longest_delay_s: float = Field(
         default=30.0, gt=0, description="Longest delay between two log-ins of an account; delays double up to it."
     )
     login_wait_s: float = Field(
-        default=600.0, gt=0, description="Seconds without a failed log-in after which earlier ones are forgotten."
+        default=600.0, gt=0, description="Seconds without failures after which failed log-ins are forgotten."
     )
-    login_concurrency: int = Field(default=4, ge=1, description="Most passwords that a process checks at once.")
+    login_concurrency: int = Field(default=4, ge=1, description="Maximum password checks at once per process.")
     login_waiting: int = Field(
-        default=100, ge=0, description="Most log-ins that wait for that in a process; further ones are answered 429."
+        default=100, ge=0, description="Maximum waiting log-ins per process; further ones are answered 429."
     )
 
     requests_per_person: int = Field(
         default=4,
         ge=1,
-        description="Most requests of one person that a process answers at once; administrators and bots: four times "
-        "as many. Further ones wait.",
+        description="Maximum parallel requests of one person per process (administrators and bots: four "
+        "times as many); further ones wait.",
     )
     requests_waiting_per_person: int = Field(
-        default=200, ge=0, description="Most requests of one person that wait for that; further ones are answered 429."
+        default=200, ge=0, description="Maximum waiting requests of one person; further ones are answered 429."
     )
 
     streams_per_person: int = Field(
-        default=20, ge=1, description="Most live streams of one person in a process of the server."
+        default=20, ge=1, description="Maximum live streams of one person per server process."
     )
-    streams: int = Field(default=1_000, ge=1, description="Most live streams in a process of the server.")
+    streams: int = Field(default=1_000, ge=1, description="Maximum live streams per server process.")
 
     connections: int = Field(
         default=2_000,
         ge=10,
-        description="Most connections of a process; beyond, the one that has waited longest for a request makes room.",
+        description="Maximum connections per process; beyond, the longest idle one is closed.",
     )
     connections_per_source: int = Field(
-        default=500, ge=1, description="Most of these from one address, or /64 network, that is no trusted proxy."
+        default=500, ge=1, description="Maximum connections from one address or /64 network, except trusted proxies."
     )
     trusted_proxies: tuple[str, ...] = Field(
         default=("127.0.0.1", "::1"),
-        description="Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is believed.",
+        description="Addresses and CIDR ranges of proxies whose `X-Forwarded-For` is trusted.",
     )
-    header_timeout_s: float = Field(
-        default=10.0, gt=0, description="Seconds that a request may take until its headers are complete."
-    )
-    header_bytes: int = Field(default=65_536, ge=1_024, description="Most bytes of a request's headers.")
+    header_timeout_s: float = Field(default=10.0, gt=0, description="Seconds for the headers of a request to arrive.")
+    header_bytes: int = Field(default=65_536, ge=1_024, description="Maximum bytes of request headers.")
     write_timeout_s: float = Field(
-        default=60.0, gt=0, description="Seconds that an answer may wait for its reader; then the connection is closed."
+        default=60.0,
+        gt=0,
+        description="Seconds to wait for a client to read its answer; then the connection is closed.",
     )
-    body_bytes_open: int = Field(default=65_536, ge=1, description="Most bytes of a body from who is not logged in.")
-    body_bytes: int = Field(default=10_485_760, ge=1, description="Most bytes of a body.")
+    body_bytes_open: int = Field(default=65_536, ge=1, description="Maximum bytes of a body before log-in.")
+    body_bytes: int = Field(default=10_485_760, ge=1, description="Maximum bytes of a body.")
     body_bytes_bulk: int = Field(
-        default=16_777_216, ge=1, description="Most bytes of the body of a bulk request or an import."
+        default=16_777_216, ge=1, description="Maximum bytes of the body of a bulk request or import."
     )
-    body_timeout_s: float = Field(default=60.0, gt=0, description="Seconds that a body may take to arrive.")
+    body_timeout_s: float = Field(default=60.0, gt=0, description="Seconds for a body to arrive.")
     body_bytes_per_s: int = Field(
-        default=1_024, ge=1, description="Bytes of a body that must arrive each second, after the first five."
+        default=1_024, ge=1, description="Minimum bytes of a body per second, after the first five seconds."
     )
     body_memory_bytes: int = Field(
-        default=268_435_456, ge=1, description="Most bytes of all bodies that a process reads at once."
+        default=268_435_456, ge=1, description="Maximum bytes of all bodies that a process reads at once."
     )
 
     masked_tags: tuple[str, ...] = Field(
         default=("PII.Sensitive",), description="Tags that mask sample values from all but owners and administrators."
     )
 
-    oidc_issuer: str | None = Field(default=None, description="Provider of OpenID Connect. Unset: passwords only.")
-    oidc_client_id: str | None = Field(default=None, description="What the provider knows Tocsin as.")
-    oidc_client_secret: SecretStr | None = Field(default=None, description="Tocsin's secret at the provider, if any.")
-    oidc_create_users: bool = Field(default=True, description="Whether a first log-in makes somebody a user.")
+    oidc_issuer: str | None = Field(default=None, description="OpenID Connect issuer. Unset: passwords only.")
+    oidc_client_id: str | None = Field(default=None, description="OpenID Connect client id.")
+    oidc_client_secret: SecretStr | None = Field(default=None, description="OpenID Connect client secret, if required.")
+    oidc_create_users: bool = Field(default=True, description="Whether a first log-in creates a user.")
 
-    spark_master: str = Field(default="local[2]", description="Spark master the pipeline runs on.")
+    spark_master: str = Field(default="local[2]", description="Spark master of the pipeline.")
     spark_driver_memory: str = Field(default="1g", description="Heap of the Spark driver.")
-    spark_conf: dict[str, str] = Field(default_factory=dict, description="Further Spark settings, as JSON.")
+    spark_conf: dict[str, str] = Field(default_factory=dict, description="Additional Spark settings, as JSON.")
     spark_py_files: str | None = Field(
         default=None, description="Wheel or zip of Tocsin that Spark ships to executors on other machines."
     )
-    pipeline_max_events_per_batch: int = Field(
-        default=10_000, ge=1, description="Most events one micro-batch takes from the log."
-    )
+    pipeline_max_events_per_batch: int = Field(default=10_000, ge=1, description="Maximum events per micro-batch.")
     pipeline_max_event_age_h: float | None = Field(
         default=None,
         gt=0,
-        description="Hours after which nothing is told of an event any more, however late it comes. Unset: never.",
+        description="Hours after which an event notifies nobody any more. Unset: unlimited.",
     )
-    pipeline_events_per_partition: int = Field(
-        default=5_000, ge=1, description="Events one Spark task reads; a micro-batch has as many tasks as it needs."
-    )
+    pipeline_events_per_partition: int = Field(default=5_000, ge=1, description="Events per Spark task.")
     pipeline_match_limit_s: float = Field(
         default=10.0,
         gt=0,
-        description="Seconds for matching a micro-batch; an alert that alone takes longer is switched off.",
+        description="Seconds for matching a micro-batch; an alert that alone takes longer is disabled.",
     )
-    search_every_s: float = Field(
-        default=1.0, gt=0, description="Seconds between two looks of the index of search at the log."
-    )
+    search_every_s: float = Field(default=1.0, gt=0, description="Seconds between two updates of the search index.")
 
     silence_every_s: float = Field(
-        default=60.0, ge=0, description="Seconds between two looks for what has had no success; 0 for never."
+        default=60.0, ge=0, description="Seconds between two checks for entities without success; 0: never."
     )
 
     lake_dir: Path | None = Field(
-        default=None, description="Folder of the lake, which executors must reach too. Unset: `lake` in `data_dir`."
+        default=None, description="Folder of the lake; executors must reach it too. Unset: `lake` in `data_dir`."
     )
-    lake_every_s: float = Field(
-        default=3600.0, ge=0, description="Seconds between two runs that bring new events into the lake; 0 for never."
-    )
+    lake_every_s: float = Field(default=3600.0, ge=0, description="Seconds between two updates of the lake; 0: never.")
 
-    audit_every_s: float = Field(default=900.0, ge=0, description="Seconds between two self-audits; 0 for never.")
-    audit_window_hours: float = Field(default=24.0, gt=0, description="Hours that a self-audit looks back.")
+    audit_every_s: float = Field(default=900.0, ge=0, description="Seconds between two self-audits; 0: never.")
+    audit_window_hours: float = Field(default=24.0, gt=0, description="Hours of events that a self-audit checks.")
     audit_allowance_s: float = Field(
-        default=900.0, gt=0, description="Seconds that a delivery may be overdue before the self-audit calls it stuck."
+        default=900.0, gt=0, description="Seconds a delivery may be overdue before the self-audit reports it."
     )
 
-    worker_claim_limit: int = Field(default=64, ge=1, description="Most deliveries a worker claims at once.")
-    worker_lease_s: float = Field(default=90.0, gt=0, description="Seconds claims hold without a sign of life.")
-    worker_poll_s: float = Field(default=0.2, gt=0, description="Seconds between looks for due deliveries.")
-    destination_concurrency: int = Field(default=8, ge=1, description="Most requests at once to one destination.")
+    worker_claim_limit: int = Field(default=64, ge=1, description="Maximum deliveries a worker claims at once.")
+    worker_lease_s: float = Field(
+        default=90.0, gt=0, description="Seconds until the claims of a worker without heartbeat expire."
+    )
+    worker_poll_s: float = Field(default=0.2, gt=0, description="Seconds between two looks for due deliveries.")
+    destination_concurrency: int = Field(default=8, ge=1, description="Maximum parallel requests to one destination.")
 
     alerts_per_person: int = Field(
-        default=50, ge=1, description="Most alerts that one person has made; administrators: any number."
+        default=50, ge=1, description="Maximum alerts created by one person; administrators: unlimited."
     )
     alerts_per_hour: int = Field(
-        default=60, ge=1, description="Most alerts that one person makes in an hour; administrators: any number."
+        default=60, ge=1, description="Maximum alerts one person creates per hour; administrators: unlimited."
     )
     destinations_per_alert: int = Field(
-        default=20, ge=1, description="Most destinations of an alert that is not an administrator's."
+        default=20, ge=1, description="Maximum destinations of an alert, except administrators'."
     )
     external_destinations_per_person: int = Field(
-        default=100, ge=1, description="Most External destinations of all alerts that one person has made."
+        default=100, ge=1, description="Maximum External destinations of all alerts created by one person."
     )
-    receivers_per_destination: int = Field(
-        default=50, ge=1, description="Most receivers that such a destination names."
-    )
-    trial_messages_per_hour: int = Field(
-        default=20, ge=1, description="Most messages that one person's trials of destinations send in an hour."
-    )
+    receivers_per_destination: int = Field(default=50, ge=1, description="Maximum receivers of such a destination.")
+    trial_messages_per_hour: int = Field(default=20, ge=1, description="Maximum test messages of one person per hour.")
     external_mail_domains: tuple[str, ...] = Field(
         default=(),
-        description="Domains to which anybody's alerts may send mail. To others: users' addresses alone, unless an "
-        "administrator adds one.",
+        description="Domains that all alerts may mail. Other external addresses must be added by an administrator.",
     )
 
     egress_allow: tuple[str, ...] = Field(
         default=(),
-        description="Private ranges that webhooks may reach: `10.0.0.0/8`, `10.0.0.7:8080`, `[::1]:8080`.",
+        description="Private ranges webhooks may reach: `10.0.0.0/8`, `10.0.0.7:8080`, `[::1]:8080`.",
     )
-    smtp_host: str | None = Field(default=None, description="Mail server. Unset: `tocsin up` starts a post room.")
+    smtp_host: str | None = Field(
+        default=None, description="Mail server. Unset: `tocsin up` starts a development receiver."
+    )
     smtp_port: int = Field(default=25, ge=1, le=65535, description="Port of the mail server.")
-    smtp_user: str | None = Field(default=None, description="Login at the mail server.")
+    smtp_user: str | None = Field(default=None, description="User name at the mail server.")
     smtp_password: SecretStr | None = Field(default=None, description="Password at the mail server.")
     smtp_tls: Literal["none", "starttls", "tls"] = Field(
-        default="none", description="How mail is encrypted: `none`, `starttls` or `tls`."
+        default="none", description="Encryption: `none`, `starttls` or `tls`."
     )
-    smtp_sender: str = Field(default="tocsin@localhost", description="Sender of mail.")
+    smtp_sender: str = Field(default="tocsin@localhost", description="Sender address.")
 
     @classmethod
     def settings_customise_sources(

@@ -33,7 +33,7 @@ def list_activity(
     after: Annotated[int | None, Query(ge=0, le=2**62)] = None,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> Response:
-    """Return the changes of the assets a user follows, each ``{event, title}``; only oneself or an administrator."""
+    """Return changes of the assets a user follows, as ``{event, title}``; for the user and administrators."""
     if caller.actor.id != str(user_id) and not caller.actor.is_admin:
         raise Forbidden("What somebody follows closely is open to themselves and to administrators only.")
     kinds = parse_event_types(event_type or "")

@@ -38,13 +38,13 @@ router = APIRouter(tags=["assets"])
 
 @router.get("/name/{fqn}/assets")
 def list_assets_by_name(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
-    """Return the assets that belong to the domain, data product, tag, term, person or team of that name."""
+    """Return the assets of a domain, data product, tag, term, user or team by FQN."""
     return _listed(row, Key.by_name(fqn), caller, limit=limit, offset=offset)
 
 
 @router.get("/{entity_id}/assets")
 def list_assets(row: Row, entity_id: PathId, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
-    """Return the assets that belong to the domain, data product, tag, term, person or team with that id."""
+    """Return the assets of a domain, data product, tag, term, user or team."""
     return _listed(row, Key.by_id(str(entity_id)), caller, limit=limit, offset=offset)
 
 
@@ -52,7 +52,7 @@ def list_assets(row: Row, entity_id: PathId, caller: Asked, *, limit: Limit = 10
 def change_assets(
     row: Row, group: PathText, change: Literal["add", "remove"], body: DocumentBody, caller: Asked
 ) -> Response:
-    """Add assets to the group of that id or name, or `remove` them: `{"assets": [{"id": …, "type": …}]}`."""
+    """Add assets to the group (id or name), or ``remove`` them: ``{"assets": [{"id": …, "type": …}]}``."""
     _check_groups(row)
     document = found(row, key_of(group), caller)
     assets = body.get("assets")

@@ -41,7 +41,7 @@ Wait = Annotated[float, Query(alias="wait", ge=0, le=30, description="Seconds to
 
 @router.post("")
 async def ask(body: DocumentBody, caller: Asked, *, wait: Wait = 3.0) -> Response:
-    """Hold an alert (``id`` of a stored one, or as it would be created) against what happened ``since`` and ``until``.
+    """Start a backtest of an alert (``id``, or the fields of a new one) from ``since`` to ``until``.
 
     Answers 200 with the result if it is there in time, else 202 and where to look for it.
     """
@@ -56,13 +56,13 @@ async def ask(body: DocumentBody, caller: Asked, *, wait: Wait = 3.0) -> Respons
 
 @router.get("/{backtest_id}")
 async def read(backtest_id: PathId, caller: Asked, *, wait: Wait = 0.0) -> Response:
-    """Return how one's backtest stands, and its result once there is one; at once, or when it ends within ``wait``."""
+    """Return the state and result of a backtest, after at most ``wait`` seconds."""
     return answer(await _awaited(str(backtest_id), caller, wait))
 
 
 @router.delete("/{backtest_id}")
 def cancel(backtest_id: PathId, caller: Asked) -> Response:
-    """Cancel one's backtest; what is over stays as it is."""
+    """Cancel a backtest; a finished one stays."""
     asked = _own(str(backtest_id), caller)
     caller.parts.backtests.cancel(asked, now_ms=caller.parts.clock.now_ms())
     return answer(_shown(asked.id, caller))

@@ -47,13 +47,13 @@ class BulkQuery(BaseModel):
 
 @router.put("/bulk", dependencies=[Depends(no_misspelt_rehearsal)])
 def put_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
-    """Create or put every entity of a JSON array; a row that is refused fails alone."""
+    """Create or update the entities of a JSON array; failing rows do not stop the others."""
     return _answer(BulkWrites.put, row, body, caller, dry_run=query.dry_run)
 
 
 @router.post("/bulk", dependencies=[Depends(no_misspelt_rehearsal)])
 def create_many(row: Row, body: JsonBody, caller: Asked, query: Annotated[BulkQuery, Query()]) -> Response:
-    """Create every entity of a JSON array; one whose name is taken fails alone."""
+    """Create the entities of a JSON array; rows with an existing name fail."""
     return _answer(BulkWrites.create, row, body, caller, dry_run=query.dry_run)
 
 

@@ -28,7 +28,7 @@ router = APIRouter(tags=["conditions"])
 
 @router.post("/conditions/validate")
 def validate(body: DocumentBody, caller: Asked) -> Response:
-    """Say whether a condition (``{"condition": …}``) is right: its errors with places, or what is worth knowing."""
+    """Validate a condition (``{"condition": …}``): errors with positions, or warnings."""
     require(caller, Operation.VIEW_BASIC, ROW)
     text = body.get("condition")
     if not isinstance(text, str):
@@ -38,7 +38,7 @@ def validate(body: DocumentBody, caller: Asked) -> Response:
 
 @router.get(f"/{ROW.collection}/validation/condition/{{expression}}", status_code=204)
 def validate_in_path(expression: PathText, caller: Asked) -> Response:
-    """Answer nothing when a condition is right, and 400 with the place and what was expected when it is not."""
+    """Return nothing for a valid condition, 400 with position and expectation otherwise."""
     require(caller, Operation.VIEW_BASIC, ROW)
     checked(expression)
     return Response(status_code=204)
@@ -46,14 +46,14 @@ def validate_in_path(expression: PathText, caller: Asked) -> Response:
 
 @router.get(f"/{ROW.collection}/functions")
 def list_functions(caller: Asked) -> Response:
-    """Return every named filter and action, with the condition it stands for and the arguments it takes."""
+    """Return all named filters and actions with their conditions and arguments."""
     require(caller, Operation.VIEW_BASIC, ROW)
     return answer(functions())
 
 
 @router.get(f"/{ROW.collection}/resources")
 def list_names(caller: Asked) -> Response:
-    """Return what alerts can be about, with the names of the filters that each resource offers."""
+    """Return the resources of alerts with the names of their filters."""
     require(caller, Operation.VIEW_BASIC, ROW)
     offered = offers(AlertType.NOTIFICATION)
     data = [{**one, "supportedFilters": [row["name"] for row in one["supportedFilters"]]} for one in offered]
@@ -62,7 +62,7 @@ def list_names(caller: Asked) -> Response:
 
 @router.get(f"/{ROW.collection}/{{alert_type}}/resources")
 def list_resources(alert_type: PathText, caller: Asked) -> Response:
-    """Return what alerts of this type can be about, and the filters and actions that each resource offers."""
+    """Return the resources of alerts of this type with their filters and actions."""
     require(caller, Operation.VIEW_BASIC, ROW)
     return _listed(offers(_alert_type(alert_type)))
 

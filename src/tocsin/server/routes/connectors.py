@@ -23,7 +23,7 @@ router = APIRouter(prefix="/services/testConnectionDefinitions", tags=["system"]
 
 @router.get("/name/{connector}.testConnectionDefinition")
 def read_definition(connector: Annotated[str, Path(pattern=r"^\w{1,100}$")], caller: Asked) -> Response:
-    """Return the steps that test the connection of a connector (`Postgres`, `Snowflake`, …): none."""
+    """Return the test-connection steps of a connector: none."""
     name = f"{connector}{_SUFFIX}"
     entity_id = str(uuid5(NAMESPACE, name))
     return answer(

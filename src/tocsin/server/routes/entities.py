@@ -54,7 +54,7 @@ router = APIRouter(tags=["entities"])
 
 @router.post("", status_code=201)
 def create(row: Row, body: DocumentBody, caller: Asked) -> Response:
-    """Create an entity; 409 when one of that name exists."""
+    """Create an entity; 409 if the name exists."""
     require(caller, Operation.CREATE, row)
     request, password = _without_password(row, body, caller)
     written = caller.parts.writes.create(row.name, request, actor=caller.actor)
@@ -63,7 +63,7 @@ def create(row: Row, body: DocumentBody, caller: Asked) -> Response:
 
 @router.put("")
 def create_or_update(row: Row, body: DocumentBody, caller: Asked) -> Response:
-    """Create an entity, or bring the one of that name to this state; keys left out stay as they are."""
+    """Create or update an entity by name; omitted keys stay unchanged."""
     request, password = _without_password(row, body, caller)
     written = caller.parts.writes.upsert(row.name, request, actor=caller.actor)
     return _with_password(row, written, caller, password)
@@ -71,7 +71,7 @@ def create_or_update(row: Row, body: DocumentBody, caller: Asked) -> Response:
 
 @router.put("/restore")
 def restore(row: Row, body: DocumentBody, caller: Asked) -> Response:
-    """Bring a soft-deleted entity back: ``{"id": …}`` or ``{"fullyQualifiedName": …}``."""
+    """Restore a soft-deleted entity: ``{"id": …}`` or ``{"fullyQualifiedName": …}``."""
     entity_id, fqn = body.get("id"), body.get("fullyQualifiedName")
     if entity_id is None and isinstance(fqn, str):
         entity_id = found(row, Key.by_name(fqn), caller, include="all")["id"]
@@ -90,13 +90,13 @@ def read_by_name(
     include: Include = "non-deleted",
     as_of: AsOf = None,
 ) -> Response:
-    """Return the entity of that fully qualified name; with ``asOf`` (epoch ms) as it stood at that moment."""
+    """Return an entity by FQN; with ``asOf`` (epoch ms), its state at that time."""
     return _read(row, Key.by_name(fqn), caller, fields=fields, include=include, as_of=as_of)
 
 
 @router.patch("/name/{fqn}")
 def patch_by_name(row: Row, fqn: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
-    """Apply a JSON Patch (RFC 6902) to the entity of that name."""
+    """Apply a JSON Patch (RFC 6902) to an entity by FQN."""
     return _patch(row, found(row, Key.by_name(fqn), caller)["id"], body, caller, if_match=if_match)
 
 
@@ -104,7 +104,7 @@ def patch_by_name(row: Row, fqn: PathText, body: JsonBody, caller: Asked, *, if_
 def delete_by_name(
     row: Row, fqn: PathText, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
 ) -> Response:
-    """Delete the entity of that name: softly, or for good with ``hardDelete``."""
+    """Soft-delete an entity by FQN, or hard-delete it with ``hardDelete``."""
     entity_id = found(row, Key.by_name(fqn), caller, include="all")["id"]
     return _delete(row, entity_id, caller, hard=hard_delete, recursive=recursive)
 
@@ -119,13 +119,13 @@ def read(
     include: Include = "non-deleted",
     as_of: AsOf = None,
 ) -> Response:
-    """Return the entity with that id; with ``asOf`` (epoch ms) as it stood at that moment, even if it is gone now."""
+    """Return an entity; with ``asOf`` (epoch ms), its state at that time, even if it is deleted now."""
     return _read(row, Key.by_id(str(entity_id)), caller, fields=fields, include=include, as_of=as_of)
 
 
 @router.patch("/{entity_id}")
 def patch(row: Row, entity_id: PathId, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
-    """Apply a JSON Patch (RFC 6902) to the entity with that id; ``If-Match`` guards against a change unseen."""
+    """Apply a JSON Patch (RFC 6902) to an entity; ``If-Match`` guards against concurrent changes."""
     return _patch(row, str(entity_id), body, caller, if_match=if_match)
 
 
@@ -133,13 +133,13 @@ def patch(row: Row, entity_id: PathId, body: JsonBody, caller: Asked, *, if_matc
 def delete(
     row: Row, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
 ) -> Response:
-    """Delete the entity with that id: softly, or for good with ``hardDelete``; ``recursive`` takes all under it."""
+    """Soft-delete an entity, or hard-delete it with ``hardDelete``; ``recursive`` includes all below it."""
     return _delete(row, str(entity_id), caller, hard=hard_delete, recursive=recursive)
 
 
 @router.get("/{entity_id}/versions")
 def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
-    """Return every version of the entity, newest first, each as a JSON text; with ``words``, what each brought.
+    """Return all versions, newest first, as JSON texts; ``words`` adds descriptions of the changes.
 
     Where they are too large together (``page_bytes``), the oldest are left out, and a header says so.
     """
@@ -155,7 +155,7 @@ def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = F
 
 @router.get("/{entity_id}/versions/{version}")
 def read_version(row: Row, entity_id: PathId, version: PathText, caller: Asked) -> Response:
-    """Return the entity as it stood in that version."""
+    """Return one version of an entity."""
     if not _VERSION.fullmatch(version):
         raise InvalidInput(f"{version!r} is no version; versions look like 0.1", field="version")
     require_now(caller, row, str(entity_id))

@@ -104,7 +104,7 @@ class EventQuery(BaseModel):
 
 @router.get("")
 def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Response:
-    """Return change events, oldest first; ``paging.offset`` is where to read on; 409 beyond the log's end."""
+    """Return change events, oldest first; continue from ``paging.offset``; 409 beyond the end of the log."""
     end = caller.parts.log.readable_end()
     if query.offset == "latest" and query.after is None:
         return answer({"data": [], "paging": {"offset": end}})

@@ -39,7 +39,7 @@ def explain_event(
     limit: Annotated[int, Query(ge=0, le=100)] = 20,
     after: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
 ) -> Response:
-    """Return why an event was told or not: of one alert or all, to one user or everybody (each by id or name).
+    """Explain who was notified of an event and why; ``subscription`` and ``user`` (id or name) narrow it.
 
     Of an alert that has been deleted since, what it told can still be asked for.
     """

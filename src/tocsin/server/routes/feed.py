@@ -58,7 +58,7 @@ class Filters(BaseModel):
 
 @router.get("")
 def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Response:
-    """Return a page of threads, the latest changed first, with the latest posts of each."""
+    """Return a page of threads with their latest posts, last changed first."""
     if filters.before and filters.after:
         raise InvalidInput("give after or before, not both", field="before")
     query = _query(filters, caller)
@@ -70,7 +70,7 @@ def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Respons
 
 @router.post("", status_code=201)
 def create_thread(body: DocumentBody, caller: Asked) -> Response:
-    """Begin a thread about an asset, or a part of it: `about`, `message`, `type`, and what its type needs."""
+    """Start a thread about an asset or a part of it: ``about``, ``message``, ``type`` and the fields of the type."""
     link = parse_link(body.get("about"), "about")
     _linked(link, caller)
     count_post(texts_of(body), caller)
@@ -80,7 +80,7 @@ def create_thread(body: DocumentBody, caller: Asked) -> Response:
 
 @router.get("/count")
 def count_threads(entity_link: Link, caller: Asked) -> Response:
-    """Return how many threads of each type there are about an asset, and about each part of it; or for a person."""
+    """Return the number of threads by type for an asset and its parts, or for a user."""
     link = parse_link(entity_link, "entityLink")
     asset = _linked(link, caller)
     if link.entity_type == "user":
@@ -92,19 +92,19 @@ def count_threads(entity_link: Link, caller: Asked) -> Response:
 
 @router.get("/{thread_id}")
 def read_thread(thread_id: PathId, caller: Asked) -> Response:
-    """Return a thread with all its posts."""
+    """Return a thread with all posts."""
     return answer(on_wire(visible(str(thread_id), caller, posts=_ALL_POSTS), caller))
 
 
 @router.patch("/{thread_id}")
 def patch_thread(thread_id: PathId, body: JsonBody, caller: Asked) -> Response:
-    """Apply a JSON Patch to a thread: message, reactions, assignees, announcement, whether it is resolved."""
+    """Apply a JSON Patch to a thread: message, reactions, assignees, announcement, resolved."""
     return patched(str(thread_id), body, caller)
 
 
 @router.delete("/{thread_id}")
 def delete_thread(thread_id: PathId, caller: Asked) -> Response:
-    """Delete a thread and its posts for good; only who began it and administrators may."""
+    """Hard-delete a thread with its posts; for its author and administrators."""
     visible(str(thread_id), caller)
     written = caller.parts.feed_writes.delete(str(thread_id), actor=caller.actor)
     return answer(on_wire(written.document, caller))
@@ -120,7 +120,7 @@ def list_posts(thread_id: PathId, caller: Asked) -> Response:
 
 @router.post("/{thread_id}/posts", status_code=201)
 def add_post(thread_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Add a post to a thread: `message`. Returns the thread."""
+    """Add a post (``message``) to a thread; returns the thread."""
     visible(str(thread_id), caller)
     count_post([body.get("message")], caller)
     written = caller.parts.feed_writes.reply(str(thread_id), body, actor=caller.actor)
@@ -129,7 +129,7 @@ def add_post(thread_id: PathId, body: DocumentBody, caller: Asked) -> Response:
 
 @router.patch("/{thread_id}/posts/{post_id}")
 def patch_post(thread_id: PathId, post_id: PathId, body: JsonBody, caller: Asked) -> Response:
-    """Apply a JSON Patch to a post: its message, which only its author may edit, or one's own reactions to it."""
+    """Apply a JSON Patch to a post: message (for its author) or one's own reactions."""
     visible(str(thread_id), caller)
     operations = _operations(body)
     count_post(_texts_in(operations), caller)
@@ -139,7 +139,7 @@ def patch_post(thread_id: PathId, post_id: PathId, body: JsonBody, caller: Asked
 
 @router.delete("/{thread_id}/posts/{post_id}")
 def delete_post(thread_id: PathId, post_id: PathId, caller: Asked) -> Response:
-    """Delete a post; only who wrote it and administrators may."""
+    """Delete a post; for its author and administrators."""
     visible(str(thread_id), caller)
     written = caller.parts.feed_writes.delete_post(str(thread_id), str(post_id), actor=caller.actor)
     return answer(written.document)

@@ -28,19 +28,19 @@ router = APIRouter(prefix="/feed/tasks", tags=["feed"])
 
 @router.get("/{number}")
 def read_task(number: TaskNumber, caller: Asked) -> Response:
-    """Return the thread that is the task of this number."""
+    """Return the thread of a task by number."""
     return answer(on_wire(visible(_thread_id(number, caller), caller, posts=_ALL_POSTS), caller))
 
 
 @router.patch("/{number}")
 def patch_task(number: TaskNumber, body: JsonBody, caller: Asked) -> Response:
-    """Apply a JSON Patch to the task's thread, such as to assign it to somebody else (`/task/assignees`)."""
+    """Apply a JSON Patch to a task's thread, for example to reassign it (``/task/assignees``)."""
     return patched(_thread_id(number, caller), body, caller)
 
 
 @router.put("/{number}/resolve")
 def resolve_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Response:
-    """End a task by writing `newValue`, the description or the tags it asked for, into the asset."""
+    """Resolve a task: write ``newValue`` (description or tags) into the asset."""
     thread_id = _thread_id(number, caller)
     thread = visible(thread_id, caller)
     field = field_of(thread.get("task", {}).get("type", ""))
@@ -55,7 +55,7 @@ def resolve_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Respo
 
 @router.put("/{number}/close")
 def close_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Response:
-    """End a task without doing what it asked for; `comment` says why."""
+    """Close a task without a change; ``comment`` says why."""
     thread_id = _thread_id(number, caller)
     visible(thread_id, caller)
     count_post([body.get("comment")], caller)

@@ -35,7 +35,7 @@ router = APIRouter(tags=["followers"])
 
 @of_asset.get("")
 def list_followers(row: Row, entity_id: PathId, caller: Asked) -> Response:
-    """Return who follows the asset."""
+    """Return the followers of an asset."""
     found(row, Key.by_id(str(entity_id)), caller, include="all")
     users = caller.parts.catalogue.followers(str(entity_id))
     return answer({"data": [addressed(user, caller.root) for user in users]})
@@ -43,7 +43,7 @@ def list_followers(row: Row, entity_id: PathId, caller: Asked) -> Response:
 
 @of_asset.put("")
 def add_follower(row: Row, entity_id: PathId, body: JsonBody, caller: Asked) -> Response:
-    """Make the user whose id is the body (a JSON string) a follower."""
+    """Add the user whose id is the body (a JSON string) as a follower."""
     found(row, Key.by_id(str(entity_id)), caller)
     try:
         user_id = UUID(body) if isinstance(body, str) else None
@@ -56,13 +56,13 @@ def add_follower(row: Row, entity_id: PathId, body: JsonBody, caller: Asked) -> 
 
 @of_asset.put("/{user_id}")
 def follow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
-    """Make the user a follower."""
+    """Add a follower."""
     return answer(event_of(row, _follow(row, str(entity_id), str(user_id), caller), caller))
 
 
 @of_asset.delete("/{user_id}")
 def unfollow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
-    """Make the user no follower."""
+    """Remove a follower."""
     found(row, Key.by_id(str(entity_id)), caller)
     _check_oneself(str(user_id), caller)
     written = caller.parts.writes.unfollow(row.name, str(entity_id), str(user_id), actor=caller.actor)
@@ -73,7 +73,7 @@ def unfollow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Res
 def list_follows(
     user_id: PathId, caller: Asked, *, fields: Annotated[str | None, Query(max_length=1000)] = None
 ) -> Response:
-    """Return what a user follows, grouped: ``{"tables": […], "dashboards": […]}``; ``fields`` names the groups."""
+    """Return the assets a user follows, by type: ``{"tables": […], "dashboards": […]}``."""
     if caller.parts.people.by_id(str(user_id)) is None:
         raise NotFound(f"user {user_id} not found")
     groups = {_group(row): row for row in ENTITY_TYPES.values() if row.is_followable}
@@ -90,7 +90,7 @@ def list_follows(
 
 @router.put("/users/{user_id}/follows/bulk")
 def follow_many(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Follow several assets: ``{"entities": [{"id": …, "type": …}]}``; answers for each whether it went well."""
+    """Follow several assets: ``{"entities": [{"id": …, "type": …}]}``; returns a result for each."""
     entities = body.get("entities")
     if not isinstance(entities, list) or len(entities) > MOST_AT_ONCE:
         raise InvalidInput(f"must be a list of at most {MOST_AT_ONCE} references", field="entities")

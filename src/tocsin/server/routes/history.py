@@ -54,7 +54,7 @@ async def window_of(
 
 @router.get("/history")
 def list_in_window(row: Row, caller: Asked, window: Annotated[VersionsAsked, Depends(window_of)]) -> Response:
-    """Return all versions that the collection's entities got from ``startTs`` to ``endTs`` (epoch ms), newest first."""
+    """Return all versions of the collection from ``startTs`` to ``endTs`` (epoch ms), newest first."""
     page = caller.parts.history.written(row.name, replace(window, visible=scope_of(caller, row)))
     data = [past(row, document, caller) for document in caller.sight.trimmed(page.documents)]
     cursors = {"after": page.after, "before": page.before}
@@ -63,7 +63,7 @@ def list_in_window(row: Row, caller: Asked, window: Annotated[VersionsAsked, Dep
 
 @router.post("/{entity_id}/rollback")
 def rollback(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
-    """Bring the entity back to a version, as a new one: ``{"version": 0.3}``; with ``"dryRun": true`` only say how."""
+    """Restore a version as a new one: ``{"version": 0.3}``; ``"dryRun": true`` writes nothing."""
     return _roll_back(row, Key.by_id(str(entity_id)), body, caller, if_match)
 
 
@@ -71,19 +71,19 @@ def rollback(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked, *, 
 def rollback_by_name(
     row: Row, fqn: PathText, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None
 ) -> Response:
-    """Bring the entity of that name back to a version, as a new one."""
+    """Restore a version of an entity by FQN as a new one."""
     return _roll_back(row, Key.by_name(fqn), body, caller, if_match)
 
 
 @router.get("/{entity_id}/diff")
 def compare(row: Row, entity_id: PathId, caller: Asked, *, from_: From = None, to: To = None) -> Response:
-    """Return what changed from one version to another: the newest and the one before, unless ``from``, ``to`` say."""
+    """Return the differences of versions ``from`` and ``to``; default: the newest two."""
     return answer(_difference(row, Key.by_id(str(entity_id)), caller, (from_, to)))
 
 
 @router.get("/name/{fqn}/diff")
 def compare_by_name(row: Row, fqn: PathText, caller: Asked, *, from_: From = None, to: To = None) -> Response:
-    """Return what changed from one version of the entity of that name to another."""
+    """Return the differences of two versions of an entity by FQN."""
     return answer(_difference(row, Key.by_name(fqn), caller, (from_, to)))
 
 

@@ -59,7 +59,7 @@ def impact(
     limit: Most = MOST_ASSETS,
     columns: Columns = None,
 ) -> Response:
-    """Return all that is made from the asset, by type and level, with owners; `columns` (a comma list) narrows it."""
+    """Return everything downstream by type and level, with owners; ``columns`` (comma list) narrows it."""
     return _of_entity(caller, (entity_type, Key.by_id(str(entity_id))), (depth, limit), columns)
 
 
@@ -73,13 +73,13 @@ def impact_by_name(
     limit: Most = MOST_ASSETS,
     columns: Columns = None,
 ) -> Response:
-    """Return all that is made from the asset of that name, by type and level, with owners."""
+    """Return everything downstream of an asset by FQN, by type and level, with owners."""
     return _of_entity(caller, (entity_type, Key.by_name(fqn)), (depth, limit), columns)
 
 
 @router.get("/events/{event_id}/impact")
 def impact_of_event(event_id: PathId, caller: Asked, *, depth: Depth = 5, limit: Most = MOST_ASSETS) -> Response:
-    """Return all that the change of one event reaches, as lineage is now; a change of columns narrows it."""
+    """Return everything downstream of an event's change, by current lineage."""
     event = shown_event(str(event_id), caller).event
     row_of_type(event.entity_type)
     asked = _Question(_subject(event), depth, limit, frozenset(_changed(event)))

@@ -60,7 +60,7 @@ def list_notifications(
     after: Annotated[str | None, Query(max_length=100)] = None,
     unread: bool = False,
 ) -> Response:
-    """Return a page of the inbox: unread first, then newest. ``streamFrom`` is where the live stream goes on."""
+    """Return a page of the inbox, unread first, then newest; ``streamFrom`` continues in the live stream."""
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
     place, sight = _parse_cursor(after) if after else None, _sight(sender, parts)
 
@@ -80,7 +80,7 @@ def list_notifications(
 
 @router.put("/read")
 def mark_all_read(owner: Owner, parts: PartsHere) -> Response:
-    """Mark everything in the inbox as read."""
+    """Mark all notifications as read."""
     return answer({"marked": parts.inbox.mark_all_read(owner, parts.clock.now_ms())})
 
 
@@ -105,7 +105,7 @@ async def stream(
     parts: PartsHere,
     last_event_id: Annotated[str | None, Header(max_length=80)] = None,
 ) -> AsyncIterable[ServerSentEvent]:
-    """Send each notification the moment it arrives; ``Last-Event-ID`` resumes where a connection broke.
+    """Stream notifications as they arrive; ``Last-Event-ID`` resumes after a disconnect.
 
     The stream ends with the token that it was opened with. The event ``reset`` says that the store is not the one that
     was seen, but a backup of it, say: the inbox is to be read again.

@@ -36,7 +36,7 @@ class IncidentQuery(BaseModel):
 
 @router.post("")
 def take(body: DocumentBody, caller: Asked) -> Response:
-    """Bring the incident of a test case to a status: Ack, Assigned (to somebody), Resolved (why), or a New one."""
+    """Set the incident of a test case to Ack, Assigned (assignee), Resolved (reason) or New."""
     fqn = body.get("testCaseReference")
     if not isinstance(fqn, str):
         raise InvalidInput("must be the fully qualified name of a test case", field="testCaseReference")
@@ -51,14 +51,14 @@ def take(body: DocumentBody, caller: Asked) -> Response:
 
 @router.get("")
 def list_steps(caller: Asked, window: WindowAsked, query: Annotated[IncidentQuery, Query()]) -> Response:
-    """Return steps of incidents, newest first; ``latest`` shows only where each test case's incident stands."""
+    """Return incident steps, newest first; ``latest``: only the current one of each test case."""
     require(caller, Operation.VIEW_TESTS, ENTITY_TYPES["testCase"])
     return paged(caller.parts.incidents.page(_filter(query, caller), window))
 
 
 @router.get("/stateId/{state_id}")
 def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
-    """Return all steps of one incident, newest first."""
+    """Return all steps of an incident, newest first."""
     steps = caller.parts.incidents.of_state(str(state_id))
     if not steps:
         raise NotFound(f"incident {state_id} not found")
@@ -68,7 +68,7 @@ def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
 
 @router.get("/{step_id}")
 def read_step(step_id: PathId, caller: Asked) -> Response:
-    """Return one step of an incident."""
+    """Return one incident step."""
     step = caller.parts.incidents.get(str(step_id))
     permitted("testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all")
     return answer(step)
@@ -76,7 +76,7 @@ def read_step(step_id: PathId, caller: Asked) -> Response:
 
 @router.patch("/{step_id}")
 def patch_step(step_id: PathId, body: JsonBody, caller: Asked) -> Response:
-    """Correct the severity of a step by a JSON Patch; all else of it is history."""
+    """Correct the severity of a step by JSON Patch; other fields are fixed."""
     step = caller.parts.incidents.get(str(step_id))
     case = permitted("testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.EDIT_TESTS)
     operations = body if isinstance(body, list) else []

@@ -43,7 +43,7 @@ def put_edge(body: DocumentBody, caller: Asked) -> Response:
 
 @router.post("/events")
 def hear_events(body: JsonBody, caller: Asked) -> Response:
-    """Put and remove the edges that the `lineage` fields of change events from elsewhere speak of; answers for each."""
+    """Apply the edges in the ``lineage`` fields of change events; returns a result for each."""
     events = events_in(body)
     if len(events) > MOST_EVENTS:
         raise InvalidInput(f"{len(events)} events are too many at once: send at most {MOST_EVENTS}")
@@ -52,7 +52,7 @@ def hear_events(body: JsonBody, caller: Asked) -> Response:
 
 @router.get("/getLineageEdge/{from_id}/{to_id}")
 def read_edge(from_id: PathId, to_id: PathId, caller: Asked) -> Response:
-    """Return what is known of one edge."""
+    """Return the details of one edge."""
     edge = caller.parts.lineage.edge(str(from_id), str(to_id))
     for end in (edge.from_, edge.to):
         _checked_end(caller, end, Operation.VIEW_BASIC)
@@ -68,7 +68,7 @@ def around_name(
     upstream_depth: Annotated[Depth, Query(alias="upstreamDepth")] = 1,
     downstream_depth: Annotated[Depth, Query(alias="downstreamDepth")] = 1,
 ) -> Response:
-    """Return the lineage around the asset of that name."""
+    """Return the lineage of an asset by FQN."""
     return _around(row_of_type(entity_type), Key.by_name(fqn), caller, up=upstream_depth, down=downstream_depth)
 
 
@@ -81,7 +81,7 @@ def around(
     upstream_depth: Annotated[Depth, Query(alias="upstreamDepth")] = 1,
     downstream_depth: Annotated[Depth, Query(alias="downstreamDepth")] = 1,
 ) -> Response:
-    """Return the lineage around the asset with that id."""
+    """Return the lineage of an asset."""
     return _around(
         row_of_type(entity_type), Key.by_id(str(entity_id)), caller, up=upstream_depth, down=downstream_depth
     )
@@ -89,13 +89,13 @@ def around(
 
 @router.delete("/{entity_type}/{entity_id}/type/{source}")
 def delete_by_source(entity_type: TypeName, entity_id: PathId, source: PathText, caller: Asked) -> Response:
-    """Remove every edge to the asset that was found by this source, e.g. `ViewLineage`."""
+    """Remove all edges to an asset with this source, e.g. ``ViewLineage``."""
     return _delete_by_source(caller, {"type": entity_type, "id": str(entity_id)}, source)
 
 
 @router.delete("/source/name/{entity_type}/{fqn}/type/{source}")
 def delete_by_source_by_name(entity_type: TypeName, fqn: PathText, source: PathText, caller: Asked) -> Response:
-    """Remove every edge to the asset of that name that was found by this source."""
+    """Remove all edges to an asset by FQN with this source."""
     return _delete_by_source(caller, {"type": entity_type, "fullyQualifiedName": fqn}, source)
 
 
@@ -112,7 +112,7 @@ def patch_edge(
 def patch_edge_by_name(
     from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, *, body: JsonBody, caller: Asked
 ) -> Response:
-    """Apply a JSON Patch to the details of the edge between the assets of those names."""
+    """Apply a JSON Patch to the details of one edge by FQNs."""
     return _patch(caller, _named_ends(from_type, from_fqn, to_type, to_fqn), body)
 
 
@@ -126,7 +126,7 @@ def delete_edge(from_type: TypeName, from_id: PathId, to_type: TypeName, to_id: 
 def delete_edge_by_name(
     from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, caller: Asked
 ) -> Response:
-    """Remove the edge between the assets of those names."""
+    """Remove one edge by FQNs."""
     return _delete(caller, _named_ends(from_type, from_fqn, to_type, to_fqn))
 
 

@@ -36,7 +36,7 @@ def read_map(
     upstream_depth: Annotated[Depth, Query(alias="upstreamDepth")] = 3,
     downstream_depth: Annotated[Depth, Query(alias="downstreamDepth")] = 3,
 ) -> Response:
-    """Return the lineage around the asset `fqn` of this `type`: nodes by name, edges by the ids of their ends."""
+    """Return the lineage of the asset ``fqn`` of this ``type``: nodes by name, edges by ids."""
     if not fqn:
         raise InvalidInput("is missing: the full name of an asset", field="fqn")
     row = row_of_type(entity_type or "table")

@@ -61,7 +61,7 @@ class ListQuery(BaseModel):
 
 @router.get("/name/{fqn}/children")
 def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
-    """Return the containers directly in the one of that name, briefly; `fields=children` shows them all at once."""
+    """Return a page of a container's direct children; ``fields=children`` returns all at once."""
     if row.name not in _OF_CHILDREN:
         raise NotFound(f"There are no children of {row.collection} here; directChildrenOf narrows a list to them.")
     parent = found(row, Key.by_name(fqn), caller)
@@ -75,7 +75,7 @@ def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, 
 
 @router.get("")
 def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()], request: Request) -> Response:
-    """Return a page of entities in FQN order, of those that the type's filters leave (``docs/entities.md``)."""
+    """Return a page of entities in FQN order, with the filters of the type (``docs/entities.md``)."""
     asked = parse_fields(row, query.fields)
     known = filters_of(row.name)
     filters = tuple(sorted((name, value) for name, value in request.query_params.items() if value and name in known))

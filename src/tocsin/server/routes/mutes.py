@@ -43,7 +43,7 @@ class MuteRequest(BaseModel):
 
 @router.get("")
 def list_mutes(owner: Owner, caller: Asked) -> Response:
-    """Return what a user has muted, newest first; a mute that has ended is not listed."""
+    """Return a user's active mutes, newest first."""
     mutes = caller.parts.telling.mutes.of(owner, caller.parts.clock.now_ms())
     names = _names(mutes, caller)
     return answer({"data": [_shown(one, names) for one in mutes], "paging": {"total": len(mutes)}})
@@ -51,7 +51,7 @@ def list_mutes(owner: Owner, caller: Asked) -> Response:
 
 @router.put("")
 def put_mute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
-    """Mute an alert or an asset, over one channel or all, until a time or for good."""
+    """Mute an alert or an asset, on one channel or all, until a time or forever."""
     asked = _asked(body)
     now_ms = caller.parts.clock.now_ms()
     if asked.until is not None and asked.until <= now_ms:
@@ -75,7 +75,7 @@ def _asked(body: Document) -> MuteRequest:
 
 @router.delete("/{about_id}")
 def delete_mute(owner: Owner, about_id: PathId, caller: Asked) -> Response:
-    """Hear of an alert or an asset again, over every channel."""
+    """Unmute an alert or an asset on all channels."""
     if not caller.parts.telling.mutes.remove(owner, str(about_id)):
         raise NotFound(f"Nothing of {about_id} is muted.")
     return answer({"id": str(about_id), "muted": False})

@@ -28,7 +28,7 @@ router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 @router.get("/noise")
 def list_noise(caller: Asked, *, since: Since = "30d", limit: Annotated[int, Query(ge=0, le=1000)] = 10) -> Response:
-    """Return the noisiest alerts of a window (`since`: `30d`, a date, epoch ms): fired, told, opened, muted."""
+    """Rank alerts by unread notifications since ``since`` (``30d``, a date, epoch ms)."""
     require(caller, Operation.VIEW_BASIC, ROW)
     begins = moment(since, "since", caller.parts.clock.now_ms())
     return answer(overview(visible_alerts(caller), begins, limit, caller))
@@ -36,7 +36,7 @@ def list_noise(caller: Asked, *, since: Since = "30d", limit: Annotated[int, Que
 
 @router.get("/{subscription_id}/noise")
 def read_noise(subscription_id: PathId, caller: Asked, *, since: Since = "30d") -> Response:
-    """Return one alert's noise, per asset and per rule, with conditions that would have spared some of it."""
+    """Return an alert's noise per asset and rule, with suggested conditions."""
     begins = moment(since, "since", caller.parts.clock.now_ms())
     document = found(ROW, Key.by_id(str(subscription_id)), caller)
     alert = caller.parts.subscriptions.find(document["id"])

@@ -21,7 +21,7 @@ open_router = APIRouter(prefix="/auth", tags=["users"])
 
 @open_router.get("/login", status_code=302)
 async def begin(request: Request, parts: PartsHere) -> Response:
-    """Send the browser to the provider of OpenID Connect; 503 when none is set up."""
+    """Redirect to the OpenID Connect provider; 503 if none is configured."""
     root = parts.settings.public_url or address_of(request)
     callback = f"{root.rstrip('/')}{API}/auth/callback"
     started = await parts.openid_queue.run(lambda: parts.openid.start(callback), client_address(request))
@@ -48,7 +48,7 @@ async def come_back(
     error: Text = "",
     tocsin_login: Annotated[str | None, Cookie(max_length=8_000)] = None,
 ) -> Response:
-    """Let in who comes back from the provider, and send them to the page with their token."""
+    """Complete the log-in from the provider and redirect to the web page with a token."""
     if error or not code:
         raise Unauthenticated(f"The provider let nobody in: {error or 'no code'}.")
     token = await parts.openid_queue.run(

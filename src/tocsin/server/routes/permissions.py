@@ -36,14 +36,14 @@ router = APIRouter(prefix="/permissions", tags=["permissions"])
 
 @router.get("")
 def list_permissions(caller: Asked, *, user: User = None) -> Response:
-    """Return what one may do with entities of every type; `user` names somebody else, for administrators."""
+    """Return one's permissions for every type; administrators: those of ``user``."""
     view = _view(caller, user)
     return _listed(view)
 
 
 @router.get("/policies")
 def list_of_policies(caller: Asked, *, ids: Annotated[str, Query(max_length=4_000)] = "") -> Response:
-    """Return what these policies (a comma list of ids) come to together, whoever has them."""
+    """Return the combined permissions of policies (comma list of ids)."""
     names = [one.strip() for one in ids.split(",") if one.strip()]
     if not names or len(names) > MOST_POLICIES:
         raise InvalidInput(f"must name 1 to {MOST_POLICIES} policies", field="ids")
@@ -53,19 +53,19 @@ def list_of_policies(caller: Asked, *, ids: Annotated[str, Query(max_length=4_00
 
 @router.get("/{resource}")
 def read_permissions(resource: Resource, caller: Asked, *, user: User = None) -> Response:
-    """Return what one may do with entities of a type."""
+    """Return one's permissions for a type."""
     return answer(permissions(_view(caller, user), _known(resource)))
 
 
 @router.get("/{resource}/name/{fqn}")
 def read_permissions_by_name(resource: Resource, fqn: PathText, caller: Asked, *, user: User = None) -> Response:
-    """Return what one may do with the entity of that name."""
+    """Return one's permissions for an entity by FQN."""
     return _of_entity(resource, Key.by_name(fqn), caller, user)
 
 
 @router.get("/{resource}/{entity_id}")
 def read_permissions_of_entity(resource: Resource, entity_id: PathId, caller: Asked, *, user: User = None) -> Response:
-    """Return what one may do with that entity."""
+    """Return one's permissions for an entity."""
     return _of_entity(resource, Key.by_id(str(entity_id)), caller, user)
 
 

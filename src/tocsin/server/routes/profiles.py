@@ -40,7 +40,7 @@ router = APIRouter(prefix="/tables", tags=["profiles"])
 
 @router.put("/{table_id}/tableProfile")
 def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Keep profiles of a table: ``tableProfile``, and ``columnProfile`` and ``systemProfile`` as lists."""
+    """Add profiles of a table: ``tableProfile``, lists ``columnProfile`` and ``systemProfile``."""
     key = Key.by_id(str(table_id))
     permitted("table", key, caller, Operation.EDIT_DATA_PROFILE)
 
@@ -54,7 +54,7 @@ def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
 
 @router.get("/{fqn}/tableProfile/latest")
 def read_latest(fqn: PathText, caller: Asked) -> Response:
-    """Return a table with its latest profile and those of its columns, without masked values."""
+    """Return a table with its latest table and column profiles, masked."""
     table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
     own = caller.parts.beside.latest([table["id"]], TABLE_PROFILE)
     profiles = caller.parts.beside.latest_by_part(table["id"], COLUMN_PROFILE)
@@ -66,14 +66,14 @@ def read_latest(fqn: PathText, caller: Asked) -> Response:
 
 @router.get("/{fqn}/tableProfile")
 def list_of_table(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
-    """Return the profiles of a table between two moments, newest first."""
+    """Return the profiles of a table in a time range, newest first."""
     table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
     return paged(caller.parts.beside.page(table["id"], TABLE_PROFILE, window))
 
 
 @router.get("/{fqn}/columnProfile")
 def list_of_column(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
-    """Return the profiles of the column of that name between two moments, newest first, without masked values."""
+    """Return the profiles of a column in a time range, newest first, masked."""
     table_fqn, column = _column(fqn)
     table = permitted("table", Key.by_name(table_fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
     page = caller.parts.beside.page(table["id"], COLUMN_PROFILE, window, part=column)
@@ -86,14 +86,14 @@ def list_of_column(fqn: PathText, caller: Asked, window: WindowAsked) -> Respons
 
 @router.get("/{fqn}/systemProfile")
 def list_of_statements(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
-    """Return the profiles of the statements that changed a table between two moments, newest first."""
+    """Return the profiles of statements that changed a table in a time range, newest first."""
     table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
     return paged(caller.parts.beside.page(table["id"], SYSTEM_PROFILE, window))
 
 
 @router.delete("/{fqn}/{of}/{timestamp}/profile")
 def delete(fqn: PathText, of: Of, timestamp: Moment, caller: Asked) -> Response:
-    """Forget the profile of a table, of a column (by its FQN) or of statements that was kept for a moment."""
+    """Delete a profile of a table, a column (by its FQN) or statements."""
     table_fqn, column = _column(fqn) if of == "column" else (fqn, "")
     key = Key.by_name(table_fqn)
     permitted("table", key, caller, Operation.EDIT_DATA_PROFILE)

@@ -20,25 +20,25 @@ router = APIRouter(prefix=f"/{_QUERY.collection}", tags=["queries"])
 
 @router.put("/{query_id}/usage")
 def add_used_in(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
-    """Say on what a query runs: a list of references to tables, dashboards, pipelines or procedures."""
+    """Add references (tables, dashboards, pipelines, procedures) that a query uses."""
     return _change(str(query_id), USED_IN, body, caller)
 
 
 @router.delete("/{query_id}/usage")
 def remove_used_in(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
-    """Say on what a query runs no longer: a list of references."""
+    """Remove references that a query uses."""
     return _change(str(query_id), USED_IN, body, caller, belongs=False)
 
 
 @router.put("/{query_id}/users")
 def add_users(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
-    """Say who ran a query: a list of names of users."""
+    """Add users who ran a query, by name."""
     return _change(str(query_id), USERS, body, caller)
 
 
 @router.put("/{query_id}/usedBy")
 def add_used_by(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
-    """Say who ran a query but is no user here: a list of names."""
+    """Add names of people who ran a query and are not users."""
     return _change(str(query_id), USED_BY, body, caller)
 
 

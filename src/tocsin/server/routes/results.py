@@ -31,26 +31,26 @@ router = APIRouter(prefix="/dataQuality/testCases", tags=["results"])
 
 @router.post("/testCaseResults/{fqn}")
 def add_result(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Report a run of a test case: ``timestamp`` (ms) and ``testCaseStatus`` at least."""
+    """Report a result of a test case: at least ``timestamp`` (ms) and ``testCaseStatus``."""
     return _add_result(fqn, body, caller)
 
 
 @router.put("/{fqn}/testCaseResult")
 def put_result(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Report a run of a test case; the older address of the same."""
+    """Report a result of a test case (older path)."""
     return _add_result(fqn, body, caller)
 
 
 @router.get("/testCaseResults/{fqn}")
 def list_results(fqn: PathText, caller: Asked, window: WindowAsked, *, status: Status = None) -> Response:
-    """Return the runs of a test case between two moments, newest first."""
+    """Return the results of a test case in a time range, newest first."""
     case = permitted("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
     return paged(_shown(caller.parts.beside.page(case["id"], _KIND, window, status=status), case, caller))
 
 
 @router.get("/testCaseResults/{fqn}/latest")
 def read_latest(fqn: PathText, caller: Asked) -> Response:
-    """Return the latest run of a test case."""
+    """Return the latest result of a test case."""
     case = permitted("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
     page = _shown(caller.parts.beside.page(case["id"], _KIND, Window(limit=1)), case, caller)
     if not page.documents:
@@ -60,7 +60,7 @@ def read_latest(fqn: PathText, caller: Asked) -> Response:
 
 @router.patch("/testCaseResults/{fqn}/{timestamp}")
 def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Response:
-    """Correct the result of a run by a JSON Patch; a status that becomes ``Failed`` is a failure."""
+    """Correct a result by JSON Patch; changing it to ``Failed`` counts as a failure."""
     permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
     operations = body if isinstance(body, list) else []
 
@@ -75,7 +75,7 @@ def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Re
 
 @router.delete("/testCaseResults/{fqn}/{timestamp}")
 def delete(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
-    """Forget the result that was reported for a moment."""
+    """Delete the result of a time."""
     permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
 
     def work(record: Record, case: Stored) -> Written:

@@ -24,7 +24,7 @@ router = APIRouter(tags=["runs"])
 
 @router.put("/pipelines/{fqn}/status")
 def put_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Report a run of a pipeline: ``timestamp`` (ms) and ``executionStatus`` at least."""
+    """Report a run of a pipeline: at least ``timestamp`` (ms) and ``executionStatus``."""
     permitted("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
     written = caller.parts.writes.add_pipeline_status(fqn, body, actor=caller.actor)
     return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
@@ -32,7 +32,7 @@ def put_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
 
 @router.put("/pipelines/{fqn}/status/bulk")
 def put_statuses(fqn: PathText, body: JsonBody, caller: Asked) -> Response:
-    """Report many runs of a pipeline, a list or ``{"pipelineStatus": […]}``; each new or changed one is an event."""
+    """Report many runs (list or ``{"pipelineStatus": […]}``); one event per new or changed run."""
     statuses = body.get("pipelineStatus", body.get("statuses")) if isinstance(body, dict) else body
     permitted("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
 
@@ -45,13 +45,13 @@ def put_statuses(fqn: PathText, body: JsonBody, caller: Asked) -> Response:
 
 @router.get("/pipelines/{fqn}/status")
 def list_statuses(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
-    """Return the runs of a pipeline between two moments, newest first."""
+    """Return the runs of a pipeline in a time range, newest first."""
     return _runs("pipeline", fqn, caller, window)
 
 
 @router.delete("/pipelines/{fqn}/status/{timestamp}")
 def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
-    """Forget the run of a pipeline that was reported for a moment."""
+    """Delete the run of a time."""
     permitted("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
 
     def work(record: Record, pipeline: Stored) -> Written:
@@ -63,7 +63,7 @@ def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
 
 @router.put("/services/ingestionPipelines/{fqn}/pipelineStatus")
 def put_ingestion_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Report a run of an ingestion pipeline: ``runId`` and ``pipelineState`` at least."""
+    """Report a run of an ingestion pipeline: at least ``runId`` and ``pipelineState``."""
     row = ENTITY_TYPES["ingestionPipeline"]
     permitted(row.name, Key.by_name(fqn), caller, Operation.EDIT_INGESTION_PIPELINE_STATUS)
 
@@ -76,7 +76,7 @@ def put_ingestion_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Re
 
 @router.get("/services/ingestionPipelines/{fqn}/pipelineStatus")
 def list_ingestion_statuses(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
-    """Return the runs of an ingestion pipeline between two moments, newest first."""
+    """Return the runs of an ingestion pipeline in a time range, newest first."""
     return _runs("ingestionPipeline", fqn, caller, window)
 
 

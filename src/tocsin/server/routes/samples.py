@@ -41,7 +41,7 @@ of_asset = APIRouter(tags=["samples"])
 
 @of_asset.put("/{entity_id}/sampleData")
 def put(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Attach a sample: ``columns`` and ``rows`` of a table or container, ``messages`` of a topic or search index."""
+    """Set sample data: ``columns`` and ``rows`` (table, container) or ``messages`` (topic, search index)."""
     key = _sampled(row, entity_id)
     permitted(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
 
@@ -54,14 +54,14 @@ def put(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Respo
 
 @of_asset.get("/{entity_id}/sampleData")
 def read(row: Row, entity_id: PathId, caller: Asked) -> Response:
-    """Return a table, container, topic or search index with its sample, masked for those who may not see it."""
+    """Return a table, container, topic or search index with its sample data, masked."""
     document = permitted(row.name, _sampled(row, entity_id), caller, Operation.VIEW_SAMPLE_DATA)
     return _with_sample(row, document, caller)
 
 
 @of_asset.delete("/{entity_id}/sampleData")
 def delete(row: Row, entity_id: PathId, caller: Asked) -> Response:
-    """Take the sample of a table, container, topic or search index away."""
+    """Delete the sample data."""
     key = _sampled(row, entity_id)
     permitted(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
     written = caller.parts.writes.on_live(row.name, key, remove_sample, actor=caller.actor)
@@ -70,7 +70,7 @@ def delete(row: Row, entity_id: PathId, caller: Asked) -> Response:
 
 @router.put("/dataQuality/testCases/{case_id}/failedRowsSample")
 def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: bool = True) -> Response:
-    """Attach rows that failed a test: ``columns`` and ``rows``; ``validate=false`` takes any columns."""
+    """Set rows that failed a test: ``columns`` and ``rows``; ``validate=false`` allows any columns."""
     key = Key.by_id(str(case_id))
     permitted("testCase", key, caller, Operation.EDIT_TESTS)
 
@@ -84,14 +84,14 @@ def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: 
 
 @router.get("/dataQuality/testCases/{case_id}/failedRowsSample")
 def read_failed(case_id: PathId, caller: Asked) -> Response:
-    """Return the rows that failed a test, masked for those who may not see them."""
+    """Return the rows that failed a test, masked."""
     case = permitted("testCase", Key.by_id(str(case_id)), caller, Operation.VIEW_SAMPLE_DATA)
     return answer(_failed_rows(case, caller).get(FAILED_ROWS, {"columns": [], "rows": []}))
 
 
 @router.delete("/dataQuality/testCases/{case_id}/failedRowsSample")
 def delete_failed(case_id: PathId, caller: Asked) -> Response:
-    """Take away the rows that failed a test."""
+    """Delete the rows that failed a test."""
     key = Key.by_id(str(case_id))
     permitted("testCase", key, caller, Operation.EDIT_TESTS)
     written = caller.parts.writes.on_live("testCase", key, remove_failed_rows, actor=caller.actor)
@@ -100,7 +100,7 @@ def delete_failed(case_id: PathId, caller: Asked) -> Response:
 
 @router.put("/dataQuality/testCases/{case_id}/inspectionQuery")
 def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
-    """Attach the query (the body: plain text, or a JSON string) that shows what failed a test."""
+    """Set the query (plain text or JSON string) that shows the failing rows."""
     row, key = ENTITY_TYPES["testCase"], Key.by_id(str(case_id))
     permitted(row.name, key, caller, Operation.EDIT_TESTS)
 

@@ -98,7 +98,7 @@ class ByField(Page):
 
 @router.get("/query")
 def search_by_query(caller: Asked, asked: Annotated[Asking, Query()]) -> Response:
-    """Return the entities that a query finds, best first: `q`, `query_filter`, `index`, sorted and paged."""
+    """Search entities, best match first: ``q``, ``query_filter``, ``index``, sorting, paging."""
     started_s = time.perf_counter()
     fields = frozenset(asked.include_source_fields) if asked.include_source_fields else None
     return _found(caller, asked.search_by_query(), started_s, fields=fields, is_exact=asked.track_total_hits)
@@ -106,7 +106,7 @@ def search_by_query(caller: Asked, asked: Annotated[Asking, Query()]) -> Respons
 
 @router.get("/fieldQuery")
 def search_by_field(caller: Asked, asked: Annotated[ByField, Query()]) -> Response:
-    """Return the entities one field of which is like a value: `*` stands for any text, `?` for one sign."""
+    """Search by one field; ``*`` matches any text, ``?`` one character."""
     started_s = time.perf_counter()
     if "\0" in asked.field_value:
         raise InvalidInput("a value holds no NUL character", field="fieldValue")
@@ -120,7 +120,7 @@ def search_by_field(caller: Asked, asked: Annotated[ByField, Query()]) -> Respon
 
 @router.get("/suggest")
 def suggest(caller: Asked, asked: Annotated[Asking, Query()]) -> Response:
-    """Return names that begin with, or have a word that begins with, what somebody has typed so far."""
+    """Return completions of names for a prefix."""
     words = words_of(asked.q)
     if not words:
         raise InvalidInput("type at least one letter or digit", field="q")
@@ -139,13 +139,13 @@ def count_by_field(
     asked: Annotated[Asking, Query()],
     field: Annotated[str, Query(max_length=200)] = "entityType",
 ) -> Response:
-    """Return how many of the entities that a query finds have which value of `field`: a type, service, tier."""
+    """Count the entities of a query by the values of ``field``: a type, service, tier."""
     return _counted(caller, asked, field)
 
 
 @router.post("/aggregate")
 def count_by_body(caller: Asked, body: DocumentBody) -> Response:
-    """Return the same for `{"query": …, "index": …, "fieldName": …}` in the body."""
+    """Count as above for ``{"query": …, "index": …, "fieldName": …}`` in the body."""
     given = {"q": body.get("query") or "", "index": body.get("index") or "all", "size": body.get("size") or 10}
     texts = {key: value for key, value in given.items() if not isinstance(value, str) and key != "size"}
     if texts or not isinstance(given["size"], int) or not 0 <= given["size"] <= LARGEST_PAGE:

@@ -40,14 +40,14 @@ async def sheet_text(request: Request) -> str:
 
 @router.get("/documentation/csv")
 def describe(row: Row, caller: Asked, *, recursive: bool = False) -> Response:
-    """Return which columns a sheet of this collection has, and what stands in them."""
+    """Return the columns of this collection's CSV and their meaning."""
     require(caller, Operation.VIEW_BASIC, row)
     return answer(_kind(row, recursive=recursive).to_wire())
 
 
 @router.get("/name/{fqn}/export")
 def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -> Response:
-    """Return the columns of a table, the terms of a glossary, or what lies under the entity, as a sheet (CSV).
+    """Export the columns of a table, the terms of a glossary, or the children of an entity as CSV.
 
     With ``recursive=true`` that is all that lies under a database service, a database or a schema.
     """
@@ -72,7 +72,7 @@ def import_(
     dry_run: Annotated[bool, Query(alias="dryRun")] = False,
     recursive: bool = False,
 ) -> Response:
-    """Do what a sheet (CSV) says, and answer for each row; with `dryRun=true`, only try."""
+    """Import a CSV and return the result of each row; ``dryRun=true`` writes nothing."""
     _kind(row)
     document = found(row, Key.by_name(fqn), caller)
     require(caller, Operation.VIEW_BASIC, row, document)  # what the rows change is asked inside their transaction

@@ -50,7 +50,7 @@ router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
 
 @router.post("", status_code=201)
 def create(body: DocumentBody, caller: Asked) -> Response:
-    """Create an alert; every field is checked, and the answer says what would work."""
+    """Create an alert; every field is validated."""
     require(caller, Operation.CREATE, ROW)
     alert = _checked(body, None, caller)
     return _answered(_create(alert, caller), alert, caller)
@@ -58,7 +58,7 @@ def create(body: DocumentBody, caller: Asked) -> Response:
 
 @router.put("")
 def create_or_update(body: DocumentBody, caller: Asked) -> Response:
-    """Create an alert, or bring the one of that name to this state; keys left out stay as they are."""
+    """Create or update an alert by name; omitted keys stay unchanged."""
     name = body.get("name")
     before = _named(name, caller) if isinstance(name, str) else None
     if before is None:
@@ -70,31 +70,31 @@ def create_or_update(body: DocumentBody, caller: Asked) -> Response:
 
 @router.patch("/name/{name}")
 def patch_by_name(name: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
-    """Apply a JSON Patch to the alert of that name."""
+    """Apply a JSON Patch to an alert by name."""
     return _patch(Key.by_name(name), body, caller, if_match)
 
 
 @router.patch("/{subscription_id}")
 def patch(subscription_id: PathId, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
-    """Apply a JSON Patch to an alert; what comes out is checked as a new one is."""
+    """Apply a JSON Patch to an alert; the result is validated."""
     return _patch(Key.by_id(str(subscription_id)), body, caller, if_match)
 
 
 @router.delete("/name/{name}")
 def delete_by_name(name: PathText, caller: Asked) -> Response:
-    """Delete the alert of that name for good."""
+    """Hard-delete an alert by name."""
     return _delete(Key.by_name(name), caller)
 
 
 @router.delete("/{subscription_id}")
 def delete(subscription_id: PathId, caller: Asked) -> Response:
-    """Delete an alert for good."""
+    """Hard-delete an alert."""
     return _delete(Key.by_id(str(subscription_id)), caller)
 
 
 @router.get("/{subscription_id}/status")
 def list_status(subscription_id: PathId, caller: Asked) -> Response:
-    """Return how every destination fares, as destinations with ``statusDetails``."""
+    """Return the destinations of an alert with ``statusDetails``."""
     document = found(ROW, Key.by_id(str(subscription_id)), caller)
     standings = caller.parts.standings.of(document["id"])
     data = [
@@ -106,25 +106,25 @@ def list_status(subscription_id: PathId, caller: Asked) -> Response:
 
 @router.get("/{subscription_id}/status/{destination_id}")
 def read_status(subscription_id: PathId, destination_id: PathId, caller: Asked) -> Response:
-    """Return how one destination fares."""
+    """Return the status of one destination."""
     return _one_status(Key.by_id(str(subscription_id)), str(destination_id), caller)
 
 
 @router.get("/name/{name}/status/{destination_id}")
 def read_status_by_name(name: PathText, destination_id: PathId, caller: Asked) -> Response:
-    """Return how one destination of the alert of that name fares."""
+    """Return the status of one destination of an alert by name."""
     return _one_status(Key.by_name(name), str(destination_id), caller)
 
 
 @router.post("/validation/destination")
 async def try_one(body: DocumentBody, caller: Asked) -> Response:
-    """Send a made-up event to one destination (``{"destination": …}``) and return how that went."""
+    """Send a test event to one destination (``{"destination": …}``) and return the outcome."""
     return answer((await _tried([body.get("destination")], caller))[0])
 
 
 @router.post("/testDestination")
 async def try_many(body: DocumentBody, caller: Asked) -> Response:
-    """Send a made-up event to several destinations (``{"destinations": […]}``); each answers for itself."""
+    """Send a test event to several destinations (``{"destinations": […]}``) and return each outcome."""
     given = body.get("destinations")
     if not isinstance(given, list) or not 0 < len(given) <= _MOST_TRIALS:
         raise InvalidInput(f"must be a list of 1 to {_MOST_TRIALS}", field="destinations")

@@ -29,7 +29,7 @@ router = APIRouter(prefix="/dataQuality", tags=["suites"])
 @router.post("/testSuites/basic", status_code=201)
 @router.post("/testSuites/executable", status_code=201, include_in_schema=False)
 def create(body: DocumentBody, caller: Asked) -> Response:
-    """Create the suite of a table (``basicEntityReference``); 409 when it has one. Also called ``executable``."""
+    """Create the suite of a table (``basicEntityReference``); 409 if it exists. Alias: ``executable``."""
     require(caller, Operation.CREATE, _SUITE)
     return written_answer(_SUITE, caller.parts.writes.create(_SUITE.name, _of_table(body), actor=caller.actor), caller)
 
@@ -37,7 +37,7 @@ def create(body: DocumentBody, caller: Asked) -> Response:
 @router.put("/testSuites/basic")
 @router.put("/testSuites/executable", include_in_schema=False)
 def put(body: DocumentBody, caller: Asked) -> Response:
-    """Create the suite of a table, or put what the request gives. Also called ``executable``."""
+    """Create or update the suite of a table. Alias: ``executable``."""
     require(caller, Operation.CREATE, _SUITE)
     return written_answer(_SUITE, caller.parts.writes.upsert(_SUITE.name, _of_table(body), actor=caller.actor), caller)
 
@@ -45,7 +45,7 @@ def put(body: DocumentBody, caller: Asked) -> Response:
 @router.delete("/testSuites/basic/{suite_id}")
 @router.delete("/testSuites/executable/{suite_id}", include_in_schema=False)
 def delete(suite_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False) -> Response:
-    """Delete the suite of a table: softly, or for good with ``hardDelete``. Also called ``executable``."""
+    """Soft-delete the suite of a table, or hard-delete it with ``hardDelete``. Alias: ``executable``."""
     key = Key.by_id(str(suite_id))
     permitted(_SUITE.name, key, caller, Operation.DELETE, include="all")
     written = caller.parts.writes.delete(_SUITE.name, key, actor=caller.actor, recursive=recursive, hard=hard_delete)
@@ -54,7 +54,7 @@ def delete(suite_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, 
 
 @router.put("/testCases/logicalTestCases")
 def add_logical(body: DocumentBody, caller: Asked) -> Response:
-    """Put test cases into a logical suite: ``testSuiteId`` and ``testCaseIds``."""
+    """Add test cases to a logical suite: ``testSuiteId`` and ``testCaseIds``."""
     suite_id = body.get("testSuiteId")
     if not isinstance(suite_id, str):
         raise InvalidInput("must be the id of a test suite", field="testSuiteId")
@@ -63,7 +63,7 @@ def add_logical(body: DocumentBody, caller: Asked) -> Response:
 
 @router.delete("/testCases/logicalTestCases/{suite_id}/{case_id}")
 def remove_logical(suite_id: PathId, case_id: PathId, caller: Asked) -> Response:
-    """Take a test case out of a logical suite."""
+    """Remove a test case from a logical suite."""
     return _on_suite(str(suite_id), caller, lambda record, suite: remove_case(record, suite, str(case_id)))
 
 

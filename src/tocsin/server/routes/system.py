@@ -25,7 +25,7 @@ def version() -> Response:
 
 @router.get("/healthcheck")
 async def healthcheck(parts: PartsHere) -> Response:
-    """Say that the server and its store answer, who has seen events that are lost, and how far the pipeline is.
+    """Return the health of server and store, pipeline progress, and lost events.
 
     Of each of its queries that waits it is said for what, and since when.
     """

@@ -26,26 +26,26 @@ router = APIRouter(prefix="/tables/{table_id}", tags=["tables"])
 
 @router.put("/joins")
 def joins(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Add what a table's columns were joined with on a day (``startDate``), one of the last 30."""
+    """Add joins of a table's columns on a day (``startDate``) within the last 30."""
     return _answered(table_id, caller, Operation.EDIT_ALL, ("joins", lambda record, one: put_joins(record, one, body)))
 
 
 @router.put("/dataModel")
 def model(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Put the model a table is made by; what it says of owners, tags and columns fills what the table lacks."""
+    """Set the data model of a table; its owners, tags and columns fill missing ones."""
     return _answered(table_id, caller, Operation.EDIT_ALL, ("", lambda record, one: put_model(record, one, body)))
 
 
 @router.put("/tableProfilerConfig")
 def config(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Say how the profiler of a table works."""
+    """Set the profiler configuration of a table."""
     work = ("tableProfilerConfig", lambda record, one: put_config(record, one, body))
     return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
 @router.get("/tableProfilerConfig")
 def read_config(table_id: PathId, caller: Asked) -> Response:
-    """Return a table with how its profiler works."""
+    """Return a table with its profiler configuration."""
     document = permitted("table", Key.by_id(str(table_id)), caller, Operation.VIEW_DATA_PROFILE)
     (beside,) = kept_beside(_TABLE, [document], caller.parts, frozenset({"tableProfilerConfig"}))
     return answer(past(_TABLE, document, caller) | beside)
@@ -53,27 +53,27 @@ def read_config(table_id: PathId, caller: Asked) -> Response:
 
 @router.delete("/tableProfilerConfig")
 def delete_config(table_id: PathId, caller: Asked) -> Response:
-    """Say no more how the profiler of a table works."""
+    """Delete the profiler configuration of a table."""
     return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, ("", remove_config))
 
 
 @router.put("/customMetric")
 def metric(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Add a custom metric (``name``, ``expression``) to a table or to its column ``columnName``, or replace it."""
+    """Add or replace a custom metric (``name``, ``expression``) of a table or its column ``columnName``."""
     work = ("customMetrics", lambda record, one: put_metric(record, one, body))
     return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
 @router.delete("/customMetric/{name}")
 def delete_metric(table_id: PathId, name: PathText, caller: Asked) -> Response:
-    """Remove a custom metric of a table."""
+    """Delete a custom metric of a table."""
     work = ("customMetrics", lambda record, one: remove_metric(record, one, name))
     return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 
 
 @router.delete("/customMetric/{column}/{name}")
 def delete_column_metric(table_id: PathId, column: PathText, name: PathText, caller: Asked) -> Response:
-    """Remove a custom metric of a column."""
+    """Delete a custom metric of a column."""
     work = ("customMetrics", lambda record, one: remove_metric(record, one, name, column=column))
     return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
 

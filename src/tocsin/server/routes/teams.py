@@ -38,7 +38,7 @@ def list_hierarchy(
     limit: Annotated[int, Query(ge=1_000, le=1_000_000)] = 10_000,
     is_joinable: Annotated[bool | None, Query(alias="isJoinable")] = None,
 ) -> Response:
-    """Return the teams below the Organization as a tree; ``isJoinable=true``: those one may join, and those above."""
+    """Return the teams below the Organization as a tree; ``isJoinable=true``: joinable ones and their parents."""
     page = caller.parts.catalogue.list_entities(_TEAM.name, Listing(limit=limit, visible=scope_of(caller, _TEAM)))
     teams = {one["id"]: one for one in page.documents if one["name"] != ORGANIZATION}
     if is_joinable:
@@ -56,7 +56,7 @@ def list_hierarchy(
 
 @router.put("/{team_id}/users")
 def set_users(team_id: PathId, body: JsonBody, caller: Asked) -> Response:
-    """Let the people whose references are the body be all that are in the Group."""
+    """Replace the members of a Group by the users in the body (references)."""
     written = caller.parts.writes.on_live(
         _TEAM.name, Key.by_id(str(team_id)), lambda record, team: crew.set_users(record, team, body), actor=caller.actor
     )
@@ -65,7 +65,7 @@ def set_users(team_id: PathId, body: JsonBody, caller: Asked) -> Response:
 
 @router.delete("/{team_id}/users/{user_id}")
 def take_out(team_id: PathId, user_id: PathId, caller: Asked) -> Response:
-    """Let somebody be in the Group no longer."""
+    """Remove a user from a Group."""
     if caller.parts.people.by_id(str(user_id)) is None:
         raise NotFound(f"user {user_id} not found")
     written = caller.parts.writes.on_live(

@@ -46,21 +46,21 @@ router = APIRouter(prefix="/users", tags=["tokens"])
 
 @router.post("/logout")
 def log_out(caller: Asked, token_id: TokenId) -> Response:
-    """Make the token that this request is sent with stop working."""
+    """Revoke the token of this request."""
     caller.parts.people.tokens.revoke([token_id], caller.actor.id)
     return answer({"message": "Logged out."})
 
 
 @router.get("/security/token")
 def list_own(caller: Asked) -> Response:
-    """Return one's personal tokens: when they expire, not their texts."""
+    """Return one's personal tokens with expiry, without their texts."""
     issued = caller.parts.people.tokens.of(caller.actor.id, TokenKind.PERSONAL)
     return answer({"data": [_personal(one) for one in issued], "paging": {"total": len(issued)}})
 
 
 @router.put("/security/token")
 async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
-    """Return a new personal token (`tokenName`, `JWTTokenExpiry`); its text is shown this once.
+    """Create a personal token (``tokenName``, ``JWTTokenExpiry``); its text is shown once.
 
     With one's `password` it works for as long as it says. Without, it ends with the token of this request.
     """
@@ -98,7 +98,7 @@ def _make_own(body: Document, caller: Caller, parent: IssuedToken | None) -> Res
 def revoke_own(
     body: DocumentBody, caller: Asked, *, remove_all: Annotated[bool, Query(alias="removeAll")] = False
 ) -> Response:
-    """Make personal tokens stop working: those of `tokenIds`, or with `removeAll` every one; return what is left."""
+    """Revoke personal tokens: ``tokenIds``, or all with ``removeAll``; return the remaining ones."""
     tokens = caller.parts.people.tokens
     if remove_all:
         tokens.revoke_all(caller.actor.id, kind=TokenKind.PERSONAL)
@@ -113,7 +113,7 @@ def revoke_own(
 
 @router.put("/generateToken/{user_id}")
 def generate_token(user_id: PathId, body: OptionalBody, caller: Asked, token_id: TokenId) -> Response:
-    """Return a token for a bot, `JWTTokenExpiry` says for how long; the one it had stops working.
+    """Create a bot's token, valid for ``JWTTokenExpiry``; revokes the previous one.
 
     Asked for with a personal token or that of a bot, it ends with that one.
     """
@@ -127,7 +127,7 @@ def generate_token(user_id: PathId, body: OptionalBody, caller: Asked, token_id:
 
 @router.get("/token/{user_id}")
 def read_token(user_id: PathId, caller: Asked, token_id: TokenId) -> Response:
-    """Return the token that a bot has, if it does not work for longer than the personal token this is asked with."""
+    """Return a bot's token, unless it outlives the personal token of this request."""
     bot, own = _bot(str(user_id), caller), _token(token_id, caller)
     issued = caller.parts.people.tokens.of(bot.id, TokenKind.BOT)
     if not issued:
@@ -139,7 +139,7 @@ def read_token(user_id: PathId, caller: Asked, token_id: TokenId) -> Response:
 
 @router.put("/revokeToken")
 def revoke_token(body: DocumentBody, caller: Asked) -> Response:
-    """Make every token of a bot (`id`) stop working."""
+    """Revoke all tokens of a bot (``id``)."""
     try:
         user_id = str(UUID(str(body.get("id"))))
     except ValueError as error:

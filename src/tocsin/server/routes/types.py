@@ -17,7 +17,7 @@ _TYPE = ENTITY_TYPES["type"]
 
 @router.put("/metadata/types/{type_id}")
 def put_property(type_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Give the type a custom property (``name``, ``description``, ``propertyType``), or change the one of that name."""
+    """Add or change a custom property of the type: ``name``, ``description``, ``propertyType``."""
     require(caller, Operation.EDIT_ALL, _TYPE, found(_TYPE, Key.by_id(str(type_id)), caller))
     written = caller.parts.writes.put_property(str(type_id), body, actor=caller.actor)
     return written_answer(_TYPE, written, caller)

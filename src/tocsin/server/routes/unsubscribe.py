@@ -39,7 +39,7 @@ _PAGE = """<!doctype html>
 
 @router.get("/unsubscribe/{token}", response_class=HTMLResponse)
 def ask(token: Token, parts: PartsHere) -> Response:
-    """Return a page that asks whether to unsubscribe; only its button does it."""
+    """Return a page that asks to confirm unsubscribing."""
     record = _record(token, parts)
     names = sorted({reason.subscription_name for reason in record.notification.reasons})
     page = _PAGE.format(whom=escape(record.notification.recipient), alerts=escape(", ".join(names)))
@@ -48,7 +48,7 @@ def ask(token: Token, parts: PartsHere) -> Response:
 
 @router.post("/unsubscribe/{token}")
 def unsubscribe(token: Token, parts: PartsHere) -> Response:
-    """Send whoever got this mail no more mails of the alerts it came from."""
+    """Unsubscribe the recipient of a mail from its alerts."""
     told = _record(token, parts).notification
     alerts = {reason.subscription_id: reason.subscription_name for reason in told.reasons}
     for alert_id in alerts:

@@ -29,7 +29,7 @@ router = APIRouter(prefix="/usage", tags=["usage"])
 
 @router.post("/compute.percentile/{entity_type}/{date}", status_code=201)
 def rank(entity_type: TypeName, date: Annotated[str, Path(max_length=10)], caller: Asked) -> Response:
-    """Work out how everything of a type ranks by its use up to a day (``2026-01-31``)."""
+    """Compute the usage percentiles of a type up to a day (``2026-01-31``)."""
     name, day = _used_type(entity_type), day_number(date)
     require_apart(caller, Operation.EDIT_USAGE, ENTITY_TYPES[name])
 
@@ -43,37 +43,37 @@ def rank(entity_type: TypeName, date: Annotated[str, Path(max_length=10)], calle
 
 @router.post("/{entity_type}/{entity_id}", status_code=201)
 def report(entity_type: TypeName, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Report how often something was used on a day (``date``, ``count``), in place of what was reported for it."""
+    """Set the usage of a day (``date``, ``count``)."""
     return _report(entity_type, Key.by_id(str(entity_id)), body, caller, add=False)
 
 
 @router.put("/{entity_type}/{entity_id}", status_code=201)
 def add(entity_type: TypeName, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Report how often something was used on a day, added to what was reported for it."""
+    """Add to the usage of a day."""
     return _report(entity_type, Key.by_id(str(entity_id)), body, caller, add=True)
 
 
 @router.post("/{entity_type}/name/{fqn}", status_code=201)
 def report_by_name(entity_type: TypeName, fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Report how often what has that name was used on a day, in place of what was reported for it."""
+    """Set the usage of a day, by FQN."""
     return _report(entity_type, Key.by_name(fqn), body, caller, add=False)
 
 
 @router.put("/{entity_type}/name/{fqn}", status_code=201)
 def add_by_name(entity_type: TypeName, fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
-    """Report how often what has that name was used on a day, added to what was reported for it."""
+    """Add to the usage of a day, by FQN."""
     return _report(entity_type, Key.by_name(fqn), body, caller, add=True)
 
 
 @router.get("/{entity_type}/{entity_id}")
 def read(entity_type: TypeName, entity_id: PathId, caller: Asked, *, date: Day = None, days: Days = 1) -> Response:
-    """Return how often something was used on the ``days`` up to ``date`` (today), newest first."""
+    """Return the usage of ``days`` days up to ``date`` (today), newest first."""
     return _read(entity_type, Key.by_id(str(entity_id)), caller, (date, days))
 
 
 @router.get("/{entity_type}/name/{fqn}")
 def read_by_name(entity_type: TypeName, fqn: PathText, caller: Asked, *, date: Day = None, days: Days = 1) -> Response:
-    """Return how often what has that name was used on the ``days`` up to ``date`` (today), newest first."""
+    """Return the usage of ``days`` days up to ``date`` (today) by FQN, newest first."""
     return _read(entity_type, Key.by_name(fqn), caller, (date, days))
 
 

@@ -28,7 +28,7 @@ router = APIRouter(tags=["users"])
 
 @open_router.post("/users/login")
 async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Response:
-    """Return a token for an address and a password (base64, as OpenMetadata sends it, or plain)."""
+    """Return a token for an e-mail address and password (base64, or plain)."""
     login, password = text_in(body, "email"), text_in(body, "password")
     address = client_address(request)
     token = await parts.passwords.run(
@@ -39,7 +39,7 @@ async def login(request: Request, body: DocumentBody, parts: PartsHere) -> Respo
 
 @router.get("/users/loggedInUser")
 def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
-    """Return who the token belongs to."""
+    """Return the user of the token."""
     row = ENTITY_TYPES["user"]
     document = caller.parts.catalogue.get(row.name, Key.by_id(caller.actor.id))
     (view,) = presented(row, [document], caller, fields=parse_fields(row, fields))
@@ -48,7 +48,7 @@ def logged_in_user(caller: Asked, *, fields: Fields = None) -> Response:
 
 @router.put("/users/changePassword")
 async def change_password(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
-    """Change one's own password (``oldPassword``, ``newPassword``), or as administrator that of ``username``.
+    """Change one's own password (``oldPassword``, ``newPassword``); administrators: that of ``username``.
 
     Every token that the person had stops working, but the one that this request was sent with.
     """

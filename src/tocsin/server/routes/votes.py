@@ -15,7 +15,7 @@ router = APIRouter(tags=["followers"])
 
 @router.put("/{entity_id}/vote")
 def vote(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
-    """Vote on the entity: ``{"updatedVoteType": "votedUp"}``, ``votedDown``, or ``unVoted`` to take it back."""
+    """Vote on the entity: ``{"updatedVoteType": "votedUp"}``, ``votedDown``, or ``unVoted``."""
     found(row, Key.by_id(str(entity_id)), caller)
     written = caller.parts.writes.vote(row.name, str(entity_id), body.get("updatedVoteType"), actor=caller.actor)
     return answer(event_of(row, written, caller))

@@ -22,7 +22,7 @@ from sqlalchemy import Engine
 
 import tocsin
 from tocsin.cli.ports import LOOPBACK, any_free_port
-from tocsin.server.founding import ADMINISTRATOR, first_start
+from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 

@@ -19,7 +19,7 @@ from bench.estate import COPIED_TYPES, COPY_COUNT, copy_id, copy_text, stem_of
 from bench.measured import Report
 from tocsin.clock import SystemClock
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
-from tocsin.model.telling import Telling
+from tocsin.model.match_result import Telling
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.notifications import NotificationRow, Notifications
 from tocsin.store.tables import change_event, outbox

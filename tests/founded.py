@@ -8,7 +8,7 @@ from pathlib import Path
 from pydantic import SecretStr
 from tests.serving import KEY, running_server
 
-from tocsin.server.founding import ADMINISTRATOR, first_start
+from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 

@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 
 from tocsin.logs import set_up_logs
 from tocsin.server.app import StreamingServer, build_app, server_config
-from tocsin.server.founding import ADMINISTRATOR, first_start
+from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.settings import Settings
 
 Json = Any  # Any: whatever JSON the server answers

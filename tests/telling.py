@@ -15,11 +15,11 @@ from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, told_of
 from tocsin.flow.resolve.visibility import Told, only_visible
 from tocsin.flow.schedule.due import Scheduled
-from tocsin.model.telling import Pair, tellings_of
+from tocsin.model.match_result import Pair, tellings_of
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.told import SqlEvents
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications

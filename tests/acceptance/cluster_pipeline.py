@@ -20,8 +20,8 @@ from tocsin.jobs.match_stream import QUERY_NAME, Parts, finding_log, streaming
 from tocsin.spark.session import interpreting, open_session
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.told import SqlEvents
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports

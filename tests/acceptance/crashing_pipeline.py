@@ -22,8 +22,8 @@ from tocsin.flow.eventlog.position import LogPosition
 from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
-from tocsin.jobs.reporting import Progress
-from tocsin.model.telling import Telling
+from tocsin.jobs.query_progress import Progress
+from tocsin.model.match_result import Telling
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.log import EventLog

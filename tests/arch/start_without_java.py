@@ -39,7 +39,7 @@ async def serve() -> object:
     import uvicorn
 
     from tocsin.server.app import build_app
-    from tocsin.server.founding import first_start
+    from tocsin.server.bootstrap import first_start
     from tocsin.settings import Settings
     from tocsin.store.engine import open_engine
 

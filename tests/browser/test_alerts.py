@@ -17,9 +17,9 @@ from tests.waiting import until
 from tocsin.clock import SystemClock
 from tocsin.model.backtest import JOB, Backtest
 from tocsin.model.entity import Document
-from tocsin.server.founding import ADMINISTRATOR
+from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.store.alerts.backtests import Backtests
-from tocsin.store.scheduled import ScheduledJobs
+from tocsin.store.job_runs import ScheduledJobs
 
 pytestmark = pytest.mark.browser
 

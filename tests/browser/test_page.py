@@ -13,7 +13,7 @@ from tests.serving import Json, Served, table, warehouse
 from tests.telling import tell_all
 
 from tocsin.model.notification import Reason, ReasonKind, notification_id
-from tocsin.server.founding import ADMINISTRATOR
+from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.store.engine import writing
 from tocsin.store.search.writes import SearchWrites
 from tocsin.store.tables import notification

@@ -17,7 +17,7 @@ from tocsin.clock import SystemClock
 from tocsin.model.backtest import JOB
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE
 from tocsin.store.alerts.backtests import MOST_OPEN, Backtests
-from tocsin.store.scheduled import ScheduledJobs
+from tocsin.store.job_runs import ScheduledJobs
 
 PATH = "/events/subscriptions/backtest"
 

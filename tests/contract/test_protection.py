@@ -12,7 +12,7 @@ from tests.serving import Json, Served, table
 
 from tocsin.access.defaults import POLICIES
 from tocsin.access.resources import ASSETS
-from tocsin.server.founding import first_start
+from tocsin.server.bootstrap import first_start
 
 _SCHEMA = "warehouse.shop.public"
 _HIDDEN = [{"tagFQN": "Secret.Salaries"}]

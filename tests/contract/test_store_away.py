@@ -14,7 +14,7 @@ from tests.founded import Founded
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
 from tests.serving import Served, running_server
 
-from tocsin.server.founding import ADMINISTRATOR
+from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.waits import Waits
 from tocsin.store.outbox.notifications import Notifications

@@ -18,11 +18,11 @@ from sqlalchemy import Engine, select
 from tests.history.oracle import Atom, expected_of, said_by
 
 from tocsin.clock import SystemClock
+from tocsin.flow.capture.batched_catalogue import Together
 from tocsin.flow.capture.diff import diff
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.rebuild import versions
 from tocsin.flow.capture.replay import Progress, replay
-from tocsin.flow.capture.together import Together
 from tocsin.model.change import LoggedEvent
 from tocsin.model.people import SYSTEM
 from tocsin.store import tables

@@ -12,7 +12,7 @@ from tests.parity.engines import indexed, on_columns, plan, python
 from tests.parity.generated import conditions, event_parts, log_of
 
 from tocsin.conditions.check import checked
-from tocsin.flow.match.taken import MANY
+from tocsin.flow.match.extracted_paths import MANY
 from tocsin.model.change import LoggedEvent
 
 pytestmark = pytest.mark.spark

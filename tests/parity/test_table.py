@@ -18,7 +18,7 @@ from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.methods import METHODS
 from tocsin.conditions.nodes import Compare, FieldValue, Lowered, Operator, PathValue, Size, Value, leaves
 from tocsin.conditions.relations import RELATIONS
-from tocsin.flow.match.taken import MANY, MOST, asked_leaves
+from tocsin.flow.match.extracted_paths import MANY, MOST, asked_leaves
 from tocsin.spark.match import index_of
 
 pytestmark = pytest.mark.spark

@@ -15,7 +15,7 @@ from tests.spark.test_streak_stream import caught_up as streaks_caught_up
 from tests.spark.test_streak_stream import following
 from tests.waiting import until
 
-from tocsin.flow.capture.audits import FindingLog
+from tocsin.flow.capture.audit_findings import FindingLog
 from tocsin.jobs.audit import Audited, AuditParts, audit
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.change import LoggedEvent
@@ -24,9 +24,9 @@ from tocsin.spark.lake import Place
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.alerts.audit import AuditRows
+from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.alerts.match_results import Tellings
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.telling_tables import telling
-from tocsin.store.alerts.tellings import Tellings
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog

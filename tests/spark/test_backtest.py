@@ -39,7 +39,7 @@ from tocsin.store.alerts.subscriptions import Subscriptions, alert_of
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
-from tocsin.store.scheduled import ScheduledJobs
+from tocsin.store.job_runs import ScheduledJobs
 
 pytestmark = pytest.mark.spark
 

@@ -27,15 +27,15 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, finding_log, streaming, warm_up
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
-from tocsin.server.founding import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
+from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
 from tocsin.settings import Settings
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.firings import Firings
+from tocsin.store.alerts.match_result_tables import telling
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.telling_tables import telling
-from tocsin.store.alerts.told import SqlEvents
 from tocsin.store.backup.making import Wanted, back_up
 from tocsin.store.backup.restoring import restore
 from tocsin.store.eventlog.log import EventLog

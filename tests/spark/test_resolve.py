@@ -16,7 +16,7 @@ from tocsin.flow.resolve.local import recipients as local_recipients
 from tocsin.flow.schedule.due import schedule
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.spark import schema
-from tocsin.spark.frames import batch_of, each_once, not_before, table_of
+from tocsin.spark.lookups import batch_of, each_once, not_before, table_of
 from tocsin.spark.resolve import recipients
 from tocsin.spark.schedule import notifications
 

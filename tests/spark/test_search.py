@@ -15,7 +15,7 @@ from tests.entries import entry_of
 
 from tocsin.search.fields import EXISTS
 from tocsin.search.indexes import SEARCHED
-from tocsin.search.words import token_of
+from tocsin.search.tokens import token_of
 from tocsin.spark import schema
 from tocsin.spark.search import entries, last_of, stored, told
 from tocsin.spark.sources import LogReader, OffsetRange

@@ -17,7 +17,7 @@ from tests.spark.test_match_stream import FOLLOWERS_BELL, OWNERS_MAIL, expected,
 from tests.waiting import until
 
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.beside.silences import Silences
+from tocsin.flow.capture.observations.silences import Silences
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs import match_stream
 from tocsin.jobs.alerts import CurrentAlerts
@@ -28,8 +28,8 @@ from tocsin.jobs.supervision import Ground, beside
 from tocsin.model.change import EventType
 from tocsin.spark.session import interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
+from tocsin.store.alerts.match_result_tables import telling
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.telling_tables import telling
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.eventlog.waits import Waits

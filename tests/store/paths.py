@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company
 
-from tocsin.flow.capture import crew
+from tocsin.flow.capture import team_members
 from tocsin.flow.capture.bulk import BulkWrites
 from tocsin.flow.capture.ports import Key
 from tocsin.model.change import ChangeEvent
@@ -107,7 +107,7 @@ def _set_users(*names: str) -> Step:
     def step(shop: Company) -> Any:
         given = [_reference(shop, name, "user") for name in names]
         return shop.writes.on_live(
-            "team", Key.by_name("sales"), lambda record, team: crew.set_users(record, team, given), actor=JANE
+            "team", Key.by_name("sales"), lambda record, team: team_members.set_users(record, team, given), actor=JANE
         )
 
     return step
@@ -115,7 +115,10 @@ def _set_users(*names: str) -> Step:
 
 def _take_out(name: str) -> Step:
     return lambda shop: shop.writes.on_live(
-        "team", Key.by_name("sales"), lambda record, team: crew.take_out(record, team, shop.ids[name]), actor=JANE
+        "team",
+        Key.by_name("sales"),
+        lambda record, team: team_members.take_out(record, team, shop.ids[name]),
+        actor=JANE,
     )
 
 

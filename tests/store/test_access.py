@@ -24,11 +24,11 @@ from tocsin.model.people import SYSTEM, Actor
 from tocsin.store.access.standing import SqlStanding
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.access.visibility import visible
-from tocsin.store.alerts.told import SqlEvents
-from tocsin.store.catalogue import inherited
+from tocsin.store.alerts.event_subjects import SqlEvents
+from tocsin.store.catalogue import inheritance_filters
 from tocsin.store.catalogue.listing import Listing
 from tocsin.store.engine import is_sqlite, reading
-from tocsin.store.outbox.permitted import Permitted
+from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.tables import entity
 
 _LABEL = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
@@ -166,7 +166,7 @@ def test_rows_and_documents_answer_alike(small: Small, condition: str) -> None:
 def test_a_domain_counts_that_comes_from_above(
     small: Small, condition: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inherited, "_FEW", most)  # whether a domain is small or large, the answer is the same
+    monkeypatch.setattr(inheritance_filters, "_FEW", most)  # whether a domain is small or large, the answer is the same
     writes = small.company.writes
     writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
     sales, _ = (small.make("domain", name, domainType="Aggregate", description="x") for name in ("Sales", "Web"))
@@ -202,7 +202,9 @@ def test_a_domain_counts_that_comes_from_above(
 def test_an_owner_counts_who_comes_from_above(
     small: Small, condition: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(inherited, "_FEW", most)  # whether somebody owns little or much, the answer is the same
+    monkeypatch.setattr(
+        inheritance_filters, "_FEW", most
+    )  # whether somebody owns little or much, the answer is the same
     writes = small.company.writes
     writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
     tills = [{"type": "team", "id": small.ids["Tills"]}]

@@ -26,10 +26,10 @@ from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.fsck.inspection import inspect
+from tocsin.store.high_water_marks import mark, traces
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.tables import delivery
-from tocsin.store.traces import mark, traces
 
 WHOLE = Wanted()
 CLOCK = FixedClock(1_700_000_000_000)

@@ -16,10 +16,10 @@ from tests.store.catalogues import JANE, Company, company
 
 from tocsin.errors import Conflict, InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture import bulk
+from tocsin.flow.capture.batched_catalogue import Together
 from tocsin.flow.capture.bulk import BulkWrites, Outcome
 from tocsin.flow.capture.operations import Writes, new_entity_id
 from tocsin.flow.capture.ports import Key, Written
-from tocsin.flow.capture.together import Together
 from tocsin.model import fqn
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document

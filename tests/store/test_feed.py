@@ -19,7 +19,7 @@ from tocsin.flow.match.plan import plan_of
 from tocsin.flow.once import World, told_of
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
-from tocsin.server.founding import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
+from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import writing

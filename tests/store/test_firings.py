@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select, text
 from tests.company import SmallCompany
 from tests.telling import tell_all
 
-from tocsin.model.telling import tellings_of
+from tocsin.model.match_result import tellings_of
 from tocsin.store.alerts.firing_tables import firing
 from tocsin.store.alerts.firings import Firings, Tally
 from tocsin.store.eventlog.log import EventLog

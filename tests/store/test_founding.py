@@ -12,7 +12,7 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
-from tocsin.server.founding import first_start
+from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.catalogue.entities import SqlCatalogue

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
-from tocsin.flow.capture.heritage import types_above
+from tocsin.flow.capture.inheritance import types_above
 from tocsin.flow.capture.ports import Key
 from tocsin.model.notification import ReasonKind
 from tocsin.store.alerts.directory import SqlDirectory

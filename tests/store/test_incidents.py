@@ -9,12 +9,12 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.beside.incidents import correct_step, take_step
+from tocsin.flow.capture.observations.incidents import correct_step, take_step
 from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
-from tocsin.store.beside.incidents import IncidentFilter, IncidentLog
 from tocsin.store.cursors import Window
+from tocsin.store.observations.incidents import IncidentFilter, IncidentLog
 
 _CASE = f"{ORDERS}.id.not_null"
 

@@ -12,7 +12,7 @@ from sqlalchemy import Engine, func, select
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.heard import edges_in
+from tocsin.flow.capture.lineage_events import edges_in
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document

@@ -11,8 +11,8 @@ from tests.company import SmallCompany
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM
-from tocsin.model.telling import Telling
-from tocsin.store.alerts.telling_tables import telling
+from tocsin.model.match_result import Telling
+from tocsin.store.alerts.match_result_tables import telling
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import delivery, notification, outbox

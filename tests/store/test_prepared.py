@@ -7,7 +7,7 @@ from sqlalchemy import Engine, bindparam, insert, literal, select
 from sqlalchemy.exc import IntegrityError
 
 from tocsin.store.engine import writing
-from tocsin.store.prepared import Prepared
+from tocsin.store.statements import Prepared
 from tocsin.store.tables import server_secret
 
 ADD = Prepared(insert(server_secret), ("name", "value"))

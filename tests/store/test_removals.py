@@ -11,7 +11,7 @@ from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, comp
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.store import tables
-from tocsin.store.beside.tables import series
+from tocsin.store.observations.tables import series
 
 _TEST_CASE = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}
 

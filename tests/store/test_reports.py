@@ -7,12 +7,12 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
 from tocsin.errors import Conflict, InvalidInput, NotFound
-from tocsin.flow.capture.beside.reports import add_run, add_runs, remove_run
-from tocsin.flow.capture.beside.results import patch_result, remove_result
+from tocsin.flow.capture.observations.reports import add_run, add_runs, remove_run
+from tocsin.flow.capture.observations.results import patch_result, remove_result
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.model.entity import Document
-from tocsin.store.beside.reads import Beside
 from tocsin.store.cursors import Window
+from tocsin.store.observations.reads import Beside
 
 _CASE = f"{ORDERS}.id.not_null"
 _REQUEST = {"name": "not_null", "entityLink": f"<#E::table::{ORDERS}::columns::id>", "testDefinition": "notNull"}

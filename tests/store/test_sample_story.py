@@ -23,7 +23,7 @@ from tocsin.model.subscription import Channel
 from tocsin.sample.alerts import WATCHED_TABLE
 from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.load import load
-from tocsin.server.founding import first_start
+from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
 from tocsin.store.access.people import People
 from tocsin.store.alerts.directory import SqlDirectory

@@ -18,11 +18,11 @@ from tocsin.settings import Settings
 from tocsin.store import tables
 from tocsin.store.access.people import People
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.beside.reads import Beside
-from tocsin.store.beside.tables import attachment
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
 from tocsin.store.fsck.inspection import inspect
+from tocsin.store.observations.reads import Beside
+from tocsin.store.observations.tables import attachment
 from tocsin.store.sealing import mask_what_was_said, seal_all
 from tocsin.store.vault import new_key, reseal, use_vault
 

@@ -16,7 +16,7 @@ from tocsin.search.fields import SORTED_BY
 from tocsin.search.filters import filter_of
 from tocsin.search.nodes import both
 from tocsin.search.parse import Query, parse
-from tocsin.search.words import words_of
+from tocsin.search.tokens import words_of
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.search.results import Hit, Search, SearchIndex
 from tocsin.store.search.writes import SearchWrites

@@ -7,11 +7,11 @@ from sqlalchemy import Engine, text
 from tests.postgres import Cluster
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.beside.ports import Line, Reported
-from tocsin.store.beside.reads import Beside
-from tocsin.store.beside.series import SqlAttachments, SqlSeries
+from tocsin.flow.capture.observations.ports import Line, Reported
 from tocsin.store.cursors import Window
 from tocsin.store.engine import open_engine, writing
+from tocsin.store.observations.reads import Beside
+from tocsin.store.observations.series import SqlAttachments, SqlSeries
 from tocsin.store.schema import migrate
 
 _LINE = Line("t", "columnProfile", "email")

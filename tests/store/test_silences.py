@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 from tests.company import SmallCompany
 
 from tocsin.errors import NotFound
-from tocsin.flow.capture.beside.silences import Silence, Silences
+from tocsin.flow.capture.observations.silences import Silence, Silences
 from tocsin.flow.match.streak import Report, report_of
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports

@@ -9,11 +9,11 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.errors import Conflict, InvalidInput, NotFound
-from tocsin.flow.capture.beside.suites import add_cases, remove_case
+from tocsin.flow.capture.observations.suites import add_cases, remove_case
 from tocsin.flow.capture.ports import Key, Written
-from tocsin.flow.capture.standards import establish, standards
+from tocsin.flow.capture.seed_entities import establish, standards
 from tocsin.model.change import EventType
-from tocsin.store.beside.suites import SuiteReader
+from tocsin.store.observations.suites import SuiteReader
 
 
 @pytest.fixture

@@ -15,8 +15,8 @@ from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.telling_tables import telling
-from tocsin.store.alerts.tellings import Tellings
+from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.alerts.match_results import Tellings
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications

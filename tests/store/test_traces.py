@@ -15,8 +15,8 @@ from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.fsck.finding import Damage
 from tocsin.store.fsck.inspection import inspect
+from tocsin.store.high_water_marks import accept_loss, check_store, mark, marking, planned, traces
 from tocsin.store.tables import METADATA, change_event, entity, outbox
-from tocsin.store.traces import accept_loss, check_store, mark, marking, planned, traces
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from tests.serving import running_server
 from tests.waiting import until
 
 from tocsin.errors import TocsinError, Unavailable
-from tocsin.store import turns
+from tocsin.store import group_commit
 from tocsin.store.engine import PATIENT_S, open_engine, reading, writing
 
 ADD = text("INSERT INTO server_secret (name, value) VALUES (:name, 'x')")
@@ -70,7 +70,7 @@ def behind(engine: Engine, *later: Callable[[], Any]) -> list[Future[Any]]:
 
 
 def test_those_who_wait_go_on_in_the_same_transaction(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "LONGEST_S", 60)
+    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
     with counted(sqlite_engine) as commits:
         calls = behind(sqlite_engine, *(lambda name=f"w{at}": write(sqlite_engine, name) for at in range(1, 9)))
     assert [call.exception() for call in calls] == [None] * 9
@@ -79,15 +79,15 @@ def test_those_who_wait_go_on_in_the_same_transaction(sqlite_engine: Engine, mon
 
 
 def test_a_transaction_ends_however_many_wait(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "LONGEST_S", 60)
-    monkeypatch.setattr(turns, "MOST_TURNS", 3)
+    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
+    monkeypatch.setattr(group_commit, "MOST_TURNS", 3)
     with counted(sqlite_engine) as commits:
         behind(sqlite_engine, *(lambda name=f"w{at}": write(sqlite_engine, name) for at in range(1, 9)))
     assert len(commits) == 3
 
 
 def test_a_turn_that_fails_is_undone_alone(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "LONGEST_S", 60)
+    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
 
     def refuse() -> None:
         raise _RefusedError
@@ -103,7 +103,7 @@ def test_a_turn_that_fails_is_undone_alone(sqlite_engine: Engine, monkeypatch: p
 
 
 def test_nobody_returns_before_the_commit(sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(turns, "LONGEST_S", 60)
+    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
     seen: list[list[str]] = []
 
     def write_and_look(name: str) -> None:
@@ -117,7 +117,7 @@ def test_nobody_returns_before_the_commit(sqlite_engine: Engine, monkeypatch: py
 def test_when_the_commit_fails_nobody_is_told_that_it_went_well(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "LONGEST_S", 60)
+    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
 
     def fail(_connection: Connection) -> None:
         raise _RefusedError
@@ -178,7 +178,7 @@ def test_another_process_gets_its_turn_however_busy_this_one_is(sqlite_engine: E
 def test_an_error_is_told_after_the_commit_of_what_it_may_be_about(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "LONGEST_S", 60)
+    monkeypatch.setattr(group_commit, "LONGEST_S", 60)
     seen: list[list[str]] = []
 
     def refuse() -> None:
@@ -286,8 +286,8 @@ def overlapping_readers(engine: Engine) -> Iterator[None]:
 def test_readers_that_overlap_without_end_do_not_let_the_log_grow(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "LOG_BYTES", 1 << 20)
-    monkeypatch.setattr(turns, "_CHECKPOINT_AGAIN_AFTER_S", 0.0)
+    monkeypatch.setattr(group_commit, "LOG_BYTES", 1 << 20)
+    monkeypatch.setattr(group_commit, "_CHECKPOINT_AGAIN_AFTER_S", 0.0)
     log = Path(f"{sqlite_engine.url.database}-wal")
     largest = 0
     with overlapping_readers(sqlite_engine):
@@ -301,7 +301,7 @@ def test_readers_that_overlap_without_end_do_not_let_the_log_grow(
 def test_what_is_written_seldom_does_not_stay_in_the_log(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "LOG_AGE_S", 0.0)
+    monkeypatch.setattr(group_commit, "LOG_AGE_S", 0.0)
     write(sqlite_engine, "w1")
     write(sqlite_engine, "w2")
     assert Path(f"{sqlite_engine.url.database}-wal").stat().st_size == 0
@@ -311,7 +311,7 @@ def test_what_is_written_seldom_does_not_stay_in_the_log(
 def test_one_reader_that_does_not_end_holds_up_no_writer(
     sqlite_engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(turns, "LOG_AGE_S", 0.0)
+    monkeypatch.setattr(group_commit, "LOG_AGE_S", 0.0)
     write(sqlite_engine, "w1")
     with reading(sqlite_engine) as connection:
         connection.execute(NAMES).all()

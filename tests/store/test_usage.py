@@ -8,14 +8,14 @@ import pytest
 from sqlalchemy import Engine, func, select
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
-from tocsin.flow.capture.beside.joins import put_joins
-from tocsin.flow.capture.beside.profiles import put_profile
-from tocsin.flow.capture.beside.samples import put_sample
-from tocsin.flow.capture.beside.usage import day_number, day_text, report_usage
+from tocsin.flow.capture.observations.joins import put_joins
+from tocsin.flow.capture.observations.profiles import put_profile
+from tocsin.flow.capture.observations.samples import put_sample
+from tocsin.flow.capture.observations.usage import day_number, day_text, report_usage
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.capture.write import Record
-from tocsin.store.beside.tables import attachment, entity_usage, series
-from tocsin.store.beside.usage import Usage
+from tocsin.store.observations.tables import attachment, entity_usage, series
+from tocsin.store.observations.usage import Usage
 
 _TODAY = day_number("2024-01-15")  # what the company's clock says
 

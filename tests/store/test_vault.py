@@ -14,10 +14,10 @@ from tocsin.clock import FixedClock
 from tocsin.errors import InvalidSetting, Unavailable, WrongKey
 from tocsin.flow.capture.operations import Writes
 from tocsin.settings import Settings
-from tocsin.store.beside.reads import Beside
-from tocsin.store.beside.tables import attachment
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
+from tocsin.store.observations.reads import Beside
+from tocsin.store.observations.tables import attachment
 from tocsin.store.vault import KEY_FILE, Vault, new_key, reseal, use_vault, vault_of
 
 _SERVICE = {

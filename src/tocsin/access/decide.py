@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tocsin.access.about import ABOUT, FOUND
 from tocsin.access.bind import bound, guard
 from tocsin.access.evaluate import Facts, holds
 from tocsin.access.logic import (
@@ -28,6 +27,7 @@ from tocsin.access.logic import (
 )
 from tocsin.access.rules import Effect, Rule
 from tocsin.access.subject import Grant, Subject
+from tocsin.access.visibility_parents import ABOUT, FOUND
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 

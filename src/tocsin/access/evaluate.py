@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from tocsin.access.about import FOUND, GONE, named_by
 from tocsin.access.logic import (
     About,
     And,
@@ -22,6 +21,7 @@ from tocsin.access.logic import (
     OwnedWithin,
     Tagged,
 )
+from tocsin.access.visibility_parents import FOUND, GONE, named_by
 from tocsin.model.entity import Document
 from tocsin.model.labels import labels_of
 

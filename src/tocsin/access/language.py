@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tocsin.access.logic import Asks, Condition, Constant, Question, both, either, negated
+from tocsin.conditions.errors import refused, unknown
 from tocsin.conditions.parse import parse
-from tocsin.conditions.refusal import refused, unknown
 from tocsin.conditions.syntax import Call, Comparison, Junction, Listing, Name, Negation, Place, Word, Written
 
 Known = Callable[[str, str], Sequence[str] | None]

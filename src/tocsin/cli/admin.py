@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tocsin.cli.configured import settings_of
+from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
+from tocsin.cli.local_store import existing_store, opened_store
 from tocsin.cli.output import AsJson, show_facts, show_json
-from tocsin.cli.stored import existing_store, opened_store
 from tocsin.clock import SystemClock
 from tocsin.errors import NotFound
 from tocsin.model.people import SYSTEM

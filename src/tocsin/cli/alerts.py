@@ -9,7 +9,7 @@ import typer
 from tocsin.cli.alertfiles import parse_alerts, text_of
 from tocsin.cli.assets import find_alert
 from tocsin.cli.backtest import backtest
-from tocsin.cli.carets import pointed
+from tocsin.cli.condition_errors import pointed
 from tocsin.cli.output import AsJson, show_json, show_rows
 from tocsin.client import Client, Entity
 from tocsin.clock import to_datetime

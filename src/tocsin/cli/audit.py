@@ -6,13 +6,13 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.configured import settings_of
-from tocsin.cli.exits import DAMAGED
+from tocsin.cli.configuration import settings_of
+from tocsin.cli.exit_codes import DAMAGED
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
+from tocsin.cli.local_store import existing_store
 from tocsin.cli.output import AsJson, show_json, show_rows
 from tocsin.cli.progress import waiting_for
-from tocsin.cli.stored import existing_store
 
 
 def audit(

@@ -17,14 +17,14 @@ from rich.text import Text
 
 from tocsin.cli.alertfiles import parse_alerts, text_of
 from tocsin.cli.assets import find_alert
-from tocsin.cli.carets import pointed
+from tocsin.cli.condition_errors import pointed
 from tocsin.cli.output import AsJson, console, show_json
 from tocsin.cli.progress import Report, progress_bar
 from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound, TocsinError, Unavailable
 from tocsin.model.entity import Document
-from tocsin.model.words import counted
+from tocsin.model.wording import counted
 
 MOST_BARS = 45
 """Rows a plot may have; more days than that are drawn by weeks, or by months of 28 days."""

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.alone import alone
-from tocsin.cli.configured import settings_of
+from tocsin.cli.checkpoint_lock import alone
+from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
+from tocsin.cli.local_store import existing_store
 from tocsin.cli.output import AsJson, show_facts
 from tocsin.cli.progress import progress_bar
-from tocsin.cli.stored import existing_store
 from tocsin.clock import SystemClock
 
 

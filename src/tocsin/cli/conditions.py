@@ -11,13 +11,13 @@ from typing import Annotated
 import typer
 
 from tocsin.cli.alertfiles import holds_alerts, named, parse_alerts, text_of
-from tocsin.cli.carets import below, condition_at
-from tocsin.cli.exits import exit_code
+from tocsin.cli.condition_errors import below, condition_at
+from tocsin.cli.exit_codes import exit_code
 from tocsin.cli.extras import needing
 from tocsin.cli.output import AsJson, show_json
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.words import counted
+from tocsin.model.wording import counted
 
 app = typer.Typer(help="Check conditions and alerts before they are saved.", no_args_is_help=True)
 
@@ -107,7 +107,7 @@ def _conditions(text: str) -> list[tuple[int, str]]:
 
 def _of_line(number: int, line: str, file: str) -> Iterator[Finding]:
     from tocsin.conditions.check import checked
-    from tocsin.flow.match.remarks import of_condition
+    from tocsin.flow.match.hints import of_condition
 
     try:
         remarks = list(of_condition(checked(line)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tocsin.cli.configured import settings_of
+from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 
 

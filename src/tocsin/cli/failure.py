@@ -7,7 +7,7 @@ import tempfile
 import traceback
 from types import TracebackType
 
-from tocsin.cli.exits import exit_code
+from tocsin.cli.exit_codes import exit_code
 from tocsin.errors import TocsinError
 from tocsin.store.faults import named
 

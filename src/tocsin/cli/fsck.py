@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tocsin.cli.configured import settings_of
-from tocsin.cli.exits import DAMAGED
+from tocsin.cli.configuration import settings_of
+from tocsin.cli.exit_codes import DAMAGED
+from tocsin.cli.local_store import existing_store
 from tocsin.cli.output import AsJson, show_json, show_rows
 from tocsin.cli.progress import progress_bar
-from tocsin.cli.stored import existing_store
 from tocsin.model.entity import Document
 
 if TYPE_CHECKING:  # the store's library is an extra
@@ -36,8 +36,8 @@ def fsck(
     settings = settings_of()
     with existing_store(settings) as engine:
         from tocsin.store.fsck.inspection import inspect, repair
-        from tocsin.store.traces import accept_loss as accept
-        from tocsin.store.traces import traces
+        from tocsin.store.high_water_marks import accept_loss as accept
+        from tocsin.store.high_water_marks import traces
 
         if accept_loss:
             accept(engine, settings)

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tocsin.cli.configured import settings_of
+from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
+from tocsin.cli.local_store import existing_store
 from tocsin.cli.output import AsJson, show_facts, show_rows
 from tocsin.cli.progress import progress_bar, waiting_for
-from tocsin.cli.stored import existing_store
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
 

@@ -38,10 +38,10 @@ from tocsin.cli import (
     settings,
     up,
 )
-from tocsin.cli.exits import EXITS
+from tocsin.cli.broken_pipe import ending_unread
+from tocsin.cli.exit_codes import EXITS
 from tocsin.cli.failure import known, report, report_surprise
-from tocsin.cli.lifeline import hold_lifeline
-from tocsin.cli.unread import ending_unread
+from tocsin.cli.parent_pipe import hold_lifeline
 from tocsin.errors import TocsinError
 
 _ABOUT = (
@@ -131,7 +131,7 @@ def tocsin(
 
 
 def main() -> None:
-    """Run the command line and exit with the code that ``cli/exits.py`` gives."""
+    """Run the command line and exit with the code that ``cli/exit_codes.py`` gives."""
     hold_lifeline()
     os.umask(_OURS_ALONE)
     try:

@@ -1,4 +1,4 @@
-"""Processes that ``tocsin up`` starts, and the settings they share. Next: ``cli/supervise.py``."""
+"""Processes that ``tocsin up`` starts, and the settings they share. Next: ``cli/supervisor.py``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tocsin.cli.ports import LOOPBACK, free_port
 from tocsin.cli.readiness import Question, answers_at, has_started
 from tocsin.cli.receive import HTTP_PORT, SMTP_PORT
-from tocsin.cli.supervise import Part
+from tocsin.cli.supervisor import Part
 from tocsin.settings import Settings
 
 _SPARKS_CHATTER = (

@@ -7,8 +7,8 @@ from typing import Annotated
 import structlog
 import typer
 
-from tocsin.cli.alone import alone
-from tocsin.cli.configured import settings_of
+from tocsin.cli.checkpoint_lock import alone
+from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
 

@@ -1,4 +1,4 @@
-"""``tocsin receive``: a development receiver for mails and webhooks. Next: ``worker/receive.py``."""
+"""``tocsin receive``: a development receiver for mails and webhooks. Next: ``worker/dev_receiver.py``."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def receive(
 ) -> None:
     """Run a post room on this machine: a mail server and a webhook receiver that print what arrives."""
     with needing("server"):
-        from tocsin.worker.receive import main
+        from tocsin.worker.dev_receiver import main
     check_free(LOOPBACK, http_port, option="--http-port")
     check_free(LOOPBACK, smtp_port, option="--smtp-port")
     main(http_port=http_port, smtp_port=smtp_port)

@@ -7,11 +7,11 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.configured import settings_of
+from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
+from tocsin.cli.local_store import opened_store
 from tocsin.cli.output import AsJson, show_facts
 from tocsin.cli.progress import progress_bar
-from tocsin.cli.stored import opened_store
 from tocsin.clock import SystemClock
 from tocsin.errors import NotFound
 
@@ -28,9 +28,9 @@ def replay(
     if not file.is_file():
         raise NotFound(f"file {file} not found")
     with needing("server"):
+        from tocsin.flow.capture.batched_catalogue import Together
         from tocsin.flow.capture.operations import Writes
         from tocsin.flow.capture.replay import replay as steps_of
-        from tocsin.flow.capture.together import Together
         from tocsin.store.catalogue.entities import SqlCatalogue
     with opened_store(settings_of()) as engine, progress_bar(f"Replaying {file.name}") as report:
         line_count = event_count = 0

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import typer
 
-from tocsin.cli.configured import settings_of
+from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
+from tocsin.cli.local_store import opened_store
 from tocsin.cli.output import AsJson, show_facts
 from tocsin.cli.progress import progress_bar
-from tocsin.cli.stored import opened_store
 from tocsin.clock import SystemClock
 
 app = typer.Typer(help="The sample company, to try things out on.", no_args_is_help=True)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import typer
 
-from tocsin.cli.configured import settings_of
+from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
+from tocsin.cli.local_store import existing_store
 from tocsin.cli.output import AsJson, show_facts
 from tocsin.cli.progress import progress_bar
-from tocsin.cli.stored import existing_store
 
 app = typer.Typer(help="Make the index of search anew.", no_args_is_help=True)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tocsin.cli.configured import settings_of
+from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.ports import check_free
 

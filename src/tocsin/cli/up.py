@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tocsin.cli.alone import check_alone
-from tocsin.cli.configured import settings_of
+from tocsin.cli.checkpoint_lock import check_alone
+from tocsin.cli.configuration import settings_of
+from tocsin.cli.console import Login, Screen, Welcome
 from tocsin.cli.extras import needing
 from tocsin.cli.java import check_java
+from tocsin.cli.local_store import opened_store
 from tocsin.cli.parts import PostRoom, local_url, parts_of, post_room_of, with_post_room
 from tocsin.cli.ports import check_free
 from tocsin.cli.progress import progress_bar
 from tocsin.cli.readiness import Question, pipeline_has_caught_up
 from tocsin.cli.receive import HTTP_PORT
-from tocsin.cli.screen import Login, Screen, Welcome
-from tocsin.cli.stored import opened_store
-from tocsin.cli.supervise import supervise
+from tocsin.cli.supervisor import supervise
 from tocsin.client.connection import local_server
 from tocsin.clock import SystemClock
 from tocsin.settings import Settings
@@ -60,7 +60,7 @@ def up(
 
 def _prepare(engine: Engine, settings: Settings, post_room: PostRoom | None, *, with_sample: bool) -> tuple[Login, ...]:
     """Make what the first start needs, and return who can log in, with the passwords that were made just now."""
-    from tocsin.server.founding import ADMINISTRATOR, first_start
+    from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 
     password = first_start(engine, settings)
     administrator = Login(ADMINISTRATOR["name"], "administrator", ADMINISTRATOR["email"], password)

@@ -13,10 +13,12 @@ from tocsin.conditions import operands
 from tocsin.conditions.changes import ANY_PART, KNOWN_CATEGORIES
 from tocsin.conditions.changes import Operation as ChangeOperation
 from tocsin.conditions.compare import comparison
+from tocsin.conditions.errors import refused, unknown
 from tocsin.conditions.examples import call_of, method_of, relation_of
 from tocsin.conditions.fields import has
 from tocsin.conditions.functions import FUNCTIONS, TIMES, Function
 from tocsin.conditions.methods import METHODS, steps_on_values, text_test
+from tocsin.conditions.missing_quotes import check_quoted, not_quoted, quoted
 from tocsin.conditions.nodes import (
     Constant,
     FieldValue,
@@ -38,8 +40,6 @@ from tocsin.conditions.nodes import (
 from tocsin.conditions.operands import Nothing, Operand
 from tocsin.conditions.parse import parse
 from tocsin.conditions.patterns import MAX_STEPS
-from tocsin.conditions.quotes import check_quoted, not_quoted, quoted
-from tocsin.conditions.refusal import refused, unknown
 from tocsin.conditions.relations import MEMBER, RELATIONS, question
 from tocsin.conditions.syntax import (
     Call,
@@ -54,11 +54,11 @@ from tocsin.conditions.syntax import (
     Word,
     Written,
 )
-from tocsin.conditions.wording import text_of
+from tocsin.conditions.unparse import text_of
 from tocsin.errors import InvalidCondition
 from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.words import nearest
+from tocsin.model.wording import nearest
 
 _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "eventType": ("type of event", tuple(EventType)),

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from tocsin.conditions.errors import refused
 from tocsin.conditions.evaluate import compares
 from tocsin.conditions.fields import has
 from tocsin.conditions.nodes import Compare, Constant, FieldValue, Has, Kind, Literals, Node, Operator, conjoined
 from tocsin.conditions.operands import Operand, folded
-from tocsin.conditions.refusal import refused
 
 _MIRRORED = {
     Operator.EQ: Operator.EQ,

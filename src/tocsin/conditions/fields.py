@@ -116,7 +116,7 @@ NESTED_STATUSES = frozenset({"testCaseStatus", "executionStatus", "pipelineState
 
 
 TAKEN = "at_"
-"""Begins the names of sets that stand for the texts at a path (``flow/match/taken.py``); no condition names one."""
+"""Prefix of sets that hold the texts at a path (``flow/match/extracted_paths.py``); no condition names them."""
 
 
 def is_taken(name: str) -> bool:

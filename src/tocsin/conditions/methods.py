@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from tocsin.conditions.compare import comparison
+from tocsin.conditions.errors import refused
 from tocsin.conditions.evaluate import passes
 from tocsin.conditions.fields import kind_of
 from tocsin.conditions.nodes import (
@@ -28,7 +29,6 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.operands import Operand, folded
 from tocsin.conditions.patterns import MANY_VALUES, MAX_STEPS, PatternError, steps_of, translated
-from tocsin.conditions.refusal import refused
 
 TEXTUAL = frozenset({Kind.TEXT, Kind.STATUS, Kind.TEXTS, Kind.ANY})
 

@@ -2,7 +2,7 @@
 
 A conjunction requires one test of each of its groups and none of its forbidden tests; a test is a fact (a field has a
 value) or any other leaf. Alternatives stay together in a group instead of multiplying out.
-Next: ``spark/rows.py`` makes rows of it.
+Next: ``spark/index_rows.py`` makes rows of it.
 """
 
 from __future__ import annotations

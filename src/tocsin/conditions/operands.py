@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from tocsin.conditions.errors import refused, unknown
 from tocsin.conditions.examples import call_of
 from tocsin.conditions.fields import FIELDS, NESTED_STATUSES, has
 from tocsin.conditions.functions import FUNCTIONS
@@ -23,12 +24,11 @@ from tocsin.conditions.nodes import (
     Value,
     conjoined,
 )
-from tocsin.conditions.refusal import refused, unknown
 from tocsin.conditions.syntax import Listing, Name, Place, Step, Word
 from tocsin.errors import InvalidCondition
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.thread import THREAD_KEYS
-from tocsin.model.words import nearest
+from tocsin.model.wording import nearest
 
 PERSON = "user"
 """What stands for whoever would be told. There is a type of entity of that name too: ``user.name`` means that one."""

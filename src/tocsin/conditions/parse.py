@@ -14,7 +14,7 @@ from lark import Lark, Token, Transformer, UnexpectedInput, UnexpectedToken, v_a
 from lark.exceptions import UnexpectedCharacters, VisitError
 
 from tocsin.conditions import syntax
-from tocsin.conditions.refusal import refused
+from tocsin.conditions.errors import refused
 from tocsin.conditions.syntax import Place, Written
 from tocsin.errors import InvalidCondition
 

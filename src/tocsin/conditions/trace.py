@@ -28,7 +28,7 @@ from tocsin.conditions.nodes import (
     leaves,
 )
 from tocsin.conditions.syntax import Junction, Negation, Place, Written
-from tocsin.conditions.wording import literal_text, start_of, text_of
+from tocsin.conditions.unparse import literal_text, start_of, text_of
 from tocsin.model.change import LoggedEvent
 
 

@@ -14,7 +14,7 @@ from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import values_of
 from tocsin.conditions.nodes import Node
 from tocsin.conditions.parse import parse
-from tocsin.conditions.wording import literal_text
+from tocsin.conditions.unparse import literal_text
 from tocsin.explain.matching import match_trace
 from tocsin.model.change import LoggedEvent
 from tocsin.model.subscription import EventSubscription

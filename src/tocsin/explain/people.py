@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from tocsin.clock import to_datetime
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
-from tocsin.conditions.wording import literal_text
+from tocsin.conditions.unparse import literal_text
 from tocsin.errors import InvalidInput
 from tocsin.explain.records import Record
 from tocsin.flow.match.local import asked_by
@@ -19,7 +19,7 @@ from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.resolve.candidates import Candidate, Stop, candidates
 from tocsin.flow.resolve.categories import Wanted, wanted
 from tocsin.flow.resolve.directory import Audience
-from tocsin.flow.resolve.personal import Bonds
+from tocsin.flow.resolve.person_conditions import Bonds
 from tocsin.flow.resolve.visibility import Policies, Subject
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent

@@ -19,19 +19,19 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.audits import FindingLog
+from tocsin.flow.capture.audit_findings import FindingLog
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.plan import Plan, at_reports, between_reports, plan_of
 from tocsin.jobs.lake import LakeParts
-from tocsin.model.finding import Finding, FindingKind
+from tocsin.model.audit_finding import Finding, FindingKind
 from tocsin.model.subscription import EventSubscription
 from tocsin.settings import Settings
 from tocsin.spark.audit import MATCHED, findings, judged, lay_out
 from tocsin.spark.lake import between, reported
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.store.alerts.audit import AuditRows
+from tocsin.store.alerts.match_results import Tellings
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.tellings import Tellings
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports

@@ -24,22 +24,22 @@ from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.categories import Wanted, wanted
 from tocsin.flow.resolve.visibility import Subject, may_view, only_visible
-from tocsin.flow.track.tally import Heard, Tally
+from tocsin.flow.track.backtest_counts import Heard, Tally
 from tocsin.jobs.lake import LakeParts
 from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.spark.backtest import counted, each
-from tocsin.spark.frames import batch_of, each_once
 from tocsin.spark.lake import part, reported
+from tocsin.spark.lookups import batch_of, each_once
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.spark.resolve import recipients
 from tocsin.store.access.people import People
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.subscriptions import alert_of
-from tocsin.store.alerts.told import SqlEvents
 from tocsin.store.catalogue.entities import SqlCatalogue
 
 EVENTS_PER_STEP = 200_000

@@ -18,13 +18,13 @@ from sqlalchemy import Engine
 
 from tocsin.clock import Clock
 from tocsin.jobs.backtest import Report, backtest, build
+from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.lake import LakeParts
-from tocsin.jobs.schedule import FAILURES
 from tocsin.model.backtest import JOB, Backtest
 from tocsin.model.entity import Document
 from tocsin.spark.session import work_beside
 from tocsin.store.alerts.backtests import Backtests
-from tocsin.store.scheduled import ScheduledJobs
+from tocsin.store.job_runs import ScheduledJobs
 
 KEPT_MS = 30 * 86_400_000
 """How long what came of a backtest can be read."""

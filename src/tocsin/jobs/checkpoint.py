@@ -1,8 +1,8 @@
 """Checkpoint folder of one streaming query: damage check, progress, and replacement.
 
 A query whose checkpoint was set aside makes a new one and starts after the offset that the store records as processed
-(``jobs/reporting.py``); repeated writes have no effect, because ids are deterministic. Spark writes each file under a
-temporary name, renames it and adds a checksum, so a damaged file was truncated or changed on disk.
+(``jobs/query_progress.py``); repeated writes have no effect, because ids are deterministic. Spark writes each file
+under a temporary name, renames it and adds a checksum, so a damaged file was truncated or changed on disk.
 
 Sources: Hadoop's ``ChecksumFileSystem`` (``.NAME.crc``), Spark's ``OffsetSeqLog`` and ``CommitLog`` (a line with the
 version, then JSON line by line).

@@ -20,20 +20,20 @@ from sqlalchemy import Engine
 from tocsin.access.views import Views
 from tocsin.clock import Clock, SystemClock
 from tocsin.errors import NotFound
-from tocsin.flow.capture.audits import FindingLog
+from tocsin.flow.capture.audit_findings import FindingLog
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.visibility import Events, only_visible
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
-from tocsin.jobs.reporting import Progress, Reported, following_the_log, in_few_words, log_options
+from tocsin.jobs.query_progress import Progress, Reported, following_the_log, in_few_words, log_options
 from tocsin.jobs.slow_alerts import matched_in_time
 from tocsin.jobs.supervision import Supervised
-from tocsin.model.finding import Finding, FindingKind
+from tocsin.model.audit_finding import Finding, FindingKind
 from tocsin.settings import Settings
 from tocsin.spark import schema
-from tocsin.spark.frames import batch_of, each_once, not_before
+from tocsin.spark.lookups import batch_of, each_once, not_before
 from tocsin.spark.match import matches
 from tocsin.spark.resolve import recipients
 from tocsin.spark.schedule import notifications
@@ -42,14 +42,14 @@ from tocsin.spark.sinks import NotificationStore, Sink
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.alerts.told import SqlEvents
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.high_water_marks import check_and_warn
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.schema import migrate
-from tocsin.store.traces import check_and_warn
 from tocsin.store.vault import use_vault
 
 QUERY_NAME = MATCH_STREAM

@@ -2,7 +2,7 @@
 
 The first query notifies people (``jobs/match_stream.py``), the second updates the search index
 (``jobs/search_stream.py``), the third handles alerts that depend on earlier reports (``jobs/streak_stream.py``).
-``jobs/beside.py`` has the background jobs, ``jobs/supervision.py`` handles failures of the queries.
+``jobs/background.py`` has the background jobs, ``jobs/supervision.py`` handles failures of the queries.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ import threading
 
 import structlog
 
-from tocsin.jobs import beside, match_stream, search_stream, streak_stream, supervision
+from tocsin.jobs import background, match_stream, search_stream, streak_stream, supervision
+from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.match_stream import Parts, build, warm_up
-from tocsin.jobs.reporting import unless_spark_has_ended
-from tocsin.jobs.schedule import FAILURES
+from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.jobs.supervision import Ground
 from tocsin.settings import Settings
-from tocsin.store.awaiting import may_pass, waited_for
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.wait_notes import WaitNotes
 from tocsin.store.eventlog.waits import Waits
+from tocsin.store.startup import may_pass, waited_for
 
 _LOG = structlog.get_logger(__name__)
 
@@ -64,7 +64,7 @@ def _run(settings: Settings, parts: Parts, stopping: threading.Event) -> None:
     with (
         supervision.beside(search, ground, works),
         supervision.beside(streaks, ground, works),
-        beside.running(settings, parts.session),
+        background.running(settings, parts.session),
     ):
         supervision.keep_running(match_stream.supervised(parts), ground, stopping, works)
     engine.dispose()

@@ -18,7 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tocsin.clock import Clock, SystemClock
-from tocsin.jobs.reporting import Progress, Reported, following_the_log, in_few_words, log_options
+from tocsin.jobs.query_progress import Progress, Reported, following_the_log, in_few_words, log_options
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import Settings
 from tocsin.spark.search import entries, last_of, told

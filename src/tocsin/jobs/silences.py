@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 
 from tocsin.clock import Clock, SystemClock
 from tocsin.errors import NotFound
-from tocsin.flow.capture.beside.silences import Silence, Silences
+from tocsin.flow.capture.observations.silences import Silence, Silences
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts

@@ -21,7 +21,7 @@ from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import Parts, tell
-from tocsin.jobs.reporting import Reported, following_the_log, in_few_words
+from tocsin.jobs.query_progress import Reported, following_the_log, in_few_words
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import Settings
 from tocsin.spark.schema import EVENTS

@@ -24,7 +24,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from tocsin.clock import Clock
 from tocsin.errors import InternalError, Unavailable
 from tocsin.jobs.checkpoint import is_damage, set_aside
-from tocsin.jobs.schedule import FAILURES
+from tocsin.jobs.intervals import FAILURES
 from tocsin.store.faults import Fault, fault_in, fault_of
 
 TRIES = 3

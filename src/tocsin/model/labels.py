@@ -1,6 +1,6 @@
 """Labels of a document at all depths: lookup and replacement.
 
-A label names its tag by FQN. Next: ``flow/capture/removal.py``, ``flow/capture/naming.py``.
+A label names its tag by FQN. Next: ``flow/capture/removal.py``, ``flow/capture/renames.py``.
 """
 
 from __future__ import annotations

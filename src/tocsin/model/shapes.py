@@ -15,8 +15,8 @@ from pydantic_core import CoreConfig, CoreSchema, SchemaValidator, ValidationErr
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.findings import said
-from tocsin.model.words import with_article
+from tocsin.model.validation_errors import said
+from tocsin.model.wording import with_article
 
 Shape = Any  # Any: a word, or an object with one key that says which kind of shape it is
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from tocsin.clock import FixedClock
-from tocsin.flow.capture.beside.suites import add_cases
+from tocsin.flow.capture.observations.suites import add_cases
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key, Written
 from tocsin.model.entity import Document

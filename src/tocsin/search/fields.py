@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn as names
-from tocsin.model.words import nearest
+from tocsin.model.wording import nearest
 from tocsin.search.nodes import EVERYTHING, Compare, Fact, Node, Words, both
-from tocsin.search.words import token_of, words_of
+from tocsin.search.tokens import token_of, words_of
 
 NAMES = ("name", "display_name")
 """Columns of words that weigh more than the others."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from tocsin.search.words import token_of
+from tocsin.search.tokens import token_of
 
 Comparator = Literal["=", "<", "<=", ">", ">=", "like"]
 

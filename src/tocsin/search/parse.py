@@ -25,7 +25,7 @@ from tocsin.search.fields import (
     whole_number,
 )
 from tocsin.search.nodes import EVERYTHING, Compare, Node, Without, both, either
-from tocsin.search.words import words_of
+from tocsin.search.tokens import words_of
 
 LONGEST_QUERY = 4_000
 MOST_TERMS = 100

@@ -26,11 +26,10 @@ from starlette.middleware import Middleware
 
 from tocsin.clock import Clock
 from tocsin.logs import set_up_logs, uvicorn_logs
+from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.server.build import build_parts
 from tocsin.server.connections import Connections, GuardedProtocol
 from tocsin.server.errors import Boundary, install_errors
-from tocsin.server.founding import ADMINISTRATOR, first_start
-from tocsin.server.listening import listening
 from tocsin.server.paths import API, RawPaths
 from tocsin.server.processes import serve_in
 from tocsin.server.request import caller_of
@@ -79,12 +78,13 @@ from tocsin.server.routes import (
     votes,
 )
 from tocsin.server.routing import COLLECTION, IndexedRouter, lay_out
+from tocsin.server.sockets import listening
 from tocsin.settings import Settings
 from tocsin.store.access.revision import PeopleRevision
-from tocsin.store.awaiting import waited_for
 from tocsin.store.engine import open_engine
 from tocsin.store.folder import make_private
-from tocsin.store.traces import check_and_warn, marking
+from tocsin.store.high_water_marks import check_and_warn, marking
+from tocsin.store.startup import waited_for
 from tocsin.store.vault import use_vault
 
 _STOP_WITHIN_S = 5

@@ -24,7 +24,7 @@ from jwt.types import Options
 from tocsin.clock import Clock
 from tocsin.errors import NotFound, Unauthenticated
 from tocsin.model.people import Actor, Person
-from tocsin.server.recognised import Recognised
+from tocsin.server.token_cache import Recognised
 from tocsin.store.access.people import People
 from tocsin.store.access.tokens import IssuedToken, TokenKind
 

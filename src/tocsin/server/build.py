@@ -17,18 +17,18 @@ from tocsin.flow.capture.bulk import BulkWrites
 from tocsin.flow.capture.feed.operations import FeedWrites
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.violations import Violations
+from tocsin.server.access_denials import RefusalLog
+from tocsin.server.alert_stores import Telling, telling_of
 from tocsin.server.auth import Tokens
 from tocsin.server.bodies import Bodies
-from tocsin.server.ledger import PersonalLedger
 from tocsin.server.login_throttle import LoginQueue, LoginThrottle
-from tocsin.server.momentary import MomentarySubjects
 from tocsin.server.oidc import OpenIdConnect
 from tocsin.server.permits import ActorPermits
-from tocsin.server.recognised import Recognised
-from tocsin.server.refusals import RefusalLog
-from tocsin.server.shares import Shares
+from tocsin.server.policy_cache import MomentarySubjects
+from tocsin.server.request_slots import Shares
 from tocsin.server.streams import StreamLimits, Streams
-from tocsin.server.telling import Telling, telling_of
+from tocsin.server.token_cache import Recognised
+from tocsin.server.write_quotas import PersonalLedger
 from tocsin.settings import Settings
 from tocsin.store.access.attempts import LoginAttempts, Pace
 from tocsin.store.access.people import People
@@ -38,12 +38,8 @@ from tocsin.store.access.standing import SqlStanding
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.backtests import Backtests
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.beside.incidents import IncidentLog
-from tocsin.store.beside.reads import Beside
-from tocsin.store.beside.suites import SuiteReader
-from tocsin.store.beside.usage import Usage
 from tocsin.store.catalogue.entities import SqlCatalogue
-from tocsin.store.catalogue.grouped import Grouped
+from tocsin.store.catalogue.group_members import Grouped
 from tocsin.store.catalogue.history import History
 from tocsin.store.eventlog.activity import Activity
 from tocsin.store.eventlog.log import EventLog
@@ -52,6 +48,10 @@ from tocsin.store.eventlog.waits import Waits
 from tocsin.store.feed.threads import Feed
 from tocsin.store.lineage.impact import Impact
 from tocsin.store.lineage.reach import Lineage
+from tocsin.store.observations.incidents import IncidentLog
+from tocsin.store.observations.reads import Beside
+from tocsin.store.observations.suites import SuiteReader
+from tocsin.store.observations.usage import Usage
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.status import Standings
 from tocsin.store.search.results import SearchIndex

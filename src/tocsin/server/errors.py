@@ -34,8 +34,8 @@ from tocsin.errors import (
     Unauthenticated,
     Unavailable,
 )
-from tocsin.model.findings import Finding, keys_at, said
-from tocsin.server.near import did_you_mean
+from tocsin.model.validation_errors import Finding, keys_at, said
+from tocsin.server.suggestions import did_you_mean
 from tocsin.store.faults import named
 
 STATUS_OF: dict[type[TocsinError], HTTPStatus] = {

@@ -24,13 +24,13 @@ from starlette.concurrency import run_in_threadpool
 from tocsin.access.decide import View
 from tocsin.access.views import Moment
 from tocsin.errors import InvalidInput
-from tocsin.flow.resolve.sight import Sight
+from tocsin.flow.resolve.viewer import Sight
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.model.people import Actor
 from tocsin.server.build import Parts
-from tocsin.server.shares import Taken
+from tocsin.server.request_slots import Taken
 
 DEEPEST_JSON = 64
 """Levels of nesting that a body may have."""

@@ -2,7 +2,7 @@
 
 A slow listener is disconnected: it reconnects with its last offset and misses nothing. So is one whose token is no
 longer valid or whose user has changed, and everybody when the store is unavailable or replaced.
-Next: ``server/arriving.py``.
+Next: ``server/arrivals.py``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import structlog
 from tocsin.clock import Clock
 from tocsin.errors import LogDiverged, TooManyRequests
 from tocsin.model.people import Actor
-from tocsin.server.arriving import PAGE, Arrivals, Arriving
+from tocsin.server.arrivals import PAGE, Arrivals, Arriving
 from tocsin.server.auth import Session
 from tocsin.store.faults import fault_of
 from tocsin.store.outbox.inbox import Arrival, InboxEntry

@@ -10,8 +10,8 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.member_names import with_member_names
-from tocsin.model.words import meant, with_article
+from tocsin.model.member_fqn import with_member_names
+from tocsin.model.wording import meant, with_article
 from tocsin.server.paths import API
 
 ON_REQUEST = frozenset(

@@ -1,7 +1,7 @@
 """Hashes of match anchors, computed alike for events (in Spark) and for alerts (in Python).
 
 A hash is the XXH64 of an anchor's fields and values in order. Comparing hashes is several times as fast as comparing
-texts. Hashes are never stored, so the way they are made may change. Next: ``spark/rows.py``.
+texts. Hashes are never stored, so the way they are made may change. Next: ``spark/index_rows.py``.
 """
 
 from __future__ import annotations

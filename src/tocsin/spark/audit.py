@@ -11,10 +11,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
+from tocsin.model.audit_finding import FindingKind
 from tocsin.model.delivery import DeliveryStatus
-from tocsin.model.finding import FindingKind
 from tocsin.model.subscription import Channel
-from tocsin.spark.frames import table_of
+from tocsin.spark.lookups import table_of
 
 
 def _struct(*columns: tuple[str, type[LongType] | type[StringType] | type[IntegerType]]) -> StructType:

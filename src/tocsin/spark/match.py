@@ -2,8 +2,8 @@
 
 Subscriptions are rows, not code. Each is indexed by anchors (``flow/match/indexing.py``) that an event must have. The
 facts of each event are exploded, a broadcast join finds the candidates, and the residual conditions are evaluated for
-those only, by signature (``spark/rows.py``, ``spark/shapes.py``, ``docs/decisions/0002-facts-and-anchors.md``).
-Next: ``spark/resolve.py``.
+those only, by signature (``spark/index_rows.py``, ``spark/signatures.py``,
+``docs/decisions/0002-facts-and-anchors.md``). Next: ``spark/resolve.py``.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # the name everybody knows it by
 
+from tocsin.flow.match.extracted_paths import TakenPaths
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.match.searched import BETWEEN_WORDS, words_of
-from tocsin.flow.match.taken import TakenPaths
+from tocsin.flow.match.required_words import BETWEEN_WORDS, words_of
 from tocsin.spark.anchors import stated
 from tocsin.spark.conditions import DOCUMENT, Expression, literal, texts_at, with_document
-from tocsin.spark.rows import BESIDE, ROWS, UNGUARDED, rows_of
-from tocsin.spark.shapes import Shapes
+from tocsin.spark.index_rows import BESIDE, ROWS, UNGUARDED, rows_of
+from tocsin.spark.signatures import Shapes
 
 _CANDIDATE = """
     key = anchor AND log_offset >= created_at_offset

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tocsin.flow.resolve.categories import BY_ASSET
 from tocsin.model.subscription import Channel
-from tocsin.spark.frames import Batch
+from tocsin.spark.lookups import Batch
 
 _EVENT = "log_offset, event_id, now_ms"
 _REASON = "kind, hops, subscription_name, subscription_id, destination_id, team, via"

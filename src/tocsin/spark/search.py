@@ -1,6 +1,6 @@
 """Search index entries of entities, computed from their documents with native Spark functions.
 
-Words are normalized as ``search/words.py`` normalizes those of a query; ``tests/entries.py`` is the Python reference.
+Words are normalized as ``search/tokens.py`` normalizes those of a query; ``tests/entries.py`` is the Python reference.
 Next: ``jobs/search_stream.py``.
 """
 
@@ -16,7 +16,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.search.fields import EXISTS, ONLY_EXISTS, PART, REFERENCE_KEYS, REFERENCES, SCALARS
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.nodes import ANY_ENTRY
-from tocsin.search.words import ACCENTED, CAMEL, LONGEST_NAME, LONGEST_TEXT, PLAIN, TOKEN_LENGTH
+from tocsin.search.tokens import ACCENTED, CAMEL, LONGEST_NAME, LONGEST_TEXT, PLAIN, TOKEN_LENGTH
 
 DEEPEST_MEMBER = 5
 """Levels of nested members (columns in columns) that are indexed."""

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame
 
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.model.telling import Pair, Telling, tellings_of
+from tocsin.model.match_result import Pair, Telling, tellings_of
 
 Rows = Sequence[Mapping[str, Any]]  # Any: a column's value
 Narrow = Callable[[Rows], Rows]

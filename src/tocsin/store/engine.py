@@ -17,8 +17,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import ArgumentError, InvalidatePoolError, OperationalError
 
 from tocsin.errors import InvalidSetting, Unavailable
-from tocsin.store.silence import bounded
-from tocsin.store.turns import Turns
+from tocsin.store.group_commit import Turns
+from tocsin.store.response_timeout import bounded
 
 _TURNS = "tocsin_turns"
 _BUSY_S = 30
@@ -85,7 +85,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
     """Yield a connection inside a write transaction; commit at the end, roll back on an error.
 
     On SQLite the write lock is taken at the start, so that what is read inside stays true until the commit; writers of
-    one process may share that commit (``store/turns.py``).
+    one process may share that commit (``store/group_commit.py``).
     """
     turns: Turns | None = engine.get_execution_options().get(_TURNS)
     with engine.begin() if turns is None else turns.taken() as connection:
@@ -189,7 +189,7 @@ def _use_wal(raw: Any) -> None:  # Any: the driver's own connection
 
 
 def _begin_to_write(connection: Connection) -> None:
-    """Begin as soon as no other process writes: other Tocsins wait elsewhere (``store/turnstile.py``)."""
+    """Begin as soon as no other process writes: other Tocsins wait elsewhere (``store/writer_lock.py``)."""
     try:
         _ask_until_free(lambda: connection.exec_driver_sql("BEGIN IMMEDIATE"))
     except OperationalError as error:

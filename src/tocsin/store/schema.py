@@ -17,14 +17,14 @@ from sqlalchemy.exc import OperationalError
 from tocsin.errors import Unavailable
 from tocsin.store import tables
 from tocsin.store.access import tables as access_tables
-from tocsin.store.alerts import backtest_tables, firing_tables, mute_tables, telling_tables
-from tocsin.store.beside import tables as beside_tables
+from tocsin.store.alerts import backtest_tables, firing_tables, match_result_tables, mute_tables
 from tocsin.store.catalogue import reference_tables
 from tocsin.store.engine import is_sqlite, reading, writing
 from tocsin.store.eventlog import lake_tables, streak_tables, waits
 from tocsin.store.faults import fault_of
 from tocsin.store.feed import tables as feed_tables
 from tocsin.store.lineage import tables as lineage_tables
+from tocsin.store.observations import tables as beside_tables
 from tocsin.store.search import tables as search_tables
 
 HEAD = "head"
@@ -41,7 +41,7 @@ TABLES = (
     reference_tables,
     search_tables,
     streak_tables,
-    telling_tables,
+    match_result_tables,
     waits,
 )
 """Where tables are described: all that a store has, once this module is there."""

@@ -21,9 +21,9 @@ from tocsin.model.subscription import Channel
 from tocsin.store import tables
 from tocsin.store.alerts.backtest_tables import backtest
 from tocsin.store.alerts.masking import masked_config, masked_map, split_again
-from tocsin.store.beside.tables import attachment
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text, to_text
-from tocsin.store.lots import in_lots
+from tocsin.store.observations.tables import attachment
 from tocsin.store.vault import vault_of
 
 _ALERT = "eventsubscription"

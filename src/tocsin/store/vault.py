@@ -1,8 +1,8 @@
 """Encryption of secrets: those of connections and alerts and the signing keys, with a key kept outside the store.
 
-The key is a setting, or a file in the data directory that is created with the first secret. Several keys may be
-given: the first encrypts, all decrypt, so that keys can be rotated (``tocsin admin reseal``). An engine carries its
-vault, as it carries its turns. Next: ``store/beside/series.py`` and ``store/alerts/subscriptions.py``, which encrypt;
+The key is a setting, or a file in the data directory that is created with the first secret. Several keys may be given:
+the first encrypts, all decrypt, so that keys can be rotated (``tocsin admin reseal``). An engine carries its vault, as
+it carries its turns. Next: ``store/observations/series.py`` and ``store/alerts/subscriptions.py``, which encrypt;
 ``flow/capture/secrets.py`` and ``store/alerts/masking.py``, which define what is secret.
 """
 
@@ -20,10 +20,10 @@ from tocsin.errors import InvalidSetting, Unavailable, WrongKey
 from tocsin.flow.capture.secrets import KIND
 from tocsin.model.entity import Document
 from tocsin.settings import Settings
-from tocsin.store.beside.tables import attachment
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import writing
 from tocsin.store.folder import make_private
+from tocsin.store.observations.tables import attachment
 from tocsin.store.tables import destination_secret, server_secret
 
 if TYPE_CHECKING:  # the library comes with the server; the pipeline, which opens nothing, does without

@@ -21,18 +21,18 @@ from tocsin.flow.send.channels.email import EmailChannel, MailServer
 from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.dispatch import Channel as Way
 from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.letter import Sender
+from tocsin.flow.send.mail import Sender
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.access.people import People, unsubscribe_key
 from tocsin.store.engine import open_engine
 from tocsin.store.folder import make_private
+from tocsin.store.high_water_marks import check_and_warn
 from tocsin.store.outbox.deliveries import Deliveries
-from tocsin.store.outbox.permitted import Permitted
 from tocsin.store.outbox.routes import Routes
+from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.schema import migrate
-from tocsin.store.traces import check_and_warn
 from tocsin.store.vault import use_vault
 
 

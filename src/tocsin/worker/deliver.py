@@ -23,11 +23,11 @@ from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.delivery import Delivery, OutcomeReason
 from tocsin.settings import Settings
-from tocsin.store.awaiting import waited_for
+from tocsin.store.startup import waited_for
 from tocsin.worker.attempt import RouteBook, attempt, lost
 from tocsin.worker.build import Parts, build, make_store
+from tocsin.worker.fair_shares import fair_shares
 from tocsin.worker.leases import Leases, Watch
-from tocsin.worker.shares import fair_shares
 
 _RECORD_LIMIT = 256
 _PAUSE_S = 1.0

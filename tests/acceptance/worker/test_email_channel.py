@@ -10,7 +10,7 @@ from aiosmtpd.smtp import SMTP, Envelope
 from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, dispatch
 
 from tocsin.flow.send.channels.email import EmailChannel, MailServer
-from tocsin.flow.send.letter import Sender
+from tocsin.flow.send.mail import Sender
 from tocsin.model.delivery import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Category, Channel, Destination
 

@@ -6,9 +6,9 @@ from tests.unit.flow.send.events import NOW_MS, dispatch
 from tocsin.flow.send.channels.email import EmailChannel, MailServer
 from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.letter import Sender
+from tocsin.flow.send.mail import Sender
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
-from tocsin.worker.receive import KEPT_COUNT, PostRoom, receiving
+from tocsin.worker.dev_receiver import KEPT_COUNT, PostRoom, receiving
 
 
 def destination(endpoint: str | None, **config: object) -> Destination:

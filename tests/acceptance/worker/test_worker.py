@@ -30,8 +30,8 @@ from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine, reading, writing
 from tocsin.store.outbox.deliveries import Deliveries
-from tocsin.store.outbox.permitted import Permitted
 from tocsin.store.outbox.routes import Routes
+from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import Standings
 from tocsin.store.tables import attempt, delivery

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tocsin.cli.configured import settings_of
+from tocsin.cli.configuration import settings_of
 from tocsin.cli.extras import needing
 from tocsin.cli.failure import report, report_surprise
 from tocsin.errors import InvalidSetting, MissingExtra, NotFound

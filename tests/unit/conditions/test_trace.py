@@ -11,7 +11,7 @@ from tocsin.conditions.fields import derive
 from tocsin.conditions.nodes import Personal, leaves
 from tocsin.conditions.parse import parse
 from tocsin.conditions.trace import Seen, decisive, leaves_of, traced
-from tocsin.conditions.wording import text_of
+from tocsin.conditions.unparse import text_of
 from tocsin.model.change import ChangeEvent, LoggedEvent
 
 

@@ -12,7 +12,7 @@ from tocsin.search.filters import filter_of
 from tocsin.search.indexes import NOT_SEARCHED, SEARCHED, index_of, types_of
 from tocsin.search.nodes import EVERYTHING, Both, Either, Fact, Node, Without, Words
 from tocsin.search.parse import parse
-from tocsin.search.words import name_of, token_of, words_of
+from tocsin.search.tokens import name_of, token_of, words_of
 
 
 def anywhere(*words: str, is_prefix: bool = False) -> Node:

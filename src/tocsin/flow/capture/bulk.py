@@ -1,6 +1,6 @@
 """Bulk writes of thousands of entities, in chunks of one transaction each; a rejected row fails alone.
 
-Each row is handled as a single PUT (``flow/capture/requested.py``) and makes the same version and event. If a chunk
+Each row is handled as a single PUT (``flow/capture/upsert.py``) and makes the same version and event. If a chunk
 conflicts with a concurrent write, its rows are retried one at a time. Next: ``store/catalogue/batch.py``.
 """
 
@@ -16,7 +16,7 @@ from tocsin.flow.capture.operations import new_entity_id, new_event_id
 from tocsin.flow.capture.permit import Permits, everything, in_place
 from tocsin.flow.capture.ports import Batch, Batches, Collision, MustWriteError, Written
 from tocsin.flow.capture.references import is_uuid
-from tocsin.flow.capture.requested import create, kind_of, put
+from tocsin.flow.capture.upsert import create, kind_of, put
 from tocsin.flow.capture.write import Ids, Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from tocsin.flow.capture.members import MEMBERSHIPS, SERVER_KEPT
+from tocsin.flow.capture.list_identity import MEMBERSHIPS, SERVER_KEPT
 from tocsin.flow.capture.ports import Stored
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document

@@ -15,7 +15,7 @@ from tocsin.flow.capture.ports import Hold, Key, Transaction
 from tocsin.flow.capture.references import Resolver
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.words import with_article
+from tocsin.model.wording import with_article
 
 Value = Any  # Any: the value of a custom property, of whatever kind
 Config = Any  # Any: what a property's definition says beyond its kind

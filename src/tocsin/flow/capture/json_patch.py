@@ -16,7 +16,7 @@ from jsonpointer import JsonPointerException, resolve_pointer
 
 from tocsin.errors import InvalidInput, TooLarge
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_depth, size_of
-from tocsin.flow.capture.members import REFERENCE_LISTS
+from tocsin.flow.capture.list_identity import REFERENCE_LISTS
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 

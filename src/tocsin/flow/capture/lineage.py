@@ -15,15 +15,15 @@ from tocsin.flow.capture.edges import Ends, checked_details, given_details, pars
 from tocsin.flow.capture.json_patch import applied
 from tocsin.flow.capture.permit import check_view
 from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
+from tocsin.flow.capture.redaction import Veil, hidden_in
 from tocsin.flow.capture.references import key_of, reference_to
-from tocsin.flow.capture.veil import Veil, hidden_in
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.change import LINEAGE, ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import Edge, LineageSource
-from tocsin.model.words import with_article
+from tocsin.model.wording import with_article
 
 _NO_ENDS = frozenset(
     "user team role policy bot type classification tag eventsubscription notificationTemplate testDefinition".split()

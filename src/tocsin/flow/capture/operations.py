@@ -12,23 +12,23 @@ import uuid_utils
 
 from tocsin.clock import Clock
 from tocsin.errors import InvalidInput, NotFound, PreconditionFailed, Unavailable
-from tocsin.flow.capture import etag, json_patch, lineage, naming, removal, teams
-from tocsin.flow.capture.beside import reports, results
+from tocsin.flow.capture import etag, json_patch, lineage, removal, renames, teams
 from tocsin.flow.capture.bounds import BOUNDS, Bounds
 from tocsin.flow.capture.consolidation import begun_at
+from tocsin.flow.capture.observations import reports, results
 from tocsin.flow.capture.permit import Permits, check_delete, check_restore, everything, in_place
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold, Key, Stored, Written, missing
 from tocsin.flow.capture.prepare import complete, patched, whole_state
 from tocsin.flow.capture.properties import with_property
-from tocsin.flow.capture.requested import change, create, ensure, joined, kind_of, put
+from tocsin.flow.capture.redaction import Veil, hidden_in
 from tocsin.flow.capture.rollback import Rehearsed, RolledBack, roll_back
-from tocsin.flow.capture.veil import Veil, hidden_in
+from tocsin.flow.capture.upsert import change, create, ensure, joined, kind_of, put
 from tocsin.flow.capture.votes import vote
 from tocsin.flow.capture.write import Ids, Record
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
-from tocsin.model.words import with_article
+from tocsin.model.wording import with_article
 
 Work = Callable[[Record], Written]
 _MOST_TRIES = 4
@@ -122,7 +122,7 @@ class Writes:
             fields = patched(ENTITY_TYPES[entity_type], old, document)
             within_ms = self._consolidate_ms if if_match is None else 0
             since = begun_at(record, old, fields, within_ms=within_ms) if within_ms else None
-            written = naming.put(record, old, fields, since=since)
+            written = renames.put(record, old, fields, since=since)
             return joined(record, entity_type, document, written) if "children" in shown else written
 
         for _ in range(_MOST_TRIES):

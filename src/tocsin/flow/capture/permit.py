@@ -1,7 +1,7 @@
 """Authorization of writes, checked inside the transaction against the stored state.
 
 Every write that starts with a request is checked once, for the entity it addresses; its consequences (deleted
-children, updated names) are not checked again. The policy is passed in. Next: ``flow/capture/requested.py``.
+children, updated names) are not checked again. The policy is passed in. Next: ``flow/capture/upsert.py``.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Protocol
 
-from tocsin.access.about import ABOUT, GONE, gone_kinds, named_by, with_found
-from tocsin.access.footing import PROTECTIVE
 from tocsin.access.operations import changed, given_with
+from tocsin.access.policy_dependencies import PROTECTIVE
 from tocsin.access.resources import ASSETS, CLAIMABLE, CONTAINERS
+from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, named_by, with_found
 from tocsin.errors import Forbidden
-from tocsin.flow.capture.heritage import Entry, Heritage, with_asked
-from tocsin.flow.capture.members import SERVER_KEPT
+from tocsin.flow.capture.inheritance import Entry, Heritage, with_asked
+from tocsin.flow.capture.list_identity import SERVER_KEPT
 from tocsin.flow.capture.ports import Key, Stored, Transaction
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document

@@ -13,9 +13,9 @@ from enum import Enum
 from typing import Protocol
 
 from tocsin.errors import Conflict, NotFound
-from tocsin.flow.capture.beside.ports import Attachments, Incidents, Series, Suites, UsageCounts
 from tocsin.flow.capture.feed.ports import ThreadRows
-from tocsin.flow.capture.heritage import INHERITED_KEYS, Heritage
+from tocsin.flow.capture.inheritance import INHERITED_KEYS, Heritage
+from tocsin.flow.capture.observations.ports import Attachments, Incidents, Series, Suites, UsageCounts
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge

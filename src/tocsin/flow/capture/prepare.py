@@ -8,15 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tocsin.flow.capture.extension_values import check_extension
-from tocsin.flow.capture.heritage import INHERITED_KEYS
+from tocsin.flow.capture.inheritance import INHERITED_KEYS
+from tocsin.flow.capture.labels import tagged
 from tocsin.flow.capture.policies import ruled
 from tocsin.flow.capture.ports import Stored
-from tocsin.flow.capture.purpose import check_purpose
 from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.request import check_required, clean, shaped, without_server_keys
-from tocsin.flow.capture.spelling import spelled_out
-from tocsin.flow.capture.tagging import tagged
+from tocsin.flow.capture.shorthands import spelled_out
 from tocsin.flow.capture.teams import joined, placed
+from tocsin.flow.capture.test_definitions import check_purpose
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, value_at

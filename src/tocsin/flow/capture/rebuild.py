@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any
 
 from tocsin.flow.capture.diff import Order
-from tocsin.flow.capture.members import MEMBER_LISTS, MemberList
+from tocsin.flow.capture.list_identity import MEMBER_LISTS, MemberList
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange, LoggedEvent
 from tocsin.model.entity import Document, version_to_wire

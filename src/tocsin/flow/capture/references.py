@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.members import REFERENCE_LISTS, REFERENCES
+from tocsin.flow.capture.list_identity import REFERENCE_LISTS, REFERENCES
 from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction, missing
 from tocsin.model import fqn
@@ -19,7 +19,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, Place
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.words import with_article
+from tocsin.model.wording import with_article
 
 Given = Any  # Any: a reference as clients write it: an FQN, an id, or an object with either
 

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tocsin.access.about import gone_kinds
+from tocsin.access.visibility_parents import gone_kinds
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture import lineage, nested
-from tocsin.flow.capture.members import REFERENCE_LISTS, REFERENCES
+from tocsin.flow.capture import lineage, nested_references
+from tocsin.flow.capture.list_identity import REFERENCE_LISTS, REFERENCES
 from tocsin.flow.capture.permit import check_delete_under, check_restore_under
 from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
 from tocsin.flow.capture.write import Record
@@ -127,7 +127,7 @@ def _without(document: Document, ids: set[str], labels: set[tuple[str, str]]) ->
     for key in REFERENCES.keys() & fields.keys():
         if fields[key].get("id") in ids:
             del fields[key]
-    for key, value in nested.without(document, ids).items():
+    for key, value in nested_references.without(document, ids).items():
         fields[key] = value
         if not value:
             del fields[key]
@@ -142,7 +142,7 @@ def _under(record: Record, target: Stored) -> list[Stored]:
     types = types_below(target.entity_type)
     if "table" in (target.entity_type, *types):
         types += _UNDER_TABLE
-    if key := nested.CONTAINS.get(target.entity_type):
+    if key := nested_references.CONTAINS.get(target.entity_type):
         return [one for one in record.transaction.referring([target.id], []) if _names(one, key, target)]
     return record.transaction.descendants(types, target.fqn) if types else []
 

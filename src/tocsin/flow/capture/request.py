@@ -13,15 +13,15 @@ from typing import Any
 import orjson
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.heritage import INHERITED_KEYS, own
-from tocsin.flow.capture.members import MEMBER_LISTS, REFERENCE_LISTS, SERVER_KEPT, MemberList
+from tocsin.flow.capture.inheritance import INHERITED_KEYS, own
+from tocsin.flow.capture.list_identity import MEMBER_LISTS, REFERENCE_LISTS, SERVER_KEPT, MemberList
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.labels import CERTIFICATION
-from tocsin.model.member_names import WORKED_OUT
+from tocsin.model.member_fqn import WORKED_OUT
 from tocsin.model.relations import RELATIONS
-from tocsin.model.words import with_article
+from tocsin.model.wording import with_article
 
 TAG_DEFAULTS = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
 """What a label says of itself when nobody says otherwise."""

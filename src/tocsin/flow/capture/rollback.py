@@ -10,13 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tocsin.errors import Conflict, InvalidInput, NotFound
-from tocsin.flow.capture import naming, removal
-from tocsin.flow.capture.members import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES, target_of
+from tocsin.flow.capture import removal, renames
+from tocsin.flow.capture.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES, target_of
 from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.prepare import Draft
 from tocsin.flow.capture.request import without_server_keys
-from tocsin.flow.capture.requested import change
 from tocsin.flow.capture.secrets import keeps_its_secrets, parts_of
+from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
@@ -68,7 +68,7 @@ def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
     if draft.fqn == old.fqn:
         written = change(record, record.resolver(strict=False), old, draft.document)
     else:
-        written = naming.rename(record, old, draft)
+        written = renames.rename(record, old, draft)
     if old.deleted:
         removal.restore_under(record, replace(old, fqn=draft.fqn))
     return RolledBack(replace(written, cascaded=tuple(made.event for made in record.events[1:])), tuple(left_out))
@@ -89,9 +89,9 @@ def _place(record: Record, kind: EntityType, old: Stored, asked: tuple[Document,
     fields, left_out = asked
     here = ("name", "serviceType", *kind.upward)
     now = _taken(old, here)
-    if naming.is_moved(old, fields):
+    if renames.is_moved(old, fields):
         try:
-            return naming.place_of(record, old, fields)
+            return renames.place_of(record, old, fields)
         except (Conflict, InvalidInput, NotFound) as refused:
             then = {key: fields[key] for key in here if key in fields}
             left_out.append(LeftOut("name" if now["name"] != then["name"] else kind.upward[0], then, str(refused)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from tocsin.flow.capture.members import MEMBER_LISTS
+from tocsin.flow.capture.list_identity import MEMBER_LISTS
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity_type import Path

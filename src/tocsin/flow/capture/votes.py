@@ -1,6 +1,6 @@
 """Votes on an asset: up, down or withdrawn, without a version.
 
-Source: schemas/type/votes.json and OpenMetadata's ``EntityRepository.updateVote``. Next: ``server/presented.py``.
+Source: schemas/type/votes.json and OpenMetadata's ``EntityRepository.updateVote``. Next: ``server/serialize.py``.
 """
 
 from __future__ import annotations

@@ -14,8 +14,8 @@ from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.diff import Difference, compare, with_place
-from tocsin.flow.capture.heritage import lacks, with_inherited
-from tocsin.flow.capture.members import SERVER_KEPT
+from tocsin.flow.capture.inheritance import lacks, with_inherited
+from tocsin.flow.capture.list_identity import SERVER_KEPT
 from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.ports import CapturedEvent, Stored, Transaction, Written
 from tocsin.flow.capture.rebuild import ORDER

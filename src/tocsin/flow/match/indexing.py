@@ -1,7 +1,8 @@
 """Anchors of an alert in the match index, and the residual condition that each leaves to evaluate.
 
 An anchor is a fact, or several facts of one event, that an event must have for one alternative of the condition to
-hold. The rarer the anchor, the fewer events need the residual evaluated. Next: ``spark/rows.py`` makes rows of it.
+hold. The rarer the anchor, the fewer events need the residual evaluated. Next: ``spark/index_rows.py`` makes rows of
+it.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ from tocsin.conditions.normal_form import Conjunction, Disjunction, Fact, Group,
 from tocsin.conditions.paths import stem
 from tocsin.conditions.patterns import literal_prefix
 from tocsin.flow.match.plan import Plan
-from tocsin.flow.match.rarity import share_of
-from tocsin.flow.match.searched import searched, words_of
+from tocsin.flow.match.required_words import searched, words_of
+from tocsin.flow.match.selectivity import share_of
 
 MAX_ANCHORS = 16
 """Anchors that one way may have because it is refined; a plain list of alternatives may be longer."""

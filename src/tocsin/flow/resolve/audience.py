@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tocsin.flow.resolve.categories import BY_ASSET, Wanted
 from tocsin.flow.resolve.directory import Audience, Directory, Principal, Reach
-from tocsin.flow.resolve.personal import bonds_of
+from tocsin.flow.resolve.person_conditions import bonds_of
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person

@@ -14,7 +14,7 @@ from typing import TypeVar
 from tocsin.conditions.relations import ANYBODY, is_asked
 from tocsin.flow.resolve.categories import BY_ASSET, Wanted
 from tocsin.flow.resolve.directory import Audience, Principal, Reach
-from tocsin.flow.resolve.personal import Bonds
+from tocsin.flow.resolve.person_conditions import Bonds
 from tocsin.model.change import LoggedEvent
 from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonKind

@@ -1,7 +1,7 @@
 """Decision whether a person may see an entity, used by every path that shows or sends anything.
 
 Policies decide (``access/decide.py``), on the entity's current or last state; deleted users see nothing.
-Next: ``flow/resolve/sight.py`` for one person and many entities.
+Next: ``flow/resolve/viewer.py`` for one person and many entities.
 """
 
 from __future__ import annotations

@@ -18,7 +18,7 @@ from tocsin.flow.send.wording import semantic_changes
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.member_names import with_member_names
+from tocsin.model.member_fqn import with_member_names
 from tocsin.model.secret import change_without_secrets, without_secrets
 
 _SEED_KEYS = [

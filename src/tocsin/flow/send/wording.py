@@ -1,7 +1,7 @@
 """Text of change events for recipients: a headline and lines, shared by all channels.
 
 Field names are paths (``columns.email.description``); readers see "description of column email changed".
-Next: ``flow/send/letter.py``.
+Next: ``flow/send/mail.py``.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import orjson
 
 from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, Change, Operation, changes_of, kind_of
 from tocsin.errors import InvalidInput
-from tocsin.flow.send.phrases import CONTROL, ChangeLine, clean_line, cut
-from tocsin.flow.send.talk import subject_of, thread_headline, thread_lines
+from tocsin.flow.send.text_blocks import CONTROL, ChangeLine, clean_line, cut
+from tocsin.flow.send.thread_wording import subject_of, thread_headline, thread_lines
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document

@@ -1,6 +1,6 @@
 """Next status and due time of a delivery after an attempt.
 
-Pure; the delay is passed in (from ``flow/send/retry.py``). Next: ``flow/track/standing.py``.
+Pure; the delay is passed in (from ``flow/send/retry.py``). Next: ``flow/track/destination_status.py``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 import orjson
 
-from tocsin.flow.resolve.sight import Sight
+from tocsin.flow.resolve.viewer import Sight
 from tocsin.model.backtest import Backtest, BacktestState
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document

@@ -15,7 +15,7 @@ from tocsin.conditions.check import checked
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.subscription import Effect, PrefixCondition
-from tocsin.model.words import meant
+from tocsin.model.wording import meant
 
 _ARGUMENT = re.compile(r"\$\{(\w+)\}")
 

@@ -14,7 +14,7 @@ from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.dispatch import Channel as Way
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.letter import Sender
+from tocsin.flow.send.mail import Sender
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.delivery import Delivered, Delivery, Outcome
 from tocsin.model.entity import FIRST_VERSION, Document

@@ -14,11 +14,11 @@ from tocsin.flow.send.render import as_seed
 from tocsin.flow.send.wording import headline, semantic_changes
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
-from tocsin.server.filtered import visible_page
+from tocsin.server.event_visibility import as_shown
 from tocsin.server.request import Asked, PathId, Timestamp, answer
 from tocsin.server.routes.events import parse_event_types
-from tocsin.server.told import as_shown
-from tocsin.store.portions import Portion
+from tocsin.server.visible_pages import visible_page
+from tocsin.store.page_bytes import Portion
 
 router = APIRouter(tags=["inbox"])
 

@@ -1,6 +1,6 @@
 """Routes of the assets of a domain, data product, tag, term, person or team: list, add, remove.
 
-Next: ``flow/capture/grouping.py``.
+Next: ``flow/capture/memberships.py``.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import InvalidInput, TocsinError
-from tocsin.flow.capture.grouping import GROUPS, member_of
+from tocsin.flow.capture.memberships import GROUPS, member_of
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.references import key_of
-from tocsin.flow.capture.requested import belong
+from tocsin.flow.capture.upsert import belong
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType

@@ -22,8 +22,8 @@ from tocsin.model.backtest import OPEN, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, in_sight, told
-from tocsin.server.alerts.moments import moment
 from tocsin.server.alerts.request import checked_alert
+from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.permissions import require
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.entities import found

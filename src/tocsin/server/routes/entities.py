@@ -21,7 +21,6 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.server.auth import hash_password
 from tocsin.server.permissions import check_delete, require, require_now
-from tocsin.server.presented import past, presented
 from tocsin.server.request import (
     LATEST_MS,
     Asked,
@@ -35,6 +34,7 @@ from tocsin.server.request import (
     answer,
 )
 from tocsin.server.routes.users import check_password
+from tocsin.server.serialize import past, presented
 from tocsin.server.view import parse_fields
 
 Include = Literal["non-deleted", "deleted", "all"]

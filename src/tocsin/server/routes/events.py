@@ -18,11 +18,11 @@ from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.thread import THREAD
-from tocsin.model.words import meant
-from tocsin.server.filtered import visible_page
+from tocsin.model.wording import meant
+from tocsin.server.event_visibility import as_shown, shown_event
 from tocsin.server.request import LATEST_MS, Asked, Caller, PathId, answer
-from tocsin.server.told import as_shown, shown_event
-from tocsin.store.portions import Portion
+from tocsin.server.visible_pages import visible_page
+from tocsin.store.page_bytes import Portion
 
 Kinds = dict[EventType, frozenset[str] | None]
 Format = Literal["openmetadata", "tocsin", "cloudEvents"]

@@ -1,6 +1,6 @@
 """Route that explains one event: why a person was notified or not, per alert and recipient.
 
-Next: ``server/alerts/explaining.py``.
+Next: ``server/alerts/explanations.py``.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from tocsin.flow.capture.ports import Key, missing
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.model.subscription import EventSubscription
-from tocsin.server.alerts.explained import on_wire
-from tocsin.server.alerts.explaining import Question, explain
+from tocsin.server.alert_stores import with_streaks
+from tocsin.server.alerts.explanation_json import on_wire
+from tocsin.server.alerts.explanations import Question, explain
+from tocsin.server.event_visibility import shown_event
 from tocsin.server.request import Asked, Caller, PathId, answer
 from tocsin.server.routes.entities import found
-from tocsin.server.telling import with_streaks
-from tocsin.server.told import shown_event
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Named = Annotated[str | None, Query(max_length=300)]

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture.ports import Key, Written
-from tocsin.flow.resolve.sight import Sight
+from tocsin.flow.resolve.viewer import Sight
 from tocsin.flow.send.render import as_seed
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType

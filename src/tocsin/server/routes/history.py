@@ -23,9 +23,9 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.secret import change_without_secrets
 from tocsin.server.permissions import require, require_now, scope_of
-from tocsin.server.presented import may_edit, past
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, Row, Timestamp, answer
 from tocsin.server.routes.entities import found
+from tocsin.server.serialize import may_edit, past
 from tocsin.store.catalogue.versions import VersionsAsked
 
 IfMatch = Annotated[str | None, Header(max_length=1000)]

@@ -20,11 +20,11 @@ from tocsin.model.columns import changed_columns, column_fqns, column_paths, mis
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.event_visibility import shown_event
 from tocsin.server.permissions import require, seen
 from tocsin.server.request import Asked, Caller, PathId, PathText, answer
 from tocsin.server.routes.entities import found
 from tocsin.server.routes.lineage import row_of_type
-from tocsin.server.told import shown_event
 from tocsin.server.view import addressed
 from tocsin.store.lineage.impact import MOST_ASSETS
 

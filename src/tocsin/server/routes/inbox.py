@@ -15,20 +15,20 @@ from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.flow.resolve.sight import Sight
+from tocsin.flow.resolve.viewer import Sight
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
 from tocsin.model.thread import THREAD
 from tocsin.server.auth import Session
 from tocsin.server.build import Parts
-from tocsin.server.filtered import visible_page
+from tocsin.server.event_visibility import as_shown
 from tocsin.server.request import Asked, PartsHere, PathId, Sender, answer
 from tocsin.server.streams import ending_with_the_store
-from tocsin.server.told import as_shown
+from tocsin.server.visible_pages import visible_page
 from tocsin.store.cursors import cursor_of, text_of
 from tocsin.store.outbox.inbox import InboxEntry, Place
-from tocsin.store.portions import Portion
+from tocsin.store.page_bytes import Portion
 
 MOST_COUNTED = 1_000
 """Entries of an inbox that are looked at to be counted, for somebody who may not see everything."""

@@ -9,15 +9,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.beside.incidents import STATUSES, correct_step, take_step
+from tocsin.flow.capture.observations.incidents import STATUSES, correct_step, take_step
 from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.permissions import require, scope_on
-from tocsin.server.reported import WindowAsked, paged, permitted
+from tocsin.server.report_requests import WindowAsked, paged, permitted
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
-from tocsin.store.beside.incidents import IncidentFilter
+from tocsin.store.observations.incidents import IncidentFilter
 
 router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
 

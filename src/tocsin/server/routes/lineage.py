@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
-from tocsin.flow.capture.heard import Heard, edges_in, events_in
+from tocsin.flow.capture.lineage_events import Heard, edges_in, events_in
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.references import key_of
 from tocsin.model.access import Operation

@@ -13,9 +13,9 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.server.permissions import scope_of
-from tocsin.server.presented import presented
 from tocsin.server.request import Asked, PathText, Row, answer
 from tocsin.server.routes.entities import found
+from tocsin.server.serialize import presented
 from tocsin.server.view import parse_fields
 from tocsin.store.catalogue.filters import filters_of
 from tocsin.store.catalogue.listing import Listing

@@ -13,9 +13,9 @@ from tocsin.errors import Forbidden, NotFound
 from tocsin.flow.capture.ports import Key
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.alerts.explaining import tends, visible_alerts
-from tocsin.server.alerts.moments import moment
+from tocsin.server.alerts.explanations import tends, visible_alerts
 from tocsin.server.alerts.noise import detail, overview
+from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.permissions import require
 from tocsin.server.request import Asked, PathId, answer
 from tocsin.server.routes.entities import found

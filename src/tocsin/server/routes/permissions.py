@@ -16,7 +16,7 @@ from tocsin.access.resources import RESOURCES
 from tocsin.access.rules import policy_of
 from tocsin.access.subject import Grant, Subject
 from tocsin.errors import Forbidden, InvalidInput, NotFound
-from tocsin.flow.capture.heritage import with_asked
+from tocsin.flow.capture.inheritance import with_asked
 from tocsin.flow.capture.ports import Key, missing
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Response
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.beside.profiles import (
+from tocsin.flow.capture.observations.profiles import (
     COLUMN_PROFILE,
     FIELD,
     KINDS,
@@ -25,10 +25,10 @@ from tocsin.model.access import Operation
 from tocsin.model.columns import column_fqns
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.masked import masked_columns, masked_profile, masked_tags_for
-from tocsin.server.presented import past
-from tocsin.server.reported import WindowAsked, paged, permitted
+from tocsin.server.masked_samples import masked_columns, masked_profile, masked_tags_for
+from tocsin.server.report_requests import WindowAsked, paged, permitted
 from tocsin.server.request import LATEST_MS, Asked, DocumentBody, PathId, PathText, answer
+from tocsin.server.serialize import past
 from tocsin.store.cursors import ReportPage
 
 _TABLE = ENTITY_TYPES["table"]

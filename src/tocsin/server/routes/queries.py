@@ -1,15 +1,15 @@
-"""Routes of a query's users and tables, as reported by connectors. Next: ``flow/capture/query_use.py``."""
+"""Routes of a query's users and tables, as reported by connectors. Next: ``flow/capture/query_usage.py``."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
 from tocsin.flow.capture.ports import Key, Stored, Written
-from tocsin.flow.capture.query_use import USED_BY, USED_IN, USERS, used
+from tocsin.flow.capture.query_usage import USED_BY, USED_IN, USERS, used
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.reported import permitted
+from tocsin.server.report_requests import permitted
 from tocsin.server.request import Asked, Caller, JsonBody, PathId, answer
 from tocsin.server.routes.followers import event_of
 

@@ -7,17 +7,17 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Path, Query, Response
 
 from tocsin.errors import NotFound
-from tocsin.flow.capture.beside.profiles import place_of
-from tocsin.flow.capture.beside.reports import REPORTS
-from tocsin.flow.capture.beside.results import patch_result, remove_result
-from tocsin.flow.capture.beside.samples import SAMPLE
+from tocsin.flow.capture.observations.profiles import place_of
+from tocsin.flow.capture.observations.reports import REPORTS
+from tocsin.flow.capture.observations.results import patch_result, remove_result
+from tocsin.flow.capture.observations.samples import SAMPLE
 from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.masked import MASK, masked_columns, masked_tags_for
-from tocsin.server.reported import WindowAsked, paged, permitted
+from tocsin.server.masked_samples import MASK, masked_columns, masked_tags_for
+from tocsin.server.report_requests import WindowAsked, paged, permitted
 from tocsin.server.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
 from tocsin.server.routes.entities import written_answer
 from tocsin.store.cursors import ReportPage, Window

@@ -7,14 +7,14 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.beside.reports import REPORTS, add_run, add_runs, remove_run
+from tocsin.flow.capture.observations.reports import REPORTS, add_run, add_runs, remove_run
 from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.presented import past
-from tocsin.server.reported import WindowAsked, paged, permitted
+from tocsin.server.report_requests import WindowAsked, paged, permitted
 from tocsin.server.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
+from tocsin.server.serialize import past
 from tocsin.store.cursors import Window
 
 Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]

@@ -1,6 +1,6 @@
 """Routes of sample data of tables, containers, topics and search indexes, and of failed rows of a test.
 
-``server/masked.py`` masks values for people who may not see them.
+``server/masked_samples.py`` masks values for people who may not see them.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from uuid import UUID
 from fastapi import APIRouter, Response
 
 from tocsin.errors import NotFound
-from tocsin.flow.capture.beside.profiles import place_of
-from tocsin.flow.capture.beside.samples import (
+from tocsin.flow.capture.observations.profiles import place_of
+from tocsin.flow.capture.observations.samples import (
     FAILED_ROWS,
     FORMS,
     QUERY,
@@ -28,11 +28,11 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.beside import kept_beside
-from tocsin.server.masked import masked_messages, masked_rows, masked_tags_for
-from tocsin.server.presented import past
-from tocsin.server.reported import permitted
+from tocsin.server.included_fields import kept_beside
+from tocsin.server.masked_samples import masked_messages, masked_rows, masked_tags_for
+from tocsin.server.report_requests import permitted
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, Row, TextBody, answer
+from tocsin.server.serialize import past
 
 router = APIRouter(tags=["samples"])
 of_asset = APIRouter(tags=["samples"])

@@ -16,7 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tocsin.access.logic import ALWAYS, NEVER
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.heritage import lacks, with_inherited
+from tocsin.flow.capture.inheritance import lacks, with_inherited
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.secret import without_secrets
@@ -25,7 +25,7 @@ from tocsin.search.fields import COUNTED_BY, NAMES, SORTED_BY, resembles
 from tocsin.search.filters import filter_of
 from tocsin.search.indexes import SEARCHED, index_of, types_of
 from tocsin.search.nodes import EVERYTHING, Words, both
-from tocsin.search.words import words_of
+from tocsin.search.tokens import words_of
 from tocsin.server.permissions import scope_on
 from tocsin.server.request import Asked, Caller, DocumentBody, answer
 from tocsin.server.view import shown

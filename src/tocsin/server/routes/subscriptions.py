@@ -17,11 +17,11 @@ from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, WrongKey
 from tocsin.flow.capture import etag, json_patch
-from tocsin.flow.capture.beside.behind import stand_behind
+from tocsin.flow.capture.observations.editors import stand_behind
 from tocsin.flow.capture.operations import Writes, new_entity_id
 from tocsin.flow.capture.ports import Key, Written
-from tocsin.flow.capture.veil import Veil
-from tocsin.flow.track.standing import Standing
+from tocsin.flow.capture.redaction import Veil
+from tocsin.flow.track.destination_status import Standing
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -30,9 +30,9 @@ from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, 
 from tocsin.server.alerts.request import Alert, checked_alert, checked_destination
 from tocsin.server.alerts.trial import try_destination
 from tocsin.server.permissions import require, require_on
-from tocsin.server.presented import past
 from tocsin.server.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
 from tocsin.server.routes.entities import IfMatch, found, written_answer
+from tocsin.server.serialize import past
 
 ROW = ENTITY_TYPES["eventsubscription"]
 

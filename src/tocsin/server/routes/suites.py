@@ -8,17 +8,17 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.beside.suites import add_cases, remove_case
+from tocsin.flow.capture.observations.suites import add_cases, remove_case
 from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.permissions import require
-from tocsin.server.presented import past
-from tocsin.server.reported import permitted
+from tocsin.server.report_requests import permitted
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.entities import written_answer
+from tocsin.server.serialize import past
 
 _SUITE = ENTITY_TYPES["testSuite"]
 HardDelete = Annotated[bool, Query(alias="hardDelete")]

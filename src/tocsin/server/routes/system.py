@@ -9,7 +9,7 @@ from tocsin.model.entity import Document
 from tocsin.server.build import Parts
 from tocsin.server.request import PartsHere, answer
 from tocsin.store.eventlog.waits import QueryHealth
-from tocsin.store.traces import traces
+from tocsin.store.high_water_marks import traces
 
 API_VERSION = "1.13.0"
 """The version of OpenMetadata's API that the server speaks; its client compares major and minor."""

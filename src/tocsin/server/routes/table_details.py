@@ -7,16 +7,22 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from tocsin.flow.capture.beside.joins import put_joins
-from tocsin.flow.capture.beside.table_details import put_config, put_metric, put_model, remove_config, remove_metric
+from tocsin.flow.capture.observations.joins import put_joins
+from tocsin.flow.capture.observations.table_details import (
+    put_config,
+    put_metric,
+    put_model,
+    remove_config,
+    remove_metric,
+)
 from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.beside import kept_beside
-from tocsin.server.presented import past
-from tocsin.server.reported import permitted
+from tocsin.server.included_fields import kept_beside
+from tocsin.server.report_requests import permitted
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
+from tocsin.server.serialize import past
 
 _TABLE = ENTITY_TYPES["table"]
 Work = Callable[[Record, Stored], Written]

@@ -1,6 +1,6 @@
 """Routes of teams in addition to those of every collection: hierarchy and members.
 
-Next: ``flow/capture/crew.py``.
+Next: ``flow/capture/team_members.py``.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Response
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import NotFound
-from tocsin.flow.capture import crew
+from tocsin.flow.capture import team_members
 from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -58,7 +58,10 @@ def list_hierarchy(
 def set_users(team_id: PathId, body: JsonBody, caller: Asked) -> Response:
     """Replace the members of a Group by the users in the body (references)."""
     written = caller.parts.writes.on_live(
-        _TEAM.name, Key.by_id(str(team_id)), lambda record, team: crew.set_users(record, team, body), actor=caller.actor
+        _TEAM.name,
+        Key.by_id(str(team_id)),
+        lambda record, team: team_members.set_users(record, team, body),
+        actor=caller.actor,
     )
     return answer(event_of(_TEAM, written, caller))
 
@@ -71,7 +74,7 @@ def take_out(team_id: PathId, user_id: PathId, caller: Asked) -> Response:
     written = caller.parts.writes.on_live(
         _TEAM.name,
         Key.by_id(str(team_id)),
-        lambda record, team: crew.take_out(record, team, str(user_id)),
+        lambda record, team: team_members.take_out(record, team, str(user_id)),
         actor=caller.actor,
     )
     return answer(event_of(_TEAM, written, caller))

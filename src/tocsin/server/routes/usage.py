@@ -8,14 +8,14 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.beside.usage import USED_TYPES, day_number, day_text, report_usage
+from tocsin.flow.capture.observations.usage import USED_TYPES, day_number, day_text, report_usage
 from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.permissions import require_apart
-from tocsin.server.reported import permitted
+from tocsin.server.report_requests import permitted
 from tocsin.server.request import Asked, Caller, DocumentBody, PathId, PathText, answer
 from tocsin.server.routes.followers import event_of
 from tocsin.server.view import addressed

@@ -13,8 +13,8 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
 from tocsin.server.auth import hash_password
-from tocsin.server.presented import presented
 from tocsin.server.request import Asked, DocumentBody, Fields, PartsHere, TokenId, answer
+from tocsin.server.serialize import presented
 from tocsin.server.view import parse_fields
 
 SHORTEST_PASSWORD = 8

@@ -1,7 +1,7 @@
 """Current or last state of entities, as access decisions need it.
 
 Past events and versions are as visible as their entity is at the time of reading. The number of statements is bounded,
-whatever the number of entities. Next: ``flow/resolve/sight.py``.
+whatever the number of entities. Next: ``flow/resolve/viewer.py``.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from functools import partial
 
 from sqlalchemy import Connection, Engine, select
 
-from tocsin.access.about import ABOUT, GONE, gone_kinds, named_by, with_found
 from tocsin.access.decide import View
 from tocsin.access.logic import asks_about
-from tocsin.flow.capture.heritage import Entry, Heritage, lacks, with_asked, with_inherited
+from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, named_by, with_found
+from tocsin.flow.capture.inheritance import Entry, Heritage, lacks, with_asked, with_inherited
 from tocsin.flow.resolve.visibility import Subject
 from tocsin.model.access import Operation
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.store.beside.tables import attachment
-from tocsin.store.catalogue.heritage import heritage_on
+from tocsin.store.catalogue.inheritance import heritage_on
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
-from tocsin.store.lots import in_lots
+from tocsin.store.observations.tables import attachment
 from tocsin.store.tables import change_event, entity
 
 _EVENT = change_event.c

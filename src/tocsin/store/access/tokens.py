@@ -17,8 +17,8 @@ from tocsin.model.people import Actor
 from tocsin.store.access import rules_revision
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.tables import issued_token
+from tocsin.store.chunks import in_lots
 from tocsin.store.engine import reading, writing
-from tocsin.store.lots import in_lots
 from tocsin.store.tables import person
 
 _TOKEN = issued_token.c

@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, select
 
 from tocsin.access.bind import asks_for_team
 from tocsin.access.defaults import BOT_WITHOUT_ROLES
-from tocsin.access.footing import footing_of
+from tocsin.access.policy_dependencies import footing_of
 from tocsin.access.rules import Policy, policy_of
 from tocsin.access.subject import ORGANIZATION, Grant, Subject
 from tocsin.store.access import rules_revision

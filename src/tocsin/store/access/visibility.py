@@ -15,7 +15,6 @@ from sqlalchemy import ColumnElement, Connection, and_, case, exists, false, fun
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB
 
-from tocsin.access.about import gone_kinds
 from tocsin.access.logic import (
     ALWAYS,
     About,
@@ -34,8 +33,8 @@ from tocsin.access.logic import (
     Tagged,
     inheritable,
 )
-from tocsin.store.beside.tables import attachment
-from tocsin.store.catalogue.inherited import (
+from tocsin.access.visibility_parents import gone_kinds
+from tocsin.store.catalogue.inheritance_filters import (
     DOMAINS,
     OWNERS,
     TESTS,
@@ -47,6 +46,7 @@ from tocsin.store.catalogue.inherited import (
 )
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.engine import is_sqlite as on_sqlite
+from tocsin.store.observations.tables import attachment
 from tocsin.store.tables import entity, entity_tag, membership, ownership
 
 Sql = ColumnElement[bool]

@@ -16,7 +16,7 @@ from tocsin.model.entity import Document
 from tocsin.store.alerts.backtest_tables import backtest
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
-from tocsin.store.scheduled import ScheduledJobs
+from tocsin.store.job_runs import ScheduledJobs
 
 MOST_OPEN = 5
 """Backtests that one person may have under way or waiting."""

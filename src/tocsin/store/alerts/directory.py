@@ -20,7 +20,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
 from tocsin.store.access.people import person_of
 from tocsin.store.alerts.mutes import mutes_in
-from tocsin.store.catalogue.heritage import heritage_on
+from tocsin.store.catalogue.inheritance import heritage_on
 from tocsin.store.catalogue.tombstones import DOWNSTREAM
 from tocsin.store.engine import reading
 from tocsin.store.feed import thread_directory

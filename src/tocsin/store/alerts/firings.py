@@ -18,8 +18,8 @@ from sqlalchemy.dialects.postgresql import JSONB
 
 from tocsin.explain.noise import Firing
 from tocsin.model.entity import Document
+from tocsin.model.match_result import Pair
 from tocsin.model.subscription import Channel
-from tocsin.model.telling import Pair
 from tocsin.store.alerts.firing_tables import firing
 from tocsin.store.engine import inserting, is_sqlite, reading
 from tocsin.store.tables import change_event, notification

@@ -14,10 +14,10 @@ from sqlalchemy import Connection, Engine, Row, delete, func, select
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.store.alerts.mute_tables import mute
+from tocsin.store.chunks import in_lots
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.eventlog.log import announced
 from tocsin.store.feed.thread_directory import assets_of
-from tocsin.store.lots import in_lots
 from tocsin.store.tables import entity
 
 

@@ -30,9 +30,9 @@ from tocsin.store.backup.manifest import (
 from tocsin.store.engine import open_engine, reading, writing
 from tocsin.store.eventlog.lake import keep_only
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.high_water_marks import is_empty, write_mark
 from tocsin.store.schema import is_known, migrate
 from tocsin.store.tables import delivery, worker_session
-from tocsin.store.traces import is_empty, write_mark
 from tocsin.store.vault import KEY_FILE
 
 

@@ -14,18 +14,18 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, NestedTransaction, bindparam, select
 
-from tocsin.flow.capture.heritage import Heritage, types_above
-from tocsin.flow.capture.members import MEMBERSHIPS
+from tocsin.flow.capture.inheritance import Heritage, types_above
+from tocsin.flow.capture.list_identity import MEMBERSHIPS
 from tocsin.flow.capture.ports import CapturedEvent, Hold, Key, MustWriteError, Stored
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.catalogue import changes, projections
 from tocsin.store.catalogue.changes import Change
-from tocsin.store.catalogue.heritage import heritage_on
+from tocsin.store.catalogue.inheritance import heritage_on
 from tocsin.store.catalogue.write import SqlTransaction, held, lookups, reference_on
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import STORED, reference_of, stored_of
-from tocsin.store.lots import in_lots
 
 _STRENGTH = {Hold.SHARED: 0, Hold.CHANGE: 1, Hold.REMOVE: 2}
 

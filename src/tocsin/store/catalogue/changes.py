@@ -16,7 +16,7 @@ from tocsin.store import tables
 from tocsin.store.access import rules_revision, tokens
 from tocsin.store.catalogue import projections
 from tocsin.store.documents import Row, entity_row, to_text, version_row
-from tocsin.store.prepared import Prepared
+from tocsin.store.statements import Prepared
 
 _CHANGEABLE = ("parent_id", "version_tenths", "updated_at_ms", "updated_by", "deleted", "document")
 

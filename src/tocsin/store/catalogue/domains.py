@@ -1,6 +1,6 @@
 """SQL condition for the entities of a domain, assigned or inherited, as list filter.
 
-Next: ``store/catalogue/inherited.py``.
+Next: ``store/catalogue/inheritance_filters.py``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import exists, or_, select
 
 from tocsin.store import tables
-from tocsin.store.catalogue.inherited import DOMAINS, reached
+from tocsin.store.catalogue.inheritance_filters import DOMAINS, reached
 
 _ENTITY = tables.entity.c
 _Condition = Any  # Any: SQLAlchemy's condition

@@ -14,9 +14,9 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from tocsin.access.logic import Condition
 from tocsin.errors import NotFound
-from tocsin.flow.capture.heritage import Entry, Heritage
+from tocsin.flow.capture.inheritance import Entry, Heritage
+from tocsin.flow.capture.labels import TYPES, Name
 from tocsin.flow.capture.ports import Collision, Key, MustWriteError, Stored, missing
-from tocsin.flow.capture.tagging import TYPES, Name
 from tocsin.model.entity import Document
 from tocsin.model.people import Person
 from tocsin.model.relations import Relation
@@ -25,15 +25,15 @@ from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.visibility import Scopes, visible
 from tocsin.store.catalogue import projections, teams
 from tocsin.store.catalogue.batch import Batch, Rehearsal
-from tocsin.store.catalogue.heritage import heritage_on
+from tocsin.store.catalogue.counts import Totals
+from tocsin.store.catalogue.inheritance import heritage_on
 from tocsin.store.catalogue.listing import Listing, Page, page_of
 from tocsin.store.catalogue.relations import related
-from tocsin.store.catalogue.totals import Totals
 from tocsin.store.catalogue.write import SqlTransaction, by_value, called, lies_under, lookups
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import REFERENCE, STORED, from_text, reference_of, stored_of, tenths_of
 from tocsin.store.engine import is_sqlite, reading, writing
-from tocsin.store.lots import in_lots
-from tocsin.store.portions import Portion, portion
+from tocsin.store.page_bytes import Portion, portion
 
 Include = Literal["non-deleted", "deleted", "all"]
 

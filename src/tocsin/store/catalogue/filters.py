@@ -17,11 +17,11 @@ from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import InvalidInput
 from tocsin.model.shapes import enumeration
 from tocsin.store import tables
-from tocsin.store.beside.tables import suite_member
 from tocsin.store.catalogue import domains
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.catalogue.teams import under_the_root
 from tocsin.store.catalogue.write import lies_under
+from tocsin.store.observations.tables import suite_member
 
 Condition = Any  # Any: SQLAlchemy's condition
 

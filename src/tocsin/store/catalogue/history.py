@@ -12,7 +12,7 @@ from tocsin.flow.capture.ports import Key, missing
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.store import tables
-from tocsin.store.catalogue.totals import Totals
+from tocsin.store.catalogue.counts import Totals
 from tocsin.store.catalogue.versions import VersionPage, VersionsAsked, versions_in
 from tocsin.store.catalogue.write import by_value, called, lookups
 from tocsin.store.documents import from_text, tenths_of

@@ -16,13 +16,13 @@ from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible_of
 from tocsin.store.catalogue import projections
+from tocsin.store.catalogue.counts import Totals
 from tocsin.store.catalogue.filters import Question, filters_of
-from tocsin.store.catalogue.totals import Totals
 from tocsin.store.catalogue.write import lies_under
 from tocsin.store.cursors import cursor_of, text_of
 from tocsin.store.documents import from_text
 from tocsin.store.engine import is_sqlite
-from tocsin.store.portions import portion
+from tocsin.store.page_bytes import portion
 
 _ENTITY = tables.entity.c
 

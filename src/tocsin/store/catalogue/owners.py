@@ -11,8 +11,8 @@ from collections.abc import Collection
 from sqlalchemy import Connection, select
 
 from tocsin.model.entity import Document
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import REFERENCE, reference_of
-from tocsin.store.lots import in_lots
 from tocsin.store.tables import entity, ownership
 
 _HIGHEST = 6

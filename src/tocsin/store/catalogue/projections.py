@@ -11,16 +11,16 @@ from collections.abc import Set as AbstractSet
 
 from sqlalchemy import Connection, Select, Table, delete, insert, or_, select, update
 
-from tocsin.flow.capture import nested
-from tocsin.flow.capture.members import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES
+from tocsin.flow.capture import nested_references
+from tocsin.flow.capture.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES
 from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document
 from tocsin.model.labels import carries_labels, labels_of
 from tocsin.store import tables
-from tocsin.store.beside import suites
 from tocsin.store.catalogue.reference_tables import entity_reference
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import Row
-from tocsin.store.lots import in_lots
+from tocsin.store.observations import suites
 
 Entry = tuple[str, str, str]
 Rows = frozenset[Entry]
@@ -28,7 +28,7 @@ Rows = frozenset[Entry]
 """Values in one query."""
 _REFERENCE_FIELDS = frozenset(REFERENCE_LISTS.keys() - {"owners"})
 """The lists of references that have no table of their own."""
-_POINTING = _REFERENCE_FIELDS.union(REFERENCES, nested.KEYS)
+_POINTING = _REFERENCE_FIELDS.union(REFERENCES, nested_references.KEYS)
 """Every key of a document that stands for rows of references."""
 
 
@@ -181,7 +181,7 @@ def _references(entity: Stored) -> Rows:
         for field, target in (*named, *also)
         if isinstance(target, dict) and "id" in target
     }
-    return frozenset((*plain, *((entity.id, target, field) for field, target in nested.pointers(document))))
+    return frozenset((*plain, *((entity.id, target, field) for field, target in nested_references.pointers(document))))
 
 
 def _members(entity: Stored) -> Rows:

@@ -18,9 +18,9 @@ from tocsin.store.access.visibility import Scopes, Sql, in_scopes
 from tocsin.store.catalogue import teams
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.catalogue.write import lies_under
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import is_sqlite
-from tocsin.store.lots import in_lots
 
 _ENTITY = tables.entity.c
 _Select = Any  # Any: SQLAlchemy's select of whatever columns

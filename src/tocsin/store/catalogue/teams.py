@@ -16,9 +16,9 @@ from tocsin.access.subject import ORGANIZATION
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.catalogue.reference_tables import entity_reference
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import is_sqlite
-from tocsin.store.lots import in_lots
 
 _ENTITY = tables.entity.c
 _MEMBER = tables.membership.c

@@ -14,9 +14,9 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, delete, func, insert, literal, select
 
 from tocsin.model.notification import ReasonKind
-from tocsin.store.catalogue.heritage import heritage_on
+from tocsin.store.catalogue.inheritance import heritage_on
+from tocsin.store.chunks import in_lots
 from tocsin.store.feed.tables import tombstone_part
-from tocsin.store.lots import in_lots
 from tocsin.store.tables import entity, follow, lineage_edge, ownership, tombstone, tombstone_relation
 
 DOWNSTREAM = "downstream"

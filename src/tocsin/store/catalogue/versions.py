@@ -16,10 +16,10 @@ from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible_of
-from tocsin.store.catalogue.totals import Totals
+from tocsin.store.catalogue.counts import Totals
 from tocsin.store.cursors import place_of, place_text
 from tocsin.store.documents import from_text
-from tocsin.store.portions import portion
+from tocsin.store.page_bytes import portion
 
 _VERSION = tables.entity_version.c
 _ENTITY = tables.entity.c

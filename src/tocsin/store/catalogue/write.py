@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
 
-from tocsin.flow.capture.heritage import Heritage
+from tocsin.flow.capture.inheritance import Heritage
 from tocsin.flow.capture.ports import CapturedEvent, Hold, Key, Stored
 from tocsin.model import fqn as names
 from tocsin.model.change import EventType
@@ -22,20 +22,20 @@ from tocsin.model.lineage import Edge
 from tocsin.model.thread import THREAD
 from tocsin.store import tables
 from tocsin.store.access import people, rules_revision, tokens
-from tocsin.store.beside.incidents import SqlIncidents
-from tocsin.store.beside.series import SqlAttachments, SqlSeries
-from tocsin.store.beside.series import erase as erase_series
-from tocsin.store.beside.suites import SqlSuites
-from tocsin.store.beside.usage import SqlUsage
 from tocsin.store.catalogue import changes, projections, tombstones
 from tocsin.store.catalogue.changes import Change
-from tocsin.store.catalogue.heritage import heritage_on
+from tocsin.store.catalogue.inheritance import heritage_on
 from tocsin.store.catalogue.teams import SqlTeams
 from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
 from tocsin.store.eventlog import log
 from tocsin.store.feed.rows import SqlThreads, erase_about, keep_parts, parts_about, place_parts
 from tocsin.store.lineage import edges
-from tocsin.store.prepared import Prepared
+from tocsin.store.observations.incidents import SqlIncidents
+from tocsin.store.observations.series import SqlAttachments, SqlSeries
+from tocsin.store.observations.series import erase as erase_series
+from tocsin.store.observations.suites import SqlSuites
+from tocsin.store.observations.usage import SqlUsage
+from tocsin.store.statements import Prepared
 
 _ENTITY = tables.entity.c
 

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select
 from tocsin.model.change import LoggedEvent
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.log import logged_of
-from tocsin.store.portions import Portion, portion
+from tocsin.store.page_bytes import Portion, portion
 from tocsin.store.tables import change_event, follow
 
 # What capture derives from an event whose only change is who follows; the text is as store/documents.py writes it.

@@ -1,6 +1,6 @@
 """Tables of the lake's segments and of the last runs of scheduled jobs, for both stores.
 
-Next: ``store/eventlog/lake.py`` and ``store/scheduled.py``.
+Next: ``store/eventlog/lake.py`` and ``store/job_runs.py``.
 """
 
 from __future__ import annotations

@@ -19,12 +19,12 @@ from tocsin.flow.eventlog.readable import POSTGRESQL_ANNOUNCE, POSTGRESQL_END, P
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.store import tables
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import Row, from_text, to_text
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.eventlog.reports import add_reports
-from tocsin.store.lots import in_lots
-from tocsin.store.portions import Portion, portion
-from tocsin.store.prepared import Prepared
+from tocsin.store.page_bytes import Portion, portion
+from tocsin.store.statements import Prepared
 
 _EVENT = tables.change_event.c
 _LOGGED = (_EVENT.log_offset, _EVENT.document, _EVENT.derived)

@@ -12,10 +12,10 @@ from sqlalchemy import Connection, Engine, func, insert, select
 from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.flow.match.streak import Report, report_in
 from tocsin.model.change import EventType, LoggedEvent
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.streak_tables import status_report
-from tocsin.store.lots import in_lots
 from tocsin.store.tables import change_event, entity
 
 _INSERT = insert(status_report)

@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Select, func, literal, select
 from tocsin.flow.capture.feed.ports import Part
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.notification import ReasonKind
+from tocsin.store.chunks import in_lots
 from tocsin.store.feed.tables import thread, thread_part, tombstone_part
-from tocsin.store.lots import in_lots
 
 PARTS: dict[ReasonKind, tuple[Part, ...]] = {
     ReasonKind.CREATOR: (Part.AUTHOR,),

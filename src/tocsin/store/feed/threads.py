@@ -17,12 +17,12 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_link import EntityLink, steps_of
 from tocsin.model.thread import StoredThread, TaskStatus, ThreadType, thread_document
 from tocsin.store.access.visibility import Scopes
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.feed.filters import FeedQuery, FilterType, Place, conditions_of, counted, lies_at, lies_before
 from tocsin.store.feed.rows import THREAD_COLUMNS, id_of_task, latest_posts, thread_of
 from tocsin.store.feed.tables import thread, thread_post
-from tocsin.store.lots import in_lots
 from tocsin.store.tables import entity
 
 Sees = Callable[[str, str], bool]

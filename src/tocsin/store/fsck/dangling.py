@@ -11,7 +11,6 @@ from typing import Any
 from sqlalchemy import Column, Connection, func, select, text
 from sqlalchemy import Table as SqlTable
 
-from tocsin.store.beside.tables import attachment, entity_usage, incident_status, series, suite_member
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.engine import is_sqlite
 from tocsin.store.eventlog.log import readable_end
@@ -19,6 +18,7 @@ from tocsin.store.eventlog.streak_tables import status_report
 from tocsin.store.feed.tables import task_number, thread, thread_part, thread_post
 from tocsin.store.fsck.finding import Advance, Damage, Finding
 from tocsin.store.lineage.tables import lineage_carrier
+from tocsin.store.observations.tables import attachment, entity_usage, incident_status, series, suite_member
 from tocsin.store.tables import (
     attempt,
     change_event,

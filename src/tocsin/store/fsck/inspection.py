@@ -20,8 +20,8 @@ from tocsin.store.documents import entity_row
 from tocsin.store.engine import is_sqlite, writing
 from tocsin.store.fsck import dangling, entities, events, rebuilding, values
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding, Look
+from tocsin.store.high_water_marks import Trace, lost
 from tocsin.store.tables import METADATA, change_event, entity, entity_version
-from tocsin.store.traces import Trace, lost
 
 Report = Callable[[int, int], None]
 """Told how many rows were looked at, and of how many."""

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from tocsin.flow.capture.diff import diff
-from tocsin.flow.capture.members import MEMBERSHIPS
+from tocsin.flow.capture.list_identity import MEMBERSHIPS
 from tocsin.flow.capture.rebuild import versions
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document

@@ -17,11 +17,11 @@ from tocsin.model.lineage import Edge
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.catalogue.owners import owners_of
 from tocsin.store.catalogue.tombstones import DOWNSTREAM
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.lineage import edges
 from tocsin.store.lineage.tables import lineage_carrier
-from tocsin.store.lots import in_lots
 from tocsin.store.tables import entity, follow, tombstone_relation
 
 MOST_ASSETS = 1000

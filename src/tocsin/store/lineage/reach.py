@@ -16,9 +16,9 @@ from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.chunks import in_lots
 from tocsin.store.engine import reading
 from tocsin.store.lineage import edges
-from tocsin.store.lots import in_lots
 from tocsin.store.tables import lineage_edge
 
 Sees = Callable[[Iterable[Document]], Collection[str]]

@@ -22,7 +22,7 @@ from tocsin.model.subscription import Channel
 from tocsin.store.alerts.firings import note_opened
 from tocsin.store.engine import reading, writing
 from tocsin.store.eventlog.progress import told_through
-from tocsin.store.portions import Portion, portion
+from tocsin.store.page_bytes import Portion, portion
 from tocsin.store.tables import change_event, notification
 
 _TOLD = (

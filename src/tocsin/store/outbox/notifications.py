@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Engine, Select, Table, delete, select
 
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.model.delivery import DeliveryStatus
-from tocsin.model.telling import Telling
-from tocsin.store.alerts import tellings
+from tocsin.model.match_result import Telling
+from tocsin.store.alerts import match_results
 from tocsin.store.alerts.firings import note_firings
 from tocsin.store.catalogue import tombstones
 from tocsin.store.engine import inserting, reading, writing
@@ -45,12 +45,12 @@ class Notifications:
         """
         with writing(self._engine) as connection:
             check_holds(connection, last)
-            new = tellings.untold(connection, rows, told)
+            new = match_results.untold(connection, rows, told)
             stored = _insert_new(connection, notification, [_notification(row) for row in new])
             _insert_new(connection, delivery, [_delivery(row) for row in new if row["delivery_id"]])
             pairs = [one.pair for one in told]
             note_firings(connection, pairs, [row for row in new if row["id"] in stored])
-            tellings.keep(connection, told)
+            match_results.keep(connection, told)
 
     def done(self, query_name: str) -> int:
         """Return the offset up to which a query is done with every event; 0 for one that never ran."""

@@ -15,9 +15,9 @@ from sqlalchemy import Connection, Engine, Row, func, select
 
 from tocsin.explain.records import AttemptRecord, DeliveryRecord, Record
 from tocsin.model.notification import Notification, Reason
-from tocsin.store.alerts.telling_tables import telling
+from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.chunks import in_lots
 from tocsin.store.engine import reading
-from tocsin.store.lots import in_lots
 from tocsin.store.tables import attempt, delivery, notification, person
 
 _MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")

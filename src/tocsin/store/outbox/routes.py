@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select
 
 from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.send.dispatch import Route
-from tocsin.flow.track.standing import Standing, asked_to_stop
+from tocsin.flow.track.destination_status import Standing, asked_to_stop
 from tocsin.model.subscription import Destination, EventSubscription
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import reading

@@ -1,6 +1,6 @@
 """Status of destinations in the store: conversion between rows and ``Standing``.
 
-The rules are in ``flow/track/standing.py``; the rows change inside the transaction that records the
+The rules are in ``flow/track/destination_status.py``; the rows change inside the transaction that records the
 attempts. Next: ``server/routes``.
 """
 
@@ -13,7 +13,7 @@ from dataclasses import asdict
 from sqlalchemy import Connection, Engine, Row, and_, bindparam, func, select, tuple_
 
 from tocsin.flow.track.attempts import Finished
-from tocsin.flow.track.standing import UNTRIED, Standing, concerns_destination, standing_after
+from tocsin.flow.track.destination_status import UNTRIED, Standing, concerns_destination, standing_after
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.engine import inserting, reading
 from tocsin.store.tables import OPEN_DELIVERY, delivery, destination_status, entity, notification

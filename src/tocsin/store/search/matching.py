@@ -13,12 +13,12 @@ from typing import Any
 from sqlalchemy import Connection, Join, Select, and_, cast, exists, false, join, literal, not_, or_, select, true
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from tocsin.flow.capture.heritage import types_above
+from tocsin.flow.capture.inheritance import types_above
 from tocsin.search.fields import NAMES
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.nodes import ANY_ENTRY, EVERYTHING, Below, Both, Compare, Either, Fact, Node, Without, Words, both
-from tocsin.search.words import token_of
-from tocsin.store.catalogue.inherited import DOMAINS, OWNERS, below
+from tocsin.search.tokens import token_of
+from tocsin.store.catalogue.inheritance_filters import DOMAINS, OWNERS, below
 from tocsin.store.engine import is_sqlite
 from tocsin.store.search.tables import search_entry, search_words
 

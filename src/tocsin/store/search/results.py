@@ -20,7 +20,7 @@ from tocsin.search.fields import NAMES, WORD_COLUMNS, whole_number
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.nodes import Both, Either, Node, Without, Words, both
 from tocsin.search.parse import Query
-from tocsin.search.words import name_of
+from tocsin.search.tokens import name_of
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible
 from tocsin.store.documents import from_text

@@ -56,7 +56,7 @@ search_entry = Table(
 )
 """One row per entity that can be found, as it stood after the event at ``log_offset``.
 
-``…_key`` is the text in lower case, ``…_words`` its words, one blank between them (``search/words.py``).
+``…_key`` is the text in lower case, ``…_words`` its words, one blank between them (``search/tokens.py``).
 """
 
 Index("ix_search_entry_rank", search_entry.c.usage_count.desc(), search_entry.c.fqn)

@@ -4,7 +4,7 @@ import pytest
 from tests.unit.flow.send.events import added, change_event, deleted, updated
 
 from tocsin.conditions.changes import Change, Operation
-from tocsin.flow.send.phrases import SHOWN_LIMIT, clean_line
+from tocsin.flow.send.text_blocks import SHOWN_LIMIT, clean_line
 from tocsin.flow.send.wording import change_lines, headline, said_of
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass, replace
 
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture import json_patch
-from tocsin.flow.capture.feed import form, people, rights, tasks, telling
+from tocsin.flow.capture.feed import events, people, requests, rights, tasks
 from tocsin.flow.capture.feed.ports import ThreadRows
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
-from tocsin.flow.capture.veil import Veil, hidden_in
+from tocsin.flow.capture.redaction import Veil, hidden_in
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.entity import Document
@@ -52,9 +52,9 @@ class FeedWrites:
 
         def work(record: Record) -> Written:
             thread, asset = _found(record, thread_id)
-            post = _post(record, form.asked_post(request))
+            post = _post(record, requests.asked_post(request))
             kept = _with_post(record, thread, post)
-            described = ChangeDescription(fields_added=(telling.post_added(post),))
+            described = ChangeDescription(fields_added=(events.post_added(post),))
             return _told(record, EventType.POST_CREATED, (kept, asset), described)
 
         return self._writes.within(work, actor=actor)
@@ -67,13 +67,13 @@ class FeedWrites:
 
         def work(record: Record) -> Written:
             thread, asset = _found(record, thread_id)
-            shown = telling.whole_thread(record, thread, asset)
+            shown = events.whole_thread(record, thread, asset)
             veil = Veil(record.ids.event())
             covered = veil.over(shown, hidden_in(shown, record.permit, record.transaction))
             asked = veil.lifted(json_patch.applied(covered, operations, record.bounds))
-            form.check_unchanged(shown, asked, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
+            requests.check_unchanged(shown, asked, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
             document = _edited(record, thread, asset, asked)
-            described = telling.thread_changes(thread.document, document)
+            described = events.thread_changes(thread.document, document)
             if described.is_empty():
                 return Written(shown, None)
             kept = _keep(record, replace(thread, document=document))
@@ -94,7 +94,7 @@ class FeedWrites:
             thread, asset = _found(record, thread_id)
             old = _found_post(record, thread, post_id)
             post = _edited_post(record, old, json_patch.applied(old, operations, record.bounds))
-            described = telling.post_changes(old, post)
+            described = events.post_changes(old, post)
             if described.is_empty():
                 return Written(old, None)
             record.transaction.threads.put_post(thread.id, post)
@@ -125,7 +125,7 @@ class FeedWrites:
             rights.check_remover(actor, post["from"], "a post")
             record.transaction.threads.erase_post(thread.id, post_id)
             kept = _keep(record, _counted(thread, -1))
-            described = telling.post_removed(post)
+            described = events.post_removed(post)
             return replace(_told(record, EventType.THREAD_UPDATED, (kept, asset), described), document=post)
 
         return self._writes.within(work, actor=actor)
@@ -142,7 +142,7 @@ class FeedWrites:
         def work(record: Record) -> Written:
             thread, asset = _task(record, thread_id, "resolve the task", Hold.CHANGE)
             allowed = ("newValue", "testCaseFQN", "testCaseFailureReason")
-            value = form.asked_text(request, "newValue", allowed)
+            value = requests.asked_text(request, "newValue", allowed)
             cascaded = tasks.carry_out(record, thread, asset, value)
             ended = _Ended({"newValue": value}, f"Resolved the task with: {value}", EventType.TASK_RESOLVED)
             return replace(_end(record, thread, asset, ended), cascaded=(cascaded,) if cascaded else ())
@@ -154,7 +154,7 @@ class FeedWrites:
 
         def work(record: Record) -> Written:
             thread, asset = _task(record, thread_id, "close the task")
-            comment = form.asked_text(request, "comment", ("comment", "testCaseFQN"))
+            comment = requests.asked_text(request, "comment", ("comment", "testCaseFQN"))
             ended = _Ended({}, f"Closed the task with comment: {comment}", EventType.TASK_CLOSED)
             return _end(record, thread, asset, ended)
 
@@ -171,7 +171,7 @@ class _Ended:
 
 
 def _create(record: Record, request: Document) -> Written:
-    document = form.asked_thread(request)
+    document = requests.asked_thread(request)
     link = parse_link(request.get("about"), "about")
     hold = Hold.CHANGE if document["type"] == ThreadType.ANNOUNCEMENT else Hold.SHARED
     asset = _asset(record, link.entity_type, Key.by_name(link.fqn), hold)
@@ -189,7 +189,7 @@ def _create(record: Record, request: Document) -> Written:
 
 
 def _created(thread: StoredThread) -> ChangeDescription:
-    return telling.thread_changes({}, {**thread.document, "resolved": None})
+    return events.thread_changes({}, {**thread.document, "resolved": None})
 
 
 def _addressed(request: Document, asset: Stored) -> Document:
@@ -224,26 +224,26 @@ def _edited(record: Record, thread: StoredThread, asset: Stored, asked: Document
     document = dict(old)
     if asked.get("message") != old["message"]:
         rights.check_author(actor, old["createdBy"], "a message")
-        document["message"] = form.asked_message(asked)
+        document["message"] = requests.asked_message(asked)
     document["reactions"] = _reactions(record, old, asked)
     document["resolved"] = asked.get("resolved") is True
     if thread.kind == ThreadType.TASK:
         document["task"] = old["task"] | {"assignees": _assigned(record, old["task"], asked.get("task"))}
     if thread.kind == ThreadType.ANNOUNCEMENT:
         record.transaction.find(asset.entity_type, Key.by_id(asset.id))  # held: no other announcement meanwhile
-        document["announcement"] = form.checked_announcement(asked.get("announcement"))
+        document["announcement"] = requests.checked_announcement(asked.get("announcement"))
         _check_overlap(record, thread, document["announcement"])
     decided = ("resolved", "task", "announcement")
     if any(document.get(key) != old.get(key) for key in decided):
         teams = threads.teams_of(actor.id)
         rights.standing(actor, teams, thread, asset).check_concerned("change this of a thread")
     if thread.kind == ThreadType.TASK and document["task"] != old["task"]:
-        form.check_somebody(document["task"]["assignees"])
+        requests.check_somebody(document["task"]["assignees"])
     return document
 
 
 def _assigned(record: Record, old: Document, asked: object) -> list[Document]:
-    given = form.checked_assignees(asked.get("assignees") if isinstance(asked, dict) else None)
+    given = requests.checked_assignees(asked.get("assignees") if isinstance(asked, dict) else None)
     before: list[Document] = old["assignees"]
     if {one.get("id") for one in given} == {one["id"] for one in before}:
         return before
@@ -256,13 +256,13 @@ def _edited_post(record: Record, old: Document, asked: Document) -> Document:
     post = dict(old)
     if asked.get("message") != old["message"]:
         rights.check_author(record.actor, old["from"], "a post")
-        post["message"] = form.asked_message(asked)
+        post["message"] = requests.asked_message(asked)
     post["reactions"] = _reactions(record, old, asked)
     return post
 
 
 def _reactions(record: Record, old: Document, asked: Document) -> list[Document]:
-    reactions = form.checked_reactions(asked.get("reactions") or [])
+    reactions = requests.checked_reactions(asked.get("reactions") or [])
     rights.check_reactions(record.actor, old.get("reactions"), reactions)
     return people.reacting(record, old.get("reactions") or [], reactions)
 
@@ -285,8 +285,8 @@ def _end(record: Record, thread: StoredThread, asset: Stored, ended: _Ended) -> 
     document = thread.document | {"task": thread.task | ended.details | closed}
     post = _post(record, ended.message)
     kept = _with_post(record, replace(thread, document=document), post)
-    described = telling.thread_changes(thread.document, document)
-    told = telling.with_added(described, telling.post_added(post))
+    described = events.thread_changes(thread.document, document)
+    told = events.with_added(described, events.post_added(post))
     return _told(record, ended.event_type, (kept, asset), told)
 
 
@@ -324,7 +324,7 @@ def _told(
     record: Record, event_type: EventType, about: tuple[StoredThread, Stored], described: ChangeDescription
 ) -> Written:
     thread, asset = about
-    event: ChangeEvent = telling.tell(record, event_type, thread, asset, described)
+    event: ChangeEvent = events.tell(record, event_type, thread, asset, described)
     return Written(event.entity or {}, event)
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.feed.form import MOST_PEOPLE
 from tocsin.flow.capture.feed.ports import Part, PartTaken
+from tocsin.flow.capture.feed.requests import MOST_PEOPLE
 from tocsin.flow.capture.permit import check_view
 from tocsin.flow.capture.ports import Hold, Key, missing
 from tocsin.flow.capture.references import key_of, reference_to

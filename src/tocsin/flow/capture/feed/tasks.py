@@ -13,7 +13,7 @@ import orjson
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Stored
 from tocsin.flow.capture.prepare import patched
-from tocsin.flow.capture.requested import change
+from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent

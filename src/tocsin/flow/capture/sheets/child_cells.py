@@ -19,7 +19,7 @@ from tocsin.flow.capture.sheets.cells import (
     people_cell,
     with_labels,
 )
-from tocsin.flow.capture.sheets.written import Setter
+from tocsin.flow.capture.sheets.writes import Setter
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 

@@ -11,7 +11,6 @@ from functools import partial
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Key, Stored, Transaction
-from tocsin.flow.capture.requested import create
 from tocsin.flow.capture.sheets.child_cells import (
     PROCEDURE_SETTERS,
     SETTERS,
@@ -21,7 +20,8 @@ from tocsin.flow.capture.sheets.child_cells import (
     team_cells,
 )
 from tocsin.flow.capture.sheets.rows import Header, Outcome, Row, SheetKind
-from tocsin.flow.capture.sheets.written import Setters, fill, outcome, put, rewritten
+from tocsin.flow.capture.sheets.writes import Setters, fill, outcome, put, rewritten
+from tocsin.flow.capture.upsert import create
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document

@@ -1,6 +1,6 @@
 """Sheets of a table, one row per column: name, description, type and labels.
 
-Source: OpenMetadata's ``tableCsvDocumentation.json``. Next: ``written.py``.
+Source: OpenMetadata's ``tableCsvDocumentation.json``. Next: ``writes.py``.
 """
 
 from __future__ import annotations
@@ -9,18 +9,18 @@ import copy
 from collections.abc import Iterator
 
 from tocsin.errors import InvalidInput, TocsinError
-from tocsin.flow.capture import naming
+from tocsin.flow.capture import renames
 from tocsin.flow.capture.ports import Stored, Transaction, Written
 from tocsin.flow.capture.prepare import patched
 from tocsin.flow.capture.sheets.cells import labels_cell, with_labels
 from tocsin.flow.capture.sheets.rows import Header, Outcome, Row, SheetKind
-from tocsin.flow.capture.sheets.written import Setter
+from tocsin.flow.capture.sheets.writes import Setter
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.shapes import check
-from tocsin.model.words import hint
+from tocsin.model.wording import hint
 
 _COLUMN = "column."
 _NAME = "column.fullyQualifiedName"
@@ -67,7 +67,7 @@ def import_columns(record: Record, table: Stored, rows: tuple[Row, ...]) -> tupl
         except TocsinError as refused:
             outcomes.append(Outcome(row, refused.message, failed=True))
     fields = patched(ENTITY_TYPES["table"], table, document)
-    return outcomes, naming.put(record, table, fields)
+    return outcomes, renames.put(record, table, fields)
 
 
 def _name(table: Stored, row: Row) -> str:

@@ -1,6 +1,6 @@
 """Sheets of a glossary, one row per term: name, definition, relations, labels and people.
 
-Source: OpenMetadata's ``glossaryCsvDocumentation.json``. Next: ``written.py``.
+Source: OpenMetadata's ``glossaryCsvDocumentation.json``. Next: ``writes.py``.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from functools import partial
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Key, Stored, Transaction, Written
-from tocsin.flow.capture.requested import create
 from tocsin.flow.capture.sheets.cells import (
     extension,
     extension_cell,
@@ -22,7 +21,8 @@ from tocsin.flow.capture.sheets.cells import (
     with_labels,
 )
 from tocsin.flow.capture.sheets.rows import Header, Outcome, Row, SheetKind
-from tocsin.flow.capture.sheets.written import Setter, fill, outcome, put, rewritten
+from tocsin.flow.capture.sheets.writes import Setter, fill, outcome, put, rewritten
+from tocsin.flow.capture.upsert import create
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document

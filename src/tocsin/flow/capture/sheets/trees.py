@@ -12,14 +12,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tocsin.errors import InvalidInput, NotFound, TocsinError
-from tocsin.flow.capture import naming
+from tocsin.flow.capture import renames
 from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction, missing
 from tocsin.flow.capture.prepare import patched
-from tocsin.flow.capture.requested import create
 from tocsin.flow.capture.sheets.child_cells import procedure_cells
 from tocsin.flow.capture.sheets.children import HEADERS, bring_child, document_of, missing_headers, request_of
 from tocsin.flow.capture.sheets.columns import bring_column, column_cells, columns_of
 from tocsin.flow.capture.sheets.rows import Header, Outcome, Row, SheetKind
+from tocsin.flow.capture.upsert import create
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
@@ -192,7 +192,7 @@ def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int,
     if old is None:
         create(record, _TABLE, document)
     elif document != old.document:
-        naming.put(record, old, patched(ENTITY_TYPES[_TABLE], old, document))
+        renames.put(record, old, patched(ENTITY_TYPES[_TABLE], old, document))
     return outcomes
 
 

@@ -13,9 +13,9 @@ import aiosmtplib
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.letter import Sender, render_letter
+from tocsin.flow.send.mail import Sender, render_letter
 from tocsin.flow.send.outcome import of_reason, of_smtp_code
-from tocsin.flow.send.phrases import clean_line
+from tocsin.flow.send.text_blocks import clean_line
 from tocsin.model.delivery import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 

@@ -1,0 +1,160 @@
+"""Supervisor of the processes of ``tocsin up``: start, monitoring, restart with backoff, and stop.
+
+It signals only processes that it started. Next: ``cli/up.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from asyncio.subprocess import PIPE, STDOUT, Process
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from tocsin.cli.configuration import unknown_variables
+from tocsin.cli.parent_pipe import VARIABLE
+from tocsin.errors import Unavailable
+
+FIRST_WAIT_S = 1.0
+LONGEST_WAIT_S = 30.0
+STEADY_AFTER_S = 60.0
+STARTS_BEFORE_GIVING_UP = 3
+GRACE_S = 10.0
+_LOOK_EVERY_S = 0.1
+_LONGEST_LINE = 1 << 20
+
+Say = Callable[[str, str], None]
+"""Shows one line of one part: its name and the line."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One process of the whole; ``is_ready`` says whether it does its work by now."""
+
+    name: str
+    command: tuple[str, ...]
+    is_ready: Callable[[], Awaitable[bool]]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    chatter: tuple[str, ...] = ()
+    """How lines begin that say nothing to anybody, and are not shown."""
+
+
+async def supervise(
+    parts: Sequence[Part],
+    *,
+    say: Say,
+    on_ready: Callable[[], None],
+    stop: asyncio.Event,
+    first_wait_s: float = FIRST_WAIT_S,
+) -> None:
+    """Run ``parts`` until ``stop`` is set, then end them; call ``on_ready`` once all of them are ready.
+
+    A part that ends is started again after ``first_wait_s``, then after twice that, and so on up to half a minute.
+
+    Raises
+    ------
+    Unavailable : a part ended three times before it was ever ready
+    """
+    failed: BaseExceptionGroup[Unavailable] | None = None
+    try:
+        async with asyncio.TaskGroup() as group:
+            watches = [_Watch(part, say, first_wait_s) for part in parts]
+            running = [group.create_task(watch.keep_running()) for watch in watches]
+            running.append(group.create_task(_announce(watches, on_ready)))
+            await stop.wait()
+            for task in running:
+                task.cancel()
+    except* Unavailable as failures:
+        failed = failures
+    if failed is not None:  # raised up there, some versions of Python would wrap it once more
+        raise failed.exceptions[0] from None
+
+
+async def _announce(watches: Sequence[_Watch], on_ready: Callable[[], None]) -> None:
+    await asyncio.gather(*(watch.until_ready() for watch in watches))
+    on_ready()
+
+
+class _Watch:
+    """The life of one part, from its first start to its end."""
+
+    def __init__(self, part: Part, say: Say, first_wait_s: float) -> None:
+        self._part = part
+        self._say = say
+        self._first_wait_s = first_wait_s
+        self._was_ready = False
+
+    async def until_ready(self) -> None:
+        while not await self._part.is_ready():
+            await asyncio.sleep(_LOOK_EVERY_S)
+        self._was_ready = True
+
+    async def keep_running(self) -> None:
+        wait_s, start_count = self._first_wait_s, 0
+        while True:
+            started, start_count = time.monotonic(), start_count + 1
+            code = await self._run_once()
+            if not self._was_ready and start_count >= STARTS_BEFORE_GIVING_UP:
+                raise Unavailable(f"The {self._part.name} does not start; its lines above say why.")
+            if time.monotonic() - started > STEADY_AFTER_S:
+                wait_s = self._first_wait_s
+            self._say(self._part.name, f"ended {_how(code)}; starting again in {wait_s:g} s")
+            await asyncio.sleep(wait_s)
+            wait_s = min(wait_s * 2, LONGEST_WAIT_S)
+
+    async def _run_once(self) -> int:
+        process = await _start(self._part)
+        lines = asyncio.create_task(self._pass_on(process))
+        try:
+            return await _exit_of(process)
+        finally:
+            await _end(process)
+            await lines
+
+    async def _pass_on(self, process: Process) -> None:
+        lines = process.stdout
+        while lines is not None and (line := await lines.readline()):
+            text = line.decode(errors="replace").rstrip()
+            if text and not text.startswith(self._part.chatter):
+                self._say(self._part.name, text)
+
+
+async def _start(part: Part) -> Process:
+    named_already = unknown_variables()
+    heard = {name: value for name, value in os.environ.items() if name not in named_already}
+    # A session of its own: Ctrl-C reaches only `up`, which then ends its parts in order.
+    return await asyncio.create_subprocess_exec(
+        *part.command,
+        env={**heard, "PYTHONUNBUFFERED": "1", VARIABLE: "1", **part.environment},
+        stdin=PIPE,
+        stdout=PIPE,
+        stderr=STDOUT,
+        limit=_LONGEST_LINE,
+        start_new_session=True,
+    )
+
+
+async def _exit_of(process: Process) -> int:
+    # Not process.wait(), which also waits for whatever the process started to close the pipes it inherited.
+    while process.returncode is None:
+        await asyncio.sleep(_LOOK_EVERY_S)
+    return process.returncode
+
+
+async def _end(process: Process) -> None:
+    """End a process and whatever it started, politely at first."""
+    if process.returncode is None:
+        with suppress(ProcessLookupError):
+            process.terminate()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(_exit_of(process), GRACE_S)
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, signal.SIGKILL)  # its session holds only it and its own children
+    await process.wait()
+
+
+def _how(code: int) -> str:
+    return f"by signal {signal.Signals(-code).name}" if code < 0 else f"with code {code}"

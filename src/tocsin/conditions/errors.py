@@ -1,0 +1,29 @@
+"""Errors for invalid conditions, with position, expected tokens and nearest known name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tocsin.conditions.syntax import Place
+from tocsin.errors import InvalidCondition
+from tocsin.model.wording import nearest
+
+
+def refused(
+    message: str, at: Place, *, expected: tuple[str, ...] = (), suggestion: str | None = None
+) -> InvalidCondition:
+    """Return the error for the token ``at`` a position."""
+    hint = f"; did you mean {suggestion}?" if suggestion else ""
+    return InvalidCondition(
+        f"Line {at.line}, column {at.column}: {message}{hint}",
+        line=at.line,
+        column=at.column,
+        expected=expected,
+        suggestion=suggestion,
+    )
+
+
+def unknown(what: str, name: str, at: Place, known: Iterable[str]) -> InvalidCondition:
+    """Return the error for an unknown ``name`` of a kind of thing, suggesting the nearest of ``known``."""
+    names = tuple(sorted(known))
+    return refused(f"there is no {what} {name!r}", at, expected=names, suggestion=nearest(name, names))

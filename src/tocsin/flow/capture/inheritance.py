@@ -1,0 +1,85 @@
+"""Inheritance of owners and domains from the nearest ancestor that has them.
+
+Inherited values are computed on reading and when an event is made, marked ``inherited``, and never stored.
+Source: OpenMetadata's ``EntityRepository.setInheritedFields``. Next: ``store/catalogue/inheritance.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from functools import cache
+
+from tocsin.model import fqn as names
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+
+Entry = tuple[str, str]
+"""Type and FQN of an entity."""
+
+Heritage = dict[str, list[Document]]
+"""Full references by the key under which they are inherited."""
+
+INHERITED_KEYS = ("owners", "domains")
+"""What is inherited. Each key by itself: owners may come from the schema, domains from the service."""
+
+_UNDER_A_TABLE = ("testCase", "testSuite")
+
+
+@cache
+def types_above(entity_type: str) -> tuple[str, ...]:
+    """Return every type that an entity of this type may have as an ancestor."""
+    places = ENTITY_TYPES[entity_type].places
+    nearest = {one for place in places for one in place.types} | ({"table"} if entity_type in _UNDER_A_TABLE else set())
+    found = set(nearest)
+    for one in nearest - {entity_type}:
+        found |= set(types_above(one))
+    return tuple(sorted(found))
+
+
+def ancestors(entry: Entry) -> Iterator[str]:
+    """Yield the FQNs of an entity's ancestors, the nearest first."""
+    parts = names.split(entry[1])
+    for length in range(len(parts) - 1, 0, -1):
+        yield names.join(parts[:length])
+
+
+def lacks(kind: EntityType, document: Document) -> bool:
+    """Say whether a document may inherit: it has a key of these, with nothing under it, and may have ancestors."""
+    return bool(types_above(kind.name)) and any(key in kind.keys and not document.get(key) for key in INHERITED_KEYS)
+
+
+def nearest(entry: Entry, known: Mapping[str, Heritage]) -> Heritage:
+    """Return what an entity inherits; ``known`` holds the values of each ancestor by FQN."""
+    found: Heritage = {}
+    for above in ancestors(entry):
+        for key, held in known.get(above, {}).items():
+            found.setdefault(key, held)
+    return found
+
+
+def with_inherited(kind: EntityType, document: Document, heritage: Heritage) -> Document:
+    """Return a document with what it inherits, each marked; what it has itself stays."""
+    added = {
+        key: [{**reference, "inherited": True} for reference in references]
+        for key, references in heritage.items()
+        if key in kind.keys and not document.get(key)
+    }
+    return document | added if added else document
+
+
+def with_asked(
+    entity_type: str, document: Document, find: Callable[[Entry], Heritage], keys: Collection[str] = INHERITED_KEYS
+) -> Document:
+    """Return a document with what it inherits under these keys, as policies ask; ``find`` says what it inherits."""
+    kind, fqn = ENTITY_TYPES.get(entity_type), document.get("fullyQualifiedName")
+    if kind is None or not isinstance(fqn, str) or not types_above(entity_type):
+        return document
+    if all(key not in kind.keys or document.get(key) for key in keys):
+        return document
+    return with_inherited(kind, document, find((entity_type, fqn)))
+
+
+def own(references: Collection[Document]) -> list[Document]:
+    """Return the references without those that somebody read as inherited and sent back."""
+    return [one for one in references if not (isinstance(one, dict) and one.get("inherited") is True)]

@@ -1,0 +1,32 @@
+"""Editors of an alert's secrets and masked addresses, who are accountable for what the alert sends.
+
+Such an edit makes no version. A webhook receives only what all editors of its alert may see.
+Next: ``store/alerts/event_subjects.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.flow.capture.ports import Key, Written, missing
+from tocsin.flow.capture.write import Record
+
+KIND = "behind"
+"""As what the ids of these people are attached to an alert."""
+
+_PEOPLE = "users"
+_ALERT = "eventsubscription"
+
+
+def stand_behind(record: Record, alert_id: str) -> Written:
+    """Record the actor as an editor of an alert; this makes no version and no event.
+
+    Raises
+    ------
+    NotFound : there is no such alert.
+    """
+    alert = record.transaction.find(_ALERT, Key.by_id(alert_id))
+    if alert is None:
+        raise missing(_ALERT, Key.by_id(alert_id))
+    known = (record.transaction.attachments.get(alert_id, KIND) or {}).get(_PEOPLE, [])
+    if record.actor.id not in known:
+        record.transaction.attachments.put(alert_id, KIND, {_PEOPLE: [*known, record.actor.id]})
+    return Written(alert.document, None)

@@ -1,0 +1,119 @@
+"""Details of a table: data model, profiler configuration, custom metrics, joins.
+
+The data model is part of the table and makes a version; the rest is attached. Of the attachments only custom metrics
+make change events. Source: OpenMetadata's ``TableRepository``. Next: ``server/routes/table_details.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tocsin.errors import NotFound
+from tocsin.flow.capture.diff import is_same
+from tocsin.flow.capture.ports import Stored, Written
+from tocsin.flow.capture.request import clean, shaped, without_server_keys
+from tocsin.flow.capture.upsert import change
+from tocsin.flow.capture.write import Record
+from tocsin.model import shapes
+from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.columns import column_paths, missing_column
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+
+CONFIG, METRICS = "tableProfilerConfig", "customMetrics"
+_INHERITED = ("description", "tags")
+
+
+def put_model(record: Record, table: Stored, model: Document) -> Written:
+    """Put the model a table is made by; what it says of owners, tags and columns fills what the table lacks."""
+    given = shaped(clean(ENTITY_TYPES["table"], {"dataModel": model})["dataModel"])
+    shapes.check("table", "dataModel", given)
+    fields = without_server_keys(table.document) | {"dataModel": given}
+    if given.get("owners") and not table.document.get("owners"):
+        fields["owners"] = given["owners"]
+    if given.get("tags"):
+        fields["tags"] = _joined(table.document.get("tags") or [], given["tags"])
+    modelled = {column["name"]: column for column in given.get("columns") or ()}
+    fields["columns"] = [_filled(one, modelled.get(one["name"], {})) for one in table.document.get("columns") or ()]
+    return change(record, record.resolver(), table, clean(ENTITY_TYPES["table"], fields))
+
+
+def put_config(record: Record, table: Stored, config: Document) -> Written:
+    """Attach the profiler configuration of a table; this makes no event."""
+    shapes.check("table", CONFIG, config)
+    kept = {key: value for key, value in config.items() if value is not None}
+    check_columns(table, kept.get("excludeColumns") or ())
+    check_columns(table, [one.get("columnName") for one in kept.get("includeColumns") or ()])
+    record.transaction.attachments.put(table.id, CONFIG, kept)
+    return Written(table.document, None)
+
+
+def remove_config(record: Record, table: Stored) -> Written:
+    """Take away how the profiler of a table works; nothing if nothing was said of it."""
+    record.transaction.attachments.remove(table.id, CONFIG)
+    return Written(table.document, None)
+
+
+def put_metric(record: Record, table: Stored, metric: Document) -> Written:
+    """Attach a custom metric of a table or of one of its columns, in place of the one of that name."""
+    given = {key: value for key, value in metric.items() if value is not None}
+    shapes.check("table", METRICS, [given])
+    column = given.get("columnName")
+    check_columns(table, [column] if column else [])
+    metrics = metrics_of(record, table)
+    old = next((one for one in metrics if _is(one, column, given["name"])), None)
+    stamp = {"id": old["id"] if old else record.ids.entity(), "updatedAt": record.at_ms, "updatedBy": record.actor.name}
+    new = given | stamp
+    if old is not None and is_same(_said(old), _said(new)):
+        return Written(table.document, None)
+    _keep(record, table, [*(one for one in metrics if one is not old), new])
+    told = FieldChange(name=METRICS, old_value=old, new_value=new)
+    if old is None:
+        return record.note(table, ChangeDescription(fields_added=(told,)))
+    return record.note(table, ChangeDescription(fields_updated=(told,)))
+
+
+def remove_metric(record: Record, table: Stored, name: str, *, column: str | None = None) -> Written:
+    """Take a custom metric away; ``NotFound`` if there is none of that name."""
+    metrics = metrics_of(record, table)
+    old = next((one for one in metrics if _is(one, column, name)), None)
+    if old is None:
+        raise NotFound(f"{table.fqn} has no custom metric {name}")
+    _keep(record, table, [one for one in metrics if one is not old])
+    return record.note(table, ChangeDescription(fields_deleted=(FieldChange(name=METRICS, old_value=old),)))
+
+
+def metrics_of(record: Record, table: Stored) -> list[Document]:
+    """Return the custom metrics of a table and its columns."""
+    found = record.transaction.attachments.get(table.id, METRICS)
+    return list(found["metrics"]) if found else []
+
+
+def check_columns(table: Stored, names: Sequence[object], *, field: str = "columnName") -> None:
+    """Refuse the name of a column that the table has not; nested ones are named with dots between."""
+    known = column_paths("table", table.fqn, table.document)
+    for name in names:
+        if name not in known:
+            raise missing_column(table.fqn, name, known, field=field)
+
+
+def _keep(record: Record, table: Stored, metrics: list[Document]) -> None:
+    record.transaction.attachments.put(table.id, METRICS, {"metrics": metrics})
+
+
+def _is(metric: Document, column: str | None, name: str) -> bool:
+    return metric["name"] == name and metric.get("columnName") == column
+
+
+def _said(metric: Document) -> Document:
+    return {key: value for key, value in metric.items() if key not in ("updatedAt", "updatedBy")}
+
+
+def _joined(labels: list[Document], more: list[Document]) -> list[Document]:
+    return list({label["tagFQN"]: label for label in (*more, *labels)}.values())
+
+
+def _filled(column: Document, modelled: Document) -> Document:
+    """Return a column with what its model says and it does not: a description, tags."""
+    missing = {key: modelled[key] for key in _INHERITED if modelled.get(key) and not column.get(key)}
+    return column | missing

@@ -1,0 +1,95 @@
+"""Protection of a document's hidden parts from patches by people who may not see them.
+
+Each hidden part is replaced by an empty stub before the patch and restored after it, so no operation can read or copy
+it. In lists of references stubs come last, so that the other indexes are those that the sender has read.
+Next: ``flow/capture/operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from typing import Any
+
+from tocsin.flow.capture.list_identity import REFERENCE_LISTS
+from tocsin.flow.capture.permit import EVERYTHING, Permit
+from tocsin.flow.capture.ports import Hold, Key, Transaction
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.pointers import is_reference, lies_in, names_in, references_in, tables_named
+
+Json = Any  # Any: a JSON value
+
+
+class Veil:
+    """One veil, for one request; ``token`` is a text that nobody can guess."""
+
+    def __init__(self, token: str) -> None:
+        self._token = token
+        self._kept: dict[str, Json] = {}
+
+    def over(self, document: Document, hidden: Collection[str]) -> Document:
+        """Return the document with a stub for each part that names one of ``hidden``: ids, or full names of tables.
+
+        References to the document's ancestors stay: its own FQN contains their names.
+        """
+        self._kept = {}
+        covered: Document = self._covered(document, hidden, document) if hidden else document
+        return covered
+
+    def lifted(self, value: Json) -> Json:
+        """Return a JSON value with its stubs replaced by the original parts."""
+        if not self._kept:
+            return value
+        if isinstance(value, list):
+            return [self.lifted(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        kept = self._kept.get(str(value.get("id"))) if len(value) == 1 else None
+        return {key: self.lifted(inner) for key, inner in value.items()} if kept is None else kept
+
+    def _covered(self, value: Json, hidden: Collection[str], whole: Document, *, key: str = "") -> Json:
+        if isinstance(value, list):
+            covered = [self._covered(one, hidden, whole) for one in value]
+            return sorted(covered, key=self._is_stub) if key in REFERENCE_LISTS else covered
+        if not isinstance(value, dict):
+            return value
+        if _is_hidden(value, hidden, whole):
+            return self._stub(value)
+        return {name: self._covered(inner, hidden, whole, key=name) for name, inner in value.items()}
+
+    def _stub(self, value: Document) -> Document:
+        name = f"{self._token}-{len(self._kept)}"
+        self._kept[name] = value
+        return {"id": name}
+
+    def _is_stub(self, value: Json) -> bool:
+        return isinstance(value, dict) and value.get("id") in self._kept
+
+
+def hidden_in(document: Document, permit: Permit, transaction: Transaction) -> set[str]:
+    """Return the ids and the full names of tables in a document that whoever has ``permit`` may not see.
+
+    Of a type of which they see all, or nothing, none is looked up.
+    """
+    if permit is EVERYTHING:
+        return set()
+    named = ((str(one["type"]), Key.by_id(one["id"])) for one in references_in(document))
+    found = {*named, *(("table", Key.by_name(name)) for name in names_in(document))}
+    return set(_unseen(found, permit, transaction))
+
+
+def _unseen(named: Collection[tuple[str, Key]], permit: Permit, transaction: Transaction) -> Iterator[str]:
+    for entity_type, key in sorted(named, key=str):
+        if permit.is_certain(entity_type, Operation.VIEW_BASIC):
+            is_seen = permit.may_view(entity_type, {})
+        else:
+            found = transaction.find(entity_type, key, Hold.SHARED)
+            is_seen = found is not None and permit.may_view(entity_type, found.document)
+        if not is_seen:
+            yield str(key.id or key.fqn)
+
+
+def _is_hidden(value: Document, hidden: Collection[str], whole: Document) -> bool:
+    if is_reference(value):
+        return value["id"] in hidden and not lies_in(value, whole)
+    return not set(hidden).isdisjoint(tables_named(value))

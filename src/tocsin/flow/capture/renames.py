@@ -1,0 +1,166 @@
+"""Renaming and moving of entities, with their descendants and all references by name.
+
+In one transaction, the entity, its descendants and every asset that carries one of them as a label each get a version
+and an event. References by id show the new names without a change. Next: ``flow/capture/operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from tocsin.errors import Conflict, InvalidInput
+from tocsin.flow.capture import nested_references
+from tocsin.flow.capture.list_identity import REFERENCE_LISTS, REFERENCES, target_of
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.prepare import Draft, draft_of, inherited
+from tocsin.flow.capture.request import check_required
+from tocsin.flow.capture.upsert import change
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn as names
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES, types_below
+from tocsin.model.labels import SOURCES, relabelled
+from tocsin.model.wording import with_article
+
+
+@dataclass(frozen=True)
+class _Renaming:
+    """The new names: FQN by id, and by what a label says (its source and its tag)."""
+
+    by_id: Mapping[str, str]
+    by_label: Mapping[tuple[str, str], str]
+
+
+def is_moved(old: Stored, document: Document) -> bool:
+    """Say whether a document asks for another name or another parent than the entity has."""
+    kind = ENTITY_TYPES[old.entity_type]
+    return document.get("name") != old.document["name"] or bool(_moved_keys(kind, old.document, document))
+
+
+def place_of(record: Record, old: Stored, document: Document) -> Draft:
+    """Return the parent and name that a changed document asks for.
+
+    Raises
+    ------
+    InvalidInput : this type keeps its name or its parent, or the new parent is a descendant of the entity.
+    NotFound : the new parent does not exist.
+    Conflict : there is one by that name.
+    """
+    kind = ENTITY_TYPES[old.entity_type]
+    _check_allowed(kind, old.document, document)
+    check_required(kind, document)
+    draft = draft_of(record.resolver(), kind, document)
+    if draft.fqn.startswith(f"{old.fqn}."):
+        raise InvalidInput(f"{old.fqn} cannot lie under itself", field=kind.parent_field(document))
+    if draft.fqn != old.fqn and record.transaction.find(kind.name, Key.by_name(draft.fqn)) is not None:
+        raise Conflict(f"{kind.name} {draft.fqn} already exists")
+    return draft
+
+
+def put(record: Record, old: Stored, fields: Document, *, since: Stored | None = None) -> Written:
+    """Bring an entity to these fields, at the place that they ask for. Raises as ``place_of``.
+
+    ``since`` is the state from which the present version led here, if this change is to be part of it.
+    """
+    if is_moved(old, fields):
+        draft = place_of(record, old, fields)
+        if draft.fqn != old.fqn:
+            return rename(record, old, draft)
+    kind = ENTITY_TYPES[old.entity_type]
+    place = {key: old.document[key] for key in kind.upward if key in old.document}
+    return change(record, record.resolver(), old, fields | place, since=since)
+
+
+def rename(record: Record, old: Stored, draft: Draft) -> Written:
+    """Move an entity with its descendants, and update everything that names one of them."""
+    under = record.transaction.descendants(types_below(old.entity_type), old.fqn)
+    affected = [old, *under]
+    renaming = _renaming(affected, old.fqn, draft.fqn)
+    resolver = record.resolver()
+    written = change(record, resolver, old, _told(draft.document, renaming), fqn=draft.fqn)
+    after = {old.id: replace(old, fqn=draft.fqn, document=written.document)}
+    for entity in under:
+        fqn = renaming.by_id[entity.id]
+        done = record.change(entity, _told(entity.document | _upward(entity, after), renaming), fqn=fqn)
+        after[entity.id] = replace(entity, fqn=fqn, document=done.document)
+    _tell(record, affected, renaming)
+    return replace(written, cascaded=tuple(captured.event for captured in record.events[1:]))
+
+
+def _check_allowed(kind: EntityType, old: Document, new: Document) -> None:
+    if new.get("name") != old["name"] and not kind.is_renamable:
+        raise InvalidInput(f"the name of {with_article(kind.name)} cannot be changed", field="name")
+    moved = _moved_keys(kind, old, new)
+    if moved and not kind.is_movable:
+        raise InvalidInput(f"{with_article(kind.name)} cannot be moved: {moved[0]} is fixed", field=moved[0])
+    above = kind.parent_field(new)
+    if moved and above not in moved and above == kind.parent_field(old):
+        raise InvalidInput(f"{moved[0]} follows from {above}: change or remove that", field=moved[0])
+
+
+def _moved_keys(kind: EntityType, old: Document, new: Document) -> list[str]:
+    return [key for key in (*kind.upward, *kind.fixed) if _target(old.get(key)) != _target(new.get(key))]
+
+
+def _target(reference: object) -> str | None:
+    if isinstance(reference, dict):
+        return target_of(reference)
+    return str(reference) if reference else None
+
+
+def _renaming(affected: list[Stored], old_fqn: str, new_fqn: str) -> _Renaming:
+    by_id = {entity.id: new_fqn + entity.fqn.removeprefix(old_fqn) for entity in affected}
+    labels = {
+        (SOURCES[entity.entity_type], entity.fqn): by_id[entity.id]
+        for entity in affected
+        if entity.entity_type in SOURCES
+    }
+    return _Renaming(by_id, labels)
+
+
+def _upward(entity: Stored, after: Mapping[str, Stored]) -> Document:
+    """Return an entity's references to its ancestors, from its parent's current state."""
+    kind = ENTITY_TYPES[entity.entity_type]
+    field = kind.parent_field(entity.document)
+    parent = after.get(entity.document[field].get("id")) if field else None
+    return inherited(kind, field, parent) if field and parent else {}
+
+
+def _tell(record: Record, affected: list[Stored], renaming: _Renaming) -> None:
+    tags = sorted({tag for _, tag in renaming.by_label})
+    for entity in record.transaction.referring(list(renaming.by_id), tags):
+        told = _told(entity.document, renaming)
+        if entity.id in renaming.by_id or told == entity.document:
+            continue
+        record.permit.check_kept(entity.entity_type, entity.document, told)
+        if record.change(entity, told).event is None:  # it only points: the same entity by another name
+            record.transaction.update(entity, replace(entity, document=told))
+
+
+def _told(document: Document, renaming: _Renaming) -> Document:
+    """Return a document that calls everything by its new name."""
+
+    def relabel(label: Document) -> Document:
+        fqn = renaming.by_label.get((label.get("source", ""), label["tagFQN"]))
+        return label if fqn is None else _named(label | {"tagFQN": fqn}, fqn)
+
+    told: Document = relabelled(document, relabel) if renaming.by_label else dict(document)
+    for key in REFERENCE_LISTS.keys() & told.keys():
+        told[key] = [_pointed(reference, renaming) for reference in told[key] or ()]
+    for key in REFERENCES.keys() & told.keys():
+        told[key] = _pointed(told[key], renaming)
+    return told | nested_references.renamed(told, renaming.by_id)
+
+
+def _pointed(reference: object, renaming: _Renaming) -> object:
+    fqn = renaming.by_id.get(reference.get("id", "")) if isinstance(reference, dict) else None
+    if fqn is None or not isinstance(reference, dict):
+        return reference
+    return _named(reference | {"fullyQualifiedName": fqn}, fqn)
+
+
+def _named(named: Document, fqn: str) -> Document:
+    """Return a reference or a label with the name that ends its FQN, if it says a name at all."""
+    return named | {"name": names.split(fqn)[-1]} if "name" in named else named

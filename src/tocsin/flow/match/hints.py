@@ -1,0 +1,164 @@
+"""Warnings about valid conditions that may not mean what their author intended.
+
+Next: ``server/routes/conditions.py`` and ``cli/conditions.py`` show them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tocsin.conditions.certainty import Certainty, certainty, is_never
+from tocsin.conditions.changes import TARGETS, target_asked
+from tocsin.conditions.check import checked
+from tocsin.conditions.documents import TIER_PREFIX
+from tocsin.conditions.fields import canonical
+from tocsin.conditions.nodes import Constant, Has, Node, conjoined, leaves
+from tocsin.conditions.normal_form import normal_form
+from tocsin.conditions.paths import parts
+from tocsin.conditions.relations import questions_of
+from tocsin.flow.match.indexing import how_found
+from tocsin.flow.match.plan import ALL_RESOURCES, Plan, plan_of
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
+from tocsin.model.subscription import EventSubscription, FilteringRules
+from tocsin.model.thread import THREAD, ThreadType
+from tocsin.model.wording import hint, nearest
+
+
+class Kind(StrEnum):
+    """What is worth a remark."""
+
+    ALWAYS_TRUE = "alwaysTrue"
+    NEVER_TRUE = "neverTrue"
+    NO_DESTINATIONS = "noDestinations"
+    NO_RESOURCES = "noResources"
+    NOT_OFFERED = "notOffered"
+    OUTSIDE_RESOURCES = "outsideResources"
+    UNINDEXED = "unindexed"
+    UNKNOWN_WORD = "unknownWord"
+
+
+_STATUSES = (*INGESTION_STATES, *RUN_STATUSES, *RESULT_STATUSES)
+_WORDS: dict[str, tuple[str, ...]] = {
+    "entityType": (*ENTITY_TYPES, THREAD),
+    "threadType": tuple(ThreadType),
+    "testStatus": _STATUSES,
+    "pipelineStatus": _STATUSES,
+    "previousStatus": _STATUSES,
+}
+"""Fields that can have but a few values, and which: asking for another one is allowed, as upstream allows it."""
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something worth knowing; ``field`` is the place in the alert, empty for one condition by itself."""
+
+    kind: Kind
+    message: str
+    field: str = ""
+
+    def to_wire(self) -> dict[str, str]:
+        """Return it as JSON."""
+        where = {"field": self.field} if self.field else {}
+        return {"kind": self.kind.value, "message": self.message, **where}
+
+
+def by_itself(node: Node) -> Plan:
+    """Return the plan of an alert about everything that asks for ``node`` alone."""
+    return Plan("", (ALL_RESOURCES,), node, 0, questions=questions_of(node))
+
+
+def of_condition(node: Node) -> Iterator[Remark]:
+    """Yield what is worth knowing about one condition by itself."""
+    yield from _of_words(node)
+    certain = list(_of_certainty(node))
+    yield from certain or _of_index(by_itself(node))
+
+
+def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
+    """Return what is worth knowing about an alert that can be saved: of each rule, then of all of them together.
+
+    Raises
+    ------
+    InvalidInput : it cannot be saved, as ``plan_of`` says
+    """
+    plan = plan_of(subscription)
+    found = [*_of_rules(subscription.filtering_rules)]
+    if not subscription.destinations:
+        found.append(Remark(Kind.NO_DESTINATIONS, "Without destinations an alert tells nobody", "destinations"))
+    if not plan.resources:
+        return (*found, Remark(Kind.NO_RESOURCES, "Without resources an alert matches nothing", _RESOURCES))
+    is_told = any(remark.kind not in (Kind.UNKNOWN_WORD, Kind.NO_DESTINATIONS) for remark in found)
+    return (*found, *_of_plan(plan, is_told=is_told))
+
+
+_RULES, _RESOURCES = "filteringRules", "filteringRules.resources"
+
+
+def _of_rules(filtering: FilteringRules | None) -> Iterator[Remark]:
+    for key in ("rules", "actions") if filtering else ():
+        for index, rule in enumerate(getattr(filtering, key)):
+            node, place = checked(rule.condition), f"{_RULES}.{key}[{index}].condition"
+            yield from _of_words(node, place)
+            yield from _of_certainty(node, place)
+
+
+def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
+    """Yield each word that a field is asked for and cannot have, with the nearest one that it can."""
+    asked = ((leaf.field, word) for leaf in leaves(node) if isinstance(leaf, Has) for word in leaf.values)
+    for name, word in dict.fromkeys(asked):
+        known, target = _WORDS.get(name, ()), target_asked(name, word)
+        if name == "tier" and not word.startswith(TIER_PREFIX):
+            says = f"a tier begins with {TIER_PREFIX}; did you mean {_as_tier(word)}?"
+            yield Remark(Kind.UNKNOWN_WORD, f"No asset has the tier {word!r}: {says}", field)
+        if target is not None and (parts(target) or ("",))[0] not in TARGETS:
+            says = f"it is asset, or begins with a list of members; did you mean {_as_target(target)}?"
+            yield Remark(Kind.UNKNOWN_WORD, f"No change has the target {target!r}: {says}", field)
+        if known and word not in {canonical(name, one) for one in known}:
+            yield Remark(Kind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, known)}", field)
+
+
+def _as_tier(word: str) -> str:
+    """Return ``Tier1``, ``tier.tier1`` or ``Gold`` as the tag that is meant."""
+    cut = word[len(TIER_PREFIX) :] if word.lower().startswith(TIER_PREFIX.lower()) else word
+    return f"{TIER_PREFIX}{cut[:1].upper()}{cut[1:]}"
+
+
+def _as_target(asked: str) -> str:
+    """Return ``column.email`` or ``email`` as the column that is meant."""
+    first, dot, rest = asked.partition(".")
+    near = nearest(first, TARGETS)
+    return f"{near}{dot}{rest}" if near else f"columns.{asked}"
+
+
+def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:
+    match certainty(node):
+        case Certainty.ALWAYS:
+            yield Remark(Kind.ALWAYS_TRUE, "This condition is true of every event", field)
+        case Certainty.NEVER:
+            yield Remark(Kind.NEVER_TRUE, "This condition is true of no event", field)
+        case _:
+            return
+
+
+def _of_plan(plan: Plan, *, is_told: bool) -> Iterator[Remark]:
+    node = plan.node or Constant(True)
+    if is_never(node):
+        if not is_told:
+            yield Remark(Kind.NEVER_TRUE, "Together the rules are true of no event", _RULES)
+    elif is_never(conjoined(plan.about, node)):
+        named = ", ".join(plan.resources)
+        yield Remark(Kind.OUTSIDE_RESOURCES, f"The rules ask for something that is no {named}", _RESOURCES)
+    else:
+        yield from _of_index(plan, _RULES)
+
+
+def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:
+    why = how_found(plan).unindexed
+    asked = (conjoined(case.about, case.node or Constant(True)) for case in plan.cases())
+    if why is None and any(normal_form(node) is None for node in asked):
+        why = f"It is too large to be taken apart, so every event about {', '.join(plan.resources)} is asked."
+    if why is not None:
+        yield Remark(Kind.UNINDEXED, why, field)

@@ -1,0 +1,143 @@
+"""Email rendering: a dispatch becomes a complete message, with subject, text, HTML and headers.
+
+The texts come from ``wording.py``, the layout from the templates of this package; nothing in an entity can add a header
+or markup. Next: ``flow/send/channels/email.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from email.headerregistry import Address, BaseHeader, HeaderRegistry, UnstructuredHeader
+from email.message import EmailMessage
+from email.policy import SMTP, Policy
+from email.utils import format_datetime, parseaddr
+from functools import cache
+
+from jinja2 import Environment, PackageLoader, select_autoescape
+from yarl import URL
+
+from tocsin.clock import to_datetime
+from tocsin.errors import InvalidInput
+from tocsin.flow.send.dispatch import Dispatch, why
+from tocsin.flow.send.text_blocks import clean_line
+from tocsin.flow.send.unsubscribe import ONE_CLICK, link_of
+from tocsin.flow.send.wording import change_lines, headline, name_of
+from tocsin.model.change import ChangeEvent
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.thread import THREAD
+
+LINES_LIMIT = 50
+"""Most changes that one mail lists; it says how many more there are."""
+
+_SUBJECT_LIMIT = 150
+_LINE_LIMIT = 1_000
+
+
+class _AddressesHeader(UnstructuredHeader, BaseHeader):
+    """A header that holds addresses of the web, which no mail program reads when they are encoded or broken.
+
+    Python encodes what is longer than a line as words of RFC 2047, where RFC 2369 allows no such thing.
+    """
+
+    def fold(self, *, policy: Policy) -> str:
+        """Return the header as it is sent: as it is, on one line; mail servers take lines of 998 octets."""
+        return f"{self.name}: {self}{policy.linesep}"
+
+
+def _policy() -> Policy:
+    headers = HeaderRegistry()
+    headers.map_to_type("List-Unsubscribe", _AddressesHeader)
+    return SMTP.clone(header_factory=headers)
+
+
+_MAIL = _policy()
+
+
+@dataclass(frozen=True)
+class Sender:
+    """Who mails come from, and where their links lead; without a key they have no link to unsubscribe."""
+
+    address: str
+    base_url: str
+    unsubscribe_key: bytes = field(default=b"", repr=False)
+
+    def unsubscribe_link(self, dispatch: Dispatch) -> str | None:
+        """Return where whoever gets the mail can end such mails."""
+        if not self.unsubscribe_key:
+            return None
+        return link_of(dispatch.delivery.notification_id, self.unsubscribe_key, self.base_url)
+
+    def host(self) -> str:
+        """Return the right-hand side for message ids."""
+        return parseaddr(self.address)[1].rpartition("@")[2] or "localhost"
+
+
+def render_letter(dispatch: Dispatch, sender: Sender, *, now_ms: int) -> EmailMessage:
+    """Return the mail for ``dispatch``; raise ``InvalidInput`` when its address is invalid."""
+    message = EmailMessage(policy=_MAIL)
+    message["From"] = sender.address
+    message["To"] = _address(dispatch.delivery.target)
+    message["Subject"] = clean_line(headline(dispatch.event, dispatch.reasons), limit=_SUBJECT_LIMIT)
+    message["Date"] = format_datetime(to_datetime(now_ms))
+    message["Message-ID"] = f"<{dispatch.delivery.id}@{sender.host()}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message["X-Tocsin-Offset"] = str(dispatch.delivery.log_offset)
+    unsubscribe = sender.unsubscribe_link(dispatch)
+    if unsubscribe:
+        message["List-Unsubscribe"] = f"<{URL(unsubscribe)}>"  # in ASCII, whatever the server is called
+        message["List-Unsubscribe-Post"] = ONE_CLICK
+    said = {**_said(dispatch, sender), "unsubscribe": unsubscribe}
+    message.set_content(_templates().get_template("mail.txt.j2").render(said))
+    message.add_alternative(_templates().get_template("mail.html.j2").render(said), subtype="html")
+    return message
+
+
+def link_to(event: ChangeEvent, base_url: str) -> str:
+    """Return the address of the changed asset's page; of the first page for a type that has none."""
+    entity_type, entity_id = _asset_of(event)
+    row = ENTITY_TYPES.get(entity_type)
+    return f"{base_url}/#/{row.collection}/{entity_id}" if row else f"{base_url}/"
+
+
+def _asset_of(event: ChangeEvent) -> tuple[str, str]:
+    """Return type and id of the changed asset, or of the one that a thread is about."""
+    asset = (event.entity or {}).get("entityRef") if event.entity_type == THREAD else None
+    return (asset["type"], asset["id"]) if asset else (event.entity_type, event.entity_id)
+
+
+def _said(dispatch: Dispatch, sender: Sender) -> dict[str, object]:
+    """Return what the templates may speak of."""
+    event = dispatch.event
+    lines = change_lines(event)
+    return {
+        "headline": headline(event, dispatch.reasons),
+        "name": name_of(event),
+        "full_name": clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
+        "entity_type": _asset_of(event)[0],
+        "did": "from" if event.entity_type == THREAD else "changed by",
+        "lines": lines[:LINES_LIMIT],
+        "more_count": max(0, len(lines) - LINES_LIMIT),
+        "who": clean_line(event.user_name or "someone"),
+        "at": to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC"),
+        "versions": (event.previous_version, event.current_version),
+        "why": clean_line(why(dispatch.reasons), limit=_LINE_LIMIT),
+        "link": link_to(event, sender.base_url),
+    }
+
+
+def _address(text: str) -> Address:
+    try:
+        return Address(addr_spec=text)
+    except (ValueError, IndexError) as error:
+        raise InvalidInput("not a mail address", field="target") from error
+
+
+@cache
+def _templates() -> Environment:
+    return Environment(
+        loader=PackageLoader("tocsin.flow.send"),
+        autoescape=select_autoescape(("html.j2",)),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )

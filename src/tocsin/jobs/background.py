@@ -1,0 +1,71 @@
+"""Background jobs of the pipeline: lake, backtests, silences and the self-audit.
+
+They have lower priority than the streaming queries, by Spark's fair scheduler (``spark/pools.xml``).
+Next: ``jobs/intervals.py``.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from pyspark.sql import SparkSession
+
+from tocsin.clock import SystemClock
+from tocsin.jobs import audit, backtests, lake, silences
+from tocsin.jobs.intervals import Job, run_when_due
+from tocsin.jobs.query_progress import unless_spark_has_ended
+from tocsin.settings import Settings
+from tocsin.spark.session import work_beside
+from tocsin.store.engine import PATIENT_S, open_engine
+from tocsin.store.job_runs import ScheduledJobs
+
+SCHEDULED = "tocsin-scheduled"
+"""What Spark calls the scheduled jobs."""
+
+BACKTESTS = "tocsin-backtests"
+"""The thread that runs backtests."""
+
+_ENDS_WITHIN_S = 10.0
+
+
+@contextmanager
+def running(settings: Settings, session: SparkSession) -> Iterator[None]:
+    """Do what there is to do until the block ends; what is under way then is broken off."""
+    engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
+    stopping = threading.Event()
+    kept = lake.build(settings, session, engine)
+    noticing, checked = silences.build(settings, session, engine), audit.build(settings, kept, engine)
+    jobs = [
+        Job("lake", settings.lake_every_s, lambda: lake.grow(kept)),
+        Job("silences", settings.silence_every_s, lambda: silences.look(noticing)),
+        Job("audit", settings.audit_every_s, lambda: audit.audit(checked)),
+    ]
+
+    def scheduled() -> None:
+        work_beside(session, SCHEDULED)
+        run_when_due(jobs, ScheduledJobs(engine), SystemClock(), stopping)
+
+    kept_for_backtests = lake.build(settings, session, engine)
+    runner = backtests.runner(kept_for_backtests, engine)
+    with _threads(session, stopping, {SCHEDULED: scheduled, BACKTESTS: lambda: runner.run(stopping)}):
+        yield
+    engine.dispose()
+
+
+@contextmanager
+def _threads(session: SparkSession, stopping: threading.Event, work: dict[str, Callable[[], None]]) -> Iterator[None]:
+    """Run each of ``work`` in a thread of its own, named as its jobs are, until the block ends."""
+    threads = [threading.Thread(target=do, name=name, daemon=True) for name, do in work.items()]
+    for thread in threads:
+        thread.start()
+    try:
+        yield
+    finally:
+        stopping.set()
+        with unless_spark_has_ended():
+            for name in work:
+                session.sparkContext.cancelJobGroup(name)
+        for thread in threads:
+            thread.join(_ENDS_WITHIN_S)

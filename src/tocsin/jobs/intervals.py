@@ -1,0 +1,79 @@
+"""Scheduler of the pipeline's background jobs, at intervals that survive restarts.
+
+One thread runs the jobs one after the other; a failure is logged and retried at the next interval.
+Next: ``jobs/background.py`` lists the jobs.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import structlog
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from sqlalchemy.exc import SQLAlchemyError
+
+from tocsin.clock import Clock
+from tocsin.errors import TocsinError
+
+FAILURES = (PySparkException, Py4JError, SQLAlchemyError, sqlite3.Error, TocsinError, OSError)
+"""What may go wrong beside telling people without ending it."""
+
+_LOOK_EVERY_S = 1.0
+_AGAIN_AFTER_S = 5.0
+_LOG = structlog.get_logger(__name__)
+
+
+class Memory(Protocol):
+    """Remembers when jobs were done."""
+
+    def ran(self, name: str, *, now_ms: int) -> None:
+        """Note that this job was done."""
+
+    def ran_at_ms(self, name: str) -> int:
+        """Return when this job was last done; 0 for never."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """Something to do every ``every_s`` seconds, but not in the first ``after_s`` of a process; 0 for never."""
+
+    name: str
+    every_s: float
+    do: Callable[[], object]
+    after_s: float = 60.0
+
+
+def run_when_due(jobs: Sequence[Job], memory: Memory, clock: Clock, stopping: threading.Event) -> None:
+    """Do each of ``jobs`` whenever it is due until ``stopping`` is set."""
+    started_ms = clock.now_ms()
+    wanted = [job for job in jobs if job.every_s > 0]
+    while wanted and not stopping.wait(_LOOK_EVERY_S):
+        for job in wanted:
+            try:
+                _do_if_due(job, memory, clock, stopping, started_ms=started_ms)
+            except FAILURES as error:  # the store is away: nobody knows when it was last done
+                _LOG.warning("job_waits", job=job.name, reason=str(error).splitlines()[0])
+                stopping.wait(_AGAIN_AFTER_S)
+
+
+def _do_if_due(job: Job, memory: Memory, clock: Clock, stopping: threading.Event, *, started_ms: int) -> None:
+    now_ms = clock.now_ms()
+    waits = ((memory.ran_at_ms(job.name), job.every_s), (started_ms, job.after_s))
+    # What was noted by a clock that has been set back since would put the job off until it is that time again.
+    due_ms = max((since_ms + wait_s * 1000 for since_ms, wait_s in waits if since_ms <= now_ms), default=0)
+    if now_ms >= due_ms and not stopping.is_set():
+        _do(job, stopping)
+        memory.ran(job.name, now_ms=now_ms)
+
+
+def _do(job: Job, stopping: threading.Event) -> None:
+    try:
+        _LOG.info("job_done", job=job.name, result=job.do())
+    except FAILURES as error:
+        if not stopping.is_set():
+            _LOG.error("job_failed", job=job.name, reason=str(error).splitlines()[0])

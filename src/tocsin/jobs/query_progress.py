@@ -1,0 +1,236 @@
+"""Progress reports of streaming queries, stored after each micro-batch that Spark has committed.
+
+Next: ``store/outbox/notifications.py``, which stores them.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import structlog
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.listener import (
+    QueryIdleEvent,
+    QueryProgressEvent,
+    QueryStartedEvent,
+    QueryTerminatedEvent,
+    StreamingQueryListener,
+)
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tocsin.clock import Clock
+from tocsin.errors import LogDiverged
+from tocsin.flow.eventlog.position import LogPosition
+from tocsin.jobs.checkpoint import committed, mend, set_aside
+from tocsin.jobs.intervals import FAILURES
+from tocsin.settings import Settings
+from tocsin.spark.session import register_source
+from tocsin.spark.sources import LogSource
+from tocsin.store.high_water_marks import planned
+
+_READS = frozenset({"Processing new data", "Waiting for data to arrive", "Waiting for next trigger"})
+"""What Spark says of a query whose source has answered."""
+
+_CAME_LATE = "Python worker failed to connect back"
+_STARTS_AGAIN = 5
+_FEW_SIGNS, _OF_A_CAUSE, _CAUSES = 1_000, 200, 5
+_LOOK_EVERY_S = 0.02
+_LOG = structlog.get_logger(__name__)
+
+
+Batch = Callable[[DataFrame, int], None]
+"""What a query does with a micro-batch and its number."""
+
+
+class BatchError(RuntimeError):
+    """Spark could not work on a micro-batch."""
+
+
+class Progress(Protocol):
+    """Remembers how far a query has come."""
+
+    def done(self, query_name: str) -> int:
+        """Return the offset up to which the query is done with every event; 0 for one that never ran."""
+
+    def holds(self, position: LogPosition) -> bool:
+        """Say whether the log is the one that was read up to ``position``."""
+
+    def advance(self, query_name: str, log_offset: int, *, now_ms: int, event_id: str | None = None) -> None:
+        """Note that the query is done with every event up to ``log_offset``; ``event_id`` is of the last of them."""
+
+
+@dataclass(frozen=True)
+class Reported:
+    """A query, its checkpoint, and who remembers how far it is."""
+
+    query_name: str
+    checkpoint: str
+    progress: Progress
+    clock: Clock
+
+    def done(self) -> int:
+        """Return how far the query has come."""
+        return self.progress.done(self.query_name)
+
+    def advance(self, position: LogPosition) -> None:
+        """Note how far the query has come; what it read of another log counts for nothing."""
+        now_ms = self.clock.now_ms()
+        try:
+            self.progress.advance(self.query_name, position.offset, now_ms=now_ms, event_id=position.event_id)
+        except LogDiverged as error:
+            _LOG.warning("progress_not_kept", query=self.query_name, reason=error.message)
+
+
+def log_options(settings: Settings) -> dict[str, str]:
+    """Return how a query reads the log (``spark/sources.LogSource``) as ``settings`` say."""
+    return {
+        "url": settings.store_url(),
+        "maxEventsPerBatch": str(settings.pipeline_max_events_per_batch),
+        "eventsPerPartition": str(settings.pipeline_events_per_partition),
+    }
+
+
+@contextmanager
+def following_the_log(
+    session: SparkSession, reported: Reported, start: Callable[[int], StreamingQuery]
+) -> Iterator[StreamingQuery]:
+    """Run the query that ``start`` starts in the background, reported, and yield it; it is stopped at the end.
+
+    A checkpoint that is damaged, or of another log, is set aside. ``start`` is given the offset that a query without a
+    checkpoint begins after.
+    """
+    register_source(session, LogSource)
+    mend(Path(reported.checkpoint), reported.clock)
+    _leave_another_log(reported)
+    done = _done(reported)
+    with reporting(session, reported, done):
+        query = begun(lambda: start(done.offset))
+        try:
+            yield query
+        finally:
+            with unless_spark_has_ended():
+                query.stop()
+
+
+def _leave_another_log(reported: Reported) -> None:
+    """Set a checkpoint aside that has read what the log does not hold: the store was restored, replaced or damaged."""
+    read = planned(Path(reported.checkpoint))
+    if read is not None and not reported.progress.holds(read):
+        reason = f"log_diverged: it has read up to {read}, and the log does not hold that"
+        set_aside(Path(reported.checkpoint), reason, reported.clock)
+
+
+def _done(reported: Reported) -> LogPosition:
+    """Return how far the query is: what it committed last may have come too late to be reported."""
+    told, kept = LogPosition(reported.done()), committed(Path(reported.checkpoint))
+    return kept if kept is not None and kept.offset > told.offset else told
+
+
+def begun(start: Callable[[], StreamingQuery]) -> StreamingQuery:
+    """Return the query that ``start`` starts as soon as it reads, or has failed.
+
+    Spark gives the Python that reads for a query ten seconds to come up, and no setting of Spark's changes that. On a
+    machine that is busy otherwise it may take longer; then the query is started again, a few times.
+    """
+    query = start()
+    for _ in range(_STARTS_AGAIN):
+        while query.isActive and query.status["message"] not in _READS:
+            time.sleep(_LOOK_EVERY_S)
+        if query.isActive or _CAME_LATE not in str(query.exception()):
+            break
+        _LOG.warning("query_started_again", query=query.name, reason=_CAME_LATE)
+        query = start()
+    return query
+
+
+def in_few_words(work: Batch) -> Batch:
+    """Return ``work`` on a micro-batch so that it fails, if it does, with a short reason.
+
+    Spark searches the reason with an expression that recurses with every sign (``StreamExecution``'s for interrupts);
+    a Java trace of some thousand lines overflows its stack, and what is reported then is that. The causes are kept:
+    by an ``InterruptedException`` among them Spark tells that the query was stopped.
+    """
+
+    def briefly(batch: DataFrame, batch_id: int) -> None:
+        try:
+            work(batch, batch_id)
+        except (Py4JError, PySparkException) as error:
+            name = f"{type(error).__module__}.{type(error).__name__}"
+            raise BatchError(f"{name}: {_brief(str(error))}") from None
+
+    return briefly
+
+
+def _brief(reason: str) -> str:
+    causes = [line for line in reason.splitlines() if line.startswith("Caused by: ")]
+    return "\n".join([reason[:_FEW_SIGNS], *(cause[:_OF_A_CAUSE] for cause in causes[-_CAUSES:])])
+
+
+@contextmanager
+def reporting(session: SparkSession, reported: Reported, done: LogPosition) -> Iterator[None]:
+    """Report the query, which ``session`` runs and which is done up to ``done``, until the block ends."""
+    reporter = _Reporter(reported, done)
+    session.streams.addListener(reporter)
+    try:
+        yield
+    finally:
+        with unless_spark_has_ended():
+            session.streams.removeListener(reporter)
+
+
+@contextmanager
+def unless_spark_has_ended() -> Iterator[None]:
+    """Let go of Spark; whoever stops a whole group of processes has stopped its JVM already."""
+    try:
+        yield
+    except (Py4JError, OSError) as error:
+        _LOG.info("spark_has_ended", reason=type(error).__name__)
+
+
+class _Reporter(StreamingQueryListener):
+    """Listener to all queries of its session; reports its own."""
+
+    def __init__(self, reported: Reported, done: LogPosition) -> None:
+        self._reported, self._done = reported, done
+        self._is_said = False
+        self._run_id: object = None
+
+    def onQueryStarted(self, event: QueryStartedEvent) -> None:  # noqa: N802  # Spark's name
+        if event.name == self._reported.query_name:
+            self._run_id = event.runId
+            self._say()
+
+    def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802  # Spark's name
+        # Counted rows do not tell: what matches no alert at all, Spark may not even read.
+        source = event.progress.sources[0]
+        if event.progress.name == self._reported.query_name and source.endOffset != source.startOffset:
+            end = LogPosition.of_json(json.loads(source.endOffset))
+            self._done, self._is_said = end, False
+            self._say()
+            batch_id = event.progress.batchId
+            _LOG.info("batch_committed", query=event.progress.name, batch_id=batch_id, log_offset=end.offset)
+
+    def onQueryIdle(self, event: QueryIdleEvent) -> None:  # noqa: N802  # Spark's name
+        if event.runId == self._run_id and not self._is_said:
+            self._say()
+
+    def _say(self) -> None:
+        """Store the query's progress; if the store is unavailable, later, when idle, or at the next start."""
+        try:
+            self._reported.advance(self._done)
+        except FAILURES as error:
+            _LOG.warning("progress_not_noted", query=self._reported.query_name, reason=str(error).splitlines()[0])
+        else:
+            self._is_said = True
+
+    def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802  # Spark's name
+        if event.exception and event.runId == self._run_id:
+            _LOG.error("query_failed", query=self._reported.query_name, reason=event.exception.splitlines()[0])

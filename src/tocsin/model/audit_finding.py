@@ -1,0 +1,68 @@
+"""Audit findings: a match, notification or delivery without exactly one result.
+
+Next: ``jobs/audit.py`` detects them, ``flow/capture/audit_findings.py`` records them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from uuid import uuid5
+
+from tocsin.model.entity import Document
+from tocsin.model.notification import NAMESPACE
+
+
+class FindingKind(StrEnum):
+    """What is wrong."""
+
+    NOT_TOLD = "notTold"
+    """An event matches an alert, and nothing says what came of it."""
+    NOT_MATCHED = "notMatched"
+    """People were told of an event on behalf of an alert that it does not match."""
+    NOTIFICATION_MISSING = "notificationMissing"
+    """Fewer notifications are there than were written."""
+    NOTIFICATION_UNEXPECTED = "notificationUnexpected"
+    """More notifications are there than were written."""
+    RELATION_MISSING = "relationMissing"
+    """Of who had to do with an asset that was deleted for good, some were forgotten before that was told."""
+    TOLD_TWICE = "toldTwice"
+    """Somebody has two notifications of one event over one channel."""
+    DELIVERY_MISSING = "deliveryMissing"
+    """A notification should leave the house, and nothing carries it."""
+    DELIVERED_TWICE = "deliveredTwice"
+    """Two deliveries carry one notification."""
+    DELIVERY_STUCK = "deliveryStuck"
+    """A delivery is long due, and nobody tries it."""
+    TOO_SLOW = "tooSlow"
+    """The alert's conditions took so long that all others would have waited: it was switched off."""
+    UNREADABLE = "unreadable"
+    """The alert's conditions cannot be read any more: nobody is told."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One finding of the audit.
+
+    ``about`` distinguishes it from others of its kind with the same event and alert: the id of a notification, a
+    recipient, or why an alert is unreadable. Without an ``event_id`` it is about the alert as such.
+    """
+
+    kind: FindingKind
+    event_id: str
+    log_offset: int
+    subscription_id: str
+    about: str = ""
+    expected: int = 0
+    found: int = 0
+
+    @property
+    def id(self) -> str:
+        """Return the id of its event: the same whenever and however often it is found."""
+        return str(uuid5(NAMESPACE, f"finding|{self.kind}|{self.event_id}|{self.subscription_id}|{self.about}"))
+
+    def to_wire(self) -> Document:
+        """Return it as the event's document says it."""
+        event: Document = {"eventId": self.event_id, "offset": self.log_offset} if self.event_id else {}
+        about = {"about": self.about} if self.about else {}
+        return {"kind": self.kind.value, **event, **about, "expected": self.expected, "found": self.found}

@@ -1,0 +1,90 @@
+"""Pydantic's validation errors, translated into messages for the sender of the request."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, get_args
+
+from pydantic import BaseModel
+
+from tocsin.model.wording import hint
+
+Finding = Mapping[str, Any]  # Any: pydantic's own description of a problem
+
+_BEGINNING = 5
+_QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
+
+_WANTED = {
+    "bool": "true or false",
+    "int": "a whole number",
+    "float": "a number",
+    "decimal": "a number",
+    "string": "a text",
+    "list": "a list",
+    "tuple": "a list",
+    "dict": "an object",
+    "model": "an object",
+    "uuid": "a UUID",
+    "url": "an address",
+    "date": "a date",
+    "datetime": "a time",
+    "json": "JSON",
+    "path": "a path",
+}
+"""By how the names of the findings begin: ``int_parsing``, ``int_type``."""
+
+_LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {  # Any: as above
+    "greater_than": lambda limits: f"must be more than {limits['gt']}",
+    "greater_than_equal": lambda limits: f"must be {limits['ge']} or more",
+    "less_than": lambda limits: f"must be less than {limits['lt']}",
+    "less_than_equal": lambda limits: f"must be at most {limits['le']}",
+    "string_too_short": lambda limits: f"must have at least {limits['min_length']} characters",
+    "string_too_long": lambda limits: f"must have at most {limits['max_length']} characters",
+    "string_pattern_mismatch": lambda limits: f"does not fit {limits['pattern']}",
+    "too_short": lambda limits: f"must have at least {limits['min_length']} members",
+    "too_long": lambda limits: f"must have at most {limits['max_length']} members",
+}
+
+
+def said(finding: Finding, keys: Collection[str] = ()) -> str:
+    """Return the message, to follow the name of the wrong field; ``keys`` are the allowed ones."""
+    kind, limits = str(finding["type"]), finding.get("ctx") or {}
+    if kind == "missing":
+        return "is missing"
+    if kind == "extra_forbidden":
+        return f"there is no such key{hint(finding['loc'][-1], keys) or '; remove it'}"
+    if kind in ("literal_error", "enum"):
+        there_are = str(limits["expected"])
+        words, given = _QUOTED.findall(there_are), finding.get("input")
+        return f"must be {there_are}{hint(given, words) or _begun(given, words)}"
+    if kind in _LIMITS:
+        return _LIMITS[kind](limits)
+    wanted = _WANTED.get(kind.split("_")[0])
+    if wanted is not None and kind != "value_error":
+        return f"must be {wanted}"
+    return str(finding["msg"]).removeprefix("Value error, ").replace("Input should be", "must be", 1)
+
+
+def _begun(given: object, words: Sequence[str]) -> str:
+    """Return ``; did you mean …?`` with the one word that begins as ``given`` does: ``Notify``, ``Notification``."""
+    start = str(given)[:_BEGINNING].lower()
+    found = [word for word in words if len(start) == _BEGINNING and word.lower().startswith(start)]
+    return f"; did you mean {found[0]}?" if len(found) == 1 else ""
+
+
+def keys_at(model: type[BaseModel] | None, path: Sequence[str | int]) -> frozenset[str]:
+    """Return the keys allowed at ``path`` of a ``model``; none where nothing is defined."""
+    for step in path:
+        found = {field.alias or name: field for name, field in model.model_fields.items()} if model else {}
+        if isinstance(step, str):
+            model = _model_in(found[step].annotation) if step in found else None
+    return frozenset(field.alias or name for name, field in model.model_fields.items()) if model else frozenset()
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:  # Any: whatever may stand behind the colon of a field
+    """Return the model that a field holds, or holds several of."""
+    inner = get_args(annotation)
+    if not inner:
+        return annotation if isinstance(annotation, type) and issubclass(annotation, BaseModel) else None
+    return next((found for one in inner if (found := _model_in(one)) is not None), None)

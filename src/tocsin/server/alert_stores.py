@@ -1,0 +1,52 @@
+"""Stores that explanations and noise reports read: relations, mutes, notifications.
+
+Next: ``server/alerts/explanations.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlalchemy import Engine
+
+from tocsin.flow.match.streak import report_of, with_facts
+from tocsin.model.change import LoggedEvent
+from tocsin.store.access.people import People, unsubscribe_key
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.event_subjects import SqlEvents
+from tocsin.store.alerts.firings import Firings
+from tocsin.store.alerts.mutes import Mutes
+from tocsin.store.eventlog.reports import Reports
+from tocsin.store.outbox.records import Records
+
+
+@dataclass(frozen=True)
+class Telling:
+    """Relations, mutes, and stored notifications of an event."""
+
+    directory: SqlDirectory
+    mutes: Mutes
+    records: Records
+    events: SqlEvents
+    reports: Reports
+    firings: Firings
+    unsubscribe_key: bytes = field(repr=False)
+
+
+def with_streaks(logged: LoggedEvent, telling: Telling) -> LoggedEvent:
+    """Return an event with what its entity's earlier reports make of it, which conditions may ask for."""
+    return logged if report_of(logged) is None else with_facts(logged, telling.reports.before(logged))
+
+
+def telling_of(engine: Engine) -> Telling:
+    """Return what is known behind ``engine``."""
+    key = unsubscribe_key(People(engine))
+    return Telling(
+        directory=SqlDirectory(engine),
+        mutes=Mutes(engine),
+        records=Records(engine),
+        events=SqlEvents(engine),
+        reports=Reports(engine),
+        firings=Firings(engine),
+        unsubscribe_key=key,
+    )

@@ -1,0 +1,212 @@
+"""JSON representation of explanations, for API clients and ``tocsin explain``.
+
+Next: ``server/routes/explain.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+
+import orjson
+
+from tocsin.conditions.trace import Seen, Trace
+from tocsin.explain.answer import AlertTrace, Explanation
+from tocsin.explain.matching import RuleTrace
+from tocsin.explain.people import Reached, Way
+from tocsin.explain.records import DeliveryRecord, Record
+from tocsin.flow.resolve.viewer import Sight
+from tocsin.flow.send.text_blocks import cut
+from tocsin.flow.send.wording import change_lines, headline, semantic_changes
+from tocsin.model.change import LoggedEvent
+from tocsin.model.delivery import DeliveryStatus
+from tocsin.model.entity import Document
+from tocsin.model.notification import Reason
+from tocsin.server.alerts.explanations import Findings
+
+MOST_PEOPLE = 50
+"""People that are told of per alert, and notifications in all."""
+
+_MOST_VALUES = 20
+_LONGEST_VALUE = 200
+_OPEN = (DeliveryStatus.PENDING.value, DeliveryStatus.AWAITING_RETRY.value)
+_DEAD = (DeliveryStatus.FAILED.value, DeliveryStatus.RETRY_LIMIT_REACHED.value)
+
+
+def on_wire(found: Findings, *, sight: Sight, now_ms: int, shows_answers: bool) -> Document:
+    """Return the whole explanation, the answer first, without names that ``sight`` does not reach.
+
+    ``shows_answers``: what receivers said with it.
+    """
+    findings = _in_sight(found, sight)
+    explanation = findings.explanation
+    person = explanation.person
+    return {
+        "answer": explanation.answer(),
+        "asOf": now_ms,
+        "event": _event(findings.shown),
+        "user": None if person is None else {"id": person.id, "name": person.name},
+        "pipeline": {"offset": explanation.pipeline_at, "hasReached": not explanation.is_in_flight},
+        "alerts": [_alert(trace) for trace in findings.page],
+        "otherAlerts": {"matched": explanation.others_matched},
+        "told": {
+            "total": explanation.told_count,
+            "isWhole": not explanation.is_narrowed,
+            "data": [_record(one, shows_answers) for one in explanation.told[:MOST_PEOPLE]],
+        },
+        "disagreements": _disagreements(explanation),
+    }
+
+
+def _in_sight(findings: Findings, sight: Sight) -> Findings:
+    """Return findings whose reasons name no asset downstream that may not be seen."""
+    if sight.is_whole:
+        return findings
+    explanation = findings.explanation
+    told = tuple(_record_in_sight(one, sight) for one in explanation.told)
+    alerts = tuple(_trace_in_sight(one, sight) for one in explanation.alerts)
+    page = tuple(_trace_in_sight(one, sight) for one in findings.page)
+    return replace(findings, explanation=replace(explanation, told=told, alerts=alerts), page=page)
+
+
+def _record_in_sight(record: Record, sight: Sight) -> Record:
+    told = record.notification
+    return replace(record, notification=replace(told, reasons=sight.reasons(told.reasons)))
+
+
+def _trace_in_sight(trace: AlertTrace, sight: Sight) -> AlertTrace:
+    reached = (
+        replace(one, ways=tuple(replace(way, reason=sight.reasons([way.reason])[0]) for way in one.ways))
+        for one in trace.reached
+    )
+    return replace(trace, reached=tuple(reached))
+
+
+def _disagreements(explanation: Explanation) -> list[dict[str, str]]:
+    return [asdict(one) for one in explanation.disagreements()[:MOST_PEOPLE]]
+
+
+def _event(logged: LoggedEvent) -> Document:
+    event = logged.event
+    return {
+        "id": event.id,
+        "offset": logged.offset,
+        "title": headline(event),
+        "changes": [line.text for line in change_lines(event)],
+        "semanticChanges": semantic_changes(event),
+        "eventType": event.event_type.value,
+        "entityType": event.entity_type,
+        "entityId": event.entity_id,
+        "entityFullyQualifiedName": event.entity_fully_qualified_name,
+        "userName": event.user_name,
+        "timestamp": event.timestamp,
+    }
+
+
+def _alert(trace: AlertTrace) -> Document:
+    alert = trace.subscription
+    return {
+        "id": alert.id,
+        "name": alert.name,
+        "displayName": alert.display_name,
+        "matched": trace.match.matched,
+        "gates": [{"name": gate.name, "holds": gate.holds, "says": gate.says} for gate in trace.match.gates],
+        "rules": [_rule(rule) for rule in trace.match.rules],
+        "obstacles": trace.match.obstacles(),
+        "destinations": [f"{one.category.value} by {one.type.value}" for one in alert.destinations],
+        "reached": {"total": len(trace.reached), "data": [_reached(one) for one in trace.reached[:MOST_PEOPLE]]},
+    }
+
+
+def _rule(one: RuleTrace) -> Document:
+    return {
+        "part": one.part,
+        "number": one.number,
+        "name": one.rule.name,
+        "effect": one.rule.effect.value,
+        "prefixCondition": one.rule.prefix_condition.value,
+        "condition": one.rule.condition,
+        "holds": one.holds,
+        "says": one.says(),
+        "trace": None if one.trace is None else _trace(one.trace),
+    }
+
+
+def _trace(trace: Trace) -> Document:
+    shown: Document = {"text": trace.text, "line": trace.at.line, "column": trace.at.column, "holds": trace.holds}
+    if trace.joined is not None:
+        return {**shown, "joined": trace.joined, "parts": [_trace(part) for part in trace.parts]}
+    return {**shown, "seen": [_seen(one) for one in trace.seen]}
+
+
+def _seen(one: Seen) -> Document:
+    shown = [_short(value) for value in one.values[:_MOST_VALUES]]
+    return {"name": one.name, "isMissing": not one.values, "values": shown, "total": len(one.values)}
+
+
+def _short(value: object) -> object:
+    if isinstance(value, str):
+        return cut(value, limit=_LONGEST_VALUE)
+    return value if isinstance(value, bool | int | float) else cut(orjson.dumps(value).decode(), limit=_LONGEST_VALUE)
+
+
+def _reached(one: Reached) -> Document:
+    return {
+        "id": one.person.id if one.person else None,
+        "name": one.name,
+        "channel": one.channel,
+        "isDue": one.is_due,
+        "ways": [_way(way) for way in one.ways],
+        "notification": one.record.notification.id if one.record else None,
+        "toldTogetherWith": list(one.others),
+    }
+
+
+def _way(way: Way) -> Document:
+    obstacle = way.obstacle
+    stopped = None if obstacle is None else {"kind": obstacle.kind, "says": obstacle.says}
+    return {"reason": _reason(way.reason), "stoppedBy": stopped}
+
+
+def _reason(reason: Reason) -> Document:
+    return {**reason.to_wire(), "sentence": reason.sentence()}
+
+
+def _record(record: Record, shows_answers: bool) -> Document:
+    told = record.notification
+    return {
+        "id": told.id,
+        "channel": told.channel,
+        "recipient": told.recipient,
+        "recipientId": told.recipient_id,
+        "recipientName": record.user_name,
+        "reasons": [_reason(reason) for reason in told.reasons],
+        "dueAt": told.due_at_ms,
+        "createdAt": told.created_at_ms,
+        "isRead": record.read_at_ms is not None,
+        "readAt": record.read_at_ms,
+        "delivery": None if record.delivery is None else _delivery(record.delivery, shows_answers),
+    }
+
+
+def _delivery(delivery: DeliveryRecord, shows_answers: bool) -> Document:
+    is_open = delivery.status in _OPEN
+    return {
+        "id": delivery.id,
+        "target": delivery.target,
+        "status": delivery.status,
+        "attemptCount": delivery.attempt_count,
+        "nextAttempt": delivery.due_at_ms if is_open else None,
+        "isDeadLetter": delivery.status in _DEAD,
+        "attempts": [
+            {
+                "number": one.number,
+                "startedAt": one.started_at_ms,
+                "durationMs": one.duration_ms,
+                "outcome": one.outcome,
+                "reason": one.reason,
+                "statusCode": one.status_code,
+                **({"detail": one.detail} if shows_answers else {}),
+            }
+            for one in delivery.attempts
+        ],
+    }

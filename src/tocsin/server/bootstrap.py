@@ -1,0 +1,158 @@
+"""Bootstrap of the first start: an administrator, the default policies and roles, and the default in-app alert.
+
+Idempotent, also when run by two processes at once. Next: ``access/defaults.py``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from sqlalchemy import Engine
+
+from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM, renewed
+from tocsin.clock import SystemClock
+from tocsin.errors import Conflict, NotFound
+from tocsin.flow.capture.operations import Writes
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.renames import put
+from tocsin.flow.capture.seed_entities import establish
+from tocsin.flow.capture.write import Record
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM
+from tocsin.server.auth import hash_password, new_password
+from tocsin.settings import Settings
+from tocsin.store.access.people import People, ensure_administrator
+from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.schema import migrate
+from tocsin.store.vault import reseal, use_vault
+
+ADMINISTRATOR: Document = {
+    "name": "admin",
+    "displayName": "Administrator",
+    "email": "admin@tocsin.example.org",
+    "isAdmin": True,
+}
+"""Who can log in after the first start."""
+
+ACTIVITY_FEED_ALERT: Document = {
+    "name": "ActivityFeedAlert",
+    "displayName": "Activity feed",
+    "description": "Tells owners and followers of an asset, in the app, what changes about it.",
+    "alertType": "ActivityFeed",
+    "provider": "system",
+    "enabled": True,
+    "trigger": {"triggerType": "RealTime"},
+    "filteringRules": {
+        "resources": ["all"],
+        "rules": [
+            {
+                "name": "notOnlyFollowersOrVotes",
+                "description": "Who follows or votes is nobody else's news.",
+                "effect": "exclude",
+                "condition": "fieldChanged == 'followers' || fieldChanged == 'votes'",
+            },
+            {
+                "name": "notOnlyUse",
+                "description": "How often something is used, and its daily profile, would ring every day.",
+                "effect": "exclude",
+                "condition": "fieldChanged == 'usageSummary' || fieldChanged == 'profile'",
+                "prefixCondition": "AND",
+            },
+            {
+                "name": "notWhatIsSaid",
+                "description": "Conversations and tasks are for those in them; an announcement is for everybody.",
+                "effect": "exclude",
+                "condition": "entityType == 'thread' && (threadType != 'Announcement' || eventType != 'threadCreated')",
+            },
+        ],
+    },
+    "destinations": [
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0001", "category": "Followers", "type": "ActivityFeed"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0002", "category": "Owners", "type": "ActivityFeed"},
+    ],
+    "batchSize": 100,
+    "retries": 3,
+    "pollInterval": 60,
+}
+"""The alert behind everybody's bell. A follow or a vote is an event of its own, so leaving out those that touch
+``followers`` or ``votes`` leaves out nothing else."""
+
+CONVERSATION_ALERT: Document = {
+    "name": "ConversationAlert",
+    "displayName": "Conversations",
+    "description": "Tells in the app who is mentioned, has a task, takes part in a thread, or owns what it is about.",
+    "alertType": "ActivityFeed",
+    "provider": "system",
+    "enabled": True,
+    "trigger": {"triggerType": "RealTime"},
+    "filteringRules": {
+        "resources": ["conversation", "task", "announcement"],
+        "rules": [
+            {
+                "name": "whatIsNew",
+                "description": "Words, tasks given and tasks done; not reactions, nor words corrected.",
+                "effect": "include",
+                "condition": "matchAnyEventType({'threadCreated','postCreated','taskResolved','taskClosed'})"
+                " || fieldChanged == 'task.assignees' || mentions != null",
+            }
+        ],
+    },
+    "destinations": [
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0003", "category": "Mentions", "type": "ActivityFeed"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0004", "category": "Assignees", "type": "ActivityFeed"},
+        {"id": "6f0b1d52-3a86-5d0c-9c1e-0d7f3c1a0005", "category": "Owners", "type": "ActivityFeed"},
+    ],
+    "batchSize": 100,
+    "retries": 3,
+    "pollInterval": 60,
+}
+"""The bell for what people say: the other alert leaves threads out, announcements excepted."""
+
+
+def first_start(engine: Engine, settings: Settings) -> str | None:
+    """Bring the store to the newest schema and make what a server cannot do without.
+
+    Returns the administrator's password when this call set it, else None. Doing it again, or in two processes at
+    once, changes nothing more.
+    """
+    use_vault(engine, settings)
+    migrate(engine)
+    reseal(engine, only_plain=True)
+    writes = Writes(SqlCatalogue(engine), SystemClock())
+    people = People(engine)
+
+    def create_administrator() -> str:
+        _create_once(writes, "user", ADMINISTRATOR)
+        made = people.by_name(ADMINISTRATOR["name"])
+        assert made is not None  # noqa: S101  created by this process or another one
+        return made.id
+
+    for request in POLICIES:
+        _create_once(writes, "policy", request)
+        _renew(writes, request)
+    for request in ROLES:
+        _create_once(writes, "role", request)
+    _create_once(writes, "team", ROOT_TEAM)
+    password = ensure_administrator(people, create_administrator, password=new_password(), hash_password=hash_password)
+    for alert in (ACTIVITY_FEED_ALERT, CONVERSATION_ALERT):
+        _create_once(writes, "eventsubscription", alert)
+    establish(writes)
+    return password
+
+
+def _renew(writes: Writes, default: Document) -> None:
+    """Bring the rules of a default policy that nobody has changed to what they are now."""
+
+    def work(record: Record, policy: Stored) -> Written:
+        rules = renewed(policy.document["rules"], default)
+        return (
+            Written(policy.document, None) if rules is None else put(record, policy, policy.document | {"rules": rules})
+        )
+
+    with contextlib.suppress(NotFound):  # renamed or deleted: it is theirs by now
+        writes.on_live("policy", Key.by_name(default["name"]), work, actor=SYSTEM)
+
+
+def _create_once(writes: Writes, entity_type: str, request: Document) -> None:
+    with contextlib.suppress(Conflict):  # made by an earlier start, or by another process just now
+        writes.create(entity_type, request, actor=SYSTEM)

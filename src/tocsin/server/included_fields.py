@@ -1,0 +1,133 @@
+"""Optional fields of entities that are stored outside their documents, for ``fields=``: one function per field.
+
+Each function answers for a whole page. Next: ``store/observations/series.py``, ``store/observations/suites.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from tocsin.flow.capture import votes
+from tocsin.flow.capture.observations.joins import JOINS, summary
+from tocsin.flow.capture.observations.profiles import TABLE_PROFILE
+from tocsin.flow.capture.observations.samples import QUERY
+from tocsin.flow.capture.observations.table_details import CONFIG, METRICS
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.server.build import Parts
+from tocsin.store.access.visibility import Scopes
+
+_DAY_MS = 86_400_000
+_OF_MANY_TYPES = frozenset({"votes", "usageSummary"})
+
+SUMMARY = "summary"
+"""The field that says how the tests of a suite stand."""
+
+Values = dict[str, object]
+"""What entities have of one field, by their ids."""
+
+Field = Callable[[Parts, Sequence[Document]], Values]
+
+
+def kept_beside(row: EntityType, documents: Sequence[Document], parts: Parts, fields: frozenset[str]) -> list[Document]:
+    """Return for each entity the requested optional fields but ``SUMMARY``, which depends on the requester."""
+    extras: list[Document] = [{} for _ in documents]
+    if not documents:
+        return extras
+    for name in sorted(fields & (row.beside | (row.keys & _OF_MANY_TYPES)) & _FIELDS.keys()):
+        values = _FIELDS[name](parts, documents)
+        for extra, document in zip(extras, documents, strict=True):
+            if document["id"] in values:
+                extra[name] = values[document["id"]]
+    if METRICS in fields & row.beside:
+        for extra, columns in zip(extras, _columns(parts, documents), strict=True):
+            extra |= {"columns": columns} if columns else {}
+    return extras
+
+
+def _tests(parts: Parts, suites: Sequence[Document]) -> Values:
+    return {suite["id"]: parts.suites.tests(suite["id"]) for suite in suites}
+
+
+def summaries(parts: Parts, suites: Sequence[Document], scopes: Scopes) -> dict[str, Document]:
+    """Return the test results of suites by suite id, counting tests that these scopes may see."""
+    return parts.suites.summaries([suite["id"] for suite in suites], scopes)
+
+
+def _suite(parts: Parts, tables: Sequence[Document]) -> Values:
+    by_fqn = {table["fullyQualifiedName"]: table["id"] for table in tables}
+    found = parts.suites.of_tables(list(by_fqn))
+    return {by_fqn[fqn]: suite for fqn, suite in found.items()}
+
+
+def _profile(parts: Parts, tables: Sequence[Document]) -> Values:
+    return dict(parts.beside.latest([table["id"] for table in tables], TABLE_PROFILE))
+
+
+def _config(parts: Parts, tables: Sequence[Document]) -> Values:
+    return dict(parts.beside.attached([table["id"] for table in tables], CONFIG))
+
+
+def _joins(parts: Parts, tables: Sequence[Document]) -> Values:
+    found = parts.beside.attached([table["id"] for table in tables], JOINS)
+    return {table_id: summary(kept, _today(parts)) for table_id, kept in found.items()}
+
+
+def _usage(parts: Parts, used: Sequence[Document]) -> Values:
+    return dict(parts.usage.summaries([one["id"] for one in used], _today(parts)))
+
+
+def _metrics(parts: Parts, tables: Sequence[Document]) -> Values:
+    """Return the metrics of tables; those of columns are part of the column."""
+    found = parts.beside.attached([table["id"] for table in tables], METRICS)
+    return {one: [metric for metric in kept["metrics"] if "columnName" not in metric] for one, kept in found.items()}
+
+
+def _columns(parts: Parts, tables: Sequence[Document]) -> list[list[Document]]:
+    """Return the columns of each table with their metrics; none of a table that has no metrics."""
+    found = parts.beside.attached([table["id"] for table in tables], METRICS)
+    return [
+        [_measured(column, found[table["id"]]["metrics"]) for column in table.get("columns") or ()]
+        if table["id"] in found
+        else []
+        for table in tables
+    ]
+
+
+def _measured(column: Document, metrics: Sequence[Document]) -> Document:
+    own = [metric for metric in metrics if metric.get("columnName") == column["name"]]
+    return column | ({METRICS: own} if own else {})
+
+
+def _query(parts: Parts, cases: Sequence[Document]) -> Values:
+    found = parts.beside.attached([case["id"] for case in cases], QUERY)
+    return {case_id: kept[QUERY] for case_id, kept in found.items()}
+
+
+def _votes(parts: Parts, assets: Sequence[Document]) -> Values:
+    found = parts.beside.attached([asset["id"] for asset in assets], votes.KIND)
+    voters = {user for kept in found.values() for side in kept.values() for user in side}
+    known = {user["id"]: user for user in parts.catalogue.users(sorted(voters))} if voters else {}
+    return {asset["id"]: _vote(found.get(asset["id"], {}), known) for asset in assets}
+
+
+def _vote(kept: Document, known: Document) -> Document:
+    sides = {side: [known[user] for user in kept.get(side, ()) if user in known] for side in ("upVoters", "downVoters")}
+    return votes.counted(sides) | sides
+
+
+def _today(parts: Parts) -> int:
+    return parts.clock.now_ms() // _DAY_MS
+
+
+_FIELDS: dict[str, Field] = {
+    "customMetrics": _metrics,
+    "inspectionQuery": _query,
+    "joins": _joins,
+    "profile": _profile,
+    "tableProfilerConfig": _config,
+    "testSuite": _suite,
+    "tests": _tests,
+    "usageSummary": _usage,
+    "votes": _votes,
+}

@@ -1,0 +1,173 @@
+"""Lookup results of a micro-batch, transferred to Spark as one nested row in Arrow format.
+
+One local frame costs a few calls to the JVM; one frame per table would cost as much as all other work.
+Next: ``spark/resolve.py`` unnests and joins them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from tocsin.conditions.relations import ANYBODY
+from tocsin.flow.resolve.categories import Wanted
+from tocsin.flow.resolve.directory import NO_END, Audience, Principal
+from tocsin.flow.resolve.person_conditions import Bonds
+from tocsin.model.notification import ReasonKind
+from tocsin.spark import schema
+
+_MATCHES_PER_PARTITION = 20_000
+_VIEW = "tocsin_batch"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """A micro-batch's matches with all inputs of recipient resolution.
+
+    The temporary view has an array column for each table of ``spark/schema.py``: ``matches`` spread over its
+    ``partition_count`` rows, ``wanted``, ``reach``, ``principals``, ``members``, ``mutes`` and ``bonds`` whole in the
+    first. ``is_personal``: some alert has a condition on the recipient.
+    """
+
+    view: str
+    partition_count: int
+    is_personal: bool = False
+
+
+def batch_of(
+    session: SparkSession, matched: pa.Table, rows: Sequence[Wanted], audience: Audience, *, now_ms: int
+) -> Batch:
+    """Put ``matched`` (columns of ``MATCHES`` up to ``asked``) and what was looked up for it where SQL finds them.
+
+    There is one such view a session: the batch before ends where the next begins.
+    """
+    now = pa.array([now_ms] * matched.num_rows, pa.int64())
+    for_anybody = pa.array(_for_anybody(matched, rows, audience), pa.bool_())
+    told = (
+        matched.append_column("is_for_anybody", for_anybody)
+        .append_column("now_ms", now)
+        .select(schema.MATCHES.names)
+        .combine_chunks()
+    )
+    starts = range(0, max(told.num_rows, 1), _MATCHES_PER_PARTITION)
+    parts = [told.slice(start, _MATCHES_PER_PARTITION) for start in starts]
+    columns = {"matches": _nested(parts, schema.MATCHES)}
+    for name, (columns_of, tuples) in _looked_up(rows, audience).items():
+        whole = table_of(tuples, columns_of)
+        columns[name] = _nested([whole, *[whole.slice(0, 0)] * (len(parts) - 1)], columns_of)
+    frame = session.createDataFrame(pa.table(columns))
+    (frame if len(parts) == 1 else frame.repartition(len(parts))).createOrReplaceTempView(_VIEW)
+    told_apart = max(len(parts), -(-len(audience.principals) // _MATCHES_PER_PARTITION))
+    return Batch(_VIEW, told_apart, is_personal=any(row.questions for row in rows))
+
+
+def each_once(matched: pa.Table) -> pa.Table:
+    """Return one row per (event, subscription): what is left to ask of people in several cases becomes one thing."""
+    if not matched.num_rows or pc.max(matched["asked"]).as_py() == ANYBODY:
+        return matched
+    columns = [name for name in matched.column_names if name != "asked"]
+    # Cases of one alert share no answer, so that their sum is what all of them ask for.
+    together = matched.group_by(columns, use_threads=False).aggregate([("asked", "sum")])
+    return together.rename_columns({"asked_sum": "asked"})
+
+
+def not_before(matched: pa.Table, oldest_ms: int) -> pa.Table:
+    """Return the matches of events that happened at this moment or later."""
+    return matched.filter(pc.greater_equal(matched["timestamp_ms"], oldest_ms))
+
+
+def table_of(rows: Iterable[Sequence[Any]], columns: StructType) -> pa.Table:
+    """Return ``rows`` (tuples in the order of ``columns``) as an Arrow table."""
+    arrow = to_arrow_schema(columns)
+    parts = list(zip(*rows, strict=True)) or [()] * len(columns)
+    arrays = [pa.array(part, field.type) for part, field in zip(parts, arrow, strict=True)]
+    return pa.Table.from_arrays(arrays, schema=arrow)
+
+
+def _looked_up(rows: Sequence[Wanted], audience: Audience) -> dict[str, tuple[StructType, list[tuple[object, ...]]]]:
+    addresses = sorted({row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL})
+    return {
+        "wanted": (schema.WANTED, [_wanted(row) for row in rows]),
+        "reach": (schema.REACH, [(r.root_id, r.node_id, r.node_fqn, r.hops) for r in audience.reach]),
+        "principals": (schema.PRINCIPALS, [*map(_principal, audience.principals), *map(_addressed, addresses)]),
+        "bonds": (schema.BONDS, _bonds(audience)),
+        "members": (schema.MEMBERS, [*_members(audience), *((one, None, None, one) for one in addresses)]),
+        "mutes": (schema.MUTES, [(m.who, m.about_id, m.channel, m.since_offset, m.until_ms) for m in audience.mutes]),
+    }
+
+
+def _principal(one: Principal) -> tuple[object, ...]:
+    return (one.node_id or "", one.relation.value, one.receiver, one.principal_id, one.since_offset, one.until_offset)
+
+
+def _addressed(address: str) -> tuple[object, ...]:
+    return ("", ReasonKind.EXTERNAL.value, address, address, 0, NO_END)
+
+
+def _members(audience: Audience) -> Iterator[tuple[object, ...]]:
+    """Yield the people that each user and each team comes to."""
+    emails = {person.id: person.email for person in audience.people}
+    users = {one.principal_id for one in audience.principals if one.principal_type == "user"}
+    yield from ((user_id, None, user_id, emails[user_id]) for user_id in sorted(users) if user_id in emails)
+    for member in audience.members:
+        if member.user_id in emails:
+            yield (member.team_id, member.team_name, member.user_id, emails[member.user_id])
+
+
+def _bonds(audience: Audience) -> list[tuple[object, ...]]:
+    """Return what holds of people, gathered by place and person."""
+    known: dict[tuple[str, str], dict[tuple[str, int, int], None]] = defaultdict(dict)
+    for one in audience.bonds:
+        known[one.place, one.user_id][one.question, one.since_offset, one.until_offset] = None
+    names = ("question", "since_offset", "until_offset")
+    return [(*at, [dict(zip(names, one, strict=True)) for one in held]) for at, held in known.items()]
+
+
+def _for_anybody(matched: pa.Table, rows: Sequence[Wanted], audience: Audience) -> list[bool]:
+    """Say of each match whether somebody gives an answer that counts."""
+    questions = {row.subscription_id: row.questions for row in rows if row.questions}
+    if not questions:
+        return [True] * matched.num_rows
+    bonds = Bonds(audience.bonds)
+    asked = matched.select(["subscription_id", "asked", "entity_id", "log_offset"]).to_pylist()
+    return [
+        bonds.anybody(one["asked"], questions[one["subscription_id"]], one["entity_id"], one["log_offset"])
+        if one["subscription_id"] in questions
+        else True
+        for one in asked
+    ]
+
+
+def _wanted(row: Wanted) -> tuple[object, ...]:
+    return (
+        row.subscription_id,
+        row.subscription_name,
+        row.destination_id,
+        row.channel.value,
+        row.relation.value,
+        row.receiver,
+        row.downstream_depth,
+        list(row.questions),
+    )
+
+
+def _nested(tables: Sequence[pa.Table], columns: StructType) -> pa.Array:
+    """Return one list of structs per table."""
+    whole = pa.concat_tables(tables).combine_chunks()
+    fields = list(to_arrow_schema(columns))
+    arrays = [
+        chunks.chunk(0) if chunks.num_chunks else pa.array([], field.type)
+        for chunks, field in zip(whole.columns, fields, strict=True)
+    ]
+    ends = [0]
+    for table in tables:
+        ends.append(ends[-1] + table.num_rows)
+    return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), pa.StructArray.from_arrays(arrays, fields=fields))

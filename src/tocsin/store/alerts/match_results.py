@@ -1,0 +1,71 @@
+"""Match results, written once per match together with its notifications.
+
+A repeated micro-batch finds its results here and creates no more notifications. Next: ``store/alerts/audit.py`` reads
+them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, Engine, delete, func, insert, select
+
+from tocsin.model.match_result import Pair, Telling
+from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.catalogue import tombstones
+from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.tables import pipeline_progress
+
+KEPT_FROM = "tellings"
+"""The row of ``pipeline_progress`` that says after which offset tellings are kept."""
+
+_ROWS_PER_STATEMENT = 5_000
+Row = Mapping[str, Any]  # Any: a column of spark/schedule.py
+
+
+def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[Telling]) -> Sequence[Row]:
+    """Return the notifications of the matches that have no result yet."""
+    if not tellings:
+        return rows
+    offsets = [one.log_offset for one in tellings]
+    query = select(telling.c.log_offset, telling.c.subscription_id)
+    known = connection.execute(query.where(telling.c.log_offset.between(min(offsets), max(offsets))))
+    done: set[Pair] = {(row.log_offset, row.subscription_id) for row in known}
+    if not done:
+        return rows
+    return [row for row in rows if any((row["log_offset"], one) not in done for one in row["subscription_ids"])]
+
+
+def keep(connection: Connection, tellings: Sequence[Telling]) -> None:
+    """Store match results; existing ones stay unchanged."""
+    gone = tombstones.missing(connection, {one.log_offset for one in tellings})
+    rows = [vars(one) | {"missing_count": gone.get(one.log_offset, 0)} for one in tellings]
+    statement = inserting(connection, telling).on_conflict_do_nothing()
+    for start in range(0, len(rows), _ROWS_PER_STATEMENT):
+        connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT])
+
+
+class Tellings:
+    """Match results of one store, for the audit and for cleanup."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def kept_after(self) -> int:
+        """Return the offset after which every match has its result."""
+        query = select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == KEPT_FROM)
+        with reading(self._engine) as connection:
+            return int(connection.execute(query).scalar_one_or_none() or 0)
+
+    def forget(self, *, through: int, now_ms: int) -> None:
+        """Delete the match results up to an offset, which are no longer needed."""
+        with writing(self._engine) as connection:
+            tombstones.forget(connection, through)
+            oldest = connection.execute(select(func.min(telling.c.log_offset))).scalar_one()
+            if oldest is None or oldest > through:
+                return
+            connection.execute(delete(pipeline_progress).where(pipeline_progress.c.query_name == KEPT_FROM))
+            kept = {"query_name": KEPT_FROM, "log_offset": through, "updated_at_ms": now_ms}
+            connection.execute(insert(pipeline_progress), kept)
+            connection.execute(delete(telling).where(telling.c.log_offset <= through))

@@ -1,0 +1,87 @@
+"""Reads of data stored per entity outside its document: series, attachments and owners, newest first, in pages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import Engine, and_, func, or_, select, tuple_
+
+from tocsin.flow.capture.secrets import KIND as SECRETS
+from tocsin.model.entity import Document
+from tocsin.store.catalogue.owners import owners_of
+from tocsin.store.cursors import ReportPage, Window, place_of, place_text
+from tocsin.store.documents import from_text
+from tocsin.store.engine import reading
+from tocsin.store.observations.tables import attachment, series
+from tocsin.store.vault import vault_of
+
+_ROW = series.c
+
+
+class Beside:
+    """Reads of data stored outside documents; one per engine, safe to share between threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def page(
+        self, entity_id: str, kind: str, window: Window, *, part: str | None = None, status: str | None = None
+    ) -> ReportPage:
+        """Return a page of the reports of one kind, newest first; None means those of all parts, of any status."""
+        conditions: list[Any] = [  # Any: SQLAlchemy's conditions
+            _ROW.entity_id == entity_id,
+            _ROW.kind == kind,
+            _ROW.timestamp_ms.between(window.start_ms, window.end_ms),
+        ]
+        conditions += [] if part is None else [_ROW.part == part]
+        conditions += [] if status is None else [_ROW.status == status]
+        query = select(_ROW.timestamp_ms, _ROW.part, _ROW.document).where(*conditions)
+        if window.after is not None:
+            at_ms, last = place_of(window.after)
+            query = query.where(or_(_ROW.timestamp_ms < at_ms, and_(_ROW.timestamp_ms == at_ms, _ROW.part > last)))
+        query = query.order_by(_ROW.timestamp_ms.desc(), _ROW.part).limit(window.limit + 1)
+        with reading(self._engine) as connection:
+            total = connection.execute(select(func.count()).select_from(series).where(*conditions)).scalar_one()
+            rows = list(connection.execute(query))
+        shown = rows[: window.limit]
+        after = place_text(shown[-1].timestamp_ms, shown[-1].part) if shown and len(rows) > len(shown) else None
+        return ReportPage([from_text(row.document) for row in shown], total, after)
+
+    def latest(self, entity_ids: Sequence[str], kind: str) -> dict[str, Document]:
+        """Return the newest report of one kind about each entity itself, by the entity's id."""
+        newest = (
+            select(_ROW.entity_id, func.max(_ROW.timestamp_ms))
+            .where(_ROW.entity_id.in_(entity_ids), _ROW.kind == kind, _ROW.part == "")
+            .group_by(_ROW.entity_id)
+        )
+        query = select(_ROW.entity_id, _ROW.document).where(
+            _ROW.kind == kind, _ROW.part == "", tuple_(_ROW.entity_id, _ROW.timestamp_ms).in_(newest)
+        )
+        with reading(self._engine) as connection:
+            return {entity_id: from_text(text) for entity_id, text in connection.execute(query)}
+
+    def latest_by_part(self, entity_id: str, kind: str) -> dict[str, Document]:
+        """Return the newest report of one kind about each part of an entity, by the part."""
+        own = and_(_ROW.entity_id == entity_id, _ROW.kind == kind)
+        newest = select(_ROW.part, func.max(_ROW.timestamp_ms)).where(own).group_by(_ROW.part)
+        query = select(_ROW.part, _ROW.document).where(own, tuple_(_ROW.part, _ROW.timestamp_ms).in_(newest))
+        with reading(self._engine) as connection:
+            return {part: from_text(text) for part, text in connection.execute(query)}
+
+    def attached(self, entity_ids: Sequence[str], kind: str) -> dict[str, Document]:
+        """Return what of this kind is attached to each entity, by the entity's id."""
+        query = select(attachment.c.entity_id, attachment.c.document).where(
+            attachment.c.entity_id.in_(entity_ids), attachment.c.kind == kind
+        )
+        with reading(self._engine) as connection:
+            found = {entity_id: from_text(text) for entity_id, text in connection.execute(query)}
+            if kind != SECRETS or not found:
+                return found
+            vault = vault_of(connection)
+            return {entity_id: vault.opened(kept) for entity_id, kept in found.items()}
+
+    def owners(self, entity_id: str) -> list[Document]:
+        """Return references to an entity's effective owners: its own or inherited ones."""
+        with reading(self._engine) as connection:
+            return owners_of(connection, [entity_id]).get(entity_id, [])

@@ -1,0 +1,50 @@
+"""Visibility check at the moment of sending: a recipient gets only what they may see then.
+
+Days may lie between an event and its mail, and policies, tags and owners change. Next: ``worker/attempt.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from sqlalchemy import Engine
+
+from tocsin.access.views import Views
+from tocsin.flow.resolve.viewer import Sight
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.store.access.standing import SqlStanding
+from tocsin.store.access.views import SqlSubjects
+from tocsin.store.alerts.event_subjects import SqlEvents
+
+
+class Permitted:
+    """What may be sent of the deliveries of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._views = Views(SqlSubjects(engine))
+        self._standing = SqlStanding(engine)
+        self._events = SqlEvents(engine)
+
+    def now(self, dispatch: Dispatch) -> Dispatch | None:
+        """Return a delivery without what its recipient may not see; None when that is all of it.
+
+        What goes to no person goes on behalf of whoever made the alert or has changed it. While everybody may view
+        everything, nothing is looked up.
+        """
+        policies = self._views.now()
+        if all(policies.is_open(resource) for resource in ENTITY_TYPES):
+            return dispatch
+        subscription_id = dispatch.delivery.subscription_id
+        if dispatch.recipient_id is not None:
+            viewers: Sequence[str] = (dispatch.recipient_id,)
+        else:
+            viewers = self._events.behind([subscription_id]).get(subscription_id, ())
+        for viewer in viewers:
+            sight = Sight(policies.of(viewer), self._standing)
+            (event,) = sight.shown([dispatch.event])
+            if event is None:
+                return None
+            dispatch = replace(dispatch, event=event, reasons=sight.reasons(dispatch.reasons))
+        return dispatch

@@ -1,0 +1,41 @@
+"""Query results in portions limited by the total size of their documents in bytes.
+
+A page is limited by its number of rows; its memory depends on their size. Next: ``server/visible_pages.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from sqlalchemy import Connection, Row, Select
+
+_FETCHED_AT_ONCE = 20
+T = TypeVar("T")
+
+
+class Portion(list[T]):
+    """What was read; ``is_cut`` where more was asked for, and would have been too large together."""
+
+    is_cut = False
+
+
+def portion(
+    connection: Connection,
+    query: Select[Any],  # Any: whatever it selects, a ``document`` among it
+    made_of: Callable[[Row[Any]], T],  # Any: as above
+    most_bytes: int | None,
+) -> Portion[T]:
+    """Return what is made of the query's rows: the first, and further ones while their documents fit."""
+    found, size = Portion[T](), 0
+    if most_bytes is None:
+        found.extend(map(made_of, connection.execute(query)))
+        return found
+    with connection.execute(query.execution_options(yield_per=_FETCHED_AT_ONCE)) as rows:
+        for row in rows:
+            size += len(row.document)
+            if found and size > most_bytes:
+                found.is_cut = True
+                break
+            found.append(made_of(row))
+    return found

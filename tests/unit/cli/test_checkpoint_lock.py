@@ -1,0 +1,45 @@
+"""Tests of the lock on the checkpoint folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tocsin.cli.checkpoint_lock import alone, check_alone
+from tocsin.errors import Conflict
+
+HOLDS = """
+import sys
+from pathlib import Path
+from tocsin.cli.checkpoint_lock import alone
+with alone(Path(sys.argv[1])):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_a_second_one_is_told_who_is_there(tmp_path: Path) -> None:
+    with alone(tmp_path), pytest.raises(Conflict, match=f"process {os.getpid()}.*TOCSIN_DATA_DIR"):
+        check_alone(tmp_path)
+    check_alone(tmp_path)
+
+
+def test_the_folder_is_made_when_it_is_not_there(tmp_path: Path) -> None:
+    with alone(tmp_path / "new" / "checkpoints"):
+        assert (tmp_path / "new" / "checkpoints").is_dir()
+
+
+def test_whoever_is_killed_leaves_it_free(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", HOLDS, str(tmp_path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with pytest.raises(Conflict, match=f"process {other.pid}"):
+            check_alone(tmp_path)
+        other.kill()
+        other.wait()
+    check_alone(tmp_path)

@@ -1,0 +1,62 @@
+"""Tests of suggestions for misspelt settings."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.cli.conftest import Run
+
+from tocsin.cli.configuration import unknown_variables
+
+
+def test_a_variable_that_is_no_setting_is_named_with_the_nearest(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("TOCSIN_DATABSE_URL", "TOCSIN_TOKEN", "TOCSIN_TEST_HISTORIES", "tocsin_port"):
+        monkeypatch.setenv(name, "1")
+    ended = run("settings", "--json")
+    assert ended.code == 0
+    (line,) = (one for one in ended.err.splitlines() if "DATABSE" in one)
+    assert line == "tocsin: TOCSIN_DATABSE_URL is no setting; did you mean TOCSIN_DATABASE_URL?"
+    assert "TOCSIN_DATABSE_URL" in unknown_variables()
+    assert not {"TOCSIN_TOKEN", "TOCSIN_TEST_HISTORIES", "tocsin_port"}.intersection(unknown_variables())
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "said"),
+    [
+        ("EGRESS_ALLOW", "10.0.0.0/8", 'must be JSON, such as ["10.0.0.0/8"].'),
+        ("SPARK_CONF", "a=b", 'must be JSON, such as {"name": "value"}.'),
+    ],
+)
+def test_a_list_or_an_object_that_is_no_json_is_refused_with_an_example(
+    run: Run, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, said: str
+) -> None:
+    monkeypatch.setenv(f"TOCSIN_{variable}", value)
+    ended = run("settings")
+    assert (ended.code, ended.err) == (2, f"tocsin: Setting {variable.lower()} (TOCSIN_{variable}): {said}\n")
+
+
+def test_a_misspelt_name_in_the_file_is_told_the_nearest(run: Run, tmp_path: Path) -> None:
+    (tmp_path / "tocsin.toml").write_text("prot = 9000")
+    ended = run("settings")
+    assert (ended.code, ended.err) == (2, "tocsin: tocsin.toml: prot is no setting; did you mean port?\n")
+    (tmp_path / "tocsin.toml").write_text("zzzzzz = 1")
+    assert run("settings").err == "tocsin: tocsin.toml: zzzzzz is no setting; docs/settings.md has them all.\n"
+
+
+@pytest.mark.parametrize("address", ["postgres://ada:hush@127.0.0.1/x", "nonsense"])
+def test_what_is_no_address_of_a_store_is_refused_and_not_repeated(
+    run: Run, monkeypatch: pytest.MonkeyPatch, address: str
+) -> None:
+    monkeypatch.setenv("TOCSIN_DATABASE_URL", address)
+    ended = run("fsck")
+    assert ended.code == 2
+    assert "Setting database_url (TOCSIN_DATABASE_URL): is no address of a store" in ended.err
+    assert "hush" not in ended.err
+
+
+def test_a_store_that_does_not_answer_is_named_without_its_password(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TOCSIN_DATABASE_URL", "postgresql+psycopg://ada:hush@127.0.0.1:1/x")
+    ended = run("fsck")
+    assert ended.code == 6
+    assert ended.err.startswith("tocsin: The store at postgresql+psycopg://ada:***@127.0.0.1:1/x cannot be used: ")

@@ -1,0 +1,51 @@
+"""Tests of the welcome box of ``tocsin up``, and of who is shown passwords."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+
+from rich.console import Console
+
+from tocsin.cli.console import Login, Screen, Welcome
+from tocsin.server.app import first_password_line
+
+
+def test_who_has_no_new_password_is_told_how_to_get_one() -> None:
+    written = io.StringIO()
+    login = Login("admin", "administrator", "admin@tocsin.example.org", None)
+    Screen(Console(file=written, width=200)).welcome(Welcome("http://127.0.0.1:8585", (login,), None))
+    assert "a new one: tocsin admin reset-password admin" in written.getvalue()
+    assert "TOCSIN_SERVER" not in written.getvalue()
+
+
+def test_where_commands_do_not_look_by_themselves_is_printed_for_them() -> None:
+    written = io.StringIO()
+    server = "http://127.0.0.1:8611"
+    Screen(Console(file=written, width=200)).welcome(Welcome(server, (), None, server))
+    assert f"export TOCSIN_SERVER={server} " in written.getvalue()
+
+
+def test_a_password_is_shown_on_a_terminal_alone() -> None:
+    login = Login("admin", "administrator", "admin@tocsin.example.org", "pa55word")
+    welcome, kept = Welcome("http://127.0.0.1:8585", (login,), None), io.StringIO()
+    for has_welcomed in (True, False):
+        screen = Screen(Console(file=kept, width=200, force_terminal=True))
+        if has_welcomed:
+            screen.welcome(welcome)
+        screen.farewell(welcome)
+    assert "pa55word" not in kept.getvalue()
+    assert "a new one: tocsin admin reset-password admin" in kept.getvalue()
+    master, slave = pty.openpty()
+    with os.fdopen(master, "rb", buffering=0) as shown, os.fdopen(slave, "w") as terminal:
+        Screen(Console(file=terminal, width=200)).welcome(welcome)
+        terminal.flush()
+        assert b"pa55word" in shown.read(8000)
+
+
+def test_the_log_of_a_server_keeps_no_password() -> None:
+    assert "pa55word" in first_password_line("pa55word", is_terminal=True)
+    line = first_password_line("pa55word", is_terminal=False)
+    assert "pa55word" not in line
+    assert "tocsin admin reset-password admin" in line

@@ -1,0 +1,94 @@
+"""Tests of extracted document paths and the conditions on them."""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.conditions.check import checked
+from tocsin.conditions.fields import is_taken
+from tocsin.conditions.nodes import And, FieldValue, Has, Node, Not, TextTest
+from tocsin.flow.match.extracted_paths import MANY, MOST, TakenPaths
+from tocsin.flow.match.indexing import ways
+from tocsin.flow.match.plan import Plan
+
+ASKED = "entity.owners.name == 'ann'"
+
+
+def plan(condition: str) -> Plan:
+    return Plan("p", ("all",), checked(condition), 0)
+
+
+def after(*conditions: str, times: int = MANY) -> TakenPaths:
+    taken = TakenPaths()
+    taken.count([plan(one) for one in conditions for _ in range(times)])
+    return taken
+
+
+def rewritten(condition: str) -> Node:
+    return after(condition).rewritten(checked(condition))
+
+
+def test_a_path_is_taken_out_once_many_ask_about_it() -> None:
+    taken = after(ASKED, times=MANY - 1)
+    assert taken.names == {}
+    assert taken.rewritten(checked(ASKED)) == checked(ASKED)
+    taken.count([plan("entity.owners.name.startsWith('a')")])
+    assert len(taken.names) == 1
+
+
+def test_a_path_that_only_rare_events_are_asked_about_stays_where_it_is() -> None:
+    rarely = f"{ASKED} && domains == 'sales'"
+    assert after(rarely, times=10 * MANY).names == {}
+    assert len(after(rarely, times=1_000 * MANY).names) == 1
+
+
+def test_no_more_are_taken_out_than_events_can_bear() -> None:
+    taken = after(*(f"entity.extension.x{n} == 'a'" for n in range(MOST + 5)))
+    assert len(taken.names) == MOST
+    names = taken.names
+    taken.count([plan("entity.extension.y == 'a'")] * (2 * MANY))
+    assert taken.names == names
+
+
+def test_an_equality_becomes_a_fact_that_alerts_hang_from() -> None:
+    node = rewritten("entity.owners.name in {'bob', 'ann'}")
+    assert isinstance(node, Has)
+    assert (is_taken(node.field), node.values) == (True, ("ann", "bob"))
+    (way,) = ways(Plan("p", ("all",), node, 0))
+    assert {anchor.fields for anchor in way.anchors} == {(node.field,)}
+    assert isinstance(rewritten("entity.owners.name != 'ann'"), Not)
+
+
+def test_a_text_test_looks_at_the_texts_and_membership_at_both() -> None:
+    test = rewritten("entity.description.startsWith('a')")
+    assert isinstance(test, TextTest)
+    assert isinstance(test.value, FieldValue)
+    both = rewritten("entity.description.contains('a')")
+    assert isinstance(both, And)
+    assert both.operands[1] == checked("entity.description.contains('a')")
+
+
+def test_where_many_search_the_texts_alerts_hang_from_words() -> None:
+    taken = after("entity.description.contains('a long word')", "newValue('owners') == 'ann'")
+    (worded,) = taken.worded
+    assert worded == taken.names[next(iter(taken.names))]
+    (way,) = ways(
+        Plan("p", ("all",), taken.rewritten(checked("entity.description matches '.* red fox .*'")), 0), taken.worded
+    )
+    assert {(anchor.fields, anchor.values) for anchor in way.anchors} == {((f"{worded}_words",), ("red",))}
+    assert after("entity.description.contains('word')").worded == frozenset()
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "entity.version > 5",
+        "entity.deleted == true",
+        "entity.description.toLowerCase() == 'a'",
+        "entity.owners.size() > 1",
+        "owners == 'ann'",
+        "entity.version == 5",
+    ],
+)
+def test_what_the_texts_cannot_tell_is_left_as_it_is(condition: str) -> None:
+    assert after(condition).names == {}

@@ -1,0 +1,121 @@
+"""Tests of warnings about conditions, with no false ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from tocsin.conditions.check import checked
+from tocsin.flow.match.hints import Kind, of_alert, of_condition
+from tocsin.model.subscription import EventSubscription
+
+MANY = " && ".join(
+    f"(tags == 'a{n}' && owners == 'b{n}' || domains == 'c{n}' && tier != 'Tier.d{n}')" for n in range(9)
+)
+
+
+def alert(*conditions: str, resources: tuple[str, ...] = ("all",), effect: str = "include") -> EventSubscription:
+    rules = [{"effect": effect, "condition": one} for one in conditions]
+    return EventSubscription.model_validate(
+        {
+            "id": "1",
+            "name": "a",
+            "fullyQualifiedName": "a",
+            "alertType": "Notification",
+            "filteringRules": {"resources": list(resources), "rules": rules},
+            "destinations": [{"id": "d", "category": "Owners", "type": "Email"}],
+        }
+    )
+
+
+@pytest.mark.parametrize(
+    ("subscription", "kinds"),
+    [
+        (alert("isBot()"), []),
+        (alert(), [Kind.UNINDEXED]),
+        (alert(resources=("table",)), []),
+        (alert("true"), [Kind.ALWAYS_TRUE, Kind.UNINDEXED]),
+        (alert("!isBot()"), [Kind.UNINDEXED]),
+        (alert("user.follows(entity)"), [Kind.UNINDEXED]),
+        (alert("user.follows(entity) && tier == 'Tier.a'"), []),
+        (alert("isBot()", "tier == 'Tier.a' && tier == 'Tier.b'"), [Kind.NEVER_TRUE]),
+        (alert("tier == 'Tier.a'", "tier == 'Tier.b'"), [Kind.NEVER_TRUE]),
+        (alert("isBot()", resources=()), [Kind.NO_RESOURCES]),
+        (alert("entityType == 'table'", resources=("topic", "pipeline")), [Kind.OUTSIDE_RESOURCES]),
+        (alert("matchPipelineState('Failed')", resources=("table",)), [Kind.OUTSIDE_RESOURCES]),
+        (alert("matchPipelineState('Failed')", resources=("table", "pipeline")), []),
+        (alert("threadType == 'Task'", resources=("conversation",)), [Kind.OUTSIDE_RESOURCES]),
+        (alert(MANY), [Kind.UNINDEXED]),
+        (alert(MANY, resources=("table",)), [Kind.UNINDEXED]),
+        (alert("testStatus == 'Fialed'"), [Kind.UNKNOWN_WORD]),
+        (alert("matchAnySource({'tabel','topic'})"), [Kind.UNKNOWN_WORD]),
+        (alert("entityType == 'Table'", "false"), [Kind.UNKNOWN_WORD, Kind.NEVER_TRUE]),
+        (alert("threadType == 'Taks'"), [Kind.UNKNOWN_WORD]),
+        (alert("matchStatusTransition('Success','Failed')", "pipelineStatus == 'PARTIALSUCCESS'"), []),
+        (alert("matchAnySource('thread') && userName == 'nobody'"), []),
+    ],
+)
+def test_what_is_odd_is_remarked_upon_once(subscription: EventSubscription, kinds: list[Kind]) -> None:
+    assert [remark.kind for remark in of_alert(subscription)] == kinds
+
+
+def test_an_alert_that_tells_nobody_is_remarked_upon() -> None:
+    silent = alert("isBot()").model_copy(update={"destinations": ()})
+    assert [remark.to_wire() for remark in of_alert(silent)] == [
+        {"kind": "noDestinations", "message": "Without destinations an alert tells nobody", "field": "destinations"}
+    ]
+
+
+def test_a_remark_has_its_place() -> None:
+    (remark,) = of_alert(alert("isBot()", "false"))
+    assert remark.to_wire() == {
+        "kind": "neverTrue",
+        "message": "This condition is true of no event",
+        "field": "filteringRules.rules[1].condition",
+    }
+
+
+def test_a_word_that_no_event_has_is_named_with_the_nearest_one() -> None:
+    (remark,) = of_condition(checked("matchStatusTransition('Sucess','Failed')"))
+    assert remark.message == "No event has the previousStatus 'sucess'; did you mean Success?"
+    (remark,) = of_condition(checked("entityType == 'Table'"))
+    assert remark.message == "No event has the entityType 'Table'; did you mean table?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "meant"), [("Tier1", "Tier.Tier1"), ("tier.tier1", "Tier.Tier1"), ("gold", "Tier.Gold")]
+)
+def test_a_tier_without_its_prefix_is_remarked_upon(asked: str, meant: str) -> None:
+    (remark,) = of_condition(checked(f"tier == '{asked}'"))
+    assert remark.kind is Kind.UNKNOWN_WORD
+    assert remark.message == f"No asset has the tier '{asked}': a tier begins with Tier.; did you mean {meant}?"
+    assert not list(of_condition(checked("matchAnyTier('Tier.Tier1')")))
+
+
+@pytest.mark.parametrize(
+    ("condition", "says"),
+    [
+        (
+            "changeTarget == 'column.email'",
+            "'column.email': it is asset, or begins with a list of members; did you mean columns.e",
+        ),
+        (
+            "matchAnyChange('tag','add','email')",
+            "'email': it is asset, or begins with a list of members; did you mean columns.e",
+        ),
+        (
+            "matchAnyChange('*','*',{'asset','colums.a'},'PII.None')",
+            "'colums.a': it is asset, or begins with a list of members; ",
+        ),
+    ],
+)
+def test_a_target_that_no_change_can_have_is_remarked_upon(condition: str, says: str) -> None:
+    (remark,) = of_condition(checked(condition))
+    assert remark.kind is Kind.UNKNOWN_WORD
+    assert remark.message.startswith(f"No change has the target {says}")
+
+
+@pytest.mark.parametrize(
+    "target", ["asset", "columns", "columns.a.children", 'columns."a.b"', "messageSchema.schemaFields.a"]
+)
+def test_a_target_that_a_change_can_have_is_not(target: str) -> None:
+    assert not list(of_condition(checked(f"matchAnyChange('tag', 'add', '{target}') || changeTarget == '{target}'")))

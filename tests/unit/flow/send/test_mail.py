@@ -1,0 +1,137 @@
+"""Tests of email rendering."""
+
+import re
+from dataclasses import replace
+from email import message_from_bytes
+from email.policy import default
+
+import pytest
+from aiosmtplib.email import flatten_message
+from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, added, change_event, dispatch, updated
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.send.mail import LINES_LIMIT, Sender, link_to, render_letter
+from tocsin.flow.send.unsubscribe import link_of, notification_of
+
+SENDER = Sender("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
+
+
+def parts(told=None):
+    message = render_letter(told or dispatch(), SENDER, now_ms=NOW_MS)
+    read = message_from_bytes(message.as_bytes(), policy=default)
+    text, html = (read.get_body((kind,)).get_content().replace("\r\n", "\n") for kind in ("plain", "html"))
+    return read, text, html
+
+
+def test_a_mail_says_what_changed_who_did_it_and_why_you_are_told() -> None:
+    message, text, html = parts()
+    assert message["Subject"] == "orders: column email removed"
+    assert message["To"] == "dana@example.com"
+    assert message["Message-ID"] == f"<{DELIVERY_ID}@acme.example>"
+    for body in (text, html):
+        assert "acme.shop.public.orders" in body
+        assert "jane.smith" in body
+        assert "you own it (alert schema changes)" in body
+        assert "version 0.9 to 1.9" in body
+        assert "https://tocsin.acme.example/#/tables/123e4567-e89b-12d3-a456-426614174000" in body
+
+
+def test_a_mail_can_be_ended_by_one_click_and_by_a_link() -> None:
+    told = dispatch()
+    sender = Sender("tocsin@acme.example", "https://tocsin.acme.example", b"key")
+    message = message_from_bytes(render_letter(told, sender, now_ms=NOW_MS).as_bytes(), policy=default)
+    link = message["List-Unsubscribe"].strip("<>")
+    assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    start = "https://tocsin.acme.example/api/v1/unsubscribe/"
+    assert link.startswith(start)
+    assert notification_of(link.removeprefix(start), b"key") == told.delivery.notification_id
+    assert notification_of(link.removeprefix(start), b"other key") is None
+    assert notification_of(f"{told.delivery.notification_id}.x", b"key") is None
+    assert all(link in message.get_body((kind,)).get_content() for kind in ("plain", "html"))
+    assert render_letter(told, SENDER, now_ms=NOW_MS)["List-Unsubscribe"] is None
+
+
+LONG_HOST = ".".join(("a" * 60, "b" * 60, "c" * 60, "example.com"))
+
+
+@pytest.mark.parametrize(
+    ("base_url", "shown"),
+    [
+        ("https://t.example", "https://t.example"),
+        ("https://tocsin.metadata-platform.department.example.com/under/a/path", None),
+        (f"https://{LONG_HOST}", None),
+        ("https://tocsin.b\u00fccher.example/pfad/\u00fc", "https://tocsin.xn--bcher-kva.example/pfad/%C3%BC"),
+    ],
+)
+@pytest.mark.parametrize("long", [False, True])
+def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, shown: str | None, long: bool) -> None:
+    host = LONG_HOST if long else "acme.example"
+    told = dispatch()
+    told = replace(told, delivery=replace(told.delivery, target=f"{'d' * (64 if long else 4)}@{host}"))
+    sender = Sender(f"Tocsin <tocsin@{host}>", base_url, b"key")
+    wire = flatten_message(render_letter(told, sender, now_ms=NOW_MS))  # as aiosmtplib puts it on the wire
+    head = wire.partition(b"\r\n\r\n")[0]
+    assert b"=?" not in head
+    assert max(map(len, head.split(b"\r\n"))) <= 998  # RFC 5321 section 4.5.3.1.6
+    unfolded = dict(line.split(b": ", 1) for line in re.sub(rb":?\r\n(?=[ \t])", _joined, head).split(b"\r\n"))
+    link = link_of(told.delivery.notification_id, b"key", shown or base_url)
+    assert unfolded[b"List-Unsubscribe"] == f"<{link}>".encode()
+    assert unfolded[b"To"] == told.delivery.target.encode()
+    assert unfolded[b"From"] == sender.address.encode()
+    assert unfolded[b"Message-ID"] == f"<{DELIVERY_ID}@{host}>".encode()
+    read = message_from_bytes(wire, policy=default)
+    assert (read["List-Unsubscribe"], read["To"].addresses[0].addr_spec) == (f"<{link}>", told.delivery.target)
+
+
+def _joined(fold: re.Match[bytes]) -> bytes:
+    return b":" if fold[0].startswith(b":") else b""
+
+
+def test_a_subject_that_is_not_ascii_is_still_encoded() -> None:
+    wire = flatten_message(
+        render_letter(dispatch(change_event(entity={"name": "gr\u00f6\u00dfe"})), SENDER, now_ms=NOW_MS)
+    )
+    assert b"Subject: =?utf-8?" in wire
+    assert message_from_bytes(wire, policy=default)["Subject"] == "gr\u00f6\u00dfe: column email removed"
+
+
+def test_old_and_new_values_stand_under_their_change() -> None:
+    _, text, _ = parts(dispatch(change_event(updated("description", "Orders", "All orders"))))
+    assert "- description changed\n    was: Orders\n    now: All orders\n" in text
+
+
+def test_what_stands_in_an_entity_adds_no_header() -> None:
+    evil = change_event(entity={"name": "orders\r\nBcc: everyone@example.com\r\n\r\nhello"})
+    message, _, _ = parts(dispatch(evil))
+    assert message["Bcc"] is None
+    assert message["Subject"] == "orders Bcc: everyone@example.com hello: column email removed"
+
+
+def test_what_stands_in_an_entity_adds_no_markup() -> None:
+    evil = change_event(updated("description", None, "<script>alert(1)</script>"))
+    _, text, html = parts(dispatch(evil))
+    assert "<script>" in text
+    assert "<script>" not in html
+    assert "&lt;script&gt;" in html
+
+
+def test_a_mail_lists_so_many_changes_and_counts_the_rest() -> None:
+    many = [{"name": f"column_{number}"} for number in range(LINES_LIMIT + 7)]
+    _, text, html = parts(dispatch(change_event(added("columns", many))))
+    assert text.count("\n- column ") == LINES_LIMIT
+    assert "and 7 more\n" in text
+    assert "<li>and 7 more</li>" in html
+
+
+@pytest.mark.parametrize("target", ["", "dana", "dana@example.com\r\nBcc: x@example.com", "a@b, c@d", "dana@"])
+def test_an_address_that_is_none_is_refused(target: str) -> None:
+    with pytest.raises(InvalidInput):
+        render_letter(dispatch(target=target), SENDER, now_ms=NOW_MS)
+
+
+def test_a_link_leads_to_the_assets_page() -> None:
+    assert link_to(change_event(entity_id="1"), "http://h") == "http://h/#/tables/1"
+    assert link_to(change_event(entity_type="databaseService", entity_id="1"), "http://h").endswith(
+        "/#/services/databaseServices/1"
+    )
+    assert link_to(change_event(entity_type="thread"), "http://h") == "http://h/"

@@ -1,0 +1,107 @@
+"""Tests of a destination's status after attempts."""
+
+import json
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft7Validator
+from referencing import Registry, Resource
+from referencing.jsonschema import DRAFT7
+
+from tocsin.flow.track.attempts import next_step
+from tocsin.flow.track.destination_status import UNTRIED, Standing, asked_to_stop, standing_after
+from tocsin.model.delivery import Attempt, Delivered, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.subscription import SubscriptionState
+
+SCHEMAS = Path(__file__).parents[5] / "shared" / "standards" / "schemas"
+RETRY = Retry(OutcomeReason.SERVER_ERROR, status_code=503)
+GONE = Rejected(OutcomeReason.GONE, status_code=410)
+
+CHANGED_MS = 900
+
+
+def after(*outcomes: Outcome, number: int = 1, retries: int = 3) -> Standing:
+    standing = UNTRIED
+    for place, outcome in enumerate(outcomes):
+        attempt = Attempt("d", number, started_at_ms=1_000 * (place + 1), duration_ms=10, outcome=outcome)
+        step = next_step(attempt, retries=retries, wait_s=5.0)
+        standing = standing_after(standing, attempt, step, configured_at_ms=CHANGED_MS)
+    return standing
+
+
+def test_an_answer_in_the_two_hundreds_makes_active() -> None:
+    assert after(Delivered(200)) == Standing(
+        SubscriptionState.ACTIVE,
+        timestamp_ms=1_010,
+        last_successful_at_ms=1_010,
+        delivered_count=1,
+        configured_at_ms=CHANGED_MS,
+    )
+
+
+def test_a_retry_to_come_makes_awaiting_retry_and_names_its_time() -> None:
+    assert after(RETRY) == Standing(
+        SubscriptionState.AWAITING_RETRY,
+        timestamp_ms=1_010,
+        last_failed_at_ms=1_010,
+        last_failed_status_code=503,
+        last_failed_reason="serverError",
+        next_attempt_ms=6_010,
+        configured_at_ms=CHANGED_MS,
+    )
+
+
+def test_the_last_retry_makes_retry_limit_reached() -> None:
+    standing = after(RETRY, number=4)
+    assert standing.status is SubscriptionState.RETRY_LIMIT_REACHED
+    assert (standing.failed_count, standing.next_attempt_ms) == (1, None)
+
+
+@pytest.mark.parametrize("reason", [OutcomeReason.BAD_URL, OutcomeReason.REDIRECT])
+def test_what_fails_at_once_makes_failed(reason: OutcomeReason) -> None:
+    standing = after(Rejected(reason))
+    assert (standing.status, standing.failed_count) == (SubscriptionState.FAILED, 1)
+
+
+def test_a_receiver_that_is_away_shows_as_failed_and_is_tried_again() -> None:
+    away = Retry(OutcomeReason.CONNECTION_FAILED)
+    standing = after(away)
+    assert (standing.status, standing.failed_count) == (SubscriptionState.FAILED, 0)
+    assert standing.next_attempt_ms == 6_010
+    assert not asked_to_stop(standing, configured_at_ms=0)
+    assert after(away, Delivered(200)).status is SubscriptionState.ACTIVE
+    assert after(away, number=4).status is SubscriptionState.RETRY_LIMIT_REACHED
+
+
+def test_the_next_success_makes_active_again_and_remembers_the_failure() -> None:
+    standing = after(RETRY, Delivered(200))
+    assert (standing.status, standing.next_attempt_ms) == (SubscriptionState.ACTIVE, None)
+    assert (standing.last_successful_at_ms, standing.last_failed_at_ms) == (2_010, 1_010)
+
+
+@pytest.mark.parametrize("reason", [OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW])
+def test_what_says_nothing_about_the_destination_leaves_it_alone(reason: OutcomeReason) -> None:
+    assert after(Rejected(reason)) is UNTRIED
+    assert after(GONE, Rejected(reason)) == after(GONE)
+
+
+def test_gone_stops_a_destination_until_its_alert_is_changed() -> None:
+    standing = after(GONE)
+    assert asked_to_stop(standing, configured_at_ms=900)
+    assert not asked_to_stop(standing, configured_at_ms=1_011)
+    assert not asked_to_stop(standing, configured_at_ms=1), "its clock was set back since"
+    assert not asked_to_stop(after(GONE, Delivered(200)), configured_at_ms=900)
+    assert not asked_to_stop(after(Rejected(OutcomeReason.REDIRECT, status_code=301)), configured_at_ms=900)
+    assert not asked_to_stop(None, configured_at_ms=900)
+
+
+@pytest.mark.parametrize("outcome", [Delivered(200), RETRY, GONE, Rejected(OutcomeReason.BAD_URL)])
+def test_a_standing_on_the_wire_holds_upstreams_schema(outcome: Outcome) -> None:
+    if not SCHEMAS.is_dir():
+        pytest.skip("OpenMetadata's schemas are not beside this repository (../shared/standards/schemas)")
+    schema = json.loads((SCHEMAS / "events" / "subscriptionStatus.json").read_text())
+    types = json.loads((SCHEMAS / "type" / "basic.json").read_text())
+    resource = Resource.from_contents(types, default_specification=DRAFT7)
+    validator = Draft7Validator(schema, registry=Registry(retrieve=lambda _uri: resource))
+    standing = after(outcome)
+    assert [error.message for error in validator.iter_errors(standing.to_wire())] == []

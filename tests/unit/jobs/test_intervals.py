@@ -1,0 +1,54 @@
+"""Tests of the scheduler: jobs run when due, after failures and clock changes."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+from tests.waiting import until
+
+pytest.importorskip("pyspark")
+
+from tocsin.clock import FixedClock
+from tocsin.errors import Unavailable
+from tocsin.jobs import intervals
+from tocsin.jobs.intervals import Job, run_when_due
+
+
+class Remembered(dict[str, int]):
+    def ran(self, name: str, *, now_ms: int) -> None:
+        self[name] = now_ms
+
+    def ran_at_ms(self, name: str) -> int:
+        return self.get(name, 0)
+
+
+def test_jobs_are_done_at_their_interval_and_a_failure_ends_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(intervals, "_LOOK_EVERY_S", 0.001)
+    clock, stopping, memory = FixedClock(100_000_000), threading.Event(), Remembered(old=99_995_000)
+    done: list[str] = []
+
+    def fails() -> None:
+        done.append("fails")
+        raise Unavailable("not now")
+
+    jobs = [
+        Job("never", 0, lambda: done.append("never")),
+        Job("fails", 10, fails, after_s=0),
+        Job("old", 10, lambda: done.append("old"), after_s=0),
+        Job("late", 10, lambda: done.append("late"), after_s=3_600),
+    ]
+    thread = threading.Thread(target=run_when_due, args=(jobs, memory, clock, stopping))
+    thread.start()
+    try:
+        until(lambda: done == ["fails"])
+        clock.advance(5_000)
+        until(lambda: done == ["fails", "old"])
+        clock.advance(5_000)
+        until(lambda: done == ["fails", "old", "fails"])
+        clock.advance(-86_400_000)
+        until(lambda: {"old", "late"} < set(done[3:]))
+    finally:
+        stopping.set()
+        thread.join()
+    assert all(at_ms == 100_010_000 - 86_400_000 for at_ms in memory.values())

@@ -1,0 +1,102 @@
+"""Tests of query failures: restart after a late Python start only, and short messages."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import pytest
+from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.query import StreamingQuery
+
+from tocsin.jobs.query_progress import BatchError, begun, in_few_words
+
+LATE = "[STREAM_FAILED] Query [id = x] terminated with exception: Python worker failed to connect back."
+READS = "Waiting for data to arrive"
+
+
+@dataclass
+class Query:
+    """A query that says one thing after the other of itself, and may have failed at the end."""
+
+    says: list[str]
+    failure: str | None = None
+    name: str = "some_stream"
+    looks: Iterator[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.looks = iter(self.says)
+        self.isActive = True
+
+    @property
+    def status(self) -> dict[str, Any]:
+        message = next(self.looks, None)
+        if message is None:
+            self.isActive = False
+        return {"message": message}
+
+    def exception(self) -> str | None:
+        return self.failure
+
+
+def started(*queries: Query) -> tuple[Query, int]:
+    """Return the query that came of it, and how many were started."""
+    rest = list(queries)
+    given = begun(lambda: cast(StreamingQuery, rest.pop(0)))
+    return cast(Query, given), len(queries) - len(rest)
+
+
+def test_a_query_that_reads_is_given_at_once() -> None:
+    reads = Query(["Initializing sources", READS])
+    assert started(reads, Query([READS])) == (reads, 1)
+
+
+def test_a_query_whose_python_was_late_is_started_again() -> None:
+    reads = Query([READS])
+    assert started(Query(["Initializing sources"], LATE), Query([], LATE), reads) == (reads, 3)
+
+
+def test_one_that_is_always_late_is_given_in_the_end() -> None:
+    assert started(*(Query([], LATE) for _ in range(9)))[1] == 6
+
+
+@pytest.mark.parametrize("failure", ["[STREAM_FAILED] no such table", None])
+def test_one_that_failed_otherwise_is_not_started_again(failure: str | None) -> None:
+    assert started(Query([], failure), Query([READS]))[1] == 1
+
+
+def test_a_failure_of_spark_is_told_in_few_words() -> None:
+    def work(_batch: DataFrame, _batch_id: int) -> None:
+        raise AnalysisException("no such column " + "x" * 100_000)
+
+    with pytest.raises(BatchError) as caught:
+        in_few_words(work)(cast(DataFrame, None), 7)
+    told = "".join(traceback.format_exception(caught.value))
+    assert "AnalysisException: no such column" in told
+    assert len(told) < 3_000
+
+
+def test_the_causes_of_a_long_failure_are_told() -> None:
+    def work(_batch: DataFrame, _batch_id: int) -> None:
+        trace = [
+            "job aborted",
+            *["  at org.apache.spark"] * 500,
+            "Caused by: java.lang.InterruptedException: x",
+            "  at y",
+        ]
+        raise Py4JError("\n".join(trace))
+
+    with pytest.raises(BatchError, match=r"py4j.protocol.Py4JError: job aborted[^$]*InterruptedException: x$"):
+        in_few_words(work)(cast(DataFrame, None), 7)
+
+
+def test_other_failures_are_told_as_they_are() -> None:
+    def work(_batch: DataFrame, _batch_id: int) -> None:
+        raise KeyError("gone")
+
+    with pytest.raises(KeyError):
+        in_few_words(work)(cast(DataFrame, None), 7)

@@ -1,0 +1,33 @@
+"""Tests of listening sockets that share an address, and of the error when it is taken."""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+
+from tocsin.errors import Conflict
+from tocsin.server.sockets import listening
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_all_listen_at_one_port(count: int) -> None:
+    made = listening("127.0.0.1", 0, count)
+    try:
+        assert len(made) == count
+        assert len({one.getsockname() for sockets in made for one in sockets}) == 1
+        with socket.create_connection(made[0][0].getsockname(), timeout=5):
+            pass
+    finally:
+        for sockets in made:
+            for one in sockets:
+                one.close()
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_taken_port_is_a_conflict(count: int) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(Conflict):
+            listening("127.0.0.1", taken.getsockname()[1], count)

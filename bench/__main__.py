@@ -46,7 +46,7 @@ def main(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     write: Annotated[bool, typer.Option(help="Put what was measured into docs/benchmarks.md; at full size.")] = False,
 ) -> None:
-    """Measure Tocsin on this machine, over loopback only, with every figure beside a floor of the same run."""
+    """Measure Tocsin on this machine, over loopback only, with a floor from the same run for every figure."""
     if write and scale != 1.0:
         raise typer.BadParameter("the page shows benchmarks at full size", param_hint="--write")
     structlog.configure(

@@ -100,7 +100,7 @@ def _count_only(parts: Parts, checkpoint: Path, at_least: int) -> float:
 
 
 def _tell_all(parts: Parts, engine: Engine, report: Report) -> float:
-    """Return how long the pipeline takes to tell everything that is in the log."""
+    """Return the time the pipeline takes to process the whole log."""
     log = EventLog(engine)
     end = log.readable_end()
 
@@ -118,7 +118,7 @@ def _tell_all(parts: Parts, engine: Engine, report: Report) -> float:
 
 
 def _check_sample(engine: Engine, offsets: range) -> None:
-    """Make sure that a random sample of events told exactly whom ``flow/once`` says."""
+    """Check that a random sample of events has exactly the recipients of ``flow/once``."""
     alerts = Subscriptions(engine).list_enabled()
     plans = [(one, plan_of(one)) for one in alerts]
     log, world = EventLog(engine), World(lambda _id: None, alerts, SqlDirectory(engine), {}, FixedClock(0))

@@ -40,7 +40,7 @@ _DAY_MS = 86_400_000
 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
-    """Measure events a second into the lake, and through backtests of the log and of the lake, beside a bare scan."""
+    """Measure events a second into the lake, and through backtests of the log and of the lake, against a bare scan."""
     count = scaled(EVENT_COUNT // COPIES, scale, least=500)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
@@ -64,7 +64,7 @@ def _into_the_lake(parts: LakeParts) -> Measurement:
 def _backtested(
     parts: LakeParts, engine: Engine, report: Report, alert: tuple[str, tuple[str, str, str]], *, of: str
 ) -> Measurement:
-    """Measure one alert over all there is, beside a bare scan of the same; of both the better of two runs."""
+    """Measure one alert over the whole history, against a bare scan of it; of both the better of two runs."""
     extent, total = parts.happened(ALWAYS)
     floor_s = min(_scan(history(parts.session, parts.place, extent)) for _ in range(2))
     made, admin = build(parts, engine), People(engine).by_name("admin")

@@ -83,7 +83,7 @@ def _table(number: int, turn: int = 0) -> Document:
     return {"name": f"t{number:07}", "databaseSchema": _SCHEMA, "columns": columns}
 
 
-def _fill(served: Served, first: int, size: int, report: Any) -> float:  # Any: told how many there are
+def _fill(served: Served, first: int, size: int, report: Any) -> float:  # Any: called with the count
     """Create the tables from ``first`` up to ``size``; return how many a second the last requests came to."""
     taken_s: list[float] = []
     with served.client() as client:

@@ -38,7 +38,7 @@ Send = Callable[[list[Document]], None]
 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
-    """Measure what each door lets through, make the writes, and prove that the store is sound."""
+    """Measure the rate of each write path, make the writes, and prove that the store is sound."""
     count, few = scaled(WRITE_COUNT, scale, least=TURNS * 50), scaled(DOOR_COUNT, scale, least=TURNS * 10)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
@@ -61,7 +61,7 @@ def _found(engine: Engine) -> None:
 
 
 def _door(name: str, send: Send, stem: str, count: int, report: Report = lambda _done, _all: None) -> Measurement:
-    """Send ``count`` writes through a door: a few tables created, then each changed over and over."""
+    """Send ``count`` writes by one path: a few tables created, then each changed repeatedly."""
     started_s, done = time.perf_counter(), 0
     for requests in _requests(stem, count):
         send(requests)
@@ -128,7 +128,7 @@ def _check(outcome: object) -> None:
 
 
 def _proof(engine: Engine) -> list[Measurement]:
-    """Look through the store, with and without rebuilding, beside reading and parsing the same documents once."""
+    """Check the store, with and without rebuilding, against reading and parsing the same documents once."""
     floor, rows = _parsed_per_s(engine), []
     for name, deep in (("fsck", False), ("fsck --deep", True)):
         started_s = time.perf_counter()

@@ -29,7 +29,7 @@ _COLUMNS = "id created_at updated_at email amount status type name code country_
 
 
 def corpus(count: int) -> Iterator[tuple[Entry, Document]]:
-    """Yield ``count`` entries and the documents they stand for, the same every time."""
+    """Yield ``count`` entries and their documents, the same every time."""
     rng = Random(SEED)
     for number in range(count):
         entity_type, document = rng.choice(TYPES), _document(rng, number)

@@ -56,7 +56,7 @@ class Workload:
 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
-    """Measure matching in bulk and in micro-batches, what changes and memory cost, and upstream's way beside it."""
+    """Measure matching in bulk and in micro-batches, the cost of changes and memory, and upstream's approach."""
     count = scaled(EVENT_COUNT, scale, least=3_000)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as name, ExitStack() as stack:
         folder = Path(name)

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass
 from statistics import median, quantiles
 
 Report = Callable[[int, int], None]
-"""Told how much of a benchmark is done, and of how much."""
+"""Called with the finished and the whole amount of a benchmark."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def _markdown(cells: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _dated(rows: Sequence[Measurement]) -> dict[str, list[list[str]]]:
-    """Return the cells of each benchmark's rows; the day stands in the first."""
+    """Return the cells of each benchmark's rows; the day is in the first."""
     today = f"{datetime.now(UTC):%Y-%m-%d}"
     return _by_name([*row, today if row[0] else ""] for row in _grouped(rows))
 
@@ -80,7 +80,7 @@ def _by_name(rows: Iterable[list[str]]) -> dict[str, list[list[str]]]:
 
 
 def _grouped(rows: Sequence[Measurement]) -> list[list[str]]:
-    """Return the cells of each row; a benchmark's name stands in its first row only."""
+    """Return the cells of each row; a benchmark's name is in its first row only."""
     cells, named = [], ""
     for row in rows:
         cells.append(["" if row.benchmark == named else row.benchmark, *_cells(row)])

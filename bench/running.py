@@ -74,7 +74,7 @@ class Served:
         return {"Authorization": f"Bearer {self.token}"}
 
     def client(self) -> httpx.Client:
-        """Return an HTTP client of the administrator's; paths stand below ``/api/v1``."""
+        """Return an HTTP client of the administrator's; paths are relative to ``/api/v1``."""
         return httpx.Client(base_url=f"{self.url}/api/v1", headers=self.headers, timeout=30, trust_env=False)
 
 

@@ -40,7 +40,7 @@ _FLOORS = {
     "worker": "import aiohttp, aiosmtplib, alembic, jinja2, sqlalchemy",
     "pipeline": "import pyspark.sql; pyspark.sql.SparkSession.builder.master('local[2]').getOrCreate()",
 }
-"""What each process stands on."""
+"""Dependencies of each process."""
 _IDLE = "; print('ready', flush=True); import time; time.sleep(600)"
 
 

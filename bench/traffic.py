@@ -87,7 +87,7 @@ def append_events(engine: Engine, count: int, report: Report, *, seed: int = 11)
 
 
 class Unlogged(Notifications):
-    """Stores notifications of events that were made up for a benchmark and stand in no log."""
+    """Stores notifications of generated events that are in no log."""
 
     def add(
         self, rows: Sequence[NotificationRow], told: Sequence[Telling] = (), *, last: LogPosition = BEGINNING

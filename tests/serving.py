@@ -29,7 +29,7 @@ _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 
 @dataclass
 class Served:
-    """A running server and who speaks with it; ``api`` paths stand below ``/api/v1``."""
+    """A running server and its clients; ``api`` paths are relative to ``/api/v1``."""
 
     url: str
     app: FastAPI

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 Steady = Callable[[], float]
-"""Tells how many seconds have passed since some moment; nobody can set it, and it runs while the machine sleeps."""
+"""Returns the seconds since some fixed moment; it cannot be set, and it runs while the machine sleeps."""
 
 _STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # Linux's monotonic clock stands still in a suspend
 

@@ -36,7 +36,7 @@ def where(_number: int) -> str:
 
 
 def _keep_streaks(first: Parts, engine: Engine) -> None:
-    """Tell everything that depends on earlier reports, then end."""
+    """Process all alerts on earlier reports, then end."""
     session, alerts = (
         interpreting(first.session),
         CurrentAlerts(streak_stream.QUERY_NAME, Subscriptions(engine), at_reports),
@@ -51,7 +51,7 @@ def _keep_streaks(first: Parts, engine: Engine) -> None:
 
 
 def main(url: str, checkpoint: str, wheel: str) -> None:
-    """Tell everything that is in the log, then end."""
+    """Process the whole log, then end."""
     engine = open_engine(url)
     notes = Notifications(engine)
     session = open_session(master="local-cluster[2,1,1024]", py_files=wheel, conf={"spark.executor.memory": "1g"})

@@ -95,7 +95,7 @@ def dying_at(point: str, settings: Settings) -> Parts:
 
 
 def main(folder: Path, point: str) -> None:
-    """Run until death, or until everything is told."""
+    """Run until killed, or until the whole log is processed."""
     settings = Settings(data_dir=folder, log_level="warning", spark_conf=SHORT_LIVED)
     parts = dying_at(point, settings)
     log = EventLog(open_engine(settings.store_url()))

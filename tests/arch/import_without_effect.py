@@ -56,7 +56,7 @@ def watch(event: str, arguments: tuple[object, ...]) -> None:
 
 
 def watch_what_has_no_hook(owner: type, method: str, effect: str) -> None:
-    """Note calls of a method of which the interpreter tells no audit hook."""
+    """Record calls of a method for which the interpreter raises no audit event."""
     original = getattr(owner, method)
 
     def noted(*arguments: object, **named: object) -> object:

@@ -91,7 +91,7 @@ def _positional(function: Function) -> int:
 
 
 def _nesting(body: list[ast.stmt]) -> int:
-    """Return how many compound statements lie inside one another; an ``elif`` is no deeper than its ``if``."""
+    """Return the depth of nested compound statements; an ``elif`` is no deeper than its ``if``."""
     return max((_depth(statement) for statement in body), default=0)
 
 

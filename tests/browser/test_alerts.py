@@ -28,7 +28,7 @@ NAMED_IN_MARKUP: Document = {**RESULT, "recipients": [{**RESULT["recipients"][0]
 
 @pytest.fixture
 def alerts(served: Served, page: Page, sqlite_engine: Engine) -> Page:
-    """The page about alerts, as an administrator sees it; one alert has told of two events."""
+    """The alerts page as an administrator sees it; one alert has notified of two events."""
     with served.administrator() as client:
         asset = warehouse(client)
     user_id, owner = served.person("owen")

@@ -46,7 +46,7 @@ def alice(served: Served, page: Page) -> str:
 
 
 def tell(served: Served, engine: Engine, user_id: str, name: str) -> None:
-    """Make a table and tell the user of it, as the pipeline does."""
+    """Create a table and notify the user of it, as the pipeline does."""
     with served.administrator() as client:
         table(client, name)
     log = served.app.state.parts.log
@@ -183,7 +183,7 @@ def test_an_asset_is_muted_from_the_bell_and_heard_again(
 
 
 def described_for(served: Served, engine: Engine, user_id: str, asset: Json, text: str) -> None:
-    """Describe an asset that the user owns, and tell of it for an alert of theirs with a rule."""
+    """Describe an asset that the user owns, and notify them by an alert of theirs with a rule."""
     rule = {"name": "described", "effect": "include", "condition": "fieldChanged == 'description' && !isBot()"}
     owners = {"category": "Owners", "type": "ActivityFeed"}
     mine = [{"id": user_id, "type": "user"}]

@@ -15,7 +15,7 @@ from tests.serving import Json, Served, table, warehouse
 from tests.telling import tell_all
 
 CANARY = "kanarienvogel"
-"""Stands in every text of what is hidden, and nowhere else."""
+"""Occurs in every text of hidden entities, and nowhere else."""
 
 SCHEMA = "warehouse.shop.public"
 SECRET = [{"tagFQN": "PII.Sensitive"}]

@@ -25,7 +25,7 @@ _OF_TEXTS = ("minLength", "maxLength", "pattern", "format")
 
 
 class Digest:
-    """Reads schemas; ``named`` gathers the shapes that stand in more than one place."""
+    """Reads schemas; ``named`` collects the shapes that are used more than once."""
 
     def __init__(self) -> None:
         self.named: dict[str, Json] = {}

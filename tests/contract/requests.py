@@ -135,7 +135,7 @@ GIVEN: dict[str, Json] = {
         "config": None,
     },
 }
-"""What stands under keys that a schema alone cannot fill; None leaves the key out."""
+"""Values of keys that a schema alone does not determine; None leaves the key out."""
 
 
 def request(entity_type: str, *, owner: Json) -> Json:

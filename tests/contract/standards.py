@@ -74,7 +74,7 @@ def _text(path: Path) -> str:
 
 
 def _without_ids(retrieve: Any) -> Any:  # Any: referencing's own callable
-    """Resolve references by where a file lies: upstream's ``$id`` do not agree with that."""
+    """Resolve references by file path: upstream's ``$id`` do not agree with it."""
 
     def plain(uri: str) -> Resource[Any]:
         resource = retrieve(uri)

@@ -145,7 +145,7 @@ def _walk(
     back: str | None = None
     while True:
         address = f"{path_of(name)}?limit={size}&include=all" + (f"&{way}={cursor}" if cursor else "")
-        page = client.get(address).json()  # the cursor stands in the address as it came
+        page = client.get(address).json()  # the cursor is in the URL unescaped
         pages.append([one["id"] for one in page["data"]])
         cursor, back = page["paging"].get(way), page["paging"].get("before" if way == "after" else "after")
         for one in (cursor, back):

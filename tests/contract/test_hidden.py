@@ -57,7 +57,7 @@ def test_assets_of_a_group(administrator: httpx.Client, alice: httpx.Client) -> 
 def test_counts_of_what_carries_a_tag(
     served: Served, administrator: httpx.Client, orders: Json, condition: str
 ) -> None:
-    """How often a tag is used is told of what one may see."""
+    """The usage count of a tag includes visible entities only."""
     del orders
     table(administrator, "people", tags=_HIDDEN)
     user_id, client = served.person("bert")

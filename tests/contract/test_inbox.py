@@ -36,7 +36,7 @@ class Teller:
         self._served, self._engine, self._client = served, engine, client
 
     def tell(self, user_id: str, name: str, *, due_in_ms: int = 0) -> str:
-        """Create a table of that name and tell the user of it."""
+        """Create a table of that name and notify the user of it."""
         log = self._served.app.state.parts.log
         table(self._client, name)
         logged = log.read(log.readable_end() - 1, 1)[0]

@@ -26,7 +26,7 @@ PACE = Pace(longest_ms=30_000, forget_ms=600_000)
 
 
 class Door:
-    """A throttle over a store, a clock that stands still, and how many passwords were checked."""
+    """A throttle over a store, a stopped clock, and the number of passwords that were checked."""
 
     def __init__(self, engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock, self.people, self.checked = FixedClock(1_000_000_000), People(engine), 0

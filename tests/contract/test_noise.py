@@ -18,7 +18,7 @@ __all__ = ["ann", "person"]  # fixtures
 def noisy(
     served: Served, administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> Json:
-    """An alert that told ann of nine changes, eight of them of ``orders``; she opened the other one."""
+    """An alert that notified ann of nine changes, eight of them of ``orders``; she opened the other one."""
     rule = {"name": "described", "effect": "include", "condition": "fieldChanged == 'description'"}
     made = alert(administrator, "Noisy", rule)
     alert(administrator, "Quiet", {"effect": "include", "condition": "isBot() && !isBot()"})

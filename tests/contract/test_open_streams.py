@@ -46,7 +46,7 @@ def wait_until_it_ends(reading: socket.socket) -> None:
 
 @pytest.fixture
 def elsewhere(served: Served, sqlite_engine: Engine, founded: Founded) -> Iterator[Served]:
-    """Another server over the same store, which hears of nothing but by the store."""
+    """Another server over the same store, connected to the first only by the store."""
     settings = Settings(log_level="warning", secrets_key=SecretStr(KEY))
     with running_server(sqlite_engine, settings, password=founded.password, token=founded.token) as server:
         yield server

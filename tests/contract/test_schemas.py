@@ -177,7 +177,7 @@ def test_events_are_what_the_schemas_say(client: httpx.Client) -> None:
             if "entity" in event:
                 inside = json.loads(event["entity"]) if isinstance(event["entity"], str) else event["entity"]
                 for suite in inside.get("testSuites", ()):
-                    suite.pop("type", None)  # references here; upstream's client reads whatever stands in an event
+                    suite.pop("type", None)  # references here; upstream's client reads any value in an event
                 assert problems(SCHEMAS[event["entityType"]], inside) == []
                 seen.add(event["entityType"])
         if offset is None:

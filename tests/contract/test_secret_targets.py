@@ -146,7 +146,7 @@ def test_nothing_at_rest_holds_any(store_engine: Engine, founded: Founded) -> No
         ]
     assert (len(names) > 30, holding) == (True, [])
     file = Path(store_engine.url.database or "")
-    for one in file.parent.glob(f"{file.name}*"):  # pages that are free again, and the log beside it
+    for one in file.parent.glob(f"{file.name}*"):  # free pages, and the write-ahead log
         assert CANARY.encode() not in one.read_bytes()
 
 

@@ -18,7 +18,7 @@ RECURSIVE = {"recursive": "true"}
 
 @pytest.fixture
 def furnished(administrator: httpx.Client, orders: Json) -> Json:
-    """Beside ``orders`` a table with a nested column and a label, and a stored procedure."""
+    """A table with a nested column and a label, and a stored procedure, in addition to ``orders``."""
     inner = {"name": "zip.code", "dataType": "VARCHAR", "dataLength": 5, "tags": [{"tagFQN": "PII.Sensitive"}]}
     columns = [{"name": "address", "dataType": "STRUCT", "description": "Where.", "children": [inner]}]
     made = table(administrator, "people", columns=columns, description="All of them.")

@@ -16,7 +16,7 @@ _PIPES = "/services/pipelineServices"
 
 @pytest.fixture
 def mallory(served: Served, administrator: httpx.Client, orders: Json) -> Iterator[httpx.Client]:
-    """Somebody who owns ``orders``, on which stand a domain, a table and a pipeline that she may not see."""
+    """A person who owns ``orders``, which references a domain, a table and a pipeline that she may not see."""
     user_id, client = served.person("mallory")
     made(administrator, "/domains", name="Open", description="x", domainType="Aggregate")
     made(administrator, "/domains", name=_NAME, description="x", domainType="Aggregate", tags=_HIDDEN)

@@ -282,7 +282,7 @@ MAKES: dict[str, str] = {
     "POST /events/subscriptions": "an alert of one's own; what it tells of is asked for every event",
     "PUT /events/subscriptions": "an alert of one's own, or Forbidden",
 }
-"""Routes that make something new, and why they tell nothing of what is hidden."""
+"""Routes that create something, and why they reveal nothing hidden."""
 
 NO_ASSET: frozenset[str] = frozenset(
     {

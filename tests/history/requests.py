@@ -61,7 +61,7 @@ def requests(lines: Iterable[Line]) -> Iterator[Puts | Deletion]:
     for _, commit in groupby(lines, key=lambda line: (line["commit"], line["entityType"], line["op"])):
         rows = list(commit)
         if rows[0]["entityType"] == "databaseSchema" and rows[0]["op"] == "delete":
-            continue  # a history deletes only itself; what lies in it stays
+            continue  # a history deletes only itself; its descendants stay
         if rows[0]["op"] == "delete":
             yield from (Deletion(row["entityType"], row["fullyQualifiedName"]) for row in rows)
         else:

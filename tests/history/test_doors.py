@@ -151,7 +151,7 @@ Through = tuple[list[Json], dict[str, list[Json]], float]
 
 @pytest.fixture(scope="module")
 def one_by_one(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Through:
-    """A long history, its events by entity when sent one by one, and how long that took: once for all other doors."""
+    """A long history, its events by entity when sent one by one, and the duration: the reference for all other paths."""
     lines = _lines("bqetl_main/states.jsonl.gz")
     lines = lines if WHOLE else lines[: len(lines) // 8]
     path = tmp_path_factory.mktemp("doors") / "reference.db"
@@ -190,7 +190,7 @@ def _lines(path: str) -> list[Json]:
 def _through(
     door: Callable[[Engine, list[Json]], AbstractContextManager[Door]], engine: Engine, lines: list[Json]
 ) -> tuple[dict[str, list[Json]], float]:
-    """Send a history through a door; return its events by entity, and how long that took."""
+    """Send a history by one write path; return its events by entity, and the duration."""
     with _writes(engine, lines) as found:
         for asked in founding(lines):
             found(asked)

@@ -129,7 +129,7 @@ def _differences(expected: dict[int, Atom], written: list[Progress]) -> list[tup
 
 
 def _check_the_log_tells_all(engine: Engine, written: list[Progress]) -> None:
-    """Every event a line made is in the log, in the lines' order; beside them only people and late edges."""
+    """Check that every event of a line is in the log, in the lines' order; besides only people and late edges."""
     told = [one.written.event.id for one in written if one.written and one.written.event]
     logged = [(one.event.id, one.event.change_description, one.event.entity_type) for one in _logged(engine)]
     by_lines = set(told)

@@ -31,7 +31,7 @@ COMPARISONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("userName.toLowerCase() <= 'ann'", ("column", "recovered", "reworded", "run")),
     ("userName.toLowerCase() > 'ingestion'", ("dropped", "failed", "tagged")),
     ("userName.toLowerCase() >= 'éva'", ("tagged",)),
-    # what stands in documents
+    # values in documents
     ("entity.name < 'a'", ("column",)),
     ("entity.name <= 'Orders'", ("column",)),
     ("entity.name > 'p'", ("failed", "reworded", "revenue")),

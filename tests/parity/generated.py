@@ -195,7 +195,7 @@ Parts = tuple[dict[str, object], bool, int | None, dict[str, object]]
 
 
 def log_of(parts: list[Parts]) -> list[LoggedEvent]:
-    """Return the events as they stand in a log."""
+    """Return the events as a log holds them."""
     return [
         logged(number, is_bot=is_bot, unchanged_for=unchanged_for, facts=facts, **wire)
         for number, (wire, is_bot, unchanged_for, facts) in enumerate(parts)

@@ -61,7 +61,7 @@ def parts(spark: SparkSession, company: SmallCompany, tmp_path: Path) -> AuditPa
 
 
 def told_of(spark: SparkSession, company: SmallCompany, checkpoint: Path, count: int = 4) -> None:
-    """Let a few things happen, and the pipeline tell of them."""
+    """Make some changes, and let the pipeline process them."""
     with running(spark, company.engine, checkpoint, batch=25):
         for number in range(count):
             company.describe("orders", f"text {number}")
@@ -119,7 +119,7 @@ def test_relations_that_are_lost_before_a_deletion_is_told_are_found(
     change(company.engine, delete(tombstone_relation).where(tombstone_relation.c.relation == "follower"))
     told_of(spark, company, tmp_path / "checkpoint", count=0)
     found = [(one.kind.value, one.expected, one.found) for one in audit(parts).findings]
-    assert found == [("relationMissing", 3, 2)] * 2  # of the bell, and of the alert that tells nobody
+    assert found == [("relationMissing", 3, 2)] * 2  # of the default alert, and of the alert that notifies nobody
 
 
 Break = Callable[[SmallCompany], object]

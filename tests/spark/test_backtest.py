@@ -84,9 +84,9 @@ def told_in(result: Document) -> Counter[tuple[str, str]]:
 
 
 def by_oracle(company: SmallCompany, alert: Document) -> tuple[tuple[int, int], Counter[tuple[str, str]], int]:
-    """What the Python engine says of every event.
+    """Expected result of the Python engine for every event.
 
-    Matches and how many of them told nobody, told by (channel, recipient), and reasons merged away.
+    Matches and how many of them notified nobody, notifications by (channel, recipient), and reasons merged away.
     """
     engine, one = company.engine, alert_of(alert, created_at_ms=0)
     world = World(EventLog(engine).find, [one], SqlDirectory(engine), {}, FixedClock(STARTED_MS))

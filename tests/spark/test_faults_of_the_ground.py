@@ -33,7 +33,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
 @dataclass
 class Heard(Waits):
-    """Waits, and what was heard of them, written or not."""
+    """Waits, and the reports of them, written or not."""
 
     engine: Engine
     begun: list[str] = field(default_factory=list)
@@ -48,7 +48,7 @@ class Heard(Waits):
 
 @contextmanager
 def kept(spark: SparkSession, engine: Engine, checkpoint: Path) -> Iterator[Heard]:
-    """Keep the query that tells people running, as the pipeline does."""
+    """Keep the main query running, as the pipeline does."""
     heard, stopping, works = Heard(engine), threading.Event(), threading.Event()
     ground = Ground(spark, heard, checkpoint.parent, SystemClock(), first_wait_s=0.2)
     query, failed = supervised(parts_of(spark, engine, checkpoint)), []

@@ -107,7 +107,7 @@ def test_what_is_missing_is_written_again_and_a_folder_that_is_away_is_waited_fo
     before = everything(parts)
     grow(parts)
     second = parts.lake.segments()[1]
-    shutil.rmtree(folder_of(parts.place.root, second.id))  # merged and swept after the backup that stands here now
+    shutil.rmtree(folder_of(parts.place.root, second.id))  # merged and swept after the backup that was restored here
     assert grow(parts).added == len(before) - second.after
     assert seen(parts) == before
     root = Path(parts.place.root)

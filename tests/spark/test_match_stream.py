@@ -245,7 +245,7 @@ def test_what_becomes_of_an_alert_takes_effect_with_the_very_next_event(
     company = SmallCompany(sqlite_engine)
 
     def tells(text: str) -> bool:
-        """Change an asset right after the alert; say whether anybody is told, once the pipeline has seen it."""
+        """Change an asset right after the alert; say whether anybody is notified, once the pipeline has processed it."""
         company.clock.advance(1)
         before = len(stored(sqlite_engine))
         company.describe("orders", text)
@@ -311,7 +311,7 @@ def test_a_cut_checkpoint_is_mended_from_the_store(spark: SparkSession, store_en
         last = max((checkpoint / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))
         last.write_bytes(last.read_bytes()[:7])
     told, reader = stored(store_engine), EventLog(store_engine)
-    with store_engine.begin() as connection:  # what is set aside begins after what is told, and not before
+    with store_engine.begin() as connection:  # a replaced checkpoint begins after the processed events, not before
         connection.execute(
             update(change_event).where(change_event.c.log_offset <= reader.readable_end()).values(derived="?")
         )
@@ -342,7 +342,7 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
     store_engine.dispose()
     restore(backup, settings, force=True, clock=company.clock, report=lambda _done, _total: None)
     assert len({row[0] for row in stored(store_engine).values()} & told_before) == 1
-    for number in range(8):  # the first of them stand at offsets that the checkpoint has passed
+    for number in range(8):  # the first of them have offsets that the checkpoint has passed
         company.describe("orders", f"after {number}")
     with running(spark, store_engine, checkpoint):
         until(lambda: caught_up(store_engine), within_s=60)

@@ -57,7 +57,7 @@ def running(spark: SparkSession, engine: Engine, checkpoint: Path) -> AbstractCo
 
 
 def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path) -> SearchParts:
-    register_source(spark, LogSource)  # as the query that tells people has done by then
+    register_source(spark, LogSource)  # as the main query has done by then
     return SearchParts(
         session=interpreting(spark),
         entries=SearchWrites(engine),

@@ -78,7 +78,7 @@ def company_with_alerts(engine: Engine) -> SmallCompany:
 
 
 def names(engine: Engine) -> list[str]:
-    """Return which alerts told somebody, one for each telling, sorted."""
+    """Return the names of the alerts that notified somebody, once per notification, sorted."""
     return sorted(str(reason["subscriptionName"]) for row in stored(engine).values() for reason in row[4])  # type: ignore[attr-defined]
 
 
@@ -137,7 +137,7 @@ def test_a_cut_checkpoint_is_made_anew_from_the_log_and_tells_nothing_again(
     before = stored(sqlite_engine)
     for file in checkpoint.glob(cut):
         file.write_bytes(file.read_bytes()[:3])
-    with sqlite_engine.begin() as connection:  # whoever told of them again would now write them anew
+    with sqlite_engine.begin() as connection:  # a repeated notification would be written anew
         connection.execute(delete(notification))
         connection.execute(delete(telling))
     company.run("etl", "Failed")

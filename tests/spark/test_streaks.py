@@ -25,7 +25,7 @@ _happenings = st.tuples(
 
 
 def event(offset: int, entity: str, what: str, minute: int) -> LoggedEvent:
-    """Return what happens to an entity, telling of that minute."""
+    """Return an event of an entity at that minute."""
     at_ms = _START_MS + minute * 60_000
     change: dict[str, object]
     match what:
@@ -44,7 +44,7 @@ def history(happenings: list[tuple[str, str, int]]) -> list[LoggedEvent]:
 
 
 def folded(log: list[LoggedEvent]) -> dict[int, dict[str, object]]:
-    """Return the facts of every event, each told anew from those before it."""
+    """Return the facts of every event, each computed from those before it."""
     found: dict[int, dict[str, object]] = {}
     for one in log:
         before = (report_of(other) for other in log[: one.offset - 1] if other.event.entity_id == one.event.entity_id)

@@ -23,7 +23,7 @@ Step = Callable[[Company], Any]  # Any: whatever the write answers
 
 @dataclass(frozen=True)
 class Row:
-    """One way to write: what stood there before, the write itself, and the events it makes, in their order."""
+    """One write: the state before it, the write itself, and the events it makes, in their order."""
 
     what: str
     write: Step

@@ -159,4 +159,4 @@ QUALITY_ROWS: tuple[Row, ...] = (
         before=_on_orders(partial(report_usage, request=_USE, add=False)),
     ),
 )
-"""Every way to write beside an entity that there is."""
+"""All writes outside documents."""

@@ -19,7 +19,7 @@ SUBSCRIPTION = "5a000000-0000-4000-8000-000000000001"
 
 
 def some_id(text: str) -> str:
-    """Return the id that stands for ``text``."""
+    """Return a fixed id for ``text``."""
     return str(uuid5(NAMESPACE_URL, text))
 
 

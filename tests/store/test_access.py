@@ -273,7 +273,7 @@ def test_a_test_a_suite_and_a_query_are_as_visible_as_what_they_are_about(small:
 
 
 def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
-    """Days may lie between an event and its mail: what counts is what the table is when it is sent."""
+    """Days may pass between an event and its mail: the table's state at sending counts."""
     writes = small.company.writes
     writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
     add_tags(writes, "PII.Sensitive")

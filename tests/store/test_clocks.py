@@ -27,7 +27,7 @@ def company(store_engine: Engine) -> SmallCompany:
 
 
 def told(company: SmallCompany, event: Document | None) -> set[str]:
-    """Return the names of those who have been told of an event, once all is told."""
+    """Return the names of an event's recipients, once everything is processed."""
     tell_all(company.engine)
     assert event is not None
     names = {identity: name for name, identity in company.ids.items()}

@@ -34,7 +34,7 @@ EMAIL = "<#E::table::pg.store.public.orders::columns::email::description>"
 
 
 class Talk:
-    """The company of ``tests/company.py``, with the bell's alerts, talking."""
+    """The company of ``tests/company.py``, with the default alerts, posting in threads."""
 
     def __init__(self, engine: Engine) -> None:
         self.company = SmallCompany(engine)
@@ -67,7 +67,7 @@ class Talk:
         return {"type": "user", "id": self.company.ids[name]}
 
     def told(self, written: Written) -> dict[str, set[str]]:
-        """Return whom the bell tells of a write, and why."""
+        """Return the recipients of a write's in-app notifications, with reasons."""
         assert written.event is not None
         logged = EventLog(self.engine).find(written.event.id)
         assert logged is not None

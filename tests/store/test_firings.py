@@ -90,7 +90,7 @@ def test_what_matches_and_tells_nobody_is_counted_as_fired(company: SmallCompany
 
 
 def test_what_another_query_has_told_already_is_not_counted_again(company: SmallCompany) -> None:
-    """Two queries may tell the same person of the same event; the reasons of the first one stand."""
+    """Two queries may notify the same person of the same event; the reasons of the first one are kept."""
     notifications, alerts = Notifications(company.engine), (company.ids["bell"], company.ids["both"])
     for alert in alerts:
         rows = [bell_row(company, alert, who) for who in (("ana",) if alert == alerts[0] else ("ana", "cem"))]

@@ -36,7 +36,7 @@ def inbox(store_engine: Engine) -> Inbox:
 
 @pytest.fixture
 def tell(store_engine: Engine) -> Tell:
-    """Make something happen and tell these people of it; returns its place in the log."""
+    """Make an event and notify these people of it; returns its offset in the log."""
     writes = Writes(SqlCatalogue(store_engine), FixedClock(NOW_MS))
     log = EventLog(store_engine)
 

@@ -24,7 +24,7 @@ def company(store_engine: Engine) -> SmallCompany:
 
 
 def told(company: SmallCompany, table: str = "orders") -> set[tuple[str, str, tuple[str, ...]]]:
-    """Change a table; return (channel, recipient, alerts) of what that tells."""
+    """Change a table; return (channel, recipient, alerts) of its notifications."""
     event = company.describe(table, f"at {company.clock.now_ms()}")
     assert event is not None
     engine = company.engine

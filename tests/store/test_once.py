@@ -24,7 +24,7 @@ from tocsin.store.tables import tombstone_relation
 
 @dataclass
 class NotingChannel:
-    """Keeps what it is given and answers as told."""
+    """Records its dispatches and returns the given outcome."""
 
     outcome: Outcome = field(default_factory=Delivered)
     targets: list[str] = field(default_factory=list)

@@ -53,7 +53,7 @@ def engine(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 @pytest.fixture(scope="module")
 def told(engine: Engine) -> list[Scheduled]:
-    """Everybody who hears of it."""
+    """All recipients."""
     logged = EventLog(engine).read(0, 10_000)[-1]
     subscriptions = Subscriptions(engine).list_enabled()
     world = World(

@@ -121,7 +121,7 @@ def test_nothing_stands_under_itself(tree: Tree) -> None:
 def test_parents_are_patched_as_they_are_read(tree: Tree) -> None:
     north = tree.team("north", "BusinessUnit")
     tree.team("sales", "Division")
-    tree.patch("sales", ("replace", "/parents/0", {"id": north, "type": "team"}))  # the Organization stood there
+    tree.patch("sales", ("replace", "/parents/0", {"id": north, "type": "team"}))  # the Organization was its parent
     assert [one["name"] for one in tree.get("sales")["parents"]] == ["north"]
     written = tree.patch("sales", ("remove", "/parents/0", None))
     assert written.event is not None

@@ -56,7 +56,7 @@ def count(company: SmallCompany, table: object) -> int:
 
 @pytest.mark.parametrize("order", ORDERS, ids="-".join)
 def test_nothing_is_let_go_before_the_slowest_reader_has_passed(company: SmallCompany, order: tuple[str, ...]) -> None:
-    """A report just before the deletion is what the streaks have yet to tell."""
+    """The streak query has yet to process a report just before the deletion."""
     company.pipeline("nightly", owners=[{"type": "user", "name": "dia"}])
     company.run("nightly", "Failed")
     orders, nightly = company.ids["orders"], company.ids["nightly"]
@@ -137,7 +137,7 @@ def test_what_is_made_again_under_a_name_has_relations_of_its_own(company: Small
 
 
 def test_what_goes_together_is_remembered_as_it_stood_before(company: SmallCompany) -> None:
-    """``revenue`` goes before ``orders``, which feeds it; what lies beyond it hears of both."""
+    """``revenue`` is deleted before ``orders``, which feeds it; its downstream assets are notified of both."""
     schema = {"name": "other", "database": "pg.store"}
     company.put("databaseSchema", schema)
     columns = [{"name": "id", "dataType": "INT"}]

@@ -1,4 +1,4 @@
-"""Scripted HTTP server on loopback: it returns what a test tells it to."""
+"""Scripted HTTP server on loopback: it returns what a test sets."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from tocsin.access.subject import Grant, Subject
 OUTSIDE_DOMAINS = frozenset(
     "user team role policy bot domain persona type eventsubscription notificationTemplate testDefinition".split()
 )
-"""Types that lie in no domain: for them everybody has the right one. Source: upstream's list of the same kind."""
+"""Types without a domain: domain conditions are true for them. Source: upstream's list of the same kind."""
 
 
 def bound(condition: Condition, subject: Subject, grant: Grant, resource: str) -> Condition:

@@ -179,7 +179,7 @@ def asks_about(condition: Condition) -> bool:
 
 
 Inheritable = OwnedBy | OwnedWithin | Owned | InDomain | HasDomain
-"""What is asked of owners and domains, which a document has of what it lies in when it has none itself."""
+"""Questions about owners and domains, which a document inherits from its ancestors when it has none itself."""
 
 
 def inheritable(condition: Condition) -> Iterator[Inheritable]:

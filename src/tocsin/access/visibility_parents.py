@@ -19,11 +19,11 @@ ABOUT: dict[str, tuple[str, ...]] = {
 """Every type whose entities are as visible as what they are about, and the types of that."""
 
 FOUND = "aboutFound"
-"""The key of a document, as policies are asked about it, under which stands what it is about: (type, document)."""
+"""The key under which the document passed to policies holds its subjects: (type, document)."""
 
 
 GONE: Document = {"goneForGood": True}
-"""Stands for what a query was used in and is gone for good: only who sees all of its type sees what was about it."""
+"""Placeholder for a hard-deleted table of a query: only people who see all tables see what was about it."""
 
 GONE_KIND = "goneUse:"
 """As what it is attached to a query that it is gone, before its type."""

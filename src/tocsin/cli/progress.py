@@ -18,7 +18,7 @@ from rich.progress import (
 )
 
 Report = Callable[[int, int], None]
-"""Told how many steps are done, and of how many."""
+"""Called with the number of finished steps and of all steps."""
 
 
 @contextmanager

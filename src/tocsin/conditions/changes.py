@@ -27,7 +27,7 @@ SEPARATOR = "\t"
 
 
 ANY_PART = "*"
-"""What stands for anything where ``matchAnyChange`` asks for a part."""
+"""Wildcard for a part in ``matchAnyChange``."""
 
 
 class Operation(StrEnum):
@@ -51,7 +51,7 @@ PARTS = Change._fields
 """The parts of a change, in the order in which facts and ``matchAnyChange`` name them."""
 
 TAG, TIER, TERM = "tag", "tier", "glossaryTerm"
-"""The categories of labels; that one is a tier or a term, no key tells."""
+"""The categories of labels; tiers and terms have no key of their own."""
 
 CATEGORIES: dict[str, tuple[str, ...]] = {
     "schema": (
@@ -96,7 +96,7 @@ CATEGORIES: dict[str, tuple[str, ...]] = {
 """Which fields each category is about: keys of documents, the first one below the target."""
 
 TALK, OTHER = "conversation", "other"
-"""Categories that no key tells: what is said in threads, and the rest."""
+"""Categories without a key: posts in threads, and the rest."""
 
 KNOWN_CATEGORIES = (*CATEGORIES, TIER, TERM, TALK, OTHER)
 
@@ -172,7 +172,7 @@ CHANGE_SETS: dict[str, tuple[int, ...]] = {
     f"{CHANGES}:{'+'.join(PARTS[at] for at in chosen)}": chosen for chosen in _CHOICES if chosen not in _FIELDS
 }
 """Sets that ``matchAnyChange`` asks for and no condition names: the changes of an event reduced to some of their parts,
-which are told by their places in ``PARTS``. Those of more parts, so of rarer values, come first."""
+which are identified by their indexes in ``PARTS``. Those of more parts, so of rarer values, come first."""
 
 _SETS = _FIELDS | {places: name for name, places in CHANGE_SETS.items()}
 

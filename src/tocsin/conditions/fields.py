@@ -101,7 +101,7 @@ FQN_PATH = "fqnPath"
 TESTED_NAMES = "testedNames"
 
 DEPTHS: dict[str, int] = {"databaseNames": 2, "schemaNames": 3}
-"""Sets of the names, plain and full, of what stands at such a depth of the FQN; ask for the type of entity as well."""
+"""Sets of the names, plain and full, at a given depth of the FQN; combine them with the entity type."""
 
 CLOSURES: dict[str, str] = {
     FQN_PATH: "entityFullyQualifiedName",

@@ -13,7 +13,7 @@ from itertools import product
 from tocsin.conditions.nodes import And, Constant, Has, Leaf, Node, Not, Or
 
 MAX_TERMS = 200
-"""Tests in the whole normal form; a condition with more is evaluated as it stands, unindexed."""
+"""Tests in the whole normal form; a condition with more is evaluated as written, unindexed."""
 
 
 @dataclass(frozen=True, slots=True)

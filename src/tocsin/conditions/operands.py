@@ -31,7 +31,7 @@ from tocsin.model.thread import THREAD_KEYS
 from tocsin.model.wording import nearest
 
 PERSON = "user"
-"""What stands for whoever would be told. There is a type of entity of that name too: ``user.name`` means that one."""
+"""Name of the recipient. There is an entity type of that name too: ``user.name`` means that one."""
 
 _UNWRITABLE = frozenset("'\"?")
 
@@ -46,7 +46,7 @@ ALIASES = {
     "domains": "domains",
     "service": "service",
 }
-"""Keys of the entity's document that, standing alone, mean the field derived from them."""
+"""Keys of the entity's document that, written alone, mean the field derived from them."""
 
 
 _NAMES = tuple(sorted((*FIELDS, "entity", *ENTITY_TYPES)))

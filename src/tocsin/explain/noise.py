@@ -21,7 +21,7 @@ from tocsin.model.subscription import EventSubscription
 
 MOST_SUGGESTIONS = 8
 _LEAST_SHARE = 0.3
-"""A value is worth a suggestion when it makes this share of what was told."""
+"""A value is worth a suggestion when it accounts for this share of the notifications."""
 
 _ALWAYS = (
     ("without bots", "isBot() == false"),

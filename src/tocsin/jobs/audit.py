@@ -37,7 +37,7 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 
 MOST_TOLD = 100
-"""So many findings become events in one run; the next run tells of the rest."""
+"""The most findings that become events in one run; the next run records the rest."""
 
 _EVENTS_PER_STEP = 50_000
 _HOUR_MS = 3_600_000
@@ -132,7 +132,7 @@ class _Subject:
 
 
 def _subject(parts: AuditParts, after: int, through: int) -> _Subject:
-    # First of all, and at the most up to the report that comes next: what is told from here on was not part of it.
+    # Read first, and bounded by the next report: notifications written from here on are not part of this run.
     coming = parts.reports.first_between(parts.log.progress(STREAK_STREAM), through)
     done = through if coming is None else coming - 1
     subscriptions = parts.alerts.list_enabled()

@@ -48,7 +48,7 @@ MATCHES_AT_ONCE = 20_000
 _OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms", "entity_type", "entity_fqn")
 
 Report = Callable[[int, int], None]
-"""Told how many events are done, and of how many; may raise to end it."""
+"""Called with the number of processed events and of all events; may raise to end it."""
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from tocsin.clock import Clock
 from tocsin.errors import TocsinError
 
 FAILURES = (PySparkException, Py4JError, SQLAlchemyError, sqlite3.Error, TocsinError, OSError)
-"""What may go wrong beside telling people without ending it."""
+"""Faults of background jobs that do not end the pipeline."""
 
 _LOOK_EVERY_S = 1.0
 _AGAIN_AFTER_S = 5.0

@@ -142,7 +142,7 @@ def warm_up(parts: Parts) -> None:
 
 def _tell(matched: pa.Table, alerts: Alerts, parts: Parts) -> int:
     last = _last_of(matched)
-    # What is too old for anybody to be told has come to its end all the same.
+    # Events that are too old to notify anybody are processed all the same.
     pairs = zip(matched["log_offset"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True)
     if parts.max_event_age_ms is not None:
         matched = not_before(matched, parts.clock.now_ms() - parts.max_event_age_ms)

@@ -209,7 +209,7 @@ class _Reporter(StreamingQueryListener):
             self._say()
 
     def onQueryProgress(self, event: QueryProgressEvent) -> None:  # noqa: N802  # Spark's name
-        # Counted rows do not tell: what matches no alert at all, Spark may not even read.
+        # Row counts are no measure: Spark may not even read events that match no alert.
         source = event.progress.sources[0]
         if event.progress.name == self._reported.query_name and source.endOffset != source.startOffset:
             end = LogPosition.of_json(json.loads(source.endOffset))

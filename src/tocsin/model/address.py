@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
 MASK = "*********"
-"""What stands in a secret's place; upstream's own mask."""
+"""Replacement of a secret; upstream's own mask."""
 
 _DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443, "ftp": 21, "ldap": 389, "ldaps": 636}
 _DOUBTFUL = re.compile(r"[\x00-\x20\x7f\\]")
@@ -22,7 +22,7 @@ _PLAIN_STEPS = frozenset(
     "alert alerts api event events hook hooks incoming notification notifications notify receive services "
     "v1 v2 v3 v4 webhook webhooks".split()
 )
-"""Steps of a path that say nothing secret; a token may stand in any other."""
+"""Path segments that are not secret; any other may be a token."""
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ PASSWORDS = words(
     "proxyAuthentication saslPassword secretToken securityToken snowflakePrivatekeyPassphrase sslCertificate sslKey "
     "token userToken "
 )
-"""Texts that a schema calls ``format: password``, wherever else they stand."""
+"""Texts that a schema calls ``format: password``, wherever else they occur."""
 
 TEXTS = words(
     "SQLTemplate account accountId accountName accountUsageSchema alationTagClassificationName apiHost apiKeyId "

@@ -14,13 +14,13 @@ from tocsin.model.entity import Document
 
 Value = Any  # Any: a JSON value at any depth of a document
 Relabel = Callable[[Document], Document | None]
-"""Gives the label that stands in a label's place, or None for none."""
+"""Returns the replacement of a label, or None for none."""
 
 SOURCES = {"tag": "Classification", "glossaryTerm": "Glossary"}
 """Per type that can be put on things as a label: what such a label calls its source."""
 
 CERTIFICATION = "certification"
-"""The key under which an asset's certificate stands: one label, and for how long it holds."""
+"""The key of an asset's certification: one label, and its validity."""
 
 _NOT_LABELS = frozenset({"extension", "changeDescription", "incrementalChangeDescription"})
 """Keys under which people and the server keep what they like."""

@@ -76,7 +76,7 @@ RELATIONS: dict[str, dict[str, Relation]] = {
     },
     "user": {"inheritedRoles": _FROM_ABOVE, "owns": _OWNED},
 }
-"""By type and key. ``_USED`` counts labels: on how many entities one that names this, or what lies below, stands."""
+"""By type and key. ``_USED`` counts the entities with a label that names this entity or a descendant."""
 
 BOTH_WAYS: dict[str, dict[str, Relation]] = {
     "chart": {"dashboards": Relation(("dashboard",), "charts")},

@@ -82,7 +82,7 @@ def keys_at(model: type[BaseModel] | None, path: Sequence[str | int]) -> frozens
     return frozenset(field.alias or name for name, field in model.model_fields.items()) if model else frozenset()
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:  # Any: whatever may stand behind the colon of a field
+def _model_in(annotation: Any) -> type[BaseModel] | None:  # Any: the annotation of a field
     """Return the model that a field holds, or holds several of."""
     inner = get_args(annotation)
     if not inner:

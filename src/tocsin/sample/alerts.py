@@ -24,7 +24,7 @@ def alerts(home_url: str | None, new_id: Callable[[], str]) -> list[Document]:
 
 
 def _webhook(url: str, new_id: Callable[[], str]) -> Document:
-    # The mask stands for a key that is drawn when the sample is loaded and kept apart.
+    # The mask replaces a key that is generated when the sample is loaded and stored separately.
     config = {"endpoint": url, "secretKey": MASK}
     return _alert(
         HOOK_ALERT,

@@ -142,4 +142,4 @@ CLASSIFICATIONS = (
     ),
     ("Lifecycle", "Where it stands in its life.", (("Deprecated", "On its way out: build nothing on it."),)),
 )
-"""Name, meaning and tags of the classifications that this company has beside the standard ones."""
+"""Name, meaning and tags of this company's classifications besides the standard ones."""

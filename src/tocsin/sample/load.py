@@ -100,7 +100,7 @@ def _tell(
     clock = FixedClock(now_ms)
     ids = Ids(Random(SEED), clock)  # noqa: S311  # a story, not a secret
     teller = Teller(Writes(_OneTransaction(transaction), clock, ids.entity, event_id=ids.event), clock)
-    # Alerts come last: what lies before an alert notifies nobody.
+    # Alerts come last: events before an alert notify nobody.
     present = [Step(now_ms, _STEWARD, Create(ENTITY_TYPE, alert)) for alert in alerts(home_url, ids.entity)]
     steps = [*past, *present]
     for done, step in enumerate(steps, start=1):

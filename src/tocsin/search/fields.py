@@ -57,7 +57,7 @@ SCALARS: dict[str, tuple[str, ...]] = {
         "apiCollection.name certification.tagLabel.tagFQN testSuite.name testDefinition.name"
     ).split()
 }
-"""Facts that a document holds once: their field, and where in the document they stand."""
+"""Facts that a document holds once: their field, and their path in the document."""
 
 REFERENCES = ("owners", "domains", "dataProducts", "reviewers", "experts")
 """Keys of lists of references; each reference is a fact by its id, name, FQN and display name."""
@@ -66,7 +66,7 @@ REFERENCE_KEYS = ("id", "name", "fullyQualifiedName", "displayName")
 """Keys of a reference that are facts."""
 
 INHERITED = frozenset({"owners", "domains"})
-"""Keys of references that something has of what it lies in."""
+"""Keys of references that an entity inherits from its ancestors."""
 
 ONLY_EXISTS = ("schemaDefinition", "description", "displayName", "tags", "tier", *REFERENCES)
 """Fields of which, besides the scalar facts, it is known whether they hold anything."""

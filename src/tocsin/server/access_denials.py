@@ -27,7 +27,7 @@ from tocsin.model.people import SYSTEM, Actor
 WINDOW_MS = 10 * 60_000
 """For this long, the same person, asset and operation give one event."""
 MOST_PER_MINUTE = 60
-"""Events a minute in all; what goes beyond is told as one number when the minute is over."""
+"""Events a minute in all; the number of further ones is written when the minute is over."""
 
 _WAITING = 1_000
 _MOST_KNOWN = 10_000

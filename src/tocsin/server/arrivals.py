@@ -14,7 +14,7 @@ from tocsin.store.outbox.inbox import Arrival, Reach
 
 PAGE = 500
 MOST_NOTED = 100_000
-"""Rows that are noted at most because earlier ones may still come; when a query is further behind, its are not told
+"""The most rows remembered because earlier ones may still come; when a query is further behind, its rows are not pushed
 live: the inbox shows them."""
 
 _Place = tuple[int, str]

@@ -74,8 +74,8 @@ ACTIVITY_FEED_ALERT: Document = {
     "retries": 3,
     "pollInterval": 60,
 }
-"""The alert behind everybody's bell. A follow or a vote is an event of its own, so leaving out those that touch
-``followers`` or ``votes`` leaves out nothing else."""
+"""The default alert for in-app notifications. A follow or a vote is an event of its own, so leaving out those that
+touch ``followers`` or ``votes`` leaves out nothing else."""
 
 CONVERSATION_ALERT: Document = {
     "name": "ConversationAlert",
@@ -106,7 +106,7 @@ CONVERSATION_ALERT: Document = {
     "retries": 3,
     "pollInterval": 60,
 }
-"""The bell for what people say: the other alert leaves threads out, announcements excepted."""
+"""The default alert for threads: the other one leaves threads out, announcements excepted."""
 
 
 def first_start(engine: Engine, settings: Settings) -> str | None:

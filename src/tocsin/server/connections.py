@@ -21,7 +21,7 @@ from tocsin.server.login_throttle import source_of
 from tocsin.settings import Settings
 
 _MOST_UNREAD = 32 * 1024 * 1024
-"""Bytes of a body that are taken after its answer: who hears that it is too large has often sent it already."""
+"""Bytes of a body that are read after the response: a client that gets 413 has often sent the body already."""
 
 _FULL = b"HTTP/1.1 503 Service Unavailable\r\nconnection: close\r\nretry-after: 1\r\ncontent-length: 0\r\n\r\n"
 _LARGE = b"HTTP/1.1 431 Request Header Fields Too Large\r\nconnection: close\r\ncontent-length: 0\r\n\r\n"

@@ -21,7 +21,7 @@ _DAY_MS = 86_400_000
 _OF_MANY_TYPES = frozenset({"votes", "usageSummary"})
 
 SUMMARY = "summary"
-"""The field that says how the tests of a suite stand."""
+"""The field with the test results of a suite."""
 
 Values = dict[str, object]
 """What entities have of one field, by their ids."""

@@ -16,7 +16,7 @@ from tocsin.model.labels import labels_of
 from tocsin.server.request import Caller
 
 MASK = "********"
-"""What stands in place of a value."""
+"""Replacement of a value."""
 
 
 def masked_tags_for(caller: Caller, asset: Document) -> frozenset[str]:

@@ -132,7 +132,7 @@ def _be_child(serve: Serve, number: int, pipe: tuple[int, int]) -> None:
         serve(number)
         code = 0
     finally:
-        if sys.exc_info()[1] is not None:  # told here, because nobody else will
+        if sys.exc_info()[1] is not None:  # logged here, because nobody else will
             traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()

@@ -119,7 +119,7 @@ class Streams:
         start, passed = self._arriving.read_to, self._arriving.passed
         seen = start if last_seen is None else last_seen
         told: set[str] = set()  # what the loop may hand on once more
-        if passed < seen:  # what came late, while nobody listened, stands before what was seen
+        if passed < seen:  # rows that came late, while nobody listened, precede what was seen
             for entry in await self._missed(user_id, passed):
                 told.add(entry.id)
                 if last_seen is not None and entry.log_offset <= seen and not entry.read:

@@ -44,12 +44,12 @@ VIEWS: Mapping[str, StructType] = {
     "audit_notes": NOTES,
     "audit_deliveries": DELIVERIES,
 }
-"""What is compared, by the view it stands in; ``audit_events`` and ``audit_matched`` are frames of Spark's own."""
+"""The compared rows, by view; ``audit_events`` and ``audit_matched`` are frames of Spark's own."""
 
 _OPEN = f"'{DeliveryStatus.PENDING}', '{DeliveryStatus.AWAITING_RETRY}'"
 _K = FindingKind
 _IN_TIME = "t.log_offset > a.changed_at AND t.log_offset <= a.done_through"
-"""Since an alert was last changed, and as far as whoever tells for it is done."""
+"""Since an alert was last changed, and up to the progress of its query."""
 
 _FINDINGS = f"""
 WITH notes AS (

@@ -31,7 +31,7 @@ STORED = StructType(
         StructField("document", StringType()),
     ]
 )
-"""One row per entity; ``log_offset`` is the one that the reader was told to put there."""
+"""One row per entity; ``log_offset`` is the reader's option."""
 
 
 @dataclass(frozen=True)

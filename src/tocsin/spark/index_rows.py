@@ -18,7 +18,7 @@ from tocsin.spark.conditions import is_stored
 from tocsin.spark.signatures import TEST, Shapes
 
 BESIDE = "&"
-"""Stands between the fields of an anchor of several facts."""
+"""Separator of the fields of an anchor of several facts."""
 
 _CLAUSE = pa.struct([pa.field("wanted", pa.bool_(), nullable=False), pa.field("tests", pa.list_(TEST))])
 """Some of ``tests`` must pass (``wanted``), or none of them may."""

@@ -120,15 +120,15 @@ PRINCIPALS = _struct(
     ("since_offset", LongType()),
     ("until_offset", LongType()),
 )
-"""One row per user, team or address that stands in ``relation`` to a node (``place``) or that ``receiver`` names.
+"""One row per user, team or address that is in ``relation`` to a node (``place``) or that ``receiver`` names.
 
 ``place`` is empty for those named. ``since_offset`` is the first event that is for them, ``until_offset`` the last.
 """
 
 MEMBERS = _struct(("principal_id", _TEXT), ("team", _TEXT), ("user_id", _TEXT), ("email", _TEXT))
-"""One row per (principal, person it comes to): a user is one person, a team its people, an address nobody's.
+"""One row per (principal, person): a user is one person, a team its members, an address nobody's.
 
-``team`` is the name of the team, if it is one. Only people who may be told at all stand here.
+``team`` is the name of the team, if it is one. Only people who may be notified at all are included.
 """
 
 MUTES = _struct(

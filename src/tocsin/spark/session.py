@@ -20,7 +20,7 @@ from tocsin.settings import Settings
 _LOCAL_ONLY = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
 BESIDE = "beside"
-"""The pool of what must not delay telling people, and how Spark calls the jobs of it."""
+"""The scheduler pool of background jobs, which must not delay notifications; also the name of their Spark jobs."""
 
 _DEFAULTS = {
     "spark.ui.enabled": "false",
@@ -37,7 +37,7 @@ _DEFAULTS = {
     "spark.sql.streaming.numRecentProgressUpdates": "8",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.sources.python.filterPushdown.enabled": "false",
-    # What is done beside telling people waits for cores (pools.xml), as whoever sets BESIDE says.
+    # Background jobs wait for cores (pools.xml); threads that set BESIDE are such jobs.
     "spark.scheduler.mode": "FAIR",
     # Python workers outlive their task, so that a micro-batch does not pay for starting one.
     "spark.python.worker.reuse": "true",

@@ -17,7 +17,7 @@ from tocsin.model.match_result import Pair, Telling, tellings_of
 
 Rows = Sequence[Mapping[str, Any]]  # Any: a column's value
 Narrow = Callable[[Rows], Rows]
-"""Leaves out what its recipient may not be told (``flow/resolve/visibility.py``)."""
+"""Removes notifications that their recipient may not see (``flow/resolve/visibility.py``)."""
 
 
 class NotificationStore(Protocol):

@@ -34,7 +34,7 @@ _FQN = Text().with_variant(Text(collation="C"), "postgresql")
 # SQLite numbers rows by itself only for its own INTEGER type.
 _SERIAL = BigInteger().with_variant(Integer, "sqlite")
 _ID = String(36)
-# What a worker may still have to send; the text must stand word for word in the queries that use the index.
+# Deliveries that may still have to be sent; queries that use the index must contain this text verbatim.
 OPEN_DELIVERY = text("status IN ('pending', 'awaitingRetry')")
 
 entity = Table(
@@ -54,7 +54,7 @@ entity = Table(
     Index(None, "entity_type", "deleted", "fqn", "id"),  # pages, filters and totals, without reading any document
     Index(None, "parent_id", "id"),
 )
-"""One row per entity as it stands now, soft-deleted ones included."""
+"""One row per entity in its current state, soft-deleted ones included."""
 
 entity_version = Table(
     "entity_version",
@@ -123,7 +123,7 @@ tombstone = Table(
 )
 """One row per hard delete: the offset of its event, the entity that is gone, and how many relations it had.
 
-Kept for as long as the audit may ask whether all of them were there when the deletion was told.
+Kept for as long as the audit may check that all of them were there when the deletion was notified.
 """
 
 tombstone_relation = Table(
@@ -137,9 +137,10 @@ tombstone_relation = Table(
     Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "entity_id", "relation"),
 )
-"""One row per (hard delete, relation, who or what stood in it): owners, followers and what lay downstream.
+"""One row per (hard delete, relation, related person or asset): owners, followers and downstream assets.
 
-They are gone from everywhere else, but have yet to be told; a row goes once every reader of the log has passed it.
+They are deleted everywhere else, but have yet to be notified; a row is deleted once every reader of the log has
+passed it.
 """
 
 membership = Table(
@@ -216,7 +217,7 @@ pipeline_progress = Table(
     Column("log_offset", BigInteger, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
 )
-"""How far each streaming query has come: every event up to ``log_offset`` is told."""
+"""Progress of each streaming query: every event up to ``log_offset`` is processed."""
 
 destination_secret = Table(
     "destination_secret",
@@ -261,7 +262,7 @@ notification = Table(
     Index(None, "recipient_id", "channel", "log_offset"),
     Index(None, "log_offset"),
 )
-"""One row per (event, recipient, channel): what somebody is told, and why."""
+"""One row per (event, recipient, channel), with its reasons."""
 
 delivery = Table(
     "delivery",
@@ -292,9 +293,10 @@ delivery = Table(
         postgresql_where=OPEN_DELIVERY,
     ),
 )
-"""One row per notification that must leave the house.
+"""One row per notification to be sent (not in-app).
 
-``lease_owner`` names the session of the worker that is at it; ``wait_ms`` is how long the wait until ``due_at_ms`` was.
+``lease_owner`` names the session of the worker that claimed it; ``wait_ms`` is the length of the wait until
+``due_at_ms``.
 """
 
 worker_session = Table(

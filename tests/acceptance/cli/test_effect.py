@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.timeout(600)]
 
 
 class Watched:
-    """A table that ana owns, whose every change rings her bell, and an alert whose rules are changed."""
+    """A table that ana owns, with in-app notifications of every change, and an alert whose rules are changed."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -54,7 +54,7 @@ class Watched:
         time.sleep(EFFECT_WITHIN_S)
 
     def change(self, field: str, text: str) -> set[str]:
-        """Change the table and return for which reasons ana was told."""
+        """Change the table and return the reasons of ana's notification."""
         before = len(self._told())
         self._client.patch("table", self._table, [{"op": "add", "path": f"/{field}", "value": text}])
         until(lambda: len(self._told()) == before + 1, within_s=TOLD_WITHIN_S)

@@ -84,7 +84,7 @@ def wait_until_gone(pids: list[int]) -> None:
 
 
 def flat(shown: str) -> str:
-    """Return what stands in a box as one line."""
+    """Return the text of a box as one line."""
     return " ".join(shown.replace("│", " ").split())
 
 

@@ -50,7 +50,7 @@ class Run:
 
 @dataclass
 class Query:
-    """A query whose runs end one after the other as they are told to."""
+    """A query whose runs end one after the other as scripted."""
 
     runs: list[Run]
     started: int = 0

@@ -141,7 +141,7 @@ def test_an_edit_changes_the_draft_as_its_operations_change_the_entity() -> None
 
 @pytest.mark.parametrize("days_later", range(8))
 def test_every_change_finds_what_the_one_before_it_left_whatever_day_it_is(days_later: int) -> None:
-    """Workdays fall differently on every day of the week, so every day tells another story."""
+    """Workdays depend on the day of the week, so every start day gives another history."""
     entities = {asset.fqn: copy.deepcopy(asset.request) for asset in assets()}
     for step in history(NOW_MS + days_later * DAY_MS + days_later * 7_000_000):
         if isinstance(step.act, Change):

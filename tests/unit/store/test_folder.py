@@ -14,7 +14,7 @@ from tocsin.store.folder import make_private
 
 
 def modes(folder: Path) -> dict[str, int]:
-    """Return the modes of a folder and of what lies in it, by name."""
+    """Return the modes of a folder and of its files, by name."""
     return {one.name: stat.S_IMODE(one.lstat().st_mode) for one in (folder, *folder.iterdir())}
 
 

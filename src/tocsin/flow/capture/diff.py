@@ -206,5 +206,5 @@ def _order(found: _Found, path: Path, rule: MemberList, members: tuple[dict[str,
     before, after = [key for key in old if key in new], [key for key in new if key in old]
     if before != after:
         found.update(path, [rule.label(new[key]) for key in before], [rule.label(new[key]) for key in after])
-    if after != list(new)[: len(after)]:  # somebody new stands before somebody who stayed
+    if after != list(new)[: len(after)]:  # a new member precedes one that stayed
         found.order[fqn.join(path)] = [rule.label(member) for member in new.values()]

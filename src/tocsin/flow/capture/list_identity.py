@@ -89,7 +89,7 @@ MEMBERSHIPS: dict[str, tuple[str, ...]] = {
     "team": ("users", "parents"),
     "testCase": ("testSuites",),
 }
-"""Per type, the keys that memberships fill: they stand in no document, and so in no version."""
+"""Per type, the keys computed from memberships: they are in no document, and so in no version."""
 
 
 @dataclass(frozen=True)
@@ -162,4 +162,4 @@ MEMBER_LISTS: dict[str, MemberList] = {
     "owners": _OWNERS,
     "charts": _CHARTS,
 }
-"""Every list with identity, by its key, at whatever depth it stands."""
+"""Every list with identity, by its key, at any depth."""

@@ -16,7 +16,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.fqn import split
 
 KEYS = ("customProperties", "extension", "relatedTerms", "testDefinition", "testSuite")
-"""The keys under which they stand."""
+"""The keys that hold them."""
 
 CONTAINS = {"testDefinition": "testDefinition", "testSuite": "testSuite"}
 """Per type, the key by which test cases say that they cannot be without one: what goes with it when it goes."""

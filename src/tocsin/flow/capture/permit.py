@@ -182,7 +182,7 @@ def check_change(permit: Permit, old: Stored, fields: Document, transaction: Tra
     protective = changed(kind.name, old.document, fields, keys & PROTECTIVE)
     if protective and (permit.bears(kind.name, old.document) or permit.bears(kind.name, old.document | fields)):
         permit.check_apart(kind.name, protective, old.document)
-    if kind.name in CONTAINERS and "domains" in keys and permit.bears("domain", {}):  # what lies in it inherits them
+    if kind.name in CONTAINERS and "domains" in keys and permit.bears("domain", {}):  # its descendants inherit them
         permit.check_apart(kind.name, changed(kind.name, old.document, fields, {"domains"}), old.document)
     if needed:
         permit.check_kept(kind.name, old.document, fields)

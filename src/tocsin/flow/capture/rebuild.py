@@ -19,7 +19,7 @@ from tocsin.model.entity import Document, version_to_wire
 from tocsin.model.entity_types import ENTITY_TYPES
 
 ORDER = "memberOrder"
-"""Under which key of an event's derived fields the log keeps where new members stand."""
+"""Key of an event's derived fields that holds the positions of new members."""
 
 _STAMPED = ("version", "updatedAt", "updatedBy", "changeDescription")
 

@@ -23,7 +23,7 @@ _ABOVE: dict[str, tuple[str, ...]] = {
     "BusinessUnit": ("BusinessUnit", "Organization"),
     "Organization": (),
 }
-"""Per type of team, those it may stand under."""
+"""Per type of team, the allowed types of its parent."""
 _ONE_PARENT = frozenset({"Division", "BusinessUnit"})
 
 

@@ -1,16 +1,16 @@
 """The readable end of the log on PostgreSQL: a lower offset may commit after a higher one there.
 
-A writer *announces* itself before it takes offsets: it reads where the sequence stands and holds a shared
+A writer *announces* itself before it takes offsets: it reads the sequence's current value and holds a shared
 advisory lock on that number until its transaction ends. Every offset it takes is above the number. A reader
-first reads where the sequence stands, then the announcements that are held, and may go up to the lowest of all.
+first reads the sequence's value, then the announcements that are held, and may go up to the lowest of all.
 
 Why that is enough: say a writer took an offset no higher than the end a reader found. It took it before the
 reader read the sequence, so it had announced itself before the reader looked at the locks. Either the lock was
 still held, and then the end is below its offset; or the transaction had ended, and then what it committed is
 visible to every later statement (PostgreSQL makes a commit visible before it releases the locks). Nobody ever
-waits for these locks, and a transaction that does not write to the log holds nothing back.
+waits for these locks, and a transaction that does not write to the log delays no reader.
 
-The texts are here for both who read the log: ``store/eventlog/log.py`` and ``spark/sources.py``.
+The SQL is shared by both readers of the log: ``store/eventlog/log.py`` and ``spark/sources.py``.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WITH announced AS MATERIALIZED (
 )
 SELECT nextval('change_event_log_offset_seq'), held FROM announced, generate_series(1, :count)
 """
-"""Announces a writer, then takes ``:count`` offsets, one a row. 28869 tells our locks from other people's."""
+"""Announces a writer, then takes ``:count`` offsets, one a row. 28869 distinguishes our locks from other programs'."""
 
 POSTGRESQL_ANNOUNCE = """
 SELECT last_value - (NOT is_called)::int, pg_advisory_xact_lock_shared(
@@ -35,7 +35,7 @@ FROM change_event_log_offset_seq
 POSTGRESQL_TAKEN = "SELECT last_value - (NOT is_called)::int FROM change_event_log_offset_seq"
 """The highest offset that was taken, whether its writer has committed or not."""
 
-# The locks are asked for what lies below `taken`, so PostgreSQL must have read the sequence before them.
+# Only locks below `taken` are read, so PostgreSQL must have read the sequence before them.
 POSTGRESQL_END = """
 WITH sequence AS MATERIALIZED (
     SELECT last_value - (NOT is_called)::int AS taken FROM change_event_log_offset_seq

@@ -161,7 +161,7 @@ def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
     if person.deleted or person.is_bot:
         return Stop.DELETED if person.deleted else Stop.BOT
     if person.id == event.user_id:
-        return Stop.SELF  # nobody is told of what they did themselves
+        return Stop.SELF  # actors are not notified of their own changes
     return None if scene.means(way.row, person.id) else Stop.NOT_MEANT
 
 

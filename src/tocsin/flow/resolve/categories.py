@@ -19,13 +19,13 @@ NO_DEPTH_LIMIT = 2**31 - 1
 
 
 ALONG_LINEAGE = (ReasonKind.OWNER, ReasonKind.FOLLOWER)
-"""The relations that count for what lies downstream as well, where a destination asks for it."""
+"""The relations that count for downstream assets as well, where a destination asks for it."""
 
 BY_ASSET = (
     *ALONG_LINEAGE,
     *(ReasonKind.CREATOR, ReasonKind.ASSIGNEE, ReasonKind.MENTION, ReasonKind.PARTICIPANT),
 )
-"""The relations in which people stand to an asset or a thread; the others need nothing but the alert."""
+"""The relations of people to an asset or a thread; the others need nothing but the alert."""
 
 _BY_CATEGORY = {
     Category.OWNERS: (ReasonKind.OWNER, ReasonKind.CREATOR),

@@ -22,7 +22,7 @@ Subject = tuple[str, Document]
 """The type of an entity that an event is about, and its document as it is now, or was last."""
 
 _CONCERNED = {LINEAGE: ("fromEntity", "toEntity"), VIOLATION: ("entity",)}
-"""Field changes that say more of others than of the entity they stand on, and where they name them."""
+"""Field changes that concern other entities more than their own, and the keys that name those."""
 
 
 class Policies(Protocol):

@@ -188,7 +188,7 @@ def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:
         for member in members:
             yield ChangeLine(f"{_noun(path[-1], member)} {_identity(member)} {verb}{where}")
         return
-    if path[0] in PARTS:  # where secrets may stand beside what changed
+    if path[0] in PARTS:  # may contain secrets next to the change
         yield ChangeLine(f"{_subject(path)} {verb}")
         return
     if verb == "changed" and _is_same_set(_parsed(change.old_value), value):

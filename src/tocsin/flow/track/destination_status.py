@@ -58,7 +58,7 @@ class Standing:
 
 
 UNTRIED = Standing(SubscriptionState.ACTIVE, 0)
-"""The standing of a destination that nothing was sent to yet."""
+"""The status of a destination that nothing was sent to yet."""
 
 
 def concerns_destination(attempt: Attempt) -> bool:

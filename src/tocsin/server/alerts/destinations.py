@@ -23,7 +23,7 @@ CATEGORIES_OF: dict[Channel, frozenset[Category]] = {
     Channel.EMAIL: frozenset(Category),
     Channel.ACTIVITY_FEED: frozenset(Category) - {Category.EXTERNAL},
 }
-"""Which categories each channel can tell; a channel without a row comes later."""
+"""The categories that each channel supports; a channel without a row is not implemented yet."""
 
 _ADDRESS = re.compile(r"[^@\s<>\"',;:\\()\[\]]{1,64}@[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")

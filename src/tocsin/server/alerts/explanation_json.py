@@ -24,7 +24,7 @@ from tocsin.model.notification import Reason
 from tocsin.server.alerts.explanations import Findings
 
 MOST_PEOPLE = 50
-"""People that are told of per alert, and notifications in all."""
+"""The most people shown per alert, and notifications in all."""
 
 _MOST_VALUES = 20
 _LONGEST_VALUE = 200

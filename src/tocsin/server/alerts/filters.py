@@ -1,7 +1,7 @@
 """Table of OpenMetadata's named filters and their conditions, one row per filter.
 
 A client may send ``input`` (named filters and their arguments) instead of conditions; each name has one condition, in
-which ``${argument}`` stands for a list. Source: OpenMetadata 1.13 FilterFunctionsDescriptor.json and
+which ``${argument}`` is replaced by a list. Source: OpenMetadata 1.13 FilterFunctionsDescriptor.json and
 EntityObservabilityFilterDescriptor.json; the names after the gap are ours. Next: ``server/alerts/offers.py`` lists the
 filters of each resource, ``server/alerts/request.py`` compiles them.
 """

@@ -25,7 +25,7 @@ MOST_ROWS = 10_000
 """Rows of one request."""
 
 _ONE_AT_A_TIME = frozenset({"eventsubscription"})
-"""Types whose routes do more than write an entity: an alert's secrets stand elsewhere."""
+"""Types whose routes do more than write an entity: an alert's secrets are stored elsewhere."""
 
 _Write = Callable[..., list[Outcome]]
 

@@ -34,7 +34,7 @@ Columns = Annotated[str | None, Query(max_length=10_000)]
 TypeName = Annotated[str, Path(max_length=40)]
 
 _ALWAYS = ("dashboard", "pipeline", "mlmodel", "table")
-"""Types whose group stands in every answer, empty or not."""
+"""Types whose group is in every response, empty or not."""
 
 router = APIRouter(tags=["lineage"])
 

@@ -26,7 +26,7 @@ from tocsin.store.catalogue.listing import Listing
 _TEAM = ENTITY_TYPES["team"]
 _KEYS = ("id", "teamType", "name", "description", "fullyQualifiedName", "displayName")
 Children = Mapping[str, Sequence[Document]]
-"""The teams that stand under a team, by its id."""
+"""The child teams of a team, by its id."""
 
 router = APIRouter(prefix="/teams", tags=["teams"])
 

@@ -54,7 +54,7 @@ Scopes = Mapping[str, Condition]
 """Per type, which of its entities somebody may see; a type that is not named is seen whole."""
 
 Known = Mapping[Condition, Sequence[str]]
-"""What somebody owns, or lies in some domains, by what is asked of it: the ids of all, where they are few."""
+"""Entities with an owner or domain, by condition: the ids of all, where they are few."""
 
 _TABLE = entity.c
 _NOTHING: Known = {}

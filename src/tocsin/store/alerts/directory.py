@@ -46,7 +46,7 @@ class SqlDirectory:
         with reading(self._engine) as connection:
             threads = thread_directory.assets_of(connection, entity_ids) if depth else {}
             for root in entity_ids:
-                start = threads.get(root, root)  # what lies downstream of its asset lies downstream of a thread
+                start = threads.get(root, root)  # what is downstream of its asset is downstream of a thread
                 hops[root, start] = 0
                 frontier[start].add(root)
             level = 0
@@ -55,7 +55,7 @@ class SqlDirectory:
                 frontier = _next_level(connection, frontier, hops, level)
             names = _names(connection, {node for _, node in hops})
         for (root, node), distance in hops.items():
-            if node in names or node == root:  # the root itself may be gone: that is then what is told
+            if node in names or node == root:  # the root itself may be deleted: the event is its deletion
                 yield Reach(root_id=root, node_id=node, node_fqn=names.get(node, ""), hops=distance)
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:

@@ -18,7 +18,7 @@ from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.tables import pipeline_progress
 
 KEPT_FROM = "tellings"
-"""The row of ``pipeline_progress`` that says after which offset tellings are kept."""
+"""The row of ``pipeline_progress`` with the offset after which match results are kept."""
 
 _ROWS_PER_STATEMENT = 5_000
 Row = Mapping[str, Any]  # Any: a column of spark/schedule.py

@@ -96,7 +96,9 @@ def _copy_store(engine: Engine, folder: Path, report: Report) -> _Copied:
             return _described(connection, postgresql.copy_out(connection, tables, report))
     file = folder / sqlite.FILE
     sqlite.copy_out(Path(str(engine.url.database)), file, report)
-    copy = create_engine(f"sqlite:///{file}", poolclass=NullPool)  # not open_engine, which would begin a log beside it
+    copy = create_engine(
+        f"sqlite:///{file}", poolclass=NullPool
+    )  # not open_engine, which would create a write-ahead log
     with copy.connect() as connection:
         return _described(connection, {})
 

@@ -25,7 +25,7 @@ FORMAT = 1
 _CHUNK = 1 << 20
 
 Report = Callable[[int, int], None]
-"""Told how many bytes are done, and of how many."""
+"""Called with the number of finished bytes and of all bytes."""
 
 
 class KeyKept(StrEnum):

@@ -37,7 +37,7 @@ def copy_out(store: Path, target: Path, report: Report) -> None:
             pages=_PAGES_AT_ONCE,
             progress=lambda _status, remaining, total: report((total - remaining) * size, total * size),
         )
-        copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a log beside it
+        copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a write-ahead log
         if (found := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise StoreDamaged(f"The store cannot be backed up whole, it is damaged ({found}): tocsin fsck --deep.")
 

@@ -16,7 +16,7 @@ from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.tables import entity, ownership
 
 _HIGHEST = 6
-"""How many levels up owners are looked for: more than any asset lies deep."""
+"""How many levels up owners are looked for: more than the depth of any asset."""
 
 
 def owners_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Document]]:

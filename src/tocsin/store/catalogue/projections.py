@@ -29,7 +29,7 @@ Rows = frozenset[Entry]
 _REFERENCE_FIELDS = frozenset(REFERENCE_LISTS.keys() - {"owners"})
 """The lists of references that have no table of their own."""
 _POINTING = _REFERENCE_FIELDS.union(REFERENCES, nested_references.KEYS)
-"""Every key of a document that stands for rows of references."""
+"""Every key of a document that is projected to rows of references."""
 
 
 def write(connection: Connection, changes: Iterable[tuple[Stored | None, Stored]]) -> None:
@@ -214,7 +214,7 @@ _BY_DOCUMENT = (
     (entity_reference, ("entity_id", "target_id", "field"), _references),
 )
 _TABLES = (*_BY_DOCUMENT, (tables.membership, ("team_id", "member_id", "member_type"), _members))
-"""Each table, its columns, and which of its rows an entity stands for."""
+"""Each table, its columns, and the condition for an entity's rows."""
 COLUMNS: dict[Table, tuple[str, ...]] = {
     **{table: keys for table, keys, _ in _BY_DOCUMENT},
     tables.person: ("user_id", "name", "display_name", "email", "is_admin", "is_bot", "deleted"),

@@ -115,7 +115,7 @@ def all_under(connection: Connection, team_id: str) -> list[str]:
     for _ in range(_DEEPEST):
         level = list({one["id"]: None for many in children(connection, level).values() for one in many})
         for one in level:
-            found.pop(one, None)  # what stands under several comes after the last of them
+            found.pop(one, None)  # a team with several parents follows the last of them
             found[one] = None
         if not level:
             break

@@ -34,4 +34,4 @@ scheduled_job = Table(
     Column("seen_at_ms", BigInteger, nullable=False, default=0),
     Column("ran_at_ms", BigInteger, nullable=False, default=0),
 )
-"""One row per job that the pipeline does beside telling people: when it was last there for it, and last did it."""
+"""One row per background job of the pipeline: its last heartbeat and its last run."""

@@ -178,7 +178,7 @@ def _append_sqlite(connection: Connection, rows: list[Row]) -> list[int]:
     if len(rows) == 1:
         return [int(_INSERT_EVENT.run(connection, rows[0]).lastrowid)]
     _INSERT_EVENT.run_for(connection, rows)
-    last = int(connection.execute(_LAST).scalar_one())  # nobody else writes meanwhile, so they stand in a row
+    last = int(connection.execute(_LAST).scalar_one())  # nobody else writes meanwhile, so they are consecutive
     return list(range(last - len(rows) + 1, last + 1))
 
 

@@ -1,7 +1,7 @@
-"""Notes beside the store of what the pipeline's queries wait for: a store that takes no writes cannot say it itself.
+"""Notes file for the waits of the pipeline's queries, for a store that accepts no writes.
 
-The file lies in the data folder, which a server on the same machine reads, too. It has its room on the disk from the
-start and is written over in place, which works on a full disk. Next: ``store/eventlog/waits.py``.
+The file is in the data folder, which a server on the same machine reads, too. Its disk space is allocated at the
+start and overwritten in place, which works on a full disk. Next: ``store/eventlog/waits.py``.
 """
 
 from __future__ import annotations

@@ -76,9 +76,9 @@ tombstone_part = Table(
     Column("about_id", _ID, nullable=False),
     Index(None, "thread_id"),
 )
-"""One row per part in a thread that went with its asset, which was deleted for good at ``log_offset``.
+"""One row per participant of a thread whose asset was hard-deleted at ``log_offset``.
 
-What was said before has yet to be told; a row goes once every reader of the log has passed it.
+Earlier posts have yet to be notified; a row is deleted once every reader of the log has passed it.
 """
 
 task_number = Table(

@@ -22,7 +22,7 @@ PARTS: dict[ReasonKind, tuple[Part, ...]] = {
     ReasonKind.MENTION: (Part.MENTION,),
     ReasonKind.PARTICIPANT: (Part.AUTHOR, Part.MENTION),
 }
-"""The relations in which people stand to a thread, and the parts in it that make them."""
+"""The relations of people to a thread, and the participations that make them."""
 
 _PART, _GONE = thread_part.c, tombstone_part.c
 

@@ -90,7 +90,7 @@ def _newest(row: Row, stored: Stored) -> Iterator[Finding]:
     try:
         document = orjson.loads(kept) if kept is not None else None
     except ValueError:
-        return  # the look at versions tells of it
+        return  # the check of versions reports it
     if document is None:
         yield Finding(Damage.NOT_NEWEST, where, f"{stored.fqn} has no version {version}")
     elif isinstance(document, dict) and not diff(stored.entity_type, document, stored.document).is_empty():

@@ -77,7 +77,7 @@ DAMAGED = (SQLAlchemyError, ValueError, TypeError, LookupError, AttributeError, 
 """What whoever reads a damaged value or page may raise."""
 
 Advance = Callable[[int], None]
-"""Told that so many rows more were looked at."""
+"""Called with the number of further rows that were checked."""
 
 Look = Callable[[Connection, Advance], Iterator[Finding]]
 """One look through some tables, within one snapshot of the store."""

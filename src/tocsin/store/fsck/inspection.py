@@ -24,7 +24,7 @@ from tocsin.store.high_water_marks import Trace, lost
 from tocsin.store.tables import METADATA, change_event, entity, entity_version
 
 Report = Callable[[int, int], None]
-"""Told how many rows were looked at, and of how many."""
+"""Called with the number of checked rows and of all rows."""
 
 SHOWN = 20
 """Findings of one kind that are kept; all are counted."""

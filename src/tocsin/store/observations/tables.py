@@ -35,7 +35,7 @@ attachment = Table(
     Column("kind", String(40), primary_key=True),
     Column("document", Text, nullable=False),
 )
-"""One row per document kept beside an entity: ``sampleData``, ``joins``, ``tableProfilerConfig``, …"""
+"""One row per attachment of an entity: ``sampleData``, ``joins``, ``tableProfilerConfig``, …"""
 
 incident_status = Table(
     "incident_status",

@@ -1,6 +1,6 @@
 """Visibility check at the moment of sending: a recipient gets only what they may see then.
 
-Days may lie between an event and its mail, and policies, tags and owners change. Next: ``worker/attempt.py``.
+Days may pass between an event and its mail, and policies, tags and owners change. Next: ``worker/attempt.py``.
 """
 
 from __future__ import annotations

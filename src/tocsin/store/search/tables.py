@@ -54,7 +54,7 @@ search_entry = Table(
     Index(None, "name_words"),
     Index(None, "display_words"),
 )
-"""One row per entity that can be found, as it stood after the event at ``log_offset``.
+"""One row per searchable entity, as of the event at ``log_offset``.
 
 ``…_key`` is the text in lower case, ``…_words`` its words, one blank between them (``search/tokens.py``).
 """

@@ -42,7 +42,7 @@ def test_resources_gate_the_type_of_entity(resources: tuple[str, ...], expected:
 
 
 def test_what_happened_before_the_subscription_matches_nothing() -> None:
-    assert not matches(plan("all", at=(2, 0)), logged(at_ms=1000))  # stands at offset 1
+    assert not matches(plan("all", at=(2, 0)), logged(at_ms=1000))  # has offset 1
     assert matches(plan("all", at=(1, 1001)), logged(at_ms=1000))  # clocks decide nothing
 
 

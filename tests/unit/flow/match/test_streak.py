@@ -20,7 +20,7 @@ reports = st.lists(st.builds(Report, st.sampled_from([*_STATUSES, None]), st.int
 
 
 def facts_of(told: Sequence[Report]) -> list[Facts]:
-    """Fold ``told`` and return what each of them meant."""
+    """Fold ``told`` and return the facts of each."""
     streak, found = None, []
     for report in told:
         streak, facts = advance(streak, report)
@@ -91,7 +91,7 @@ def test_a_time_without_success_is_crossed_once_until_the_next_success(told: lis
         if "failuresBefore" in facts:
             crossed = 0
         elif one_word(report.status or "") == "success":
-            return  # a success told late moves the beginning, so the same time may be crossed again, truly later
+            return  # a success reported late moves the start, so the same duration may be exceeded again later
         elif "withoutSuccess" in facts:
             crossed += int(facts["withoutSuccessBefore"]) < wanted <= int(facts["withoutSuccess"])
         assert crossed <= 1
@@ -148,7 +148,7 @@ def test_verdicts(status: str, verdict: str, failed: bool) -> None:
 
 
 def _looked_back(told: Sequence[Report]) -> Facts:
-    """Tell the facts of the last of ``told`` from the rules, looking at all of them anew."""
+    """Return the facts of the last of ``told`` by the rules, recomputed from all of them."""
     counted: list[Report] = []
     for report in told:
         verdict = verdict_of(report.status) if report.status else None
@@ -188,7 +188,7 @@ def _of_verdict(counted: Sequence[Report]) -> dict[str, str | int]:
 
 
 def _lapse(told: Sequence[Report]) -> dict[str, str | int]:
-    """Say how long there has been no success; successes count by their moments, in whichever order they were told."""
+    """Return the time without a success; successes count by their timestamps, in whatever order they were reported."""
     since, longest, before = told[0].at_ms, 0, 0
     for at, report in enumerate(told):
         verdict = verdict_of(report.status) if report.status else None

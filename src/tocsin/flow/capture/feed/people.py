@@ -33,7 +33,7 @@ def assignees(record: Record, given: Iterable[Document]) -> list[Document]:
         who = record.transaction.find(one["type"], key_of(one), Hold.SHARED)
         if who is None or who.deleted:
             raise missing(one["type"], key_of(one))
-        check_view(record.permit, who)  # a full reference tells a name
+        check_view(record.permit, who)  # a full reference reveals a name
         if who.document.get("isBot"):
             raise InvalidInput(f"{who.fqn} is a bot: tasks are for people", field="assignees")
         found[who.id] = reference_to(who)

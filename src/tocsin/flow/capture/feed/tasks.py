@@ -29,7 +29,7 @@ _NESTED = {
     "responseSchema": ("responseSchema", "schemaFields"),
     "dataModel": ("dataModel", "columns"),
 }
-"""Where the members of a field stand when the field is no list itself; links name the field alone."""
+"""Paths to the members of a field that is no list itself; links name the field alone."""
 
 _MEMBERS = {*_NESTED, "columns", "tasks", "fields", "mlFeatures"}
 """Fields whose members a link may lead to."""

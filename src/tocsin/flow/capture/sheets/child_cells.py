@@ -129,7 +129,7 @@ def _set_joinable(_transaction: Transaction, team: Document, text: str) -> None:
 
 
 def _set_parents(transaction: Transaction, team: Document, text: str) -> None:
-    if parted(text) or "id" in team:  # a new team whose row names none stands under the team the sheet is of
+    if parted(text) or "id" in team:  # a new team whose row names no parent becomes a child of the sheet's team
         _set_named("parents", "team")(transaction, team, text)
 
 

@@ -33,7 +33,7 @@ BELOW: dict[str, tuple[str, ...]] = {
     "database": ("databaseSchema",),
     "databaseSchema": (_TABLE, _PROCEDURE),
 }
-"""Per type that has such sheets: the types of what lies directly under it."""
+"""Per type that has such sheets: the types of its children."""
 
 _ABOVE = {below: above for above, many in BELOW.items() for below in many}
 _PARTS = {"databaseService": 1, "database": 2, "databaseSchema": 3, _TABLE: 4, _PROCEDURE: 4}

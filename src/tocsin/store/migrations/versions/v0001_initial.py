@@ -1,4 +1,4 @@
-"""The first revision: every table of the store as it was at the beginning.
+"""Initial revision: every table of the first release.
 
 Revision ID: 0001
 Revises: none

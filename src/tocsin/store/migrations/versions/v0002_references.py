@@ -1,4 +1,4 @@
-"""What an entity's lists of references point to, as rows: until now only owners and memberships had them.
+"""Table of entity references in documents; before, only owners and memberships had rows.
 
 Revision ID: 0002
 Revises: 0001

@@ -1,4 +1,4 @@
-"""Which pipeline moves the data of which edge becomes a row, so that a pipeline's edges are found by it.
+"""Table of the pipelines that carry lineage edges, for finding edges by pipeline.
 
 Revision ID: 0003
 Revises: 0002

@@ -1,4 +1,4 @@
-"""Who may come in: tokens that can be taken back, log-ins that failed, and a counter of what rules depend on.
+"""Tables of revocable tokens and failed log-ins, and a counter of access rule changes.
 
 Revision ID: 0004
 Revises: 0003

@@ -1,4 +1,4 @@
-"""Threads, their posts, who has a part in them, and the numbers of tasks.
+"""Tables of threads, posts, participants and task numbers.
 
 Revision ID: 0005
 Revises: 0004

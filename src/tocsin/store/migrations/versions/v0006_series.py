@@ -1,4 +1,4 @@
-"""What is kept beside entities: series in place of test results and runs, attachments, incidents, suites, usage.
+"""Tables of data outside documents: series in place of test results and runs, attachments, incidents, suites, usage.
 
 Revision ID: 0006
 Revises: 0005

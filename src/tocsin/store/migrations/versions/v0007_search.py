@@ -1,4 +1,4 @@
-"""The index of search: entries, and their words in FTS5 or in tsvector columns.
+"""Tables of the search index: entries, and their words in FTS5 or in tsvector columns.
 
 Revision ID: 0007
 Revises: 0006

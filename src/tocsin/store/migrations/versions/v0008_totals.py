@@ -1,4 +1,4 @@
-"""Pages of a collection and their totals are found in an index alone.
+"""Indexes that answer pages of a collection and their totals alone.
 
 Revision ID: 0008
 Revises: 0007

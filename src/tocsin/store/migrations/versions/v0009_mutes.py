@@ -1,4 +1,4 @@
-"""What people mute has a table.
+"""Table of mutes.
 
 Revision ID: 0009
 Revises: 0008

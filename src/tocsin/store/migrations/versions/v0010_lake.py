@@ -1,4 +1,4 @@
-"""The lake's segments, when scheduled jobs ran, backtests, and a record of what each match came to.
+"""Tables of the lake's segments, scheduled jobs, backtests, and match results.
 
 Revision ID: 0010
 Revises: 0009

@@ -1,4 +1,4 @@
-"""Events that report a status are found without looking at the others.
+"""Table of events that report a status, so that reading them skips all others.
 
 Revision ID: 0011
 Revises: 0010

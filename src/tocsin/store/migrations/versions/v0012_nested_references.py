@@ -1,4 +1,4 @@
-"""References that stand deeper inside documents have rows, too.
+"""Rows for references nested inside documents.
 
 Revision ID: 0012
 Revises: 0011

@@ -1,4 +1,4 @@
-"""What each alert told of each event, and what of it was opened, is counted; for what was told before, afterwards.
+"""Table of notification and read counts per alert and event, filled from past notifications.
 
 Revision ID: 0013
 Revises: 0012

@@ -1,4 +1,4 @@
-"""What matched and told nobody is counted, too; for what matched before, as far back as it was written down.
+"""Counts of matches that notified nobody, filled from the stored match results.
 
 Revision ID: 0014
 Revises: 0013

@@ -1,4 +1,4 @@
-"""Versions are found by their time.
+"""Index of versions by time.
 
 Revision ID: 0015
 Revises: 0014

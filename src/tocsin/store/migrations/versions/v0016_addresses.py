@@ -1,4 +1,4 @@
-"""People are found by their address.
+"""Index of people by email address.
 
 Revision ID: 0016
 Revises: 0015

@@ -1,4 +1,4 @@
-"""Lists are narrowed, and trees walked, in the indexes alone: an entity's document is read when it is shown.
+"""Covering indexes for list filters and hierarchies, so that documents are read only when shown.
 
 Revision ID: 0017
 Revises: 0016

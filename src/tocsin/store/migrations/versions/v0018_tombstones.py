@@ -1,4 +1,4 @@
-"""Hard deletes are remembered by the offset of their event, until every reader of the log has passed it.
+"""Tables of tombstones of hard deletes, by event offset, kept until every reader of the log has passed it.
 
 Revision ID: 0018
 Revises: 0017

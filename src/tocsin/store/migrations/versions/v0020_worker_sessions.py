@@ -1,4 +1,4 @@
-"""A worker's claims hold as long as its session; a retry remembers how long its wait was.
+"""Worker sessions, which hold claims, and the length of the wait before a retry.
 
 Revision ID: 0020
 Revises: 0019

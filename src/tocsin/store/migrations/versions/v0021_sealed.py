@@ -1,4 +1,4 @@
-"""Secrets that lay in clear, in documents, versions and events, are sealed, and so are the server's own keys.
+"""Encryption of secrets stored in clear (in documents, versions and events) and of the server's own keys.
 
 Revision ID: 0021
 Revises: 0020

@@ -1,4 +1,4 @@
-"""What somebody used of an hour's quota is counted.
+"""Table of quota usage per person and hour.
 
 Revision ID: 0022
 Revises: 0021

@@ -1,4 +1,4 @@
-"""What the pipeline waits for is kept where health is asked.
+"""Table of the pipeline's waits, for the health check.
 
 Revision ID: 0023
 Revises: 0022

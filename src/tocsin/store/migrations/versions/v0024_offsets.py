@@ -1,9 +1,6 @@
-"""Who follows, takes part or has muted does so from an offset of the log on, not from a moment on.
+"""Start offsets of followers, participants and mutes, in place of timestamps.
 
-Where the log has the event that made it so, its offset is known; otherwise the clocks are believed this once.
-
-Revision ID: 0024
-Revises: 0023
+Where the log has the event that created the row, its offset is used; otherwise the timestamp determines it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Who had a part in a thread that went with its asset is remembered until what was said there is told.
+"""Table of participants of threads deleted with their asset, kept until their posts are notified.
 
 Revision ID: 0025
 Revises: 0024

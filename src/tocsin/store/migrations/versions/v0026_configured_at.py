@@ -1,4 +1,4 @@
-"""A destination whose receiver is gone remembers which state of its alert was, not when by which clock.
+"""State of the alert at which a destination's receiver was gone, in place of a timestamp.
 
 Revision ID: 0026
 Revises: 0025

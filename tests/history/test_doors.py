@@ -151,7 +151,7 @@ Through = tuple[list[Json], dict[str, list[Json]], float]
 
 @pytest.fixture(scope="module")
 def one_by_one(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Through:
-    """A long history, its events by entity when sent one by one, and the duration: the reference for all other paths."""
+    """A long history, its events by entity when sent one by one, and the duration: the reference for other paths."""
     lines = _lines("bqetl_main/states.jsonl.gz")
     lines = lines if WHOLE else lines[: len(lines) // 8]
     path = tmp_path_factory.mktemp("doors") / "reference.db"

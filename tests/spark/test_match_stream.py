@@ -245,7 +245,7 @@ def test_what_becomes_of_an_alert_takes_effect_with_the_very_next_event(
     company = SmallCompany(sqlite_engine)
 
     def tells(text: str) -> bool:
-        """Change an asset right after the alert; say whether anybody is notified, once the pipeline has processed it."""
+        """Change an asset right after the alert; say whether anybody is notified once the pipeline is done."""
         company.clock.advance(1)
         before = len(stored(sqlite_engine))
         company.describe("orders", text)

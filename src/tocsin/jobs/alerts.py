@@ -37,9 +37,9 @@ class SubscriptionStore(Protocol):
 
 @dataclass(frozen=True)
 class Alerts:
-    """The alerts at one revision: indexed for matching, whom each asks for, and which times without success.
+    """The alerts at one revision: match index, recipient rules, and times without success that are asked for.
 
-    ``marks`` say in which state each alert was read, ``unreadable`` why it could not be.
+    ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be.
     """
 
     revision: int
@@ -55,7 +55,7 @@ class Alerts:
         return frozenset[int]().union(*self.durations.values())
 
     def wanted_by(self, subscription_ids: Collection[str]) -> list[Wanted]:
-        """Return whom these alerts ask for."""
+        """Return the recipient rules of these alerts."""
         return [row for one in sorted(subscription_ids) for row in self.asked.get(one, ())]
 
 

@@ -93,7 +93,7 @@ def build(settings: Settings, history: LakeParts, engine: Engine) -> AuditParts:
 
 
 def audit(parts: AuditParts) -> Audited:
-    """Judge the window once, and put what is found on the alerts it concerns."""
+    """Audit the window once, and record the findings on their alerts."""
     now_ms = parts.history.clock.now_ms()
     through = parts.log.progress(MATCH_STREAM)  # first: whatever changes from here on was not part of it
     after = _after(parts, now_ms - parts.window_ms, through)

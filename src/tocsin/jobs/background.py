@@ -32,7 +32,7 @@ _ENDS_WITHIN_S = 10.0
 
 @contextmanager
 def running(settings: Settings, session: SparkSession) -> Iterator[None]:
-    """Do what there is to do until the block ends; what is under way then is broken off."""
+    """Run the background jobs until the block ends; running ones are then aborted."""
     engine = open_engine(settings.store_url(), synchronous=settings.sqlite_synchronous, patience_s=PATIENT_S)
     stopping = threading.Event()
     kept = lake.build(settings, session, engine)

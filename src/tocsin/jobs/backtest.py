@@ -81,11 +81,11 @@ def build(history: LakeParts, engine: Engine) -> BacktestParts:
 
 
 def backtest(asked: Backtest, parts: BacktestParts, report: Report) -> Document:
-    """Return what the alert would have come to; of what its asker may not see, nothing counts.
+    """Return the result of the backtest; events that its requester may not see do not count.
 
     Raises
     ------
-    NotFound : whoever asked is there no more
+    NotFound : the requester no longer exists
     InvalidInput : the alert is none that can be matched
     """
     run = _run_of(asked, parts)

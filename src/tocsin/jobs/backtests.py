@@ -41,10 +41,10 @@ Compute = Callable[[Backtest, Report], Document]
 
 
 class Presence(Protocol):
-    """Remembers that somebody is there for a job."""
+    """Heartbeat of a runner of a job."""
 
     def seen(self, name: str, *, now_ms: int) -> None:
-        """Note that somebody is there for this job."""
+        """Record a heartbeat for this job."""
 
 
 class _NotWantedError(Exception):
@@ -79,7 +79,7 @@ def runner(history: LakeParts, engine: Engine) -> Runner:
 
 @dataclass(frozen=True)
 class Runner:
-    """Runs what is asked for; one per pipeline."""
+    """Runs requested backtests; one per pipeline."""
 
     session: SparkSession
     backtests: Backtests
@@ -89,7 +89,7 @@ class Runner:
     name: str = field(default_factory=lambda: str(uuid4()))
 
     def run(self, stopping: threading.Event) -> None:
-        """Run every backtest that is asked for until ``stopping`` is set; what is under way then is given back."""
+        """Run requested backtests until ``stopping`` is set; a running one is then released."""
         seen_ms = 0
         while not stopping.wait(_LOOK_EVERY_S):
             try:

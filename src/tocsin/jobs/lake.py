@@ -77,7 +77,7 @@ class LakeParts:
 
 @dataclass(frozen=True)
 class Grown:
-    """What a run came to: events that were added, segments that were merged, and the lake as it is now."""
+    """Result of a run: added events, merged segments, and the lake's current extent."""
 
     added: int
     merged: int

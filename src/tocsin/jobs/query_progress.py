@@ -152,11 +152,11 @@ def begun(start: Callable[[], StreamingQuery]) -> StreamingQuery:
 
 
 def in_few_words(work: Batch) -> Batch:
-    """Return ``work`` on a micro-batch so that it fails, if it does, with a short reason.
+    """Return ``work`` on a micro-batch so that it fails, if it does, with a short message.
 
-    Spark searches the reason with an expression that recurses with every sign (``StreamExecution``'s for interrupts);
-    a Java trace of some thousand lines overflows its stack, and what is reported then is that. The causes are kept:
-    by an ``InterruptedException`` among them Spark tells that the query was stopped.
+    Spark searches the message with a regular expression that recurses with every character (``StreamExecution``'s for
+    interrupts); a Java trace of some thousand lines overflows its stack, and Spark then reports that error. The causes
+    are kept: an ``InterruptedException`` among them is how Spark recognizes a stopped query.
     """
 
     def briefly(batch: DataFrame, batch_id: int) -> None:

@@ -38,7 +38,7 @@ class EntryStore(Protocol):
     """Keeps the index of search."""
 
     def put(self, entries: Sequence[Entry]) -> int:
-        """Store what is newer than what is there; return how many that were."""
+        """Store entries that are newer than the stored ones; return how many there were."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ def build(settings: Settings, session: SparkSession) -> SearchParts:
 
 
 def supervised(parts: SearchParts) -> Supervised:
-    """Return the query as it is kept running (``jobs/supervision.py``)."""
+    """Return the query for supervision (``jobs/supervision.py``)."""
     return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: indexing(parts))
 
 

@@ -34,7 +34,7 @@ _LOG = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class SilenceParts:
-    """What a look is made of; ``build`` puts it together."""
+    """Parts of the silence job, wired by ``build``."""
 
     session: SparkSession
     alerts: CurrentAlerts

@@ -37,10 +37,10 @@ class TimeLimitExceeded(RuntimeError):
 def matched_in_time(
     events: DataFrame, index: Index, *, columns: Sequence[str], limit_s: float
 ) -> tuple[pa.Table, list[str]]:
-    """Return which ``events`` match which alerts of ``index``, and the ids of alerts that were too slow to ask.
+    """Return the matches of ``events`` and alerts of ``index``, and the ids of alerts that were too slow to evaluate.
 
-    An alert is too slow if it alone takes longer than ``limit_s``, and ``_TIMES`` as long as all that ask for facts:
-    no alert is slow for a busy machine. Rows are those of ``spark/match.matches``.
+    An alert is too slow if it alone takes longer than ``limit_s``, and ``_TIMES`` as long as all that have only facts:
+    no alert is slow because of a busy machine. Rows are those of ``spark/match.matches``.
     """
 
     def rows_of(part: Index) -> pa.Table:

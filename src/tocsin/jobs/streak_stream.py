@@ -59,7 +59,7 @@ def streaming(parts: Parts) -> AbstractContextManager[StreamingQuery]:
 
 
 def supervised(parts: Parts) -> Supervised:
-    """Return the query as it is kept running (``jobs/supervision.py``)."""
+    """Return the query for supervision (``jobs/supervision.py``)."""
     return Supervised(QUERY_NAME, Path(parts.checkpoint), lambda: streaming(parts))
 
 

@@ -139,11 +139,11 @@ def judged(session: SparkSession) -> DataFrame:
 
 
 def findings(session: SparkSession, events: DataFrame, matched: DataFrame, *, overdue_ms: int) -> DataFrame:
-    """Return what is wrong with a part of the log whose rows have been laid out.
+    """Return the findings for a part of the log whose rows have been laid out.
 
     Grain: one row per finding, columns as ``model/finding.Finding``. ``events`` are all events of that part
     (``log_offset``, ``event_id``), ``matched`` which of them match which alert (``MATCHED``). A delivery that was due
-    before ``overdue_ms`` and is held by nobody since then is stuck. Unordered; shuffles by event.
+    before ``overdue_ms`` and is claimed by nobody since then is stuck. Unordered; shuffles by event.
     """
     events.createOrReplaceTempView("audit_events")
     matched.createOrReplaceTempView("audit_matched")

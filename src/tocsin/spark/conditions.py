@@ -352,14 +352,14 @@ def _starts(path: PathValue) -> tuple[Expression, tuple[str | int, ...]]:
 
 
 def entity_path(key: str | int | None = None) -> str:
-    """Return the path from the document to the entity, or to what it has under ``key``; a ``Slot`` as it is."""
+    """Return the path from the document to the entity, or to its value under ``key``; a ``Slot`` unchanged."""
     if isinstance(key, Slot):
         return key
     return "$.entity" if key is None else f"$.entity['{key}']"
 
 
 def key_path(key: str) -> str:
-    """Return the path from an object to what it has under ``key``; a ``Slot`` as it is."""
+    """Return the path from an object to its value under ``key``; a ``Slot`` unchanged."""
     return key if isinstance(key, Slot) else f"$['{key}']"
 
 

@@ -121,9 +121,9 @@ def logged(session: SparkSession, place: Place, after: int, through: int) -> Dat
 
 
 def reported(session: SparkSession, place: Place, through: int, window: Window = ALWAYS) -> DataFrame:
-    """Return what reports a status up to an offset and in ``window``, with what it means after all before it.
+    """Return the events that report a status up to an offset and in ``window``, with their streak facts.
 
-    The log has them all at hand, so the lake is not asked. Shuffles by entity.
+    The log has them all, so the lake is not read. Shuffles by entity.
     """
     reader = session.read.format(LOG_FORMAT).option("url", place.url).option("only", "reports")
     reports = reader.option("eventsPerPartition", max(through, 1)).option("after", 0).option("through", through).load()

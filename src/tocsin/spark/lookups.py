@@ -45,9 +45,9 @@ class Batch:
 def batch_of(
     session: SparkSession, matched: pa.Table, rows: Sequence[Wanted], audience: Audience, *, now_ms: int
 ) -> Batch:
-    """Put ``matched`` (columns of ``MATCHES`` up to ``asked``) and what was looked up for it where SQL finds them.
+    """Create the view of ``matched`` (columns of ``MATCHES`` up to ``asked``) and its lookup results.
 
-    There is one such view a session: the batch before ends where the next begins.
+    There is one such view per session: the next batch replaces it.
     """
     now = pa.array([now_ms] * matched.num_rows, pa.int64())
     for_anybody = pa.array(_for_anybody(matched, rows, audience), pa.bool_())
@@ -70,7 +70,7 @@ def batch_of(
 
 
 def each_once(matched: pa.Table) -> pa.Table:
-    """Return one row per (event, subscription): what is left to ask of people in several cases becomes one thing."""
+    """Return one row per (event, subscription), with the accepted answers of several cases combined."""
     if not matched.num_rows or pc.max(matched["asked"]).as_py() == ANYBODY:
         return matched
     columns = [name for name in matched.column_names if name != "asked"]

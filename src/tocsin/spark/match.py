@@ -120,7 +120,7 @@ class Index:
         return sorted(self.rows.filter(pc.equal(self.rows["fields"], ""))["subscription_id"].to_pylist())
 
     def frame(self, session: SparkSession) -> DataFrame:
-        """Return ``rows`` as a frame, made by the first session that asks and kept: the rows go to the JVM once."""
+        """Return ``rows`` as a frame, created by the first session that needs it and cached: they go to the JVM once."""
         if not self._frames:
             self._frames.append(session.createDataFrame(self.rows.drop_columns(["fields", "facts"])))
         return self._frames[0]
@@ -133,9 +133,9 @@ def index_of(plans: Sequence[Plan]) -> Index:
 
 
 def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> DataFrame:
-    """Return which events match which subscriptions.
+    """Return the matches of events and subscriptions.
 
-    Grain: one row per (event, subscription, case of what is left to ask of people); ``frames.each_once`` joins cases.
+    Grain: one row per (event, subscription, case of conditions on the recipient); ``frames.each_once`` joins cases.
     Reads the columns of ``schema.EVENTS``; returns ``log_offset``, ``subscription_id``, ``asked`` and the ``columns``
     wanted. No order. No shuffle; the index is broadcast. Streaming-safe.
     """

@@ -88,9 +88,9 @@ class Shape:
                 return expression(self.node)
 
     def guard(self) -> Expression | None:
-        """Return what is true of text ``guard`` whenever this test passes with it; or None.
+        """Return a necessary condition on text ``guard`` for this test to pass; or None.
 
-        It is quick, for it is asked of every event that states the anchor: no closure is made for it, no JSON read.
+        It is cheap, because it is evaluated for every event that has the anchor: no closure is computed, no JSON read.
         """
         match self.node:
             case TextTest(value=FieldValue(name=name), test=test) if is_stored(name):
@@ -102,7 +102,7 @@ class Shape:
                 return None
 
     def decides(self) -> bool:
-        """Say whether what ``guard`` asks is all that the test asks."""
+        """Say whether ``guard`` is sufficient for the test, too."""
         return not (self._is_pattern() or self._reads_text())
 
     def guard_text(self, text: str) -> str | None:
@@ -159,7 +159,7 @@ class Shapes:
         return None if self._guards[number] is None else self._shapes[number].guard_text(text)
 
     def decides(self, number: int) -> bool:
-        """Say whether a guard of this shape asks all that its test asks."""
+        """Say whether a guard of this signature is sufficient for its test."""
         return self._shapes[number].decides()
 
     def expression(self, numbers: Sequence[int]) -> Expression:

@@ -54,10 +54,10 @@ IS_REPORT = "(test_status IS NOT NULL OR pipeline_status IS NOT NULL OR reported
 
 
 def kept_streaks(reports: DataFrame) -> DataFrame:
-    """Return the events of a stream of reports with what they mean after all before them; columns as they were.
+    """Return the events of a stream of reports with their streak facts; columns unchanged.
 
-    One row per report, in no order; what else is in the stream says that an entity is gone for good, and its streak is
-    forgotten. Shuffles by entity. Needs ``STATE_CONF``.
+    One row per report, in no order; other events in the stream are hard deletes, which remove the entity's
+    streak. Shuffles by entity. Needs ``STATE_CONF``.
     """
     return with_state(reports, "entity_id", _Keeper(), reports.schema)
 

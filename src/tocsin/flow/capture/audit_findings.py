@@ -50,7 +50,7 @@ class FindingLog:
         return True
 
     def set_aside(self, finding: Finding) -> None:
-        """Put an event on the alert and switch it off, so that it holds up nobody until somebody has changed it."""
+        """Put an event on the alert and disable it, so that it delays nobody until somebody has changed it."""
         with suppress(NotFound, Conflict):  # gone already, or written down by another pipeline
             self.add(finding)
             off: Operation = {"op": "add", "path": "/enabled", "value": False}

@@ -59,7 +59,7 @@ def nearest(entry: Entry, known: Mapping[str, Heritage]) -> Heritage:
 
 
 def with_inherited(kind: EntityType, document: Document, heritage: Heritage) -> Document:
-    """Return a document with what it inherits, each marked; what it has itself stays."""
+    """Return a document with its inherited values, each marked; own values stay."""
     added = {
         key: [{**reference, "inherited": True} for reference in references]
         for key, references in heritage.items()
@@ -71,7 +71,7 @@ def with_inherited(kind: EntityType, document: Document, heritage: Heritage) -> 
 def with_asked(
     entity_type: str, document: Document, find: Callable[[Entry], Heritage], keys: Collection[str] = INHERITED_KEYS
 ) -> Document:
-    """Return a document with what it inherits under these keys, as policies ask; ``find`` says what it inherits."""
+    """Return a document with its inherited values under these keys, for policies; ``find`` looks them up."""
     kind, fqn = ENTITY_TYPES.get(entity_type), document.get("fullyQualifiedName")
     if kind is None or not isinstance(fqn, str) or not types_above(entity_type):
         return document

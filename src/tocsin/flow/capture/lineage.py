@@ -39,7 +39,7 @@ def put_edge(record: Record, edge: Document) -> Written:
 
 
 def imply_edge(record: Record, from_entity: Document, to_entity: Document) -> Written:
-    """Add the edge that a document of an end says there is, which nobody asked for."""
+    """Add the edge that the document of one of its ends implies."""
     return _stand(record, Ends(_end(record, from_entity), _end(record, to_entity)), {})
 
 
@@ -83,11 +83,11 @@ def imply_none(record: Record, from_entity: Document, to_entity: Document) -> Wr
 
 
 def asked_ends(record: Record, from_entity: object, to_entity: object) -> Ends:
-    """Return both ends of an edge that somebody asks to change, if they may: it changes the asset it leads to.
+    """Return both ends of an edge to change, if the actor may: it changes the downstream asset.
 
     Raises
     ------
-    Forbidden : they may not see where it begins, or not edit the lineage of where it leads to.
+    Forbidden : they may not see the upstream asset, or not edit the lineage of the downstream one.
     """
     ends = Ends(_end(record, from_entity), _end(record, to_entity))
     check_view(record.permit, ends.from_)
@@ -126,10 +126,10 @@ def _asked_end(record: Record, reference: Document, asked: Stored) -> Stored:
 
 
 def leave_edges(record: Record, gone: Stored, also_gone: Collection[str] = ()) -> None:
-    """Note what the edges of an entity that goes for good leave behind, before they go with its rows.
+    """Record the effects of removing the edges of a hard-deleted entity, before they are removed with its rows.
 
-    Who loses a source, or the pipeline of an edge, gets an event; no event is made of an edge to what goes as well:
-    that it is gone says more.
+    An asset that loses a source, or the pipeline of an edge, gets an event, unless it is deleted as well:
+    its deletion says more.
     """
     for edge in record.transaction.edges_of(gone.id):
         from_id, to_id = edge.from_["id"], edge.to["id"]

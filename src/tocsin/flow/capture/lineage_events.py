@@ -36,7 +36,7 @@ def events_in(body: Given) -> list[Given]:
 
 
 def edges_in(event: Given) -> list[Heard]:
-    """Return the edges that an event's ``lineage`` fields speak of, in their order: what is gone first.
+    """Return the edges in an event's ``lineage`` fields, in their order: removed ones first.
 
     Raises
     ------

@@ -20,9 +20,9 @@ _BARE = {"source": LineageSource.MANUAL.value}
 
 
 def connect(record: Record, entity_type: str, document: Document, before: Document) -> None:
-    """Make the edges that a document speaks of and did not before, and remove those it speaks of no longer.
+    """Add the edges that a document newly implies, and remove those it no longer implies.
 
-    An edge of which more is said than that it is there stays as it is: somebody else says it, too. A source that is not
+    An edge with details of its own stays unchanged: it has another source, too. A source that is not
     catalogued has no edge.
     """
     if entity_type != "mlmodel":

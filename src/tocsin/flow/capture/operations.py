@@ -47,7 +47,7 @@ def new_event_id() -> str:
 class Writes:
     """Every write on the catalogue.
 
-    Each method is one transaction and returns what it came to; a write that changes nothing leaves nothing.
+    Each method is one transaction and returns its result; a write that changes nothing has no effect.
     ``key`` is ``Key.by_id(…)`` or ``Key.by_name(fqn)``.
     """
 
@@ -81,14 +81,14 @@ class Writes:
         return self._write(lambda record: create(record, entity_type, request), actor)
 
     def ensure(self, entity_type: str, request: Document, *, actor: Actor, at_ms: int | None = None) -> Written:
-        """Create an entity unless there is one by that name, which is then left as it is. Raises as ``upsert``."""
+        """Create an entity unless there is one by that name, which stays unchanged. Raises as ``upsert``."""
         return self._write(lambda record: ensure(record, entity_type, request), actor, at_ms)
 
     def upsert(self, entity_type: str, request: Document, *, actor: Actor) -> Written:
-        """Create an entity, or put what the request gives; a soft-deleted one is restored.
+        """Create an entity, or update it with the request's values; a soft-deleted one is restored.
 
-        Keys that the request leaves out stay as they are, and so do tags and what was written about members
-        that are still there; ``patch`` takes them away. Raises as ``create``, but never ``Conflict``.
+        Keys that the request omits stay as they are, and so do tags and texts of members that still exist;
+        only ``patch`` removes them. Raises as ``create``, but never ``Conflict``.
         """
         return self._write(lambda record: put(record, entity_type, request), actor)
 

@@ -42,7 +42,7 @@ class Permit(Protocol):
         ...
 
     def may_view(self, entity_type: str, document: Document) -> bool:
-        """Say whether the actor may see this document; nobody takes note of a no."""
+        """Say whether the actor may see this document; a denial is not logged."""
         ...
 
     def denies_some(self, entity_type: str) -> bool:
@@ -101,7 +101,7 @@ EVERYTHING: Permit = _Everything()
 
 
 def everything(_actor: Actor) -> Permit:
-    """Return a permit for everything, whoever asks: for whoever has asked already, and for Tocsin itself."""
+    """Return a permit for everything: for callers that have checked already, and for Tocsin itself."""
     return EVERYTHING
 
 
@@ -145,7 +145,7 @@ class _InPlace:
 
 
 def in_place(permit: Permit, transaction: Transaction) -> Permit:
-    """Return the permit as it is to be asked inside a transaction."""
+    """Return the permit for use inside a transaction."""
     return permit if permit is EVERYTHING else _InPlace(permit, transaction)
 
 
@@ -191,9 +191,9 @@ def check_change(permit: Permit, old: Stored, fields: Document, transaction: Tra
 
 
 def check_view(permit: Permit, found: Stored) -> None:
-    """Refuse to go on with an entity that whoever writes may not see.
+    """Reject a write on an entity that the actor may not see.
 
-    Asked as soon as an entity is found, before anything is said of it: whoever may not see it gets the same refusal
+    Checked as soon as an entity is found, before any other error: the actor gets the same response
     whatever they send.
     """
     permit.check(found.entity_type, {Operation.VIEW_BASIC}, found.document)

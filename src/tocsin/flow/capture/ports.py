@@ -83,7 +83,7 @@ class CapturedEvent:
 
 @dataclass(frozen=True)
 class Written:
-    """What a write came to.
+    """Result of a write.
 
     ``event`` is None when nothing changed. ``cascaded`` holds the events of other entities that the same
     transaction wrote: descendants of what was deleted, a test suite made on demand.
@@ -96,7 +96,7 @@ class Written:
 
     @property
     def as_read(self) -> Document | None:
-        """The entity with what it inherits, as its event holds it; None when there is none that says so."""
+        """The entity with its inherited values, as in its event; None without an event."""
         told = self.event.entity if self.event else None
         if not told or told.get("id") != self.document.get("id"):
             return None
@@ -119,7 +119,7 @@ class Teams(Protocol):
         ...
 
     def at_address(self, email: str) -> Document | None:
-        """Return a reference to somebody who has this e-mail address, whoever is soft-deleted included."""
+        """Return a reference to a person with this email address, soft-deleted people included."""
         ...
 
     def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
@@ -229,7 +229,7 @@ class Transaction(Protocol):
         ...
 
     def edge(self, from_id: str, to_id: str) -> Edge | None:
-        """Return a lineage edge and hold it; None if there is no such edge."""
+        """Return a lineage edge and lock it; None if there is no such edge."""
         ...
 
     def edges_of(self, entity_id: str) -> list[Edge]:

@@ -35,7 +35,7 @@ class Draft:
 
 
 def draft_of(resolver: Resolver, kind: EntityType, request: Document) -> Draft:
-    """Return what a request to create or to put asks for: checked, under its parent, not yet merged."""
+    """Return the document of a create or put request: validated, under its parent, not yet merged."""
     document = checked(kind, request)
     above = resolver.parent(kind, document)
     if above is None:
@@ -86,10 +86,10 @@ def complete(kind: EntityType, resolver: Resolver, document: Document, old: Docu
 
 
 def merged(kind: EntityType, old: Document, given: Document) -> Document:
-    """Return what a PUT leads to: what it gives, and the rest as it was.
+    """Return the result of a PUT: its values, and the rest unchanged.
 
-    Source: OpenMetadata's ``EntityUpdater``: a PUT never takes away a key, a tag, or what people wrote about
-    a member that is still there; a PATCH does.
+    Source: OpenMetadata's ``EntityUpdater``: a PUT never removes a key, a tag, or a text of
+    a member that still exists; a PATCH does.
     """
     document = without_server_keys(old) | given
     if "tags" in given and "tags" in old:

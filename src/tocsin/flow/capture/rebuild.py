@@ -47,11 +47,11 @@ def applied(document: Document, change: ChangeDescription, order: Order | None =
 
 
 def versions(events: Iterable[LoggedEvent]) -> list[Document]:
-    """Return every version of one entity, made from its events in the order of the log, oldest first.
+    """Return every version of one entity, rebuilt from its events in log order, oldest first.
 
-    Events that raise no version (a follower, a test result, a run, an edge) and the one that it was deleted for good
-    are passed over. One that says the same versions as another adds to that version; one that leads back takes the
-    version before it away. Raises as ``applied``.
+    Events without a version (a follower, a test result, a run, an edge) and the hard delete
+    are skipped. An event with the same versions as another extends that version; one that leads back removes the
+    version before it. Raises as ``applied``.
     """
     made: dict[Decimal, Document] = {}
     document: Document = {}

@@ -67,9 +67,9 @@ class Veil:
 
 
 def hidden_in(document: Document, permit: Permit, transaction: Transaction) -> set[str]:
-    """Return the ids and the full names of tables in a document that whoever has ``permit`` may not see.
+    """Return the ids and the full names of tables in a document that the owner of ``permit`` may not see.
 
-    Of a type of which they see all, or nothing, none is looked up.
+    Types of which they see all, or nothing, need no lookup.
     """
     if permit is EVERYTHING:
         return set()

@@ -30,13 +30,13 @@ _MADE_WHEN_NAMED = frozenset({"user", "team", "domain"})
 
 @dataclass(frozen=True)
 class Progress:
-    """One line of a history has been written.
+    """Progress after one line of a history.
 
     Attributes
     ----------
     line : the line as it was read
-    written : what it came to; None for an edge that waits for one of its ends
-    read_bytes, total_bytes : how far the files are read, and how long they are, compressed as they are
+    written : its result; None for an edge that waits for one of its ends
+    read_bytes, total_bytes : position in the files, and their size, compressed as they are
     """
 
     line: Document

@@ -39,7 +39,7 @@ class LeftOut:
 
 @dataclass(frozen=True)
 class RolledBack:
-    """What a rollback came to, or would come to."""
+    """Result of a rollback, or of its dry run."""
 
     written: Written
     left_out: tuple[LeftOut, ...]

@@ -38,7 +38,7 @@ def create(record: Record, entity_type: str, request: Document) -> Written:
 
 
 def ensure(record: Record, entity_type: str, request: Document) -> Written:
-    """Create an entity unless there is one by that name, which is then left as it is."""
+    """Create an entity unless there is one by that name, which stays unchanged."""
     draft = _draft(record, entity_type, request)
     old = record.transaction.find(entity_type, Key.by_name(draft.fqn))
     return _created(record, entity_type, draft) if old is None else Written(old.document, None)

@@ -31,7 +31,7 @@ class Segment:
 
 @dataclass(frozen=True)
 class Window:
-    """Which events somebody asks for, by when they happened: epoch milliseconds, both inclusive; None for no limit."""
+    """Time window of events: epoch milliseconds, both inclusive; None for no limit."""
 
     since_ms: int | None = None
     until_ms: int | None = None

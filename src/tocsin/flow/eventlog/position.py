@@ -18,7 +18,7 @@ LAST_EVENT = "SELECT id FROM change_event WHERE log_offset <= {mark} ORDER BY lo
 
 @dataclass(frozen=True)
 class LogPosition:
-    """How far somebody has read: ``event_id`` is of the last event up to ``offset``, None where nobody noted it."""
+    """Progress of a reader: ``event_id`` is that of the last event up to ``offset``, None where it was not recorded."""
 
     offset: int
     event_id: str | None = None

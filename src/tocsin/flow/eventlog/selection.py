@@ -16,7 +16,7 @@ ALL_TYPES: frozenset[str] | None = None
 
 @dataclass(frozen=True)
 class EventSelection:
-    """What is asked of the log; what is None is not asked.
+    """Filters of events; None is no filter.
 
     Attributes
     ----------

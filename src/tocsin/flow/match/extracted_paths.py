@@ -61,7 +61,7 @@ class TakenPaths:
         return frozenset(name for path, name in self._names.items() if self._searches[path] >= MANY)
 
     def count(self, plans: Iterable[Plan]) -> None:
-        """Take note of what these plans ask about."""
+        """Count the paths that these plans use."""
         for plan in plans:
             asking = list(asked_leaves(plan.node)) if plan.node is not None else []
             asked = share_asked(plan) if asking else 0.0
@@ -74,7 +74,7 @@ class TakenPaths:
                 self._names.setdefault(path, _name(path))
 
     def rewritten(self, node: Node) -> Node:
-        """Return ``node`` asking of fields what it asks of the texts at paths that are taken out; it means the same."""
+        """Return an equivalent of ``node`` that reads fields in place of the texts at extracted paths."""
         return replaced(node, self._leaf)
 
     def _leaf(self, leaf: Leaf) -> Node:

@@ -75,9 +75,9 @@ class Way:
 
     Attributes
     ----------
-    anchors : an event for which it holds states at least one of them
-    whole : all that it asks
-    rest : what it still asks of an event that states one of ``anchors``
+    anchors : an event for which it holds has at least one of them
+    whole : its whole condition
+    rest : its residual condition for an event that has one of ``anchors``
     """
 
     anchors: tuple[Anchor, ...]
@@ -87,12 +87,12 @@ class Way:
 
 @dataclass(frozen=True)
 class Found:
-    """How the index finds an alert.
+    """Index entry of an alert.
 
     Attributes
     ----------
     by : the fields, or combinations of fields, that lead to it; none when it never matches
-    unindexed : why it is asked about every event there is, in a sentence; None when it is not
+    unindexed : why it is evaluated for every event, in a sentence; None when it is not
     """
 
     by: tuple[tuple[str, ...], ...]
@@ -117,7 +117,7 @@ def ways(plan: Plan, worded: Collection[str] = ()) -> list[Way]:
 
 
 def share_asked(plan: Plan) -> float:
-    """Return which part of all events can be expected to be asked what is left of ``plan``."""
+    """Return the expected share of events for which the residual condition of ``plan`` is evaluated."""
     anchors = {anchor for case in plan.cases() for way in ways(case) for anchor in way.anchors}
     shares = (prod(map(share_of, map(Fact, anchor.fields, anchor.values))) for anchor in anchors)
     return min(1.0, sum(shares))

@@ -99,7 +99,7 @@ def at_reports(plans: Iterable[Plan]) -> list[Plan]:
 
 
 def between_reports(plans: Iterable[Plan]) -> list[Plan]:
-    """Return what all plans come to where no streaks are kept: those of ``at_reports`` only for what is no report."""
+    """Return the plans for events without streaks: those of ``at_reports`` only match events without a report."""
     return [narrowed for plan in plans if (narrowed := _between(plan)) is not None]
 
 

@@ -31,9 +31,9 @@ def is_of_words(field: str) -> bool:
 
 
 def required_words(asked: TextTest) -> tuple[str, ...]:
-    """Return one word for each text of the test: whoever passes holds one of them. None if some text has no word.
+    """Return one word for each text of the test, so that every match contains one of them; None if a text has none.
 
-    A word at an end of what is searched for may be a part of a longer one, so only whole ones count.
+    A word at an end of the searched text may be a part of a longer one, so only whole ones count.
     """
     found = tuple(_whole_word(asked.test, text) for text in asked.texts)
     return found if all(found) else ()

@@ -21,9 +21,9 @@ _BY_NAME = (ReasonKind.USER, ReasonKind.TEAM)
 def audience_of(
     entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory, *, everybody: bool = False
 ) -> Audience:
-    """Return everybody whom ``rows`` could mean for changes of these entities; ``everybody``: bots and deleted, too.
+    """Return the audience of ``rows`` for changes of these entities; ``everybody``: bots and deleted users, too.
 
-    Its size follows the entities and their stakeholders; nothing else of the store is read.
+    Its size depends on the entities and their stakeholders; nothing else of the store is read.
     """
     reach = tuple(_reach(entity_ids, rows, directory))
     principals = tuple(_principals(reach, rows, directory))

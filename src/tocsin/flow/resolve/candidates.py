@@ -41,10 +41,10 @@ class Stop(StrEnum):
 
 @dataclass(frozen=True)
 class Candidate:
-    """One way in which one alert reaches somebody: through which channel and why, and what stops it.
+    """One way in which one alert reaches a person: channel, reason, and what suppresses it.
 
     ``person`` is None for an address or endpoint that the alert names. ``key`` and ``target`` are those of the
-    recipient it would be, empty where there is none.
+    would-be recipient, empty where there is none.
     """
 
     channel: Channel
@@ -95,9 +95,9 @@ class _Way:
 def candidates(
     logged: LoggedEvent, rows: Sequence[Wanted], audience: Audience, asked: Mapping[str, int] | None = None
 ) -> Iterator[Candidate]:
-    """Yield every way in which ``rows`` reach somebody of ``audience`` for ``logged``, stopped or not.
+    """Yield every way in which ``rows`` reach a person of ``audience`` for ``logged``, suppressed or not.
 
-    ``asked`` is what is left to ask of a person, by alert: the answers that count (``conditions/relations.py``).
+    ``asked`` holds, by alert, the accepted answers to its conditions on the recipient (``conditions/relations.py``).
     """
     people = {person.id: person for person in audience.people}
     teams = _grouped((member.team_id, member) for member in audience.members)

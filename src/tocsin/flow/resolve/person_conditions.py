@@ -34,7 +34,7 @@ class Bonds:
         return answers_of(questions, held)
 
     def anybody(self, asked: int, questions: Sequence[str], entity_id: str, offset: int) -> bool:
-        """Say whether there is a person whose answers are ``asked`` for; of most people nothing holds."""
+        """Say whether any person's answers are among ``asked``; for most people no question holds."""
         people = {*self._by_place.get(ANYWHERE, ()), *self._by_place.get(entity_id, ())}
         return is_asked(asked, 0) or any(
             is_asked(asked, self.answers(questions, one, entity_id, offset)) for one in people
@@ -45,7 +45,7 @@ class Bonds:
 
 
 def bonds_of(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory) -> Iterator[Bond]:
-    """Yield of whom it holds what ``rows`` ask of a person, for changes of these entities; a bond may repeat."""
+    """Yield the people for whom the questions of ``rows`` hold, for changes of these entities; a bond may repeat."""
     questions = {question for row in rows for question in row.questions}
     principals: list[tuple[str, Principal]] = []
     for question, relation in _BY_ASSET.items():

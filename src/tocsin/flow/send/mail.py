@@ -40,7 +40,7 @@ class _AddressesHeader(UnstructuredHeader, BaseHeader):
     """
 
     def fold(self, *, policy: Policy) -> str:
-        """Return the header as it is sent: as it is, on one line; mail servers take lines of 998 octets."""
+        """Return the header unfolded, on one line; mail servers accept lines of 998 octets."""
         return f"{self.name}: {self}{policy.linesep}"
 
 
@@ -62,7 +62,7 @@ class Sender:
     unsubscribe_key: bytes = field(default=b"", repr=False)
 
     def unsubscribe_link(self, dispatch: Dispatch) -> str | None:
-        """Return where whoever gets the mail can end such mails."""
+        """Return the unsubscribe link for the recipient of the mail."""
         if not self.unsubscribe_key:
             return None
         return link_of(dispatch.delivery.notification_id, self.unsubscribe_key, self.base_url)

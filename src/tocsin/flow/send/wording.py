@@ -95,7 +95,7 @@ def change_lines(event: ChangeEvent) -> list[ChangeLine]:
 
 
 def version_lines(version: Document) -> list[str]:
-    """Return in words what a version of an entity brought, as it is stored: ``created`` for the first."""
+    """Return the changes of a stored version in words: ``created`` for the first."""
     described = ChangeDescription.model_validate(version.get("changeDescription") or {})
     return [line.text for line in _described(described)] or ["created"]
 

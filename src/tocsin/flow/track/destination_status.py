@@ -102,8 +102,8 @@ def _state(attempt: Attempt, step: Step) -> SubscriptionState:
 def asked_to_stop(standing: Standing | None, *, configured_at_ms: int) -> bool:
     """Say whether the receiver answered 410 since its subscription was last changed: then nothing is sent there.
 
-    Changing the subscription opens the destination again. Whether it was is asked of its own time of change alone:
-    clocks that differ, or are set, must not keep a destination closed.
+    Changing the subscription enables the destination again. Only the subscription's own state decides this:
+    clocks that differ, or are set, must not keep a destination disabled.
     """
     return (
         standing is not None

@@ -32,7 +32,7 @@ _OPEN_BESIDES: dict[str, frozenset[str]] = {
 
 
 class FeedWrites:
-    """Every write on threads; each method is one transaction and returns what it came to."""
+    """Every write on threads; each method is one transaction and returns its result."""
 
     def __init__(self, writes: Writes) -> None:
         self._writes = writes
@@ -131,12 +131,12 @@ class FeedWrites:
         return self._writes.within(work, actor=actor)
 
     def resolve(self, thread_id: str, request: Document, *, actor: Actor) -> Written:
-        """End a task by writing what it asked for into the asset; ``cascaded`` holds the asset's own event.
+        """Resolve a task by writing the requested value to the asset; ``cascaded`` holds the asset's own event.
 
         Raises
         ------
         Conflict : it is closed already.
-        Forbidden : the task is none of theirs.
+        Forbidden : the actor takes no part in the task.
         """
 
         def work(record: Record) -> Written:
@@ -150,7 +150,7 @@ class FeedWrites:
         return self._writes.within(work, actor=actor)
 
     def close(self, thread_id: str, request: Document, *, actor: Actor) -> Written:
-        """End a task without doing what it asked for, with a comment that says why. Raises as ``resolve``."""
+        """Close a task without changing the asset, with a comment that gives the reason. Raises as ``resolve``."""
 
         def work(record: Record) -> Written:
             thread, asset = _task(record, thread_id, "close the task")

@@ -53,14 +53,14 @@ def set_author(record: Record, thread_id: str, *, place: str = "") -> None:
 
 
 def set_of_thread(record: Record, thread: StoredThread) -> None:
-    """Keep whom the thread is assigned to, and whom its own texts mention."""
+    """Store the assignees of a thread, and the people its own texts mention."""
     taken = [PartTaken(Part.ASSIGNEE, one["id"], one["type"]) for one in thread.task.get("assignees") or ()]
     record.transaction.threads.set_parts(thread.id, Part.ASSIGNEE, "", taken)
     set_mentions(record, thread.id, texts_of(thread.document))
 
 
 def set_mentions(record: Record, thread_id: str, texts: Iterable[object], *, place: str = "") -> None:
-    """Keep whom these texts mention; a name that nobody has, or that somebody had, mentions nobody."""
+    """Store the people these texts mention; unknown and former names mention nobody."""
     named = mentions_in(*texts)
     if len(named) > MOST_PEOPLE:
         raise InvalidInput(f"mentions more than {MOST_PEOPLE} people and teams", field="message")

@@ -60,7 +60,7 @@ def check_remover(actor: Actor, author: str, what: str) -> None:
 
 
 def check_reactions(actor: Actor, old: object, new: object) -> None:
-    """Refuse to react, or to take a reaction back, in somebody else's name."""
+    """Reject adding or removing a reaction in another person's name."""
     before, after = _reactions(old), _reactions(new)
     if {who for _, who in before ^ after} - {actor.id}:
         raise Forbidden("Everybody reacts for themselves alone.")

@@ -42,7 +42,7 @@ def put_sample(record: Record, asset: Stored, sample: Document) -> Written:
 
 
 def remove_sample(record: Record, asset: Stored) -> Written:
-    """Take the sample away; nothing if there is none."""
+    """Remove the sample; nothing if there is none."""
     record.transaction.attachments.remove(asset.id, SAMPLE)
     return Written(asset.document, None)
 
@@ -59,13 +59,13 @@ def put_failed_rows(record: Record, case: Stored, sample: Document, *, validate:
 
 
 def remove_failed_rows(record: Record, case: Stored) -> Written:
-    """Take the rows that failed a test away; nothing if there are none."""
+    """Remove the failed rows of a test; nothing if there are none."""
     record.transaction.attachments.remove(case.id, FAILED_ROWS)
     return Written(case.document, None)
 
 
 def put_query(record: Record, case: Stored, query: str) -> Written:
-    """Attach the query by which people look at what failed a test; an empty one takes it away."""
+    """Attach the query for inspecting the failed rows of a test; an empty one removes it."""
     if query.strip():
         record.transaction.attachments.put(case.id, QUERY, {QUERY: query})
     else:

@@ -20,14 +20,14 @@ from tocsin.model.people import SYSTEM
 
 @dataclass(frozen=True)
 class Silence:
-    """No success for a time that somebody asks for.
+    """No success of an entity for a time that an alert asks for.
 
     Attributes
     ----------
-    entity_id : whose
+    entity_id : the silent entity
     since_ms : its last success, or its first report if it has had none
     asked_ms : the longest time asked for that has passed by now
-    at_ms : when that was noticed
+    at_ms : when that was detected
     """
 
     entity_id: str

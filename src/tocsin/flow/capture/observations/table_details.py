@@ -25,7 +25,7 @@ _INHERITED = ("description", "tags")
 
 
 def put_model(record: Record, table: Stored, model: Document) -> Written:
-    """Put the model a table is made by; what it says of owners, tags and columns fills what the table lacks."""
+    """Attach the data model of a table; its owners, tags and columns fill what the table lacks."""
     given = shaped(clean(ENTITY_TYPES["table"], {"dataModel": model})["dataModel"])
     shapes.check("table", "dataModel", given)
     fields = without_server_keys(table.document) | {"dataModel": given}
@@ -74,7 +74,7 @@ def put_metric(record: Record, table: Stored, metric: Document) -> Written:
 
 
 def remove_metric(record: Record, table: Stored, name: str, *, column: str | None = None) -> Written:
-    """Take a custom metric away; ``NotFound`` if there is none of that name."""
+    """Remove a custom metric; ``NotFound`` if there is none of that name."""
     metrics = metrics_of(record, table)
     old = next((one for one in metrics if _is(one, column, name)), None)
     if old is None:

@@ -48,9 +48,9 @@ def fill(transaction: Transaction, request: Document, row: Row, setters: Setters
 def rewritten(
     record: Record, old: Stored, row: Row, setters: Setters, cells: Callable[[Document], Mapping[str, str]]
 ) -> Document:
-    """Return a document as its row wants it.
+    """Return a document with the changes of its row.
 
-    A row is held against the cells of what the actor may see of it; what they may not see stays as it is.
+    The row is compared with the cells that the actor may see; hidden values stay unchanged.
     """
     shown = without(old.document, hidden_in(old.document, record.permit, record.transaction), old.document)
     known, document = cells(shown), dict(shown)

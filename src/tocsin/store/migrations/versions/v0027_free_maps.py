@@ -1,6 +1,6 @@
-"""Free maps of alerts are masked, and the texts that receivers answered deliveries with are dropped.
+"""Masks for free maps of alerts, and removal of the response texts stored with deliveries.
 
-Both may hold secrets, and neither was known to. The lake is not rewritten (``docs/settings.md``).
+Both may contain secrets that were not recognized as such. The lake is not rewritten (``docs/settings.md``).
 
 Revision ID: 0027
 Revises: 0026

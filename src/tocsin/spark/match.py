@@ -120,7 +120,7 @@ class Index:
         return sorted(self.rows.filter(pc.equal(self.rows["fields"], ""))["subscription_id"].to_pylist())
 
     def frame(self, session: SparkSession) -> DataFrame:
-        """Return ``rows`` as a frame, created by the first session that needs it and cached: they go to the JVM once."""
+        """Return ``rows`` as a frame, created by the first session and cached: the rows go to the JVM once."""
         if not self._frames:
             self._frames.append(session.createDataFrame(self.rows.drop_columns(["fields", "facts"])))
         return self._frames[0]

@@ -217,7 +217,7 @@ FORMER = frozenset({"OrganizationPolicy-NoOwner-Rule", "DataConsumerPolicy-EditR
 
 
 def renewed(stored: list[Document], default: Document) -> list[Document] | None:
-    """Return the rules of a stored default policy with those that nobody changed since as they are now; None if none.
+    """Return the rules of a stored default policy with its unmodified rules updated; None if none changes.
 
     Only rules of ``FORMER`` have changed; one that an administrator has rewritten stays as it is.
     """

@@ -27,7 +27,7 @@ from tocsin.model.labels import labels_of
 
 
 class Facts:
-    """What a document says that rules ask about, each worked out once and only when it is asked."""
+    """The facts of a document that rules read, each computed once and on demand."""
 
     def __init__(self, resource: str, document: Document) -> None:
         self._resource, self._document = resource, document
@@ -68,7 +68,7 @@ class Facts:
 
     @cached_property
     def about(self) -> tuple[tuple[str, Facts], ...] | None:
-        """What it is about, by type; None where that was not looked up, though there is something."""
+        """Its subjects, by type; None where they were not looked up."""
         found = self._document.get(FOUND)
         if found is None:
             return None if named_by(self._resource, self._document) else ()

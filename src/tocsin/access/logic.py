@@ -99,9 +99,9 @@ class Certified:
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """All that it is about meets the condition of its type: the table of a test, what a query is used in.
+    """All its subjects meet the condition of their type: the table of a test, what a query is used in.
 
-    ``resource`` is the type of what is asked about, ``scopes`` are those conditions; a type not named meets any.
+    ``resource`` is its own type, ``scopes`` are those conditions; a type not named meets any.
     """
 
     resource: str
@@ -174,7 +174,7 @@ def leaves(condition: Condition) -> Iterator[Leaf]:
 
 
 def asks_about(condition: Condition) -> bool:
-    """Say whether a condition asks of what a document is about."""
+    """Say whether a condition depends on a document's subjects."""
     return any(isinstance(leaf, About) for leaf in leaves(condition))
 
 

@@ -18,13 +18,13 @@ ORGANIZATION = "Organization"
 
 @dataclass(frozen=True)
 class Grant:
-    """One policy that speaks of somebody, and by what way it came to.
+    """One policy that applies to a person, and its origin.
 
     Attributes
     ----------
     role : name of the role that brought it; None when a team has the policy itself
     team_id : the team it is attached to; None for a role of one's own
-    is_foreign : that team is not theirs: the policy speaks only of what the team owns
+    is_foreign : that team is not theirs: the policy applies only to what the team owns
     """
 
     policy: Policy
@@ -35,16 +35,16 @@ class Grant:
 
 @dataclass(frozen=True)
 class Subject:
-    """One person or bot, as far as rules ask about them.
+    """One person or bot, with the facts that rules read.
 
     Attributes
     ----------
     domains : ids of the domains they are in
-    teams : ids of the teams they are in and of all above those
-    team_names, role_names : names of those teams, and of the roles they have in any way
-    members : for teams that a rule asks it of, the ids of everybody and every team in or under them, themselves too
+    teams : ids of their teams and of all ancestors of those
+    team_names, role_names : names of those teams, and of all their roles, direct or inherited
+    members : for teams that a rule names, the ids of all members and teams in or below them, themselves included
     organization_id : the team above all teams, if there is one
-    carriers : for labels that a rule asks for, the FQNs of the glossary terms that carry them and so bring them along
+    carriers : for labels that a rule names, the FQNs of the glossary terms from which they are derived
     """
 
     id: str

@@ -25,7 +25,7 @@ _NOBODY = Subject(id="", name="")
 
 
 class Subjects(Protocol):
-    """Looks up who people are to the rules. Its cost follows the people asked for, not the people there are."""
+    """Looks up subjects. Its cost depends on the people requested, not on the number of all people."""
 
     def revision(self) -> int:
         """Return a number that grows with every change of a policy, role, team or user that rules depend on."""

@@ -48,7 +48,7 @@ def named_by(entity_type: str, document: Document) -> list[Document]:
 
 
 def with_found(document: Document, found: list[tuple[str, Document]]) -> Document:
-    """Return a document with what it is about, as policies are asked about it."""
+    """Return a document with its subjects, for policies."""
     return {**document, FOUND: found}
 
 

@@ -106,7 +106,7 @@ class AsyncClient:
         return token
 
     async def send(self, call: Call[T]) -> T:
-        """Send one call and return what it asked for."""
+        """Send one call and return its result."""
         with reaching(self._address.server):
             response = await self._http.send(request_of(self._http, call, self._address))
         return answer_of(call, response)

@@ -116,7 +116,7 @@ class Client:
         return token
 
     def send(self, call: Call[T]) -> T:
-        """Send one call and return what it asked for."""
+        """Send one call and return its result."""
         with reaching(self._address.server):
             response = self._http.send(request_of(self._http, call, self._address))
         return answer_of(call, response)

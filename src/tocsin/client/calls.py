@@ -223,7 +223,7 @@ def create_subscription(document: Document) -> Call[Entity]:
 
 
 def apply_subscription(document: Document) -> Call[Applied]:
-    """Create an alert or bring the one of that name to this state, and return what is worth knowing about it."""
+    """Create an alert or update the one of that name to this state, and return remarks about it."""
     read = _entity(_SUBSCRIPTION)
     path = _collection(_SUBSCRIPTION)
     return Call("PUT", path, lambda row: Applied(read(row)), body=document, read_headers=_remarked)

@@ -71,17 +71,17 @@ Pattern = Characters | Chain | Choice | Repeat | Atomic
 
 @dataclass(frozen=True)
 class Rest:
-    """What follows a place in a pattern.
+    """Remainder of a pattern after a position.
 
     Attributes
     ----------
-    steps : by the number of characters left, the most steps until every way has failed; never falls
-    total : the same for starting at every place once, one after the other
-    first : what a text must go on with for any way to come further than its first step
+    steps : by the number of characters left, the most steps until every alternative has failed; never decreases
+    total : the same for starting at every position once, one after the other
+    first : what a text must go on with for any alternative to come further than its first step
     refusing : the steps until it has failed on anything else
     wins : whether it matches whatever is left, or is the end of the pattern: ``.*`` before it never fails
     run : the characters that its one repeat takes, if it begins with fixed characters and a repeat
-    apart : ``total`` for starts of which no two lie in one run
+    apart : ``total`` for starts of which no two are in one run
     """
 
     steps: tuple[int, ...]

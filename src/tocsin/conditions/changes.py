@@ -190,7 +190,7 @@ def reduced(change: str, places: tuple[int, ...]) -> str | None:
 
 
 def target_asked(name: str, asked: str) -> str | None:
-    """Return the target that the field or set ``name`` is asked for; None where it is asked for none."""
+    """Return the target of the field or set ``name``; None where it has none."""
     places = next((one for one, known in _SETS.items() if known == name), ())
     return asked.split(SEPARATOR)[places.index(_TARGET)] if _TARGET in places else None
 

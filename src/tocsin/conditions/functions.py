@@ -58,11 +58,11 @@ class Function:
 
     Attributes
     ----------
-    parameters : what its arguments are called, each a list of texts; a name after which ``?`` stands may be left out
-    asks : what it asks for, given its arguments
+    parameters : names of its arguments, each a list of texts; a name followed by ``?`` may be omitted
+    asks : the condition for given arguments
     meaning : one line for ``docs/conditions.md``
-    words : parameters whose texts must be some that a field can have, by the field's name
-    checks : what raises InvalidCondition for a text that one of these parameters cannot be
+    words : parameters with a closed set of texts, with the name of the field that defines it
+    checks : per parameter, a check that raises InvalidCondition for an invalid text
     """
 
     parameters: tuple[str, ...]

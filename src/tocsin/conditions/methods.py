@@ -67,7 +67,7 @@ def text_test(test: Test, of: Operand, given: Operand) -> Node:
 
 
 def steps_on_values(asked: TextTest) -> int:
-    """Return how many steps the patterns of ``asked`` count for; 0 where it asks for no pattern."""
+    """Return the number of steps that the patterns of ``asked`` count for; 0 without a pattern."""
     if asked.test is not Test.MATCHES:
         return 0
     of = asked.value.of if isinstance(asked.value, Lowered) else asked.value

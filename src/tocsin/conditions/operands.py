@@ -137,9 +137,9 @@ def step(of: Operand, written: Step) -> Operand:
 
 
 def settled(operand: Operand) -> Operand:
-    """Return ``operand`` with its path complete: an aliased key becomes its field, a status goes to lower case.
+    """Return ``operand`` with its path complete: an aliased key becomes its field, a status becomes lower case.
 
-    A type by itself (``tag == 'x'``) is no value; only what it has is (``tag.name == 'x'``), or that it is there.
+    A type by itself (``tag == 'x'``) is no value; only its keys are (``tag.name == 'x'``), or its presence.
     """
     value = operand.value
     if operand.guard and isinstance(value, PathValue) and not value.steps:

@@ -135,8 +135,8 @@ def tree_of(pattern: str) -> Pattern:
 def backtracking(pattern: str) -> str:
     """Return ``pattern``, as ``translated`` wrote it, for an engine that backtracks, such as Java's.
 
-    Of a part of fixed width between two ``.*`` the first place found is as good as any later one; that it is not left
-    again is said by an atomic group, so that ``.*a.*b.*c.*`` costs no more than reading the text.
+    Of a part of fixed width between two ``.*`` the first match is as good as any later one; an atomic group
+    prevents backtracking into it, so that ``.*a.*b.*c.*`` costs no more than reading the text.
     """
     return _Reader(pattern, _Dialect.JAVA).alternatives(depth=0).text
 

@@ -94,7 +94,7 @@ def durations_asked(node: Node) -> Iterator[int]:
 
 
 def without_reports(node: Node) -> Node:
-    """Return what ``node`` comes to for an event that is no report: whatever depends on reports is missing."""
+    """Return ``node`` simplified for an event without a report: whatever depends on reports is missing."""
     return replaced(node, lambda leaf: Constant(False) if _is_missing(leaf) else leaf)
 
 

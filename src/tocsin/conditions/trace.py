@@ -106,7 +106,7 @@ def decisive(trace: Trace) -> Iterator[Trace]:
 
 
 def seen_by(node: Node, logged: LoggedEvent) -> Iterator[Seen]:
-    """Yield each value that the tests of ``node`` look at, once, with what it was in the event."""
+    """Yield each value that the tests of ``node`` read, once, with its value in the event."""
     looked_at: dict[Value, None] = {}
     for leaf in leaves(node):
         for value in _sides(leaf):

@@ -24,9 +24,9 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True)
 class AlertTrace:
-    """One alert: how it takes the event and, where it was worked out, whom it reaches.
+    """One alert: its match trace and, where computed, the people it reaches.
 
-    ``is_whole``: ``reached`` holds everybody who was asked about, not only who asks.
+    ``is_whole``: ``reached`` holds everybody in question, not only the requester.
     """
 
     subscription: EventSubscription

@@ -73,12 +73,12 @@ class MatchTrace:
     rules: tuple[RuleTrace, ...]
 
     def obstacles(self) -> list[str]:
-        """Return what kept the alert from matching, in words, in the order it is asked."""
+        """Return why the alert did not match, in words, in order of evaluation."""
         found = [gate.says for gate in self.gates if not gate.holds]
         return found + [rule.says() for rule in self.rules if rule.holds is False]
 
     def without_rules(self) -> MatchTrace:
-        """Return the verdict without the conditions: for who may not know what somebody else's alert asks for."""
+        """Return the verdict without the conditions, for people who may not read the alert's rules."""
         return replace(self, rules=(), gates=tuple(gate for gate in self.gates if gate.name != _READABLE))
 
 

@@ -83,7 +83,7 @@ class Reached:
         return _name(self.person, self.target)
 
     def obstacles(self) -> list[Obstacle]:
-        """Return what is in the way of every way, each once; nothing when there is a free one."""
+        """Return the obstacles of all ways, each once; nothing when one way has none."""
         if any(way.obstacle is None for way in self.ways):
             return []
         return list(dict.fromkeys(way.obstacle for way in self.ways if way.obstacle))
@@ -105,7 +105,7 @@ class Scene:
 
 
 def rows_of(subscription: EventSubscription) -> tuple[Wanted, ...]:
-    """Return whom the destinations ask for, those that are switched off too."""
+    """Return the recipient rules of the destinations, disabled ones included."""
     switched_on = tuple(one.model_copy(update={"enabled": True}) for one in subscription.destinations)
     plan = _plan(subscription)
     return wanted(subscription.model_copy(update={"destinations": switched_on}), plan.questions if plan else ())

@@ -30,15 +30,15 @@ OPEN = (BacktestState.WAITING, BacktestState.RUNNING)
 
 @dataclass(frozen=True)
 class Backtest:
-    """A backtest that somebody asked for, and what has become of it.
+    """A requested backtest, with its progress and result.
 
     Attributes
     ----------
     alert : the alert as a subscription's document, secrets masked
-    since_ms, until_ms : what of the history it is held against, epoch milliseconds; None for no limit
-    done_count, total_count : how many events have been looked at, and how many there are; 0 of 0 before it begins
-    tries : how often some pipeline has begun it
-    result : what came of it, once it is done
+    since_ms, until_ms : its time window, epoch milliseconds; None for no limit
+    done_count, total_count : number of processed events and of all events; 0 of 0 before it begins
+    tries : how often a pipeline has started it
+    result : its result, once it is done
     reason : why it failed
     """
 

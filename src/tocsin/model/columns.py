@@ -46,7 +46,7 @@ def missing_column(fqn: str, column: object, known: Iterable[str], *, field: str
 
 
 def changed_columns(entity_type: str, fqn: str, paths: Iterable[tuple[str, object]]) -> set[str]:
-    """Return the FQNs of the columns that field changes, each a path and what it brought or took, are about."""
+    """Return the FQNs of the columns that field changes, each a path with its values, are about."""
     found: set[str] = set()
     for path, value in paths:
         for columns in COLUMN_LISTS.get(entity_type, ()):

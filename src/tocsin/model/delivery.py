@@ -91,7 +91,7 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One try at one delivery, kept for whoever asks what happened."""
+    """One attempt at one delivery, stored for explanations."""
 
     delivery_id: str
     number: int

@@ -37,7 +37,7 @@ class Mention:
 
 
 def mentions_in(*texts: object) -> tuple[Mention, ...]:
-    """Return whom the texts mention, each once, in their order; what is no text mentions nobody."""
+    """Return the people and teams that the texts mention, each once, in their order; other values mention nobody."""
     found = (_mention(match) for text in texts if isinstance(text, str) for match in _MENTION.finditer(text))
     return tuple(dict.fromkeys(found))
 

@@ -52,7 +52,7 @@ def is_secret(steps: Steps) -> bool:
 
 
 def is_password(steps: Steps) -> bool:
-    """Say whether the schema calls the text at this place a password: everybody knows that there is one."""
+    """Say whether the schema calls the text at this path a password, whose existence is no secret."""
     return not is_free(steps) and _name(steps) in PASSWORDS
 
 
@@ -84,16 +84,16 @@ def spelled(text: str) -> object:
 
 
 def without_secrets(document: Document) -> Document:
-    """Return a document as it is shown to who may not change it: what is hidden is not even said to be there.
+    """Return a document for people who may not edit it: hidden values are removed, not masked.
 
-    The mask of what a schema calls a password stays, as every connection of that type has one.
+    The mask of a password in the schema stays, as every connection of that type has one.
     """
     shown = {key: _without(value, (key,)) if key in PARTS else value for key, value in document.items()}
     return shown | {key: change_without_secrets(shown[key]) for key in _DESCRIPTIONS if shown.get(key)}
 
 
 def change_without_secrets(change: Document) -> Document:
-    """Return a change description as it is shown to who may not change what it is about."""
+    """Return a change description for people who may not edit its entity."""
     return {
         key: [_field_without(one) for one in value] if isinstance(value, list) else value
         for key, value in change.items()

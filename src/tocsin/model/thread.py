@@ -92,6 +92,6 @@ class StoredThread:
 
 
 def thread_document(thread: StoredThread, asset: Document, posts: Sequence[Document]) -> Document:
-    """Return a thread as it is shown; ``asset`` is the reference to what it is about, ``posts`` those to show."""
+    """Return a thread for a response; ``asset`` is the reference to its asset, ``posts`` those to show."""
     link = EntityLink(thread.about_type, asset["fullyQualifiedName"], thread.steps)
     return {**thread.document, "about": str(link), "entityRef": asset, "posts": list(posts)}

@@ -19,7 +19,7 @@ HOOK_ALERT = "OrdersTable"
 
 
 def alerts(home_url: str | None, new_id: Callable[[], str]) -> list[Document]:
-    """Return the create requests of all alerts; ``home_url`` takes webhooks (None: there is no such alert)."""
+    """Return the create requests of all alerts; ``home_url`` receives webhooks (None: there is no such alert)."""
     return [*_mails_and_bells(new_id), *([_webhook(home_url, new_id)] if home_url else [])]
 
 

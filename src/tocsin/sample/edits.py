@@ -57,7 +57,7 @@ Make = Callable[[Draft, Random], Operations]
 
 @dataclass(frozen=True)
 class Edit:
-    """One kind of edit: what it is made on and how often, by most people and by those who govern data."""
+    """One kind of edit: its assets and its frequency, for most people and for data stewards."""
 
     make: Make
     layers: frozenset[str]

@@ -40,7 +40,7 @@ def founding(calendar: Calendar) -> Iterator[Step]:
 
 
 def births(assets: Sequence[Asset], calendar: Calendar, rng: Random) -> dict[str, int]:
-    """Return when each asset was catalogued, by FQN: always after what it is made from."""
+    """Return when each asset was catalogued, by FQN: always after its inputs."""
     born: dict[str, int] = {}
     for place, asset in enumerate(assets):
         ready_ms = max((born[fqn] for fqn in asset.inputs), default=calendar.at(0, 6) + place * 2_000)
@@ -49,7 +49,7 @@ def births(assets: Sequence[Asset], calendar: Calendar, rng: Random) -> dict[str
 
 
 def arrivals(assets: Sequence[Asset], born: dict[str, int]) -> Iterator[Step]:
-    """Yield how each asset is catalogued and connected with what it is made from."""
+    """Yield the steps that catalogue each asset and connect it with its inputs."""
     known = {asset.fqn: asset for asset in assets}
     for asset in assets:
         at_ms, actor = born[asset.fqn], _entered_by(asset)

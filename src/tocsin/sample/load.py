@@ -44,7 +44,7 @@ _RECEIVER_PORT = 8586
 
 @dataclass(frozen=True)
 class DemoLogin:
-    """With what to log in as somebody of the sample; the password is kept nowhere else in clear."""
+    """Credentials of a person of the sample; the password is stored nowhere else in clear."""
 
     name: str
     email: str

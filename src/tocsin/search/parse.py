@@ -64,7 +64,7 @@ class _Token:
 
 
 def parse(text: str, *, default: Field = ANYWHERE) -> Query:
-    """Return what ``text`` asks for; an empty text and ``*`` ask for everything.
+    """Return the query of ``text``; an empty text and ``*`` match everything.
 
     Raises
     ------

@@ -118,7 +118,7 @@ class Tokens:
         return str(self._accepted(authorization)["jti"])
 
     def session(self, authorization: str | None, actor: Actor) -> Session:
-        """Return what is to be looked at again for as long as an answer to this header goes on."""
+        """Return what has to be rechecked for as long as the response to this header is streamed."""
         claims = self._accepted(authorization)
         return Session(str(claims["jti"]), actor, _expires_at_ms(claims))
 

@@ -189,9 +189,9 @@ def _http(request: Request, error: Exception) -> Response:
 
 
 def describe_validation(errors: Sequence[Finding], model: type[BaseModel] | None = None) -> str:
-    """Return what pydantic found as one line: each place once, and what is wrong there.
+    """Return pydantic's errors as one line: each path once, with its error.
 
-    ``model`` is what it looked for; a key that it has not is answered with the nearest that it has.
+    ``model`` is the validated model; an unknown key is reported with the nearest known one.
     """
     found: dict[str, list[str]] = {}
     for one in errors:

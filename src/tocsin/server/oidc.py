@@ -63,7 +63,7 @@ class OpenIdConnect:
         return self._settings.oidc_issuer.rstrip("/")
 
     def start(self, callback: str) -> Started:
-        """Return where to send the browser so that somebody logs in there and comes back to ``callback``."""
+        """Return the provider's URL for the browser, to log in and return to ``callback``."""
         remembered = {key: secrets.token_urlsafe(32) for key in ("state", "nonce", "verifier")}
         challenge = base64.urlsafe_b64encode(hashlib.sha256(remembered["verifier"].encode()).digest()).rstrip(b"=")
         asked = {

@@ -101,7 +101,7 @@ def scopes_of(caller: Caller) -> Scopes:
 
 
 def check_delete(caller: Caller, row: EntityType, document: Document) -> None:
-    """Refuse to delete what nobody may: oneself, so that one administrator remains, and what belongs to the system."""
+    """Reject deleting oneself, so that one administrator remains, and system entities."""
     if document["id"] == caller.actor.id:
         raise Forbidden("Nobody can delete themselves; another administrator can.")
     is_root = row.name == "team" and document["name"] == ORGANIZATION

@@ -84,9 +84,9 @@ async def no_misspelt_rehearsal(request: Request) -> None:
 
 
 async def caller_of(request: Request) -> AsyncIterator[Caller]:
-    """Yield who asks, of which server, under which address; whoever has no valid token gets no further.
+    """Yield the caller: person, server and address; requests without a valid token are rejected.
 
-    Until the answer is sent the request holds a place in its sender's share of the process.
+    Until the response is sent the request holds one of its sender's slots.
     """
     parts = await parts_of(request)
     header = request.headers.get("authorization")

@@ -33,9 +33,9 @@ def presented(
     fields: frozenset[str] | None = None,
     with_heritage: bool = True,
 ) -> list[Document]:
-    """Return entities as they are answered; ``fields`` are those asked for, None shows all that an entity holds.
+    """Return entities for a response; ``fields`` are the requested ones, None shows all stored keys.
 
-    Without ``with_heritage`` what they inherit is not looked up: they hold it already.
+    Without ``with_heritage`` inherited values are not looked up: the entities hold them already.
     """
     is_asked = with_heritage and (fields is None or fields & set(INHERITED_KEYS))
     whole = _with_heritage(row, documents, caller) if is_asked else documents

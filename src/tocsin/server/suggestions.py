@@ -19,7 +19,7 @@ from tocsin.store.catalogue.write import lookups
 
 
 def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
-    """Return ``; did you mean …?`` with the name nearest to ``fqn``; nothing for whoever has not been let in."""
+    """Return ``; did you mean …?`` with the name nearest to ``fqn``; nothing for unauthenticated requesters."""
     caller: Caller | None = getattr(request.state, "caller", None)
     if caller is None or entity_type not in ENTITY_TYPES:
         return ""

@@ -44,7 +44,7 @@ class Recognised:
         self._findings[header] = _Finding(actor, revision, time.monotonic() + TRUSTED_S, expires_at_ms)
 
     def find(self, header: str | None, now_ms: int) -> Actor | None:
-        """Return whom the header belongs to; None if that must be looked up."""
+        """Return the person of the header; None if it is not cached."""
         finding = self._findings.get(header or "")
         if finding is None or finding.revision != self._revision() or time.monotonic() > finding.until_s:
             return None

@@ -85,7 +85,7 @@ def writing(engine: Engine) -> Iterator[Connection]:
     """Yield a connection inside a write transaction; commit at the end, roll back on an error.
 
     On SQLite the write lock is taken at the start, so that what is read inside stays true until the commit; writers of
-    one process may share that commit (``store/group_commit.py``).
+    one process may share that commit (group commit).
     """
     turns: Turns | None = engine.get_execution_options().get(_TURNS)
     with engine.begin() if turns is None else turns.taken() as connection:

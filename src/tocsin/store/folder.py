@@ -23,8 +23,6 @@ def make_private(folder: Path, *, account: int | None = None) -> str | None:
 
     ``account`` is the requesting one, by default that of this process.
 
-    ``account`` is the one that asks, by default that of this process.
-
     Raises
     ------
     InvalidSetting : others may enter it, and it is not this account's to change

@@ -143,7 +143,7 @@ class Turns:
             return False
 
     def close(self) -> None:
-        """Close what is kept open between turns; the next turn opens it anew."""
+        """Close what is kept open between turns; the next turn reopens it."""
         with self._turn:
             if self._connection is not None:
                 self._connection.close()

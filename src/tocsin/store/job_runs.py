@@ -16,7 +16,7 @@ class ScheduledJobs:
         self._engine = engine
 
     def seen(self, name: str, *, now_ms: int) -> None:
-        """Note that somebody is there for this job."""
+        """Record a heartbeat for this job."""
         self._note(name, "seen_at_ms", now_ms)
 
     def ran(self, name: str, *, now_ms: int) -> None:

@@ -26,7 +26,7 @@ def portion(
     made_of: Callable[[Row[Any]], T],  # Any: as above
     most_bytes: int | None,
 ) -> Portion[T]:
-    """Return what is made of the query's rows: the first, and further ones while their documents fit."""
+    """Return the results of the query's rows: the first, and further ones while their documents fit."""
     found, size = Portion[T](), 0
     if most_bytes is None:
         found.extend(map(made_of, connection.execute(query)))

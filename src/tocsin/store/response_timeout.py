@@ -14,10 +14,10 @@ _LOOK_EVERY_S = 0.1
 
 
 def bounded(driver: Any, within_s: float) -> Any:  # Any: the driver, which may not be installed
-    """Return a type of the driver's connections that ends itself when nothing is answered ``within_s``.
+    """Return a type of the driver's connections that closes itself without a response ``within_s``.
 
-    Source: psycopg 3.2, ``Connection.wait``, through which it waits for whatever it asks the server; what waits is a
-    generator that yields what it waits for and is sent what has come, nothing after each interval.
+    Source: psycopg 3.2, ``Connection.wait``, which waits for every response: it drives a generator that yields what it
+    waits for and is sent what has arrived, nothing after each interval.
     """
 
     class Bounded(driver.Connection):  # type: ignore[misc]  # a driver's type, known only now

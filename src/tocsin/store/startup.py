@@ -26,7 +26,7 @@ def is_away(fault: Fault) -> bool:
 
 
 def may_pass(fault: Fault) -> bool:
-    """Say whether this fault may be gone at the next try: as ``is_away``, or somebody makes room, say."""
+    """Say whether this fault may have passed at the next try: as ``is_away``, or a full disk, for example."""
     return fault.passes and fault is not UNKNOWN
 
 

@@ -53,7 +53,7 @@ class Vault:
         return to_text(self.sealed({_TEXT: secret}))
 
     def opened_text(self, kept: str) -> str:
-        """Return the secret text that was sealed; one that was kept before there was a key, as it is.
+        """Return the decrypted text; one that was stored before there was a key, unchanged.
 
         Raises
         ------

@@ -75,7 +75,7 @@ def make_store(settings: Settings) -> None:
 
 @asynccontextmanager
 async def build(settings: Settings) -> AsyncIterator[Parts]:
-    """Yield the parts of a worker as ``settings`` ask for, over a store that is made; close them afterwards."""
+    """Yield the parts of a worker as ``settings`` say, over an existing store; close them afterwards."""
     with _opened(settings) as engine:
         async with WebhookChannel(egress_of(settings.egress_allow), source=settings.base_url()) as webhook:
             yield parts_of(settings, engine, webhook)

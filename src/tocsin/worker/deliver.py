@@ -40,9 +40,9 @@ Ended = tuple[str, Finished]
 
 
 def main(settings: Settings) -> None:
-    """Run one worker in this process until SIGINT or SIGTERM, then finish what is in flight.
+    """Run one worker in this process until SIGINT or SIGTERM, then finish deliveries in flight.
 
-    A store that is away when it starts is waited for.
+    At its start it waits for an unavailable store.
     """
     waited_for("worker", lambda: make_store(settings), threading.Event())
     asyncio.run(_until_signalled(settings))
@@ -63,7 +63,7 @@ async def _until_signalled(settings: Settings) -> None:
 
 
 class Worker:
-    """One worker: what it has claimed, and the three things it does at once: claim, record, keep its session."""
+    """One worker: its claims, and its three concurrent tasks: claim, record, renew its session."""
 
     def __init__(self, parts: Parts) -> None:
         self._parts = parts

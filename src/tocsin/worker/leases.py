@@ -51,7 +51,7 @@ class Leases:
             self.per_destination[delivery.destination_id] += 1
 
     def drop(self, session_id: str, ids: Iterable[str]) -> None:
-        """Forget what is finished of what was claimed under a session; unknown ids are fine."""
+        """Drop finished deliveries from the claims of a session; unknown ids are ignored."""
         for one in ids if session_id == self.session_id else ():
             if (held := self._held.pop(one, None)) is not None:
                 name = held.destination_id

@@ -101,7 +101,7 @@ class Writes:
         actor: Actor,
         if_match: str | None = None,
     ) -> Written:
-        """Apply a JSON Patch (RFC 6902); another name or parent takes along all that lies under the entity.
+        """Apply a JSON Patch (RFC 6902); another name or parent moves all descendants of the entity, too.
 
         Raises
         ------
@@ -135,12 +135,12 @@ class Writes:
     def delete(
         self, entity_type: str, key: Key, *, actor: Actor, recursive: bool = False, hard: bool = False
     ) -> Written:
-        """Delete an entity: softly (it can be restored) or ``hard`` (it is gone, its log and versions stay).
+        """Delete an entity: softly (it can be restored) or ``hard`` (only its log and versions stay).
 
         Raises
         ------
         NotFound : there is no such entity.
-        InvalidInput : something lies under it and ``recursive`` is not set.
+        InvalidInput : it has descendants and ``recursive`` is not set.
         """
 
         def work(record: Record) -> Written:

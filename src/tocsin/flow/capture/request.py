@@ -38,8 +38,6 @@ def clean(kind: EntityType, request: Document) -> Document:
 
     Values are validated last, when references are complete: ``model/shapes.py``.
 
-    What may stand under which key is checked last, when references are full: ``model/shapes.py``.
-
     Raises
     ------
     InvalidInput : a key is unknown to this type, or a list is malformed; ``field`` names it.

@@ -69,7 +69,7 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
 
 
 def check_secrets(secrets: Document, place: str) -> None:
-    """Say what is wrong with the secrets of a destination, behind whose masks ``check_destination`` cannot look."""
+    """Report what is wrong with the secrets of a destination, which ``check_destination`` sees masked."""
     endpoint = secrets.get("endpoint")
     if endpoint is not None:
         _check_endpoint(endpoint, f"{place}.endpoint")

@@ -67,8 +67,6 @@ def check_quotas(document: Document, before: Document | None, caller: Caller) ->
 
     Existing ones may stay.
 
-    What stood there before may stay.
-
     Raises
     ------
     InvalidInput : with the place, the setting and the way out

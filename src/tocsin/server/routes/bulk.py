@@ -34,10 +34,10 @@ router = APIRouter(tags=["bulk"])
 
 
 class BulkQuery(BaseModel):
-    """What may be asked of a bulk request; unknown parameters are ignored, as upstream does, misspelt ``dryRun`` apart.
+    """Parameters of a bulk request; unknown ones are ignored, as upstream does, except a misspelt ``dryRun``.
 
-    ``async`` is one of them: the answer always says what came of every row, so it waits until all are written.
-    ``overrideMetadata`` is another: a PUT writes what it gives, whoever sends it.
+    ``async`` is one of them: the response always has every row's result, so it waits until all are written.
+    ``overrideMetadata`` is another: a PUT writes its values, whoever sends it.
     """
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)

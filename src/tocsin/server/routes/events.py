@@ -69,7 +69,7 @@ class EventQuery(BaseModel):
     format: Format = "openmetadata"
 
     def selection(self) -> EventSelection:
-        """Return what is asked of the store."""
+        """Return the selection for the store."""
         return EventSelection(
             kinds=self._kinds(),
             since_ms=self.timestamp,

@@ -37,7 +37,7 @@ _RECONNECT_AFTER_MS = 2000
 
 
 def own_inbox(user_id: PathId, sender: Sender, parts: PartsHere) -> str:
-    """Return whose inbox is asked for, if the sender may look into it."""
+    """Return the owner of the requested inbox, if the sender may read it."""
     owner = str(user_id)
     if sender.id != owner and not sender.is_admin:
         raise Forbidden("An inbox is open to its owner and to administrators only.")

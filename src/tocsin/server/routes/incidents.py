@@ -23,7 +23,7 @@ router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=
 
 
 class IncidentQuery(BaseModel):
-    """What may be asked of the list, beside a window of time."""
+    """Filters of the list, in addition to a time window."""
 
     model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
 

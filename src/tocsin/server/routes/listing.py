@@ -45,7 +45,7 @@ class ListQuery(BaseModel):
     name_prefix: str | None = None
 
     def listing(self) -> Listing:
-        """Return what is asked of the store."""
+        """Return the list query for the store."""
         if self.after and self.before:
             raise InvalidInput("give after or before, not both", field="after")
         return Listing(

@@ -53,7 +53,7 @@ class Page(BaseModel):
     track_total_hits: bool = False
 
     def search(self, query: parse.Query) -> Search:
-        """Return what is asked of the index."""
+        """Return the search for the index."""
         if self.start + self.size > DEEPEST_PAGE:
             raise InvalidInput(f"from and size reach {DEEPEST_PAGE} hits; go on with search_after", field="from")
         return Search(query, types_of(self.index), deleted=self.deleted, offset=self.start, size=self.size)
@@ -71,7 +71,7 @@ class Asking(Page):
     fetch_source: bool = True
 
     def search_by_query(self) -> Search:
-        """Return what is asked of the index."""
+        """Return the search for the index."""
         query = parse.parse(self.q)
         narrowed = filter_of(self.query_filter) if self.query_filter.strip() else EVERYTHING
         search = self.search(replace(query, node=both([query.node, narrowed])))

@@ -249,7 +249,7 @@ def _replace(before: Document, alert: Alert, caller: Caller) -> Written:
 
 
 def put_over(before: Document, request: Document) -> Document:
-    """Return what a PUT asks for: what it gives, and the rest as it was."""
+    """Return the result of a PUT: its values, and the rest unchanged."""
     given = {key: value for key, value in request.items() if value is not None}
     rules_given = {"filteringRules", "resources", "input"} & given.keys()
     kept = {key: value for key, value in before.items() if not (rules_given and key in ("filteringRules", "input"))}

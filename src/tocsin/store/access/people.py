@@ -142,7 +142,7 @@ class People:
 
 
 def unsubscribe_key(people: People) -> bytes:
-    """Return the key that signs the links in mails: whoever sends them and whoever takes the click share it."""
+    """Return the key that signs the links in mails, shared by the senders and the servers."""
     return people.secret(KEY_NAME, lambda: secrets.token_hex(32)).encode()
 
 

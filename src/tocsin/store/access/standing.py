@@ -58,7 +58,7 @@ class SqlStanding:
         return found
 
     def as_asked(self, view: View, operation: Operation, entity_type: str, document: Document) -> Document:
-        """Return a document with what it inherits and what it is about, if ``operation`` on it depends on them."""
+        """Return a document with its inherited values and subjects, if ``operation`` on it depends on them."""
         reach = view.reach(entity_type, operation)
         is_about = asks_about(reach.scope)
         if not reach.inherited and not is_about:

@@ -54,7 +54,7 @@ class IssuedToken:
 
 
 class IssuedTokens:
-    """The tokens of one store; ``revision`` takes note of what is revoked here."""
+    """The tokens of one store; ``revision`` is raised by revocations made here."""
 
     def __init__(self, engine: Engine, revision: PeopleRevision) -> None:
         self._engine, self._revision = engine, revision

@@ -108,7 +108,7 @@ def _named(asked: Inheritable) -> tuple[Naming, Sql | None]:
 
 
 def in_scopes(scopes: Scopes, *, is_sqlite: bool) -> Sql:
-    """Return "whoever has these scopes may see it" for rows of the table ``entity``, whatever their types."""
+    """Return "a person with these scopes may see it" for rows of the table ``entity``, whatever their types."""
     types: dict[Condition, list[str]] = defaultdict(list)
     for entity_type, scope in scopes.items():
         types[scope].append(entity_type)

@@ -34,7 +34,7 @@ class Backtests:
         self._engine = engine
 
     def add(self, wanted: Backtest) -> None:
-        """Store what somebody asks for.
+        """Store a request.
 
         Raises
         ------

@@ -36,10 +36,10 @@ class SqlDirectory:
         self._engine = engine
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[Reach]:
-        """Return what each entity reaches downstream within ``depth`` hops, itself (0 hops) included.
+        """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included.
 
-        Breadth-first, one look-up a level for all entities together, so that a node counts at its shortest
-        distance and a cycle ends where it began.
+        Breadth-first, one lookup per level for all entities together, so that a node counts at its shortest
+        distance and cycles end.
         """
         hops = {(root, root): 0 for root in entity_ids}
         frontier: dict[str, set[str]] = defaultdict(set)  # node -> the roots that reached it just now

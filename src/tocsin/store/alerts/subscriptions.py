@@ -93,7 +93,7 @@ class Subscriptions:
             return {one: int(mark) for one, mark in connection.execute(query.group_by(own.entity_id))}
 
     def made_by(self, name: str) -> dict[str, Document]:
-        """Return the documents of the alerts that somebody has made and that there are, by id."""
+        """Return the documents of a person's existing alerts, by id."""
         first = entity_version.alias()
         made = (first.c.entity_id == entity.c.id) & (first.c.version_tenths == _FIRST_TENTHS)
         alerts = (entity.c.entity_type == ENTITY_TYPE, ~entity.c.deleted)

@@ -216,7 +216,7 @@ class Batch(SqlTransaction):
 
 
 class Rehearsal(Batch):
-    """A batch on a connection that only reads: it goes as far as it can answer from what it has fetched and kept."""
+    """A batch on a read-only connection, for dry runs that its cache can answer."""
 
     @property
     def _connection(self) -> Connection:

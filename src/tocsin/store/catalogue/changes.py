@@ -35,7 +35,7 @@ _INSERT_VERSION = Prepared(insert(tables.entity_version), ("entity_id", "version
 
 
 class Change(NamedTuple):
-    """One change of one entity: what it was (None before it was created) and what it is."""
+    """One change of one entity: its state before (None if it is created) and after."""
 
     old: Stored | None
     new: Stored
@@ -81,7 +81,7 @@ def _named_new(row: Row, keys: tuple[str, ...]) -> Row:
 
 
 def whole(changes: Sequence[Change]) -> list[Change]:
-    """Return one change per entity, from what it was at first to what it is at last, of those that make a version."""
+    """Return one change per entity, from its first to its last state, of changes that make a version."""
     found: dict[str, Change] = {}
     for change in changes:
         if change.is_version:

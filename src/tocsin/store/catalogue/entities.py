@@ -50,7 +50,7 @@ _RACES = frozenset({"40001", "40P01"})  # PostgreSQL: serialization failure, dea
 class SqlCatalogue:
     """The catalogue in the store; one per engine, safe to share between threads.
 
-    ``people`` takes note of every commit that touched who people are or what they may do.
+    ``people`` is raised by every commit that changes people or their permissions.
     """
 
     def __init__(self, engine: Engine, people: PeopleRevision | None = None, *, page_bytes: int | None = None) -> None:
@@ -82,7 +82,7 @@ class SqlCatalogue:
 
     @contextmanager
     def rehearsal(self) -> Iterator[Batch]:
-        """Open a transaction of which nothing is kept; on SQLite it takes no turn at writing. Raises as the port."""
+        """Open a transaction that is rolled back; on SQLite it takes no write lock. Raises as the port."""
         if self._engine.dialect.name != "sqlite":
             raise MustWriteError
         with reading(self._engine) as connection:
@@ -276,7 +276,7 @@ class SqlCatalogue:
         return self._references(select(ownership.entity_id).where(ownership.owner_id == owner_id))
 
     def person(self, user_id: str) -> Person | None:
-        """Return somebody by their id, deleted or not; None if there is nobody."""
+        """Return a person by id, deleted or not; None if there is none."""
         who = tables.person.c
         query = select(who.user_id, who.name, who.display_name, who.email, who.is_admin, who.is_bot, who.deleted)
         with reading(self._engine) as connection:

@@ -29,9 +29,9 @@ class Grouped:
     def assets(
         self, group_type: str, group: Document, scopes: Scopes, *, limit: int, offset: int
     ) -> tuple[list[Document], int]:
-        """Return references to live assets of ``group`` from the ``offset``-th on, and how many there are in all.
+        """Return references to live assets of ``group`` from the ``offset``-th on, and their total number.
 
-        Both are of those alone that whoever has these scopes may see.
+        Both include only what these scopes may see.
         """
         with reading(self._engine) as connection:
             may_be_seen = in_scopes(scopes, is_sqlite=is_sqlite(connection))

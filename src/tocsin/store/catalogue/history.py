@@ -35,7 +35,7 @@ class History:
             return versions_in(connection, entity_type, asked, totals=self._totals, most_bytes=self._page_bytes)
 
     def identify(self, entity_type: str, key: Key) -> str:
-        """Return the id of an entity that is there under this name, or that is there or was under this id.
+        """Return the id of a live entity with this name, or of a current or former entity with this id.
 
         Raises
         ------

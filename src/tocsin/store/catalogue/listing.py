@@ -29,7 +29,7 @@ _ENTITY = tables.entity.c
 
 @dataclass(frozen=True)
 class Listing:
-    """What is asked of the catalogue; what is None is not asked.
+    """Filters and paging of a list; None is no filter.
 
     Attributes
     ----------
@@ -37,13 +37,13 @@ class Listing:
     under : FQN of an ancestor: a service, a database, a schema
     tags : FQNs of tags, any of which the entity or one of its members carries
     owner : id or name of a user or team that owns it
-    name_prefix : how its name begins
-    filters : further parameters and what they ask for, as ``store/catalogue/filters.py`` knows them
+    name_prefix : prefix of its name
+    filters : further parameters with their values, as ``store/catalogue/filters.py`` defines them
     after, before : cursors of an earlier page
     limit : entities on a page; 0 for the count alone
-    offset : entities that are passed over, for those who count instead of handing a cursor back
-    has_cursors : whether whoever asks goes on by a cursor, so that a page may be shorter than ``limit``
-    visible : which entities whoever asks may see
+    offset : entities to skip, for clients that count instead of returning a cursor
+    has_cursors : whether the client continues with a cursor, so that a page may be shorter than ``limit``
+    visible : which entities the requester may see
     """
 
     include: Literal["non-deleted", "deleted", "all"] = "non-deleted"

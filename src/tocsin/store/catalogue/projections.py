@@ -33,7 +33,7 @@ _POINTING = _REFERENCE_FIELDS.union(REFERENCES, nested_references.KEYS)
 
 
 def write(connection: Connection, changes: Iterable[tuple[Stored | None, Stored]]) -> None:
-    """Bring the rows of entities, each at most once, from what they said before to what they say now."""
+    """Update the projections of entities, each at most once, from their old to their new documents."""
     pairs = list(changes)
     for table, keys, rows_of in _TABLES:
         gone: set[Entry] = set()

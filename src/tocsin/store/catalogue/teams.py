@@ -78,9 +78,9 @@ class SqlTeams:
         return any(name in condition for name in names for condition in asked)
 
     def at_address(self, email: str) -> Document | None:
-        """Return a reference to somebody who has this e-mail address, whoever is soft-deleted included.
+        """Return a reference to a person with this email address, soft-deleted people included.
 
-        Whoever else asks for it waits until this transaction ends: so it stays nobody's until somebody is given it.
+        It locks the address until this transaction ends, so that nobody else is given it meanwhile.
         """
         if not is_sqlite(self._connection):  # a transaction that writes to SQLite is alone
             self._connection.execute(_HOLD_ADDRESS, {"address": email})
@@ -136,7 +136,7 @@ def root_of(connection: Connection) -> Document | None:
 
 
 def user_counts(connection: Connection, team_ids: Sequence[str]) -> dict[str, int]:
-    """Return how many people are in each team or under it, everybody once; everybody is in the Organization."""
+    """Return how many people are in each team or its descendants, each once; everybody is in the Organization."""
     found: dict[str, int] = {}
     for some in in_lots(list(team_ids)):
         below = _walk(some, from_column="team_id", to_column="member_id")

@@ -84,7 +84,7 @@ def let_go(connection: Connection, through: int) -> None:
 
 
 def forget(connection: Connection, through: int) -> None:
-    """Drop the tombstones up to an offset whose relations are let go: the audit will not ask for them any more."""
+    """Delete the tombstones up to an offset whose relations are dropped: the audit does not need them any more."""
     needed = select(tombstone_relation.c.log_offset)
     connection.execute(
         delete(tombstone).where(tombstone.c.log_offset <= through, tombstone.c.log_offset.not_in(needed))

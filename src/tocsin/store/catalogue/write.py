@@ -220,7 +220,7 @@ class SqlTransaction:
         return bool(self._run(gone).rowcount)
 
     def edge(self, from_id: str, to_id: str) -> Edge | None:
-        """Return a lineage edge and hold it; None if there is no such edge."""
+        """Return a lineage edge and lock it; None if there is no such edge."""
         return edges.find(self._connection, from_id, to_id)
 
     def edges_of(self, entity_id: str) -> list[Edge]:

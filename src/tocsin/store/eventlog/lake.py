@@ -58,10 +58,10 @@ class Lake:
         replacing: Sequence[Segment] = (),
         now_ms: int,
     ) -> bool:
-        """Make a staged segment part of the lake, instead of those it replaces.
+        """Commit a staged segment to the lake, in place of those it replaces.
 
-        ``end`` is where in the log it ends, noted before it was read from there. Returns False, and changes nothing,
-        when it does not fit any more: somebody else was faster, or has swept it away as a leftover, or the log is not
+        ``end`` is its end position in the log, recorded before the log was read. Returns False, and changes nothing,
+        when it is not contiguous any more: another run was faster, or has removed it as a leftover, or the log is not
         the one that was read, because the store was restored or replaced meanwhile.
         """
         ids = [one.id for one in replacing]
@@ -111,9 +111,9 @@ def kept_ids(connection: Connection) -> tuple[str, ...]:
 
 
 def keep_only(connection: Connection, is_there: Callable[[str], bool]) -> int:
-    """Drop whatever is no part of the lake, and the lake from the first segment on that is not there any more.
+    """Remove files that are no part of the lake, and the lake from the first missing segment on.
 
-    What it held is brought into it again from the log. Returns how many segments were dropped.
+    Its events are then appended again from the log. Returns how many segments were dropped.
     """
     ids = kept_ids(connection)
     there = tuple(takewhile(is_there, ids))

@@ -22,9 +22,9 @@ _INSERT = insert(status_report)
 
 
 def add_reports(connection: Connection, events: Sequence[tuple[int, CapturedEvent]]) -> None:
-    """Note which of these events, each at its offset, report a status; inside the transaction that appends them.
+    """Index which of these events, each at its offset, report a status; inside the transaction that appends them.
 
-    So is noted that what has reported is gone for good: whoever keeps streaks may forget it.
+    Hard deletes of entities with reports are indexed as well, so that their streaks can be dropped.
     """
     gone = [one.event.entity_id for _, one in events if one.event.event_type is EventType.ENTITY_DELETED]
     ended = _known(connection, gone) if gone else frozenset[str]()
@@ -68,7 +68,7 @@ class Reports:
             return [report for report in found if report is not None]
 
     def newest(self) -> int:
-        """Return the offset of the last report, or of the last end of what reported; 0 when there is none."""
+        """Return the offset of the last report, or of a reporting entity's last hard delete; 0 when there is none."""
         with reading(self._engine) as connection:
             return int(connection.execute(select(func.max(status_report.c.log_offset))).scalar() or 0)
 

@@ -103,9 +103,9 @@ class Feed:
         return [one.to_wire(str(EntityLink(*link, steps_of(at)))) for at, one in counts.items()]
 
     def counts_of(self, user_id: str, link: str, scopes: Scopes) -> list[Document]:
-        """Return upstream's thread count of a person: what is said on what they own, their tasks, their mentions.
+        """Return upstream's thread count of a person: threads about what they own, their tasks, their mentions.
 
-        Counted is what whoever has these scopes may see.
+        It counts what these scopes may see.
         """
         mine = FeedQuery(user_id=user_id, scopes=scopes)
         tasks = replace(mine, kind=ThreadType.TASK)

@@ -39,13 +39,13 @@ _STEP = (
 
 @dataclass(frozen=True)
 class IncidentFilter:
-    """Which steps are wanted; what is None is not asked.
+    """Filters of incident states; None is no filter.
 
     Attributes
     ----------
     latest : only the newest step of each test case
     tested_id : id of the table whose test cases are meant
-    visible : which test cases whoever asks may see
+    visible : which test cases the requester may see
     """
 
     status: str | None = None

@@ -26,7 +26,7 @@ _TRIED = tuple(field.name for field in fields(AttemptRecord))
 
 
 class Records:
-    """The notifications of one store, for whoever asks why."""
+    """The notifications of one store, for explanations."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -30,7 +30,7 @@ class Permitted:
     def now(self, dispatch: Dispatch) -> Dispatch | None:
         """Return a delivery without what its recipient may not see; None when that is all of it.
 
-        What goes to no person goes on behalf of whoever made the alert or has changed it. While everybody may view
+        Without a personal recipient the creator and the editors of the alert count. While everybody may view
         everything, nothing is looked up.
         """
         policies = self._views.now()

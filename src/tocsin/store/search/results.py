@@ -41,18 +41,18 @@ _NUMBERS = frozenset({"usage_count", "updated_at_ms"})
 
 @dataclass(frozen=True)
 class Search:
-    """What is asked of the index.
+    """Query, filters and paging of a search.
 
     Attributes
     ----------
-    query : what an entry must answer to, and the words by which it is ranked
+    query : what an entry must match, and the words by which it is ranked
     types : the types wanted; None for all of them
     deleted : whether soft-deleted entries are wanted instead of live ones; None for both
     sort_column : the column to sort by; None to rank
-    is_descending : whether the sort goes down
+    is_descending : whether the sort order is descending
     after : the sort values of the last hit of an earlier page
     offset, size : which of the hits are wanted
-    scopes : per type, which of its entities whoever asks may see; a type that is not named is seen whole
+    scopes : per type, which of its entities the requester may see; unnamed types are visible
     """
 
     query: Query

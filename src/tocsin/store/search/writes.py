@@ -59,9 +59,9 @@ class SearchWrites:
         self._engine = engine
 
     def put(self, entries: Sequence[Entry]) -> int:
-        """Store what is newer than what is there; return how many that were. Doing it again changes nothing.
+        """Store entries that are newer than the stored ones; return how many there were. Idempotent.
 
-        An entry whose ``is_gone`` is set takes its entity out of the index, for good.
+        An entry whose ``is_gone`` is set removes its entity from the index, for good.
         """
         with self._alone() as connection:
             known = _known_offsets(connection, [entry["entity_id"] for entry in entries])
@@ -70,7 +70,7 @@ class SearchWrites:
         return len(newer)
 
     def renew(self, entries: Sequence[Entry]) -> int:
-        """Store what is as new as what is there or newer: a rebuild writes over what it finds; return how many."""
+        """Store entries that are at least as new as the stored ones, for a rebuild; return how many there were."""
         with self._alone() as connection:
             known = _known_offsets(connection, [entry["entity_id"] for entry in entries])
             newer = [entry for entry in entries if entry["log_offset"] >= known.get(entry["entity_id"], -1)]
@@ -78,9 +78,9 @@ class SearchWrites:
         return len(newer)
 
     def sweep(self, before_offset: int) -> int:
-        """Take out what a rebuild at ``before_offset`` did not find in the catalogue; return how many entries.
+        """Remove entries that a rebuild at ``before_offset`` did not find in the catalogue; return how many there were.
 
-        Words whose entry somebody took away by hand go too.
+        Words without an entry, which was removed by hand, are removed as well.
         """
         with self._alone() as connection:
             old = connection.execute(select(_ENTRY.number).where(_ENTRY.log_offset < before_offset)).scalars().all()

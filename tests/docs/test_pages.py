@@ -44,6 +44,13 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=NAMES)
+def test_every_section_that_a_link_names_exists(page: Path) -> None:
+    linked = re.findall(r"\]\(([\w./-]*)#([\w-]+)\)", page.read_text())
+    named = [(page.parent / target if target else page, section) for target, section in linked]
+    assert [(str(target), section) for target, section in named if section not in _sections(target)] == []
+
+
+@pytest.mark.parametrize("page", PAGES, ids=NAMES)
 def test_every_make_target_that_a_page_names_exists(page: Path) -> None:
     targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     named = {word for code in _code(page) for word in re.findall(r"(?:^|`|\s)make ([a-z]+)(?=$|`|\s)", code)}
@@ -98,6 +105,12 @@ def test_decisions_are_numbered_and_say_what_was_given_up() -> None:
 def _code(page: Path) -> Iterator[str]:
     for found in CODE.finditer(page.read_text()):
         yield found["block"] if found["block"] is not None else found["span"]
+
+
+def _sections(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub makes them."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading).strip().lower().replace(" ", "-") for heading in headings}
 
 
 def _spans(page: Path) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How do programs written for ``openmetadata.client`` reach Tocsin? Through this name for ``tocsin.client.Client``.
+"""Alias of ``tocsin.client.Client`` for programs written for ``openmetadata.client``.
 
 Source: seeds/000, "Programmatic Usage", whose programs write ``OpenMetadata(...)`` with a literal ellipsis.
 """

@@ -36,7 +36,7 @@ OUTSIDE_DOMAINS = frozenset(
 
 
 def bound(condition: Condition, subject: Subject, grant: Grant, resource: str) -> Condition:
-    """Return what ``condition``, in a rule that ``grant`` brings, asks of a document of this type."""
+    """Return the condition on a document of this type that remains of ``condition``, in a rule granted by ``grant``."""
     match condition:
         case Asks():
             return _answered(condition, subject, grant, resource)
@@ -51,7 +51,7 @@ def bound(condition: Condition, subject: Subject, grant: Grant, resource: str) -
 
 
 def guard(subject: Subject, grant: Grant) -> Condition:
-    """Return what a document must be for the policy of a team that is not theirs to speak of it."""
+    """Return the condition under which the policy of another team applies to a document."""
     if not grant.is_foreign:
         return Constant(True)
     return OwnedWithin(grant.team_id or "", _members(subject, grant.team_id), teams_only=True)

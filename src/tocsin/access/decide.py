@@ -37,7 +37,7 @@ _VIEW = "View"
 
 @dataclass(frozen=True)
 class Ruling:
-    """One rule that may decide: when, which one, and which policy brought it."""
+    """One rule that may decide: its condition, its name, and its policy."""
 
     condition: Condition
     rule: Rule
@@ -46,7 +46,7 @@ class Ruling:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether something is allowed, and the ruling that said so; None when no rule spoke."""
+    """Whether something is allowed, and the ruling that decided; None when no rule applied."""
 
     is_allowed: bool
     ruling: Ruling | None = None
@@ -74,7 +74,7 @@ class View:
         self._reaches: dict[tuple[str, Operation], Reach] = {}
 
     def reach(self, resource: str, operation: Operation) -> Reach:
-        """Return what is said of ``operation`` on entities of the type ``resource``."""
+        """Return the conditions on ``operation`` on entities of the type ``resource``."""
         known = self._reaches.get((resource, operation))
         if known is None:
             known = self._reaches[resource, operation] = self._worked_out(resource, operation)

@@ -84,7 +84,7 @@ class HasDomain:
 
 @dataclass(frozen=True, slots=True)
 class Tagged:
-    """It, or a member of it such as a column, carries this tag or term (FQN), or a term that brings it along."""
+    """It, or a member of it such as a column, carries this tag or term (FQN), or a term from which it is derived."""
 
     tag: str
     carriers: frozenset[str] = frozenset()
@@ -188,6 +188,6 @@ def inheritable(condition: Condition) -> Iterator[Inheritable]:
 
 
 def inherited_keys(condition: Condition) -> frozenset[str]:
-    """Return the keys of a document that a condition looks at and that may be inherited."""
+    """Return the keys of a document that a condition reads and that may be inherited."""
     asked = inheritable(condition)
     return frozenset("domains" if isinstance(one, InDomain | HasDomain) else "owners" for one in asked)

@@ -81,7 +81,7 @@ def changed(entity_type: str, before: Document, after: Document, keys: Iterable[
 
 
 def given_with(entity_type: str, document: Document) -> frozenset[Operation]:
-    """Return what a new entity needs beyond ``Create``, for the powers it would bring or give."""
+    """Return the operations that a new entity requires beyond ``Create``, for the privileges it would grant."""
     powers = (key for key in _POWERS.get(entity_type, ()) if document.get(key))
     return frozenset(need for key in powers for need in _needs(entity_type, key, None, document[key]))
 

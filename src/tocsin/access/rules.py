@@ -43,7 +43,7 @@ class Rule:
     document: Document = field(compare=False, hash=False)
 
     def is_about(self, resource: str, operation: Operation) -> bool:
-        """Say whether the rule speaks of this operation on this type of entity."""
+        """Say whether the rule applies to this operation on this type of entity."""
         if self.resources and resource not in self.resources:
             return False
         return any(includes(granted, operation) for granted in self.operations)

@@ -32,7 +32,7 @@ class Subjects(Protocol):
         ...
 
     def subjects(self, user_ids: Collection[str]) -> Mapping[str, Subject]:
-        """Return the people and bots of those ids; whoever is not there, or deleted, has no entry."""
+        """Return the people and bots of those ids; unknown and deleted ones have no entry."""
         ...
 
     def stranger(self) -> Subject:
@@ -60,7 +60,7 @@ class Moment:
         return self.of_many((user_id,))[user_id]
 
     def of_many(self, user_ids: Collection[str]) -> dict[str, View]:
-        """Return what each of these may do, looking up together whoever is not known yet."""
+        """Return the views of these people, looking up together those that are not cached."""
         return self._views.at(self._revision, user_ids)
 
     def footing(self) -> Footing:

@@ -61,7 +61,7 @@ def create(entity_type: str, document: Document) -> Call[Entity]:
 
 
 def create_or_update(entity_type: str, document: Document) -> Call[Entity]:
-    """Create an entity, or bring the one of that name to this state; keys that are absent stay as they are."""
+    """Create an entity, or update the one of that name; absent keys stay unchanged."""
     return Call("PUT", _collection(entity_type), _entity(entity_type), body=document)
 
 
@@ -172,7 +172,7 @@ def delete_lineage(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> 
 
 
 def hear_events(events: Sequence[Document]) -> Call[Document]:
-    """Put and remove the edges that the ``lineage`` fields of change events from elsewhere speak of."""
+    """Put and remove the edges in the ``lineage`` fields of external change events."""
     return Call("POST", "lineage/events", _document, body=list(events))
 
 

@@ -150,7 +150,7 @@ def changes_of(event: ChangeEvent) -> list[Change]:
 
 
 def derived_changes(event: ChangeEvent) -> Document:
-    """Return the derived fields that speak of changes; a target counts with everything above it."""
+    """Return the derived fields about changes; a target counts with all its ancestors."""
     told = zip(*map(_told_of, changes_of(event)), strict=True)
     categories, operations, targets, written = tuple(told) or ((),) * 4
     return {

@@ -70,7 +70,7 @@ def cases_of(node: Node, questions: Sequence[str]) -> tuple[Case, ...]:
 
 
 def answered(node: Node, held: Collection[str]) -> Node:
-    """Return ``node`` for a person of whom the questions in ``held`` hold and no other."""
+    """Return ``node`` for a person for whom exactly the questions in ``held`` hold."""
     return replaced(node, lambda leaf: Constant(leaf.question in held) if isinstance(leaf, Personal) else leaf)
 
 

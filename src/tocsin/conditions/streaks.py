@@ -48,7 +48,7 @@ def transition(before: Texts, after: Texts) -> Node:
 
 
 def in_a_row(statuses: Texts, times: Texts) -> Node:
-    """Return "one of ``statuses``, for the so-manyth time in a row"; it holds for that one and no later one."""
+    """Return "exactly the n-th consecutive report with one of ``statuses``"; it does not hold for later ones."""
     counts = tuple(sorted({count_of(one) for one in times}))
     return conjoined(_reports(statuses), _equals("streak", counts))
 
@@ -69,7 +69,7 @@ def no_success_for(durations: Texts) -> Node:
 
 
 def duration_ms(text: str) -> int:
-    """Return what ``30m``, ``6h`` or ``7d`` comes to in milliseconds.
+    """Return ``30m``, ``6h`` or ``7d`` in milliseconds.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def _equals(field: str, numbers: tuple[float, ...]) -> Node:
 
 
 def check_verdict(status: str) -> None:
-    """Raise InvalidCondition if nothing can come to ``status``."""
+    """Raise InvalidCondition if ``status`` is no verdict."""
     if verdict_of(status) is None:
         raise InvalidCondition(f"{status!r} is no verdict: what is under way has neither begun nor ended a streak")
 

@@ -34,7 +34,7 @@ from tocsin.model.change import LoggedEvent
 
 @dataclass(frozen=True)
 class Seen:
-    """What one test looked at: its name as conditions write it, and the values it had; none: it was missing."""
+    """Input of one test: the name as conditions write it, and its values; none: it was missing."""
 
     name: str
     values: tuple[object, ...]

@@ -91,9 +91,9 @@ class Reached:
 
 @dataclass(frozen=True)
 class Scene:
-    """What explaining one event needs: who could be concerned, bots and deleted too; what policies say; what is stored.
+    """Input for explaining one event: the audience (bots and deleted users included), policies, stored notifications.
 
-    ``behind`` are the ids of those who made or changed the alerts: what goes to no person goes on their behalf.
+    ``behind`` are the ids of the alerts' creators and editors, whose rights count for notifications to no person.
     """
 
     logged: LoggedEvent

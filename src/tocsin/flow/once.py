@@ -52,7 +52,7 @@ class World:
 
 @dataclass(frozen=True)
 class Told:
-    """One notification, and what became of its delivery; the inbox needs none."""
+    """One notification, and the outcome of its delivery; the inbox needs none."""
 
     scheduled: Scheduled
     finished: Finished | None

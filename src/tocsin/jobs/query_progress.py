@@ -188,7 +188,7 @@ def reporting(session: SparkSession, reported: Reported, done: LogPosition) -> I
 
 @contextmanager
 def unless_spark_has_ended() -> Iterator[None]:
-    """Let go of Spark; whoever stops a whole group of processes has stopped its JVM already."""
+    """Ignore errors of a JVM that is gone: stopping a whole process group has stopped it already."""
     try:
         yield
     except (Py4JError, OSError) as error:

@@ -29,7 +29,7 @@ Ranges = list[tuple[str, str]]
 
 @dataclass(frozen=True)
 class Rebuilt:
-    """What came of it: entries written, entries that were left over, and how many there are now."""
+    """Result of a rebuild: written entries, removed entries, and their current number."""
 
     written: int
     removed: int

@@ -35,7 +35,7 @@ class Origin:
 
 
 def origin_of(address: object) -> Origin | None:
-    """Return where a URL leads, None where that cannot be said without doubt."""
+    """Return the origin of a URL, None where it is ambiguous."""
     if not isinstance(address, str) or _DOUBTFUL.search(address):
         return None
     try:

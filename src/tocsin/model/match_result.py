@@ -36,7 +36,7 @@ def tellings_of(
     *,
     now_ms: int,  # Any: columns of spark/schedule.py
 ) -> list[Telling]:
-    """Return what each of ``pairs`` came to, when ``rows`` are all the notifications that were written for them."""
+    """Return the match result of each of ``pairs``, when ``rows`` are all the notifications written for them."""
     counts: Counter[Pair] = Counter()
     for row in rows:
         counts.update((row["log_offset"], subscription_id) for subscription_id in row["subscription_ids"])

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Actor:
-    """Whoever makes a request: a person or a bot."""
+    """Sender of a request: a person or a bot."""
 
     id: str
     name: str

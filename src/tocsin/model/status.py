@@ -31,7 +31,7 @@ def all_words(status: str) -> tuple[str, ...]:
 
 
 def verdict_of(status: str) -> str | None:
-    """Return what a test or run came to, in one word; None while it is under way."""
+    """Return the verdict of a test or run in one word; None while it is running."""
     word = one_word(status)
     return None if word in _UNDER_WAY else word
 

@@ -25,7 +25,7 @@ def counted(count: int, noun: str, plural: str | None = None) -> str:
 
 
 def nearest(word: str, words: Iterable[str]) -> str | None:
-    """Return the one of ``words`` that looks most like ``word``, case aside; None when none does, or it is no word."""
+    """Return the most similar of ``words`` to ``word``, ignoring case; None when none is similar, or it is no word."""
     if len(word) > LONGEST_WORD:
         return None
     by_lower = {known.lower(): known for known in words}

@@ -73,7 +73,7 @@ class Connect:
 
 @dataclass(frozen=True)
 class Follow:
-    """Whoever does this follows something from now on."""
+    """The actor follows something from now on."""
 
     entity_type: str
     fqn: str

@@ -36,8 +36,8 @@ class Field:
 
     Attributes
     ----------
-    name : what facts about it are called; several fields of the table may share it
-    words : columns whose words it looks at; empty when it is found as a whole
+    name : name of its facts; several fields of the table may share it
+    words : columns whose words are searched; empty when it is found as a whole
     column : the entry's column that holds it as a whole, in lower case
     has_facts : whether its values are facts
     """

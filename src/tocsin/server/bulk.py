@@ -14,7 +14,7 @@ from tocsin.server.errors import status_of
 
 
 def outcome_of(request: object, error: TocsinError | None = None, message: str | None = None) -> Document:
-    """Return what became of one request: well done, or why not."""
+    """Return the result of one request: success, or the error."""
     if error is not None:
         return {"request": request, "message": error.message, "status": int(status_of(error))}
     done: Document = {"request": request, "status": int(HTTPStatus.OK)}

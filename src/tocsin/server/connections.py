@@ -108,7 +108,7 @@ class GuardedProtocol(HttpToolsProtocol):
         self._write_timer: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as uvicorn does
-        """Take the connection in, or say that there is no room."""
+        """Accept the connection, or respond that there are too many."""
         super().connection_made(transport)
         self.source = source_of(self.client[0]) if self.client else ""
         if self._guard.enter(self):
@@ -165,7 +165,7 @@ class GuardedProtocol(HttpToolsProtocol):
                 self._start_header_timer()
 
     def pause_writing(self) -> None:
-        """Give whoever reads the answer a limited time to go on."""
+        """Start the timeout for a slow reader of the response."""
         super().pause_writing()
         self._write_timer = self.loop.call_later(self._settings.write_timeout_s, self.transport.abort)
 

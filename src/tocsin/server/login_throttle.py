@@ -75,7 +75,7 @@ class LoginQueue:
         self._lines: dict[str, list[asyncio.Future[None]]] = {}
 
     async def run(self, work: Callable[[], T], address: str) -> T:
-        """Return what the work for a log-in from ``address`` comes to.
+        """Return the result of the log-in work for ``address``.
 
         Raises
         ------

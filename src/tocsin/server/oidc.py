@@ -47,7 +47,7 @@ class Started:
 
 
 class OpenIdConnect:
-    """Log-in at one provider; ``get_in`` brings somebody's first log-in into the catalogue."""
+    """Log-in at one provider; ``get_in`` creates the user at the first log-in."""
 
     def __init__(self, settings: Settings, people: People, writes: Writes, clock: Clock) -> None:
         self._settings, self._people, self._writes, self._clock = settings, people, writes, clock

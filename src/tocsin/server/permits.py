@@ -87,7 +87,7 @@ class _Permit:
 def refusal(
     actor: Actor, operation: Operation, resource: str, document: Document, by: tuple[View, Refusals]
 ) -> Forbidden:
-    """Return the error for an operation that policies do not allow, and take note of it."""
+    """Return the error for an operation that policies do not allow, and log the denial."""
     view, refusals = by
     verdict = view.verdict(operation, resource, document)
     refusals.note(actor, operation, resource, document, verdict)

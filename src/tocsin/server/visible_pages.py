@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Read(Generic[T]):
-    """What may be shown, the last entry that was looked at (None: there was none), and whether there may be more."""
+    """The visible entries, the last entry read (None: there was none), and whether there may be more."""
 
     entries: list[T]
     last: T | None
@@ -30,11 +30,11 @@ class Read(Generic[T]):
 def visible_page(
     read: Callable[[T | None, int], Portion[T]], as_shown: Callable[[Sequence[T]], Sequence[T | None]], limit: int
 ) -> Read[T]:
-    """Return a page of at most ``limit`` entries that may be shown.
+    """Return a page of at most ``limit`` visible entries.
 
-    ``read`` gives at most so many entries after one (None: from the start); fewer mean that there are no more, or that
-    more would be too large for a page, which ends there.
-    ``as_shown`` says of many entries at once what may be shown of each.
+    ``read`` returns at most so many entries after one (None: from the start); fewer mean that there are no more, or
+    that more would be too large for a page, which ends there.
+    ``as_shown`` returns the visible part of each of many entries at once.
     """
     shown: list[T] = []
     last: T | None = None

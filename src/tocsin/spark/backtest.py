@@ -31,5 +31,5 @@ def counted(recipients: str) -> str:
 
 
 def each(recipients: str) -> str:
-    """Return SQL for the same with one row per (event, channel, key), for who must look at each; no shuffle."""
+    """Return SQL for the same with one row per (event, channel, key), for per-event checks; no shuffle."""
     return _EACH.format(recipients=recipients)

@@ -71,7 +71,7 @@ def write_segment(events: DataFrame, folder: str) -> None:
 
 @dataclass(frozen=True)
 class Place:
-    """Where the history is: the folder of the lake, and the address of the store whose log goes on from there."""
+    """Location of the history: the folder of the lake, and the address of the store whose log continues it."""
 
     root: str
     url: str

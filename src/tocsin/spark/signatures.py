@@ -171,7 +171,7 @@ class Shapes:
         return _by_number("guard_shape", numbers, [one or "false" for one in self._guards])
 
     def read_document(self, numbers: Iterable[int]) -> bool:
-        """Say whether a test of one of these shapes looks into the document."""
+        """Say whether a test with one of these signatures reads the document."""
         return any(DOCUMENT in self._expressions[number] for number in numbers)
 
     def _number(self, shape: Shape) -> int:

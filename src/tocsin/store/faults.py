@@ -104,7 +104,7 @@ _PATTERNS = tuple((fault, re.compile(signs, re.IGNORECASE)) for fault, signs in 
 
 
 def fault_in(text: str) -> Fault | None:
-    """Return the fault that the words of a failure speak of; None where they speak of none."""
+    """Return the fault that an error message describes; None where it describes none."""
     return next((fault for fault, signs in _PATTERNS if signs.search(text)), None)
 
 

@@ -193,7 +193,7 @@ class _Transaction:
         return self._turns >= MOST_TURNS or waited_s > LONGEST_S or self._is_broken
 
     def commit(self) -> None:
-        """Commit, or roll back if something went wrong; whoever waits learns of either."""
+        """Commit, or roll back on an error; all waiting writers get the result."""
         try:
             if self._is_broken:
                 self._begun.rollback()

@@ -78,7 +78,7 @@ def upgrade(connection: Connection, revision: str = HEAD) -> None:
 
 
 def is_known(revision: str) -> bool:
-    """Say whether this Tocsin has such a revision."""
+    """Say whether this release has such a revision."""
     return revision in {one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()}
 
 

@@ -47,7 +47,7 @@ def seal_all(connection: Connection) -> None:
 
 
 def mask_what_was_said(connection: Connection) -> None:
-    """Mask the free maps of alerts, as they are and were, and drop what receivers said to deliveries so far."""
+    """Mask the free maps of alerts, current and past, and delete stored response texts of receivers."""
     for alert_id, _, document in _entities(connection, (_ALERT,)):
         _replace(connection, tables.entity, {"id": alert_id}, masked(document), document)
     _mask_past(connection)

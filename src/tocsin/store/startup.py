@@ -38,9 +38,9 @@ def waited_for(
     passes: Callable[[Fault], bool] = is_away,
     failures: tuple[type[Exception], ...] = (TocsinError, OSError),
 ) -> T | None:
-    """Return what ``make`` gives as soon as no fault that ``passes`` is in its way; None when ``stopping`` came first.
+    """Return the result of ``make`` once no fault that ``passes`` prevents it; None when ``stopping`` came first.
 
-    ``part`` is the word for who waits; ``failures`` are looked at, all others raised.
+    ``part`` names the waiting process; ``failures`` are handled, all others raised.
     """
     wait_s = _FIRST_WAIT_S
     while not stopping.is_set():

@@ -56,7 +56,7 @@ class RouteBook:
 
 
 async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook, is_held: IsHeld) -> Finished | None:
-    """Try ``dispatch`` once and return what came of it; a surprise in our own code counts as a failed try.
+    """Try ``dispatch`` once and return the outcome; an unexpected exception counts as a failed try.
 
     Returns None, and has sent nothing, where ``is_held`` says that another worker may have the delivery by now.
     """

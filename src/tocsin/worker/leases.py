@@ -43,7 +43,7 @@ class Leases:
         return now_s < self._sure_until_s
 
     def take(self, session_id: str, deliveries: Iterable[Delivery]) -> None:
-        """Add what was claimed under a session, unless that is over."""
+        """Add the claims of a session, unless it has ended."""
         if session_id != self.session_id:
             return
         for delivery in deliveries:

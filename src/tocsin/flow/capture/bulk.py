@@ -58,13 +58,13 @@ class BulkWrites:
     def create(
         self, entity_type: str, requests: Sequence[Document], *, actor: Actor, dry_run: bool = False
     ) -> list[Outcome]:
-        """Create entities, each as ``Writes.create`` does; ``dry_run`` only says what would come of it."""
+        """Create entities, each as ``Writes.create`` does; ``dry_run`` only returns the would-be results."""
         return self._write(create, entity_type, requests, actor=actor, dry_run=dry_run)
 
     def put(
         self, entity_type: str, requests: Sequence[Document], *, actor: Actor, dry_run: bool = False
     ) -> list[Outcome]:
-        """Create or put entities, each as ``Writes.upsert`` does; ``dry_run`` only says what would come of it."""
+        """Create or update entities, each as ``Writes.upsert`` does; ``dry_run`` only returns the would-be results."""
         return self._write(put, entity_type, requests, actor=actor, dry_run=dry_run)
 
     def _write(

@@ -80,7 +80,7 @@ def name_of(label: Document) -> Name:
 
 
 def derived_from(label: Document, term: Document, given: set[str]) -> Iterator[Document]:
-    """Yield the labels that a label of this glossary term brings, but those that are ``given`` already."""
+    """Yield the labels derived from a label of this glossary term, except those that are ``given`` already."""
     for own in term.get("tags") or ():
         if own["tagFQN"] not in given and own["tagFQN"] != label["tagFQN"]:
             yield {**own, "labelType": "Derived"}

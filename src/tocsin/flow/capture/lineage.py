@@ -77,7 +77,7 @@ def delete_edge(record: Record, from_entity: Document, to_entity: Document) -> W
 
 
 def imply_none(record: Record, from_entity: Document, to_entity: Document) -> Written:
-    """Remove the edge that a document of an end says no more. Raises as ``delete_edge``."""
+    """Remove the edge that a document of an end no longer implies. Raises as ``delete_edge``."""
     ends = Ends(_end(record, from_entity), _end(record, to_entity))
     return _drop(record, ends.to, _known(record, ends))
 

@@ -22,7 +22,7 @@ Given = Any  # Any: whatever JSON somebody sent
 
 @dataclass(frozen=True)
 class Heard:
-    """One edge that an event speaks of, and whether it says that the edge is gone."""
+    """One edge of an event, and whether the event removes it."""
 
     edge: Document
     is_gone: bool

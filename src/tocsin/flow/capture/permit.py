@@ -168,10 +168,10 @@ def check_create(permit: Permit, kind: EntityType, document: Document, transacti
 
 
 def check_change(permit: Permit, old: Stored, fields: Document, transaction: Transaction) -> None:
-    """Refuse to bring an entity to these fields; each key that differs needs its own operation, or ``EditAll``.
+    """Deny changing an entity to these fields; each changed key requires its own operation, or ``EditAll``.
 
-    What decides about an entity on which a policy rests needs it apart from ownership. Who is in a team that brings
-    roles or policies is changed by those only who may give them.
+    Changes of an entity that access decisions depend on require a right apart from ownership. Members of a team with
+    roles or policies may be changed only by people who may grant these.
     """
     if permit is EVERYTHING:
         return
@@ -200,9 +200,10 @@ def check_view(permit: Permit, found: Stored) -> None:
 
 
 def check_delete(permit: Permit, target: Stored, *, hard: bool) -> None:
-    """Refuse to delete an entity.
+    """Deny deleting an entity, unless permitted.
 
-    What a policy rests on, and for good what people can claim or bring back, only a right apart from ownership deletes.
+    Deleting an entity that access decisions depend on, and hard-deleting what people can claim or restore, requires a
+    right apart from ownership.
     """
     is_open = target.entity_type in CLAIMABLE
     is_for_good = hard or "deleted" not in target.document
@@ -235,7 +236,7 @@ def _check_each(under: Collection[Stored], verb: str, check: Callable[[Stored], 
 
 
 def check_restore(permit: Permit, target: Stored, transaction: Transaction) -> None:
-    """Refuse to bring an entity back; a person comes back with their roles, a team with those of its members."""
+    """Deny restoring an entity, unless permitted; a person regains their roles, a team those of its members."""
     permit.check(target.entity_type, {Operation.EDIT_ALL}, target.document)
     is_team = target.entity_type == "team"
     if permit is not EVERYTHING and (

@@ -28,7 +28,7 @@ class Collision(Conflict):
 
 
 class MustWriteError(Exception):
-    """A rehearsal came to what cannot be known without writing."""
+    """A dry run needs a result that only writing can give."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Key:
 
 
 def missing(entity_type: str, key: Key) -> NotFound:
-    """Return the refusal of an entity that there is not."""
+    """Return the error for an entity that does not exist."""
     return NotFound(f"{entity_type} {key} not found", entity_type=entity_type, fqn=key.fqn)
 
 

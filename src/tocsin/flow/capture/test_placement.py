@@ -45,7 +45,7 @@ def _column(table: Stored, name: str) -> str:
 
 
 def place_suite(resolver: Resolver, document: Document) -> Draft:
-    """Return where a test suite belongs: under its table when it names one, else by itself."""
+    """Return the parent of a test suite: its table when it names one, else none."""
     given = {key: value for key, value in document.items() if key not in _TABLE}
     table = next((document[key] for key in _TABLE if document.get(key)), None)
     if not table:

@@ -57,11 +57,11 @@ class Record:
     is_recorded: bool = False
 
     def resolver(self, *, strict: bool = True) -> Resolver:
-        """Return what makes references full, for whoever writes."""
+        """Return the resolver of references, with the actor's permissions."""
         return Resolver(self.transaction, strict, self.permit)
 
     def visible(self, found: Stored) -> Stored:
-        """Return what was found, unless whoever writes may not see it."""
+        """Return the entity found, unless the actor may not see it."""
         check_view(self.permit, found)
         return found
 

@@ -53,7 +53,7 @@ _WORDS: dict[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class Remark:
-    """Something worth knowing; ``field`` is the place in the alert, empty for one condition by itself."""
+    """A warning; ``field`` is the place in the alert, empty for a single condition."""
 
     kind: Kind
     message: str
@@ -71,7 +71,7 @@ def by_itself(node: Node) -> Plan:
 
 
 def of_condition(node: Node) -> Iterator[Remark]:
-    """Yield what is worth knowing about one condition by itself."""
+    """Yield the warnings about one condition."""
     yield from _of_words(node)
     certain = list(_of_certainty(node))
     yield from certain or _of_index(by_itself(node))

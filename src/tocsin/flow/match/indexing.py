@@ -100,7 +100,7 @@ class Found:
 
 
 def how_found(plan: Plan) -> Found:
-    """Return how the index finds ``plan``, for whoever saves it."""
+    """Return the index entry of ``plan``, for the alert's author."""
     anchors = sorted({anchor for case in plan.cases() for way in ways(case) for anchor in way.anchors})
     by = tuple(dict.fromkeys(anchor.fields for anchor in anchors if anchor != EVERY))
     return Found(by, _why_unindexed(plan) if EVERY in anchors else None)

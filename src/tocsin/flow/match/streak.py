@@ -36,16 +36,16 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Streak:
-    """What is known of an entity from its reports so far.
+    """State of an entity's reports so far.
 
     Attributes
     ----------
     since_ms : its last success; its first report as long as it has had none
-    verdict : what its last verdict was; None before the first
-    length : how many in a row there were of that one
+    verdict : its last verdict; None before the first
+    length : number of consecutive reports with that verdict
     failures : failures since the last success
-    newest_ms : the moment its last verdict speaks of
-    without_ms : how long it had been without success when that was last looked at
+    newest_ms : the time that its last verdict refers to
+    without_ms : time without success at the last check
     """
 
     since_ms: int

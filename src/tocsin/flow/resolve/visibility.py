@@ -45,7 +45,7 @@ class Events(Protocol):
     """Finds what events are about, by their places in the log."""
 
     def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
-        """Return what each of these events is about: whoever is to know of it must be able to see all of it."""
+        """Return the subjects of each of these events: a recipient must be able to see all of them."""
         ...
 
     def behind(self, subscription_ids: Collection[str]) -> Mapping[str, Sequence[str]]:

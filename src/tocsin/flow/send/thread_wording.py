@@ -49,7 +49,7 @@ def thread_headline(event: ChangeEvent, kinds: Collection[ReasonKind] = ()) -> s
 
 
 def thread_lines(event: ChangeEvent) -> list[ChangeLine]:
-    """Return what was said, one line for each piece; nothing for what is said by its changes alone."""
+    """Return the messages, one line for each; nothing for events fully described by their changes."""
     return list(_lines(event))
 
 

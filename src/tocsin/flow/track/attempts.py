@@ -24,7 +24,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Finished:
-    """An attempt that is over: the delivery as it was claimed, the attempt, and what follows."""
+    """A finished attempt: the delivery as claimed, the attempt, and the next step."""
 
     delivery: Delivery
     attempt: Attempt

@@ -26,7 +26,7 @@ _STATES = {
 
 @dataclass(frozen=True)
 class Standing:
-    """How a destination fares and what came of its deliveries so far.
+    """Status of a destination and counts of its deliveries.
 
     ``next_attempt_ms`` is set only while a retry is awaited. ``failed_count`` counts deliveries that were
     given up, not attempts. ``configured_at_ms`` is when the alert had last been changed, at the last attempt.

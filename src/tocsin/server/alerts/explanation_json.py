@@ -35,7 +35,7 @@ _DEAD = (DeliveryStatus.FAILED.value, DeliveryStatus.RETRY_LIMIT_REACHED.value)
 def on_wire(found: Findings, *, sight: Sight, now_ms: int, shows_answers: bool) -> Document:
     """Return the whole explanation, the answer first, without names that ``sight`` does not reach.
 
-    ``shows_answers``: what receivers said with it.
+    ``shows_answers``: includes the receivers' responses.
     """
     findings = _in_sight(found, sight)
     explanation = findings.explanation

@@ -112,9 +112,9 @@ def checked_destination(given: object, names: Names) -> Destination:
 
 
 def readable(request: Document) -> EventSubscription:
-    """Return the alert that ``request`` means, as the pipeline will read it, checked in all that needs no catalogue.
+    """Return the alert of ``request``, as the pipeline will read it, with every check that needs no catalogue.
 
-    Whoever it names is taken to be there.
+    The people and assets it names are assumed to exist.
 
     Raises
     ------

@@ -153,11 +153,11 @@ def ensure_administrator(
     password: str,
     hash_password: Callable[[str], str],
 ) -> str | None:
-    """Give the administrator ``password`` unless one is set; return it only if it is now the one that works.
+    """Set the administrator's ``password`` unless one is set; return it only if it is now valid.
 
-    ``create_user`` makes the user ``admin`` where there is none yet and returns its id. Whoever stores the first
-    hash wins, so of two processes that start at once only one returns a password, and a crash in between is
-    repaired by the next start.
+    ``create_user`` creates the user ``admin`` if there is none yet and returns its id. The first stored hash wins, so
+    of two processes that start at once only one returns a password, and a crash in between is repaired by the next
+    start.
     """
     known = people.by_name("admin")
     user_id = known.id if known is not None else create_user()

@@ -43,7 +43,7 @@ class SqlSubjects:
             return rules_revision.read(connection)
 
     def subjects(self, user_ids: Collection[str]) -> dict[str, Subject]:
-        """Return the people and bots of those ids; whoever is not there, or deleted, has no entry."""
+        """Return the people and bots of those ids; unknown and deleted ones have no entry."""
         with reading(self._engine) as connection:
             people = [row for row in _by_key(connection, select(person), person.c.user_id, user_ids) if not row.deleted]
             found = _Found.of_people(connection, [row.user_id for row in people], self._under)
@@ -114,7 +114,7 @@ class _Found:
         return self.person(row.user_id, row.name, is_admin=row.is_admin, is_bot=row.is_bot)
 
     def person(self, user_id: str, name: str, *, is_admin: bool, is_bot: bool) -> Subject:
-        """Return who that is, with every policy that speaks of them."""
+        """Return the subject of a person, with every policy that applies to them."""
         own = self.roles_of.get(user_id, set()) & self.role_names.keys()
         if is_bot and not own and self.bot_role_id in self.role_names:
             own = {str(self.bot_role_id)}

@@ -63,10 +63,10 @@ class Backtests:
         return ScheduledJobs(self._engine).seen_at_ms(JOB)
 
     def claim(self, runner: str, *, now_ms: int, lost_after_ms: int) -> Backtest | None:
-        """Take the next backtest that nobody is at: it waits, or who was at it was not seen for ``lost_after_ms``.
+        """Claim the next backtest that is waiting, or whose runner had no heartbeat for ``lost_after_ms``.
 
-        One who was seen so much later than now was so before a clock was set back, and since then no more.
-        One that has been taken ``MOST_TRIES`` times already fails instead.
+        A heartbeat as far in the future dates from before a clock was set back, and counts as lost, too.
+        A backtest that has been claimed ``MOST_TRIES`` times already fails instead.
         """
         is_alive = _ROW.seen_at_ms.between(now_ms - lost_after_ms, now_ms + lost_after_ms)
         lost = and_(_ROW.state == BacktestState.RUNNING.value, ~is_alive)
@@ -96,12 +96,12 @@ class Backtests:
             return bool(row.rowcount)
 
     def finish(self, wanted: Backtest, runner: str, result: Document, *, now_ms: int) -> bool:
-        """Store what came of it, if ``runner`` still has it."""
+        """Store the result, if ``runner`` still has the claim."""
         values = {**_ended(BacktestState.DONE, now_ms), "result": to_text(result), "done_count": _ROW.total_count}
         return self._end(_is_run_by(wanted, runner), values)
 
     def fail(self, wanted: Backtest, reason: str, *, now_ms: int) -> bool:
-        """Note that nothing will come of it, and why, if it is still open."""
+        """Mark it as failed with the reason, if it is still open."""
         values = {**_ended(BacktestState.FAILED, now_ms), "reason": reason}
         return self._end(and_(_ROW.id == wanted.id, _OPEN), values)
 

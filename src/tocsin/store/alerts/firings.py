@@ -71,14 +71,14 @@ class Firings:
             return int(found if found is not None else 2**62)
 
     def tallies(self, start: int) -> dict[str, Tally]:
-        """Return what each alert that matched something came to from that offset on."""
+        """Return the counts of each alert that matched something from that offset on."""
         query = select(firing.c.subscription_id, *_sums()).where(firing.c.log_offset >= start)
         with reading(self._engine) as connection:
             rows = connection.execute(query.group_by(firing.c.subscription_id))
             return {row[0]: Tally(*map(int, row[1:])) for row in rows}
 
     def tally(self, subscription_id: str, start: int) -> Tally:
-        """Return what one alert came to from that offset on."""
+        """Return the counts of one alert from that offset on."""
         with reading(self._engine) as connection:
             row = connection.execute(select(*_sums()).where(*_of(subscription_id, start))).one()
             return Tally(*(int(count or 0) for count in row))
@@ -101,7 +101,7 @@ class Firings:
             return [(row[0], row[1], row[2] or row[0], Tally(*map(int, row[3:]))) for row in rows]
 
     def per_asset(self, subscription_ids: Collection[str], start: int) -> list[tuple[str, Document, Tally]]:
-        """Return what each of these alerts came to for each thing it matched: alert, reference, tally."""
+        """Return the counts of each of these alerts per matched asset: alert, reference, tally."""
         about = (firing.c.subscription_id, change_event.c.entity_id, change_event.c.entity_type)
         query = select(*about, *_sums()).join(change_event, change_event.c.log_offset == firing.c.log_offset)
         wanted = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start)

@@ -96,12 +96,12 @@ def holds_mask(config: Document) -> bool:
 
 
 def with_secrets(config: Document, known: Document) -> Document:
-    """Return ``config`` with the stored secrets in place of their masks; for whoever sends.
+    """Return ``config`` with the stored secrets in place of their masks, for sending.
 
     Raises
     ------
-    StaleSecrets : the secrets belong to another receiver than ``config`` names: somebody is just changing it, or was
-        stopped in the midst of that
+    StaleSecrets : the secrets belong to another receiver than ``config`` names: a change is in progress, or was
+        interrupted
     """
     endpoint = known.get(ENDPOINT)
     if endpoint is not None and _leads_to(endpoint) != masked_origin(config.get(ENDPOINT)):

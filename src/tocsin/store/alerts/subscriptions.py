@@ -63,7 +63,7 @@ class Subscriptions:
         return next(iter(self._read(entity.c.id == subscription_id)), None)
 
     def with_secrets(self, subscription_id: str) -> EventSubscription | None:
-        """Return the subscription with that id as whoever sends needs it: secrets in clear."""
+        """Return the subscription with that id for sending, with secrets in clear."""
         found = self.find(subscription_id)
         if found is None:
             return None

@@ -38,7 +38,7 @@ from tocsin.store.vault import KEY_FILE
 
 @dataclass(frozen=True)
 class Restored:
-    """What came of it: the manifest, and what of before was put aside where."""
+    """Result of a restore: the manifest, and the paths of the previous files."""
 
     manifest: Manifest
     kept: tuple[Path, ...]

@@ -171,7 +171,7 @@ class SqlCatalogue:
         return found
 
     def maker(self, entity_id: str) -> str:
-        """Return the name of whoever made an entity's first version."""
+        """Return the name of the creator of an entity's first version."""
         version = tables.entity_version.c
         query = select(version.document).where(version.entity_id == entity_id).order_by(version.version_tenths)
         with reading(self._engine) as connection:

@@ -286,5 +286,5 @@ def lookups(entity_type: str, key: Key) -> tuple[str, list[str]]:
 
 
 def lies_under(fqn: str) -> Any:  # Any: SQLAlchemy's condition
-    """Return the condition that an entity's FQN begins with ``fqn`` and goes on: a range of the index."""
+    """Return the condition that an entity's FQN is below ``fqn``, as a range of the index."""
     return and_(_ENTITY.fqn > f"{fqn}.", _ENTITY.fqn < f"{fqn}/")  # "/" is what follows "."

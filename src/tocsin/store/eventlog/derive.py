@@ -25,9 +25,9 @@ _FILL = update(change_event).where(_EVENT.log_offset == bindparam("at")).values(
 
 
 def derive_missing(engine: Engine) -> int:
-    """Give every event that lacks derived fields of a newer Tocsin those it should have; return how many there were.
+    """Backfill missing derived fields of all events; return how many events there were.
 
-    Safe to repeat and to stop; each slice is a transaction of its own, so that writers wait for no more than one.
+    Safe to repeat and to stop; each slice is its own transaction, so writers wait for one at most.
     """
     count, after = 0, -1
     while True:

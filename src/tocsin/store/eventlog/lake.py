@@ -80,9 +80,9 @@ class Lake:
         return True
 
     def retire_missing(self, is_there: Callable[[str], bool], *, now_ms: int) -> int:
-        """Retire the lake from the first segment on that is not there; return how many segments that is.
+        """Retire the lake from the first missing segment on; return how many segments that is.
 
-        What it held is brought into it again from the log.
+        Its events are appended again from the log.
         """
         with reading(self._engine) as connection:
             ids = kept_ids(connection)

@@ -25,7 +25,7 @@ pipeline_wait = Table(
 
 @dataclass(frozen=True)
 class QueryHealth:
-    """How far a query is, when it last said so, and what it waits for, if for anything, since when."""
+    """Progress of a query, the time of its last report, and its wait, if any, with its start."""
 
     query_name: str
     log_offset: int

@@ -58,7 +58,7 @@ class SqlThreads:
         self._run(update(thread).where(_THREAD.id == changed.id).values(_row(changed)))
 
     def erase(self, thread_id: str) -> None:
-        """Remove a thread with its posts and whoever had a part in it."""
+        """Remove a thread with its posts and participants."""
         for table in _BELOW:
             self._run(delete(table).where(table.c.thread_id == thread_id))
         self._run(delete(thread).where(_THREAD.id == thread_id))
@@ -117,7 +117,7 @@ class SqlThreads:
 
 
 def place_parts(connection: Connection, thread_id: str, log_offset: int) -> None:
-    """Note at which event of a thread those came to have a part in it who have come in this transaction."""
+    """Record the event of a thread at which the participants added in this transaction joined."""
     new = update(thread_part).where(_PART.thread_id == thread_id, _PART.at_offset == 0)
     connection.execute(new.values(at_offset=log_offset))
 

@@ -88,9 +88,9 @@ class Deliveries:
         return [_dispatch(one, rows[one.id]) for one in deliveries if one.id in rows]
 
     def keep_only(self, session_id: str, ids: Collection[str]) -> int:
-        """Free all that the session has claimed but ``ids``; return how much that was.
+        """Release all claims of the session except ``ids``; return how many there were.
 
-        For a worker that does not know what its last claim came to: the answer was lost on the way.
+        For a worker that does not know the result of its last claim, because the response was lost.
         """
         others = and_(OPEN_DELIVERY, delivery.c.lease_owner == session_id, delivery.c.id.not_in(list(ids)))
         with writing(self._engine) as connection:
@@ -114,9 +114,9 @@ class Deliveries:
             return count
 
     def record(self, session_id: str, finished: Sequence[Finished], *, now_ms: int) -> set[str]:
-        """Write what became of these deliveries, all in one transaction; return the ids that were written.
+        """Record the outcomes of these deliveries, all in one transaction; return the ids that were recorded.
 
-        A delivery that another session has claimed by now is left to it.
+        Deliveries that another session has claimed by now are skipped.
         """
         with writing(self._engine) as connection:
             held = _held(connection, session_id, (one.delivery.id for one in finished))

@@ -40,7 +40,7 @@ class Sessions:
             connection.execute(inserting(connection, worker_session).values(row).on_conflict_do_nothing())
 
     def renew(self, session_id: str, *, now_ms: int) -> bool:
-        """Count the session's beat up; say whether it was still there. ``now_ms`` is for whoever looks at the table."""
+        """Increment the session's heartbeat; say whether it still existed. ``now_ms`` is informational."""
         change = worker_session.update().where(_AT.id == session_id)
         with writing(self._engine) as connection:
             return connection.execute(change.values(beat=_AT.beat + 1, renewed_at_ms=now_ms)).rowcount > 0

@@ -89,7 +89,7 @@ class SearchWrites:
         return len(old)
 
     def forget_gone(self, through_offset: int) -> None:
-        """Forget which entities went for good up to ``through_offset``: whoever reads the catalogue now finds none."""
+        """Drop records of hard deletes up to ``through_offset``: the catalogue no longer has those entities."""
         with self._alone() as connection:
             connection.execute(delete(search_gone).where(search_gone.c.log_offset <= through_offset))
 

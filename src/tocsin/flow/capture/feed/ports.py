@@ -53,7 +53,7 @@ class ThreadRows(Protocol):
         ...
 
     def erase(self, thread_id: str) -> None:
-        """Remove a thread with its posts and whoever had a part in it."""
+        """Remove a thread with its posts and participants."""
         ...
 
     def next_task_number(self, thread_id: str) -> int:

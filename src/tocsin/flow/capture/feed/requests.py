@@ -122,7 +122,7 @@ def checked_assignees(given: Given) -> list[Document]:
 
 
 def check_somebody(assignees: list[Document]) -> list[Document]:
-    """Return those a task is assigned to, of whom there must be at least one."""
+    """Return the assignees of a task; there must be at least one."""
     if not assignees:
         raise InvalidInput("a task needs somebody to do it: name a user or a team", field="assignees")
     return assignees

@@ -49,7 +49,7 @@ def put_config(record: Record, table: Stored, config: Document) -> Written:
 
 
 def remove_config(record: Record, table: Stored) -> Written:
-    """Take away how the profiler of a table works; nothing if nothing was said of it."""
+    """Remove the profiler configuration of a table; nothing if there is none."""
     record.transaction.attachments.remove(table.id, CONFIG)
     return Written(table.document, None)
 

@@ -75,7 +75,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one row: what was done, or why it could not be."""
+    """Result of one row: what was done, or the error."""
 
     row: Row
     message: str
@@ -115,7 +115,7 @@ def write_sheet(rows: Iterable[Sequence[str]]) -> str:
 
 
 def import_result(sheet: Sheet, outcomes: Sequence[Outcome], *, dry_run: bool) -> Document:
-    """Return what an import came to, as OpenMetadata's ``CsvImportResult``."""
+    """Return the result of an import as OpenMetadata's ``CsvImportResult``."""
     failed = sum(outcome.failed for outcome in outcomes)
     passed = len(outcomes) - failed
     told = [("failure" if outcome.failed else "success", outcome.message, *outcome.row.cells) for outcome in outcomes]

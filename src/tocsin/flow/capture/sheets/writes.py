@@ -29,7 +29,7 @@ Setters = Mapping[str, Setter]
 
 
 def outcome(record: Record, row: Row, bring: Callable[[], str]) -> Outcome:
-    """Return what ``bring`` says it did for a row; of a row that is refused no event stays."""
+    """Return the result of ``bring`` for a row; a rejected row leaves no event."""
     made = len(record.events)
     try:
         return Outcome(row, bring())

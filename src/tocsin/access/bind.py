@@ -78,7 +78,7 @@ def _answered(asked: Asks, subject: Subject, grant: Grant, resource: str) -> Con
 
 
 def _about_document(asked: Asks, subject: Subject) -> Condition:
-    """Return what is asked of the document, whoever asks."""
+    """Return the part of the condition that depends on the document alone."""
     match asked.question:
         case Question.NO_OWNER:
             return Not(Owned())

@@ -145,7 +145,7 @@ class View:
         return Reach(denials, allowances, scope, inherited=inherited_keys(scope))
 
     def _about(self, resource: str, operation: Operation) -> Condition:
-        """Return what is asked of all that an entity of this type is about, for it to be seen."""
+        """Return the conditions on the subjects of an entity of this type under which it is visible."""
         if not operation.value.startswith(_VIEW):
             return ALWAYS
         scopes = ((one, self.scope(one, Operation.VIEW_BASIC)) for one in ABOUT.get(resource, ()))

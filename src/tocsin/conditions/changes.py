@@ -238,7 +238,7 @@ def _meant(operation: Operation, change: FieldChange) -> Iterable[Change]:
 
 @lru_cache(maxsize=10_000)
 def _meant_plainly(operation: Operation, name: str) -> tuple[Change] | None:
-    """Return what a change of this path means whatever the value is; None when the value has a say."""
+    """Return the meaning of a change of this path if it does not depend on the value; else None."""
     above, rest = _cut(name)
     target, key = _target(above), unquoted(rest[0]) if rest else ""
     category = _category(target, key)
@@ -289,7 +289,7 @@ def _cut(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def _members(operation: Operation, above: str, key: str, value: object) -> Iterator[Change]:
-    """Yield that members came or went, with what they brought or took: their labels, and members of their own."""
+    """Yield the added or removed members, with their labels and their own members."""
     for member in documents.members(value):
         name = member.get("name")
         moved = _moved(operation, above, key, name if isinstance(name, str) else "")

@@ -209,7 +209,7 @@ def _related(written: Comparison, left: Node | Operand | Nothing, right: Node | 
 
 
 def _check_words(asked: Operand, written: Written, given: Operand) -> None:
-    """Refuse a value that a field can never have: the comparison would never hold, and nobody would notice."""
+    """Reject a value that a field can never have: the comparison would never hold."""
     if isinstance(asked.value, FieldValue) and isinstance(given.value, Literals):
         _check_known(asked.value.name, given.value.values, written)
 

@@ -253,7 +253,7 @@ def _member_names(moved: FieldChange) -> list[str]:
 
 
 def _reported(event: ChangeEvent, change: ChangeDescription) -> tuple[str | None, str | None, int | None]:
-    """Return the result of a test, the state of a run and the moment they speak of; most events report nothing."""
+    """Return the result of a test, the state of a run and their time; most events report nothing."""
     names = {one.name.partition(".")[0] for one in (*change.fields_updated, *change.fields_added)}
     if _REPORTS.isdisjoint(names) and event.event_type is not EventType.TEST_CASE_FAILURE:
         return None, None, None

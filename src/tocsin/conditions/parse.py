@@ -98,7 +98,7 @@ _UNCLOSED = "the text has no closing quote"
 
 
 def _refused(error: UnexpectedInput, text: str) -> InvalidCondition:
-    """Return what ``error`` means to whoever wrote the condition."""
+    """Return the message of ``error`` for the author of the condition."""
     line, column, found = _found(error, text)
     expected = ("a closing quote",) if found == _UNCLOSED else _expected(error)
     for sign, meant in _MEANT.items():

@@ -80,7 +80,7 @@ def traced(written: Written, logged: LoggedEvent) -> Trace:
 
 
 def _together(operator: str, verdicts: Sequence[bool | None]) -> bool | None:
-    """Return what verdicts joined by "and" or "or" come to, whatever the open ones may turn out to be."""
+    """Return the verdict of verdicts joined by "and" or "or", if it does not depend on the open ones."""
     decisive = operator == "or"
     if decisive in verdicts:
         return decisive

@@ -158,7 +158,7 @@ def _told(name: str, told: Sequence[Record]) -> str:
 
 
 def _became(record: Record) -> str:
-    """Return what became of one notification: when it was due, and whether it was read or delivered."""
+    """Return the status of one notification: when it was due, and whether it was read or delivered."""
     at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}"
     if record.delivery is None:
         return f"{at} ({'read' if record.read_at_ms else 'not read yet'})"

@@ -210,7 +210,7 @@ def _written(
     end: LogPosition | None = None,
     replacing: tuple[Segment, ...] = (),
 ) -> Segment | None:
-    """Write ``events`` as a segment and make it part of the lake; None when somebody else was faster."""
+    """Write ``events`` as a segment and commit it to the lake; None when another run was faster."""
     segment_id = parts.lake.stage(after, through, now_ms=parts.clock.now_ms())
     folder = folder_of(parts.place.root, segment_id)
     Path(folder).mkdir(parents=True, exist_ok=True)  # an empty part of the log leaves an empty folder

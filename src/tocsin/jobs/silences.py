@@ -76,7 +76,7 @@ def look(parts: SilenceParts) -> int:
 
 
 def _silences(parts: SilenceParts, durations_ms: Iterable[int]) -> Iterable[Silence]:
-    """Yield the silences that have lasted as long as somebody asks, and had not when they were last looked at."""
+    """Yield the silences that have lasted as long as an alert asks, and had not at the last check."""
     now_ms = parts.clock.now_ms()
     asked = ", ".join(f"{duration}L" for duration in sorted(durations_ms))
     crossed = f"filter(array({asked}), asked -> asked > without_ms AND asked <= {now_ms}L - since_ms)"

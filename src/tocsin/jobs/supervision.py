@@ -214,7 +214,7 @@ class _Watch:
         return True
 
     def _check_spark(self) -> None:
-        """Raise ``Unavailable`` where the JVM is gone: only a new process can start another."""
+        """Raise ``Unavailable`` if the JVM has ended: only a new process can start another."""
         try:
             is_stopped = bool(self._ground.session.sparkContext._jsc.sc().isStopped())  # no other way
         except (Py4JError, OSError, AttributeError):

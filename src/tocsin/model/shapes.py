@@ -87,7 +87,7 @@ def _validator_of(entity_type: str, key: str) -> SchemaValidator:
 
 @cache
 def _validator(shape: bytes) -> SchemaValidator:
-    """Return what checks a shape, given as text: the same for the same shape of whatever key."""
+    """Return the validator of a shape, given as text; cached per shape."""
     used: dict[str, CoreSchema] = {}
     checks = _schema(orjson.loads(shape), used)
     return SchemaValidator(core_schema.definitions_schema(checks, list(used.values())), _CONFIG)

@@ -86,7 +86,7 @@ def _describe_column(draft: Draft, rng: Random) -> Operations:
 
 
 def _describe_columns(draft: Draft, rng: Random) -> Operations:
-    """Describe what is left in one go, as somebody does who has an hour for it."""
+    """Describe all columns without a description in one edit."""
     known = _column_descriptions()
     silent = [one["name"] for one in draft.columns if one["name"] in known and "description" not in one]
     return tuple(operation for name in silent for operation in drafts.describe_column(draft, name, known[name]))
@@ -136,7 +136,7 @@ def _retier(draft: Draft, rng: Random) -> Operations:
 
 
 def _hand_over(draft: Draft, rng: Random) -> Operations:
-    """Let a colleague own it in place of whoever did; the team stays, and what matters most stays in its hands."""
+    """Replace the owner by a colleague; the team stays, and the most important assets keep their owners."""
     if "Tier.Tier1" in draft.tags:
         return ()
     teams = [one for one in draft.owners if one["type"] == "team"]

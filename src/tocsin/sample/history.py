@@ -111,7 +111,7 @@ def _session_steps(session: Session, present: list[Draft], at_ms: int, rng: Rand
 
 
 def _chosen(present: list[Draft], person: PersonRow, rng: Random) -> Draft:
-    """Return what somebody turns to: mostly what is theirs, and rather what matters."""
+    """Return the asset that a person edits: mostly their own, and preferably an important one."""
     return rng.choices(present, [_pull(draft, person) for draft in present])[0]
 
 

@@ -213,5 +213,5 @@ def _verify(known: str, candidate: str) -> bool:
 
 @cache
 def _decoy() -> str:
-    """Return a hash nobody has the password of, made on first use."""
+    """Return the hash of an unknown password, made on first use."""
     return hash_password(secrets.token_hex(16))

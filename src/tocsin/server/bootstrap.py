@@ -141,7 +141,7 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
 
 
 def _renew(writes: Writes, default: Document) -> None:
-    """Bring the rules of a default policy that nobody has changed to what they are now."""
+    """Update the unmodified rules of a default policy."""
 
     def work(record: Record, policy: Stored) -> Written:
         rules = renewed(policy.document["rules"], default)

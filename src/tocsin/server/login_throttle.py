@@ -146,5 +146,5 @@ def source_of(address: str) -> str:
 
 
 def _account(person: Person | None, login: str) -> str:
-    """Return what attempts are counted by: the user; for a name that nobody has, the name without its domain."""
+    """Return the key by which attempts are counted: the user, or an unknown name without its domain."""
     return person.id if person is not None else f"?{login.strip().lower().partition('@')[0][:200]}"

@@ -152,7 +152,7 @@ class OpenIdConnect:
         return claims
 
     def _signing_key(self, header: Document) -> jwt.PyJWK:
-        """Return the provider's key that a token names; keys change, so they are read each time somebody logs in."""
+        """Return the provider's key that a token names; keys change, so they are read at every log-in."""
         endpoint = self._provider()["jwks_uri"]
         keys = jwt.PyJWKSet.from_dict(ask_provider(endpoint)).keys
         wanted = [one for one in keys if one.key_id == header.get("kid")] if header.get("kid") else keys
@@ -172,9 +172,9 @@ class OpenIdConnect:
             return self._metadata
 
     def _person(self, claims: Document) -> Person:
-        """Return the user of an identity: whose it has been since its first log-in, or whose address it has.
+        """Return the user of an identity: by its first log-in, or else by email address.
 
-        An address that is not verified is nobody's, and one of somebody with another identity is not looked at.
+        An unverified address matches nobody, nor does one of a user with another identity.
         """
         identity = Identity(self.issuer, str(claims["sub"]))
         bound = self._people.by_identity(identity)
@@ -216,7 +216,7 @@ def _is_text(value: object, most: int) -> bool:
 
 
 def _present(person: Person) -> Person:
-    """Return who may log in this way: no bot, and nobody who is deleted."""
+    """Return the user if they may log in this way: bots and deleted users may not."""
     if person.deleted or person.is_bot:
         raise Forbidden(f"{person.name} may not log in here; an administrator can say why.")
     return person

@@ -26,9 +26,9 @@ class RawPaths:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on under its plain path; refuse NUL, which no store can hold.
+        """Pass the request on under its plain path; reject NUL, which no store can hold.
 
-        The scope stays the same object, so that whoever logs a failure outside knows which route was found.
+        The scope stays the same object, so that the logger of a failure outside knows which route was found.
         """
         if scope["type"] != "http":
             await self._app(scope, receive, send)

@@ -142,7 +142,7 @@ class Streams:
             await asyncio.wait([self._loop])
 
     async def _ensure_running(self) -> None:
-        """Start the loop with the first listener; it ends by itself when nobody is left."""
+        """Start the loop with the first listener; it ends when there are none."""
         if self._loop is not None and not self._loop.done():
             return
         async with self._starting:
@@ -191,7 +191,7 @@ class Streams:
                 await asyncio.sleep(_POLL_S)
 
     async def _end_sessions(self) -> None:
-        """Let those go whose token has expired, was revoked, or belongs to somebody who has changed since.
+        """End the streams whose token has expired or was revoked, or whose user has changed since.
 
         Tokens are looked up when any was revoked, anywhere, since the last look, and once for each new listener.
         """
@@ -270,7 +270,7 @@ async def _in_thread(work: Callable[[], T]) -> T:
 
 
 def _say(error: BaseException) -> None:
-    """Log why the loop failed: a store that is away, or another one, in a line."""
+    """Log why the loop failed: for an unavailable or replaced store, in one line."""
     fault = fault_of(error)
     if isinstance(error, LogDiverged):
         _log.warning("inbox_streams_ended", reason=error.message)

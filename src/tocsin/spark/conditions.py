@@ -395,7 +395,7 @@ def _closure(name: str) -> Expression:
 
 
 def _closure_of_parts(name: str, whole: Expression) -> Expression:
-    """Return the same for a name that not every dot cuts in two; several times as dear."""
+    """Return the same for a name with quoted dots; several times as expensive."""
     parts = _parts(whole)
     cut = f"slice({parts}, 1, i + 1)" if name == FQN_PATH else f"slice({parts}, i + 1, size({parts}))"
     return f"array_distinct(concat(transform({parts}, (p, i) -> array_join({cut}, '.')), array({whole})))"

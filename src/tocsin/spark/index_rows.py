@@ -102,9 +102,9 @@ def _without(asked: Conjunction, needed: Collection[Fact], barred: frozenset[Fac
 
 
 def _guarded(ways: list[list[_Clause]], shapes: Shapes) -> _Clause:
-    """Return the ways with their guard: a question that all of them ask and that is quick to answer.
+    """Return the ways with their guard: a cheap condition that all of them have.
 
-    It is taken out of them when it says all that its test asks; such a one is preferred.
+    A guard that is sufficient for its test is preferred, and removed from the ways.
     """
     if [] in ways:
         return _left(None, [], shapes)

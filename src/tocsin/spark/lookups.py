@@ -113,7 +113,7 @@ def _addressed(address: str) -> tuple[object, ...]:
 
 
 def _members(audience: Audience) -> Iterator[tuple[object, ...]]:
-    """Yield the people that each user and each team comes to."""
+    """Yield the people of each user and each team."""
     emails = {person.id: person.email for person in audience.people}
     users = {one.principal_id for one in audience.principals if one.principal_type == "user"}
     yield from ((user_id, None, user_id, emails[user_id]) for user_id in sorted(users) if user_id in emails)
@@ -132,7 +132,7 @@ def _bonds(audience: Audience) -> list[tuple[object, ...]]:
 
 
 def _for_anybody(matched: pa.Table, rows: Sequence[Wanted], audience: Audience) -> list[bool]:
-    """Say of each match whether somebody gives an answer that counts."""
+    """Say for each match whether any person's answers are accepted."""
     questions = {row.subscription_id: row.questions for row in rows if row.questions}
     if not questions:
         return [True] * matched.num_rows

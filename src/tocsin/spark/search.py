@@ -198,7 +198,7 @@ def _facts_of_references(key: str) -> Column:
 
 
 def _own(key: str) -> Column:
-    """Return the references of an entity itself: what it inherits is worked out when somebody searches."""
+    """Return an entity's own references; inherited ones are computed at search time."""
     return F.filter(_at(key), lambda one: ~F.coalesce(one["inherited"], F.lit(False)))
 
 
@@ -247,7 +247,7 @@ def _member(depth: int) -> StructType:
 
 
 def _document() -> StructType:
-    """Return what of a document is read, whatever its type."""
+    """Return the document keys that are read, for every type."""
     kinds: dict[tuple[str, ...], DataType] = dict.fromkeys(SCALARS.values(), _TEXT)
     kinds |= {(key,): _TEXT for key in ("id", "name", "fullyQualifiedName", "deleted", "query", *_TEXTS)}
     kinds |= {(key,): _REFERENCE_LIST for key in REFERENCES}

@@ -201,7 +201,7 @@ def _begin_to_write(connection: Connection) -> None:
 
 
 def _ask_until_free(ask: Callable[[], object]) -> None:
-    """Ask the store for something until nobody else is in the way; raise what it says when that takes too long."""
+    """Retry an operation of the store while it is locked; raise its error after the timeout."""
     give_up_s = time.monotonic() + _BUSY_S
     while not _is_answered(ask, is_last=time.monotonic() > give_up_s):
         time.sleep(_ASK_AGAIN_S)

@@ -103,7 +103,7 @@ class Turns:
         return self._transaction
 
     def _end(self, transaction: _Transaction) -> None:
-        """Commit, unless somebody is waiting who may go on in the same transaction."""
+        """Commit, unless a waiting writer may continue the same transaction."""
         try:
             if not self.waiting or transaction.is_full():
                 self._transaction = None
@@ -116,10 +116,10 @@ class Turns:
             self._turn.release()
 
     def _checkpoint_if_due(self, connection: Connection) -> None:
-        """Bring the log into the store's file and begin it anew, while nobody can write.
+        """Copy the write-ahead log to the store's file and restart it, while nobody can write.
 
-        Readers of an earlier state are waited for, briefly; those that come meanwhile read the file and are in nobody's
-        way. So readers that overlap without end put it off by no more than the longest of them takes.
+        Readers of an earlier state are waited for, briefly; later ones read the file and do not interfere.
+        So readers that overlap without end delay it by no more than the longest of them takes.
         """
         now_s = time.monotonic()
         if connection.closed or now_s < self._checkpoint_not_before_s or not self._is_checkpoint_due(now_s):
@@ -151,7 +151,7 @@ class Turns:
             self._turnstile.close()
 
     def _opened(self) -> Connection:
-        """Return a connection that only writers use: nobody else writes, so what it has in its cache stays true."""
+        """Return a connection for writers only: nobody else writes, so its cache stays valid."""
         connection = self._engine.connect()
         connection.detach()
         connection.exec_driver_sql("PRAGMA busy_timeout=0")  # who is next asks again and again: store/engine.py

@@ -122,7 +122,7 @@ def _seal_alerts(connection: Connection) -> None:
 
 
 def _mask_past(connection: Connection) -> None:
-    """Mask versions and events; of what is gone for good as well, of which only the log still knows the type."""
+    """Mask versions and events; also those of hard-deleted entities, whose type only the log still has."""
     event, version = tables.change_event, tables.entity_version
     ours = (*_CONNECTING, _ALERT)
     ids = union(

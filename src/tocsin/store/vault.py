@@ -153,7 +153,7 @@ def _keys_of(settings: Settings) -> list[str]:
 
 
 def _made(path: Path) -> str:
-    """Return the key in a file that only its owner may read, which is made if there is none, by whoever is first."""
+    """Return the key in a file that only its owner may read, created by the first process that needs it."""
     if not path.exists():
         make_private(path.parent)
         own = path.with_name(f"{path.name}.{os.getpid()}")

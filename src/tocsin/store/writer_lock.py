@@ -58,7 +58,7 @@ class Turnstile:
 
 
 def _take(file: int, until_s: float) -> None:
-    """Lock a file as soon as nobody else has it, and write into it who has."""
+    """Lock a file as soon as it is free, and write the holder's id into it."""
     started_s = time.monotonic()
     while not _is_taken(file):
         now_s = time.monotonic()

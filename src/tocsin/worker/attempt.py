@@ -89,7 +89,7 @@ def lost(delivery: Delivery, now_ms: int) -> Finished:
 
 
 async def _answered(ask: Callable[[], T]) -> T:
-    """Return what the store answers, asking again as long as it is away."""
+    """Return the result of the store, retrying while it is unavailable."""
     while True:
         try:
             return await asyncio.to_thread(ask)
@@ -102,7 +102,7 @@ async def _answered(ask: Callable[[], T]) -> T:
 
 
 async def _outcome(parts: Parts, dispatch: Dispatch, route: Route | None, is_held: IsHeld) -> Outcome | None:
-    """Return what came of sending; None where it was not this worker's to send any more."""
+    """Return the outcome of sending; None if the claim no longer belongs to this worker."""
     if route is None:
         return of_reason(OutcomeReason.DISABLED, detail="the alert or its destination is gone")
     if route.closed_because is not None:

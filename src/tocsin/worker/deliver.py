@@ -181,7 +181,7 @@ class Worker:
             await self._renewed.wait()
 
     async def _keep_session(self) -> None:
-        """Renew the session before its lease runs out, and at once when somebody doubts it; look after the others."""
+        """Renew the session before its lease expires, and at once when it is in doubt; check the other sessions."""
         while True:
             await self._renew()
             self._renewed.set()
@@ -191,7 +191,7 @@ class Worker:
             self._doubted.clear()
 
     async def _renew(self) -> None:
-        """Renew the session; begin another where there is none any more, and let go of what it held."""
+        """Renew the session; start another if it no longer exists, and drop its claims."""
         asked_at_s = await _steadily(self._ask_to_renew)
         if asked_at_s is not None:
             self._leases.renew(asked_at_s=asked_at_s)
@@ -213,7 +213,7 @@ class Worker:
         return asked_at_s
 
     def _look_around(self) -> None:
-        """End the sessions of workers that are gone, and plan anew what a wrong clock had put off."""
+        """End the sessions of dead workers, and reschedule what a wrong clock had postponed."""
         others = [one for one in self._parts.sessions.all() if one.id != self._leases.session_id]
         if silent := self._watch.silent(others, self._parts.steady()):
             _log.warning("worker.sessions_ended", sessions=self._parts.sessions.end_silent(silent))
@@ -228,7 +228,7 @@ class Worker:
             await _cancelled(late)
 
     async def _give_back(self) -> None:
-        """Record what has finished, and end the session: the rest is free. Others end it when the store is away."""
+        """Record finished deliveries, and end the session, which releases the rest; if the store is away, others end it."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._parts.limits.grace_s):
                 await self._finished.join()

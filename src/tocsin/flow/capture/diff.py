@@ -85,7 +85,7 @@ def compare(entity_type: str, old: Document, new: Document) -> Difference:
 
 
 def _all_added(entity_type: str, new: Document) -> Iterator[FieldChange]:
-    """Yield what a document adds to nothing: there is nobody to compare its members with."""
+    """Yield the additions of a document without a previous state."""
     kept = _kept(entity_type)
     for key, value in new.items():
         if key in kept or is_empty(value):

@@ -246,7 +246,7 @@ def check_restore(permit: Permit, target: Stored, transaction: Transaction) -> N
 
 
 def _gives_powers(entity_type: str, old: Document, new: Document, transaction: Transaction) -> bool:
-    """Say whether a change of who is in which team gives or takes what a team's roles and policies bring."""
+    """Say whether a change of team members grants or revokes the roles and policies of a team."""
     if entity_type not in ("user", "team"):
         return False
     names: set[str] = set()

@@ -108,7 +108,7 @@ def in_clear_part(key: str, part: _Value, known: Document) -> _Value:
 
 
 def _known(transaction: Transaction, entity_id: str) -> tuple[Document, WrongKey | None]:
-    """Return the secrets kept so far, or why they cannot be read: whoever sends them anew need not know."""
+    """Return the stored secrets, or why they cannot be read: new secrets do not need them."""
     try:
         return transaction.attachments.get(entity_id, KIND) or {}, None
     except WrongKey as unreadable:

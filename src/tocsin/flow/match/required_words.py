@@ -49,7 +49,7 @@ def searched(term: object) -> tuple[str, tuple[str, ...]] | None:
 
 
 def _whole_word(test: Test, text: str) -> str:
-    """Return the longest word that whatever passes the test with ``text`` holds as a whole; empty when unknown."""
+    """Return the longest word that every match of the test with ``text`` contains as a whole; empty when unknown."""
     if test is Test.MATCHES:
         return _whole_word(Test.INCLUDES, literal_inside(text))
     first = 0 if test is Test.STARTS_WITH else 1

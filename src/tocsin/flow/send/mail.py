@@ -106,7 +106,7 @@ def _asset_of(event: ChangeEvent) -> tuple[str, str]:
 
 
 def _said(dispatch: Dispatch, sender: Sender) -> dict[str, object]:
-    """Return what the templates may speak of."""
+    """Return the variables of the templates."""
     event = dispatch.event
     lines = change_lines(event)
     return {

@@ -123,7 +123,7 @@ PAYLOAD_FORMATS = frozenset(_FORMATS) - {""}
 
 
 def _wire(event: ChangeEvent) -> Document:
-    """Return the event for whoever may see it: nothing in it says that something is hidden."""
+    """Return the event for its recipient: nothing in it reveals that something is hidden."""
     wire = event.to_wire()
     change = wire.get("changeDescription")
     return wire | ({"changeDescription": change_without_secrets(change)} if change else {})

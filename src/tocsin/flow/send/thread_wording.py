@@ -116,7 +116,7 @@ def _quoted(event: ChangeEvent) -> str:
 
 
 def _words(event: ChangeEvent) -> str:
-    """Return the words that the event brings: the new post's, or the thread's own."""
+    """Return the text of the event: the new post's, or the thread's own."""
     if event.event_type is EventType.THREAD_CREATED:
         return str((event.entity or {}).get("message", ""))
     for change in event.change_description.fields_added if event.change_description else ():

@@ -166,7 +166,7 @@ def _described(described: ChangeDescription) -> list[ChangeLine]:
 
 
 def _labels(event: ChangeEvent) -> Iterator[str]:
-    """Yield in words the labels that came to members or left them."""
+    """Yield in words the labels added to members or removed from them."""
     for one in changes_of(event):
         if one.category in _LABELS and one.target != ASSET and one.value and one.operation is not Operation.MODIFY:
             yield said_of(one)

@@ -94,7 +94,7 @@ def standing_after(before: Standing, attempt: Attempt, step: Step, *, configured
 
 
 def _state(attempt: Attempt, step: Step) -> SubscriptionState:
-    """Return the status to show: a receiver that nobody can connect to has failed, although it is tried again."""
+    """Return the status to show: an unreachable receiver has failed, although it is retried."""
     is_away = reason_of(attempt.outcome) is OutcomeReason.CONNECTION_FAILED
     return SubscriptionState.FAILED if is_away and step.due_at_ms is not None else _STATES[step.status]
 

@@ -70,7 +70,7 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
 
 
 def _tallies(alert_ids: Sequence[str], start: int, caller: Caller) -> dict[str, Tally]:
-    """Return what each alert that matched something came to; of what the caller may not see, nothing counts."""
+    """Return the counts of each alert that matched something, without what the caller may not see."""
     firings = caller.parts.telling.firings
     if caller.sight.is_whole:
         return firings.tallies(start)

@@ -126,7 +126,7 @@ def readable(request: Document) -> EventSubscription:
 
 
 class _Anybody:
-    """Everybody there may be, for whoever cannot look up who is there (``Names``)."""
+    """Names that accept every person, for validation without a catalogue (``Names``)."""
 
     def by_name(self, _name: str) -> None:
         return None
@@ -266,7 +266,7 @@ def _check(document: Document, names: Names) -> EventSubscription:
 
 
 def _check_amount(rules: object) -> None:
-    """Refuse more rules and conditions than are read and planned, for everybody, in a moment."""
+    """Reject more rules and conditions than can be planned in a moment."""
     size = 0
     for key in ("rules", "actions"):
         given = rules.get(key) if isinstance(rules, dict) else None

@@ -114,7 +114,7 @@ def _alert(request: Document, caller: Caller) -> Document:
 
 
 def _own(backtest_id: str, caller: Caller) -> Backtest:
-    """Return a backtest of the caller's; administrators see everybody's."""
+    """Return a backtest of the caller's; administrators have access to all."""
     asked = caller.parts.backtests.find(backtest_id)
     if asked is None or not (caller.actor.is_admin or asked.requested_by == caller.actor.id):
         raise NotFound(f"backtest {backtest_id} not found")

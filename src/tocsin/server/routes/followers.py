@@ -125,7 +125,7 @@ def _follow(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> Wr
 
 
 def _check_may_view(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> None:
-    """Refuse to make somebody else follow what they may not view."""
+    """Reject making another person follow what they may not view."""
     person = None if user_id == caller.actor.id else caller.parts.people.by_id(user_id)
     if person is None or person.deleted:
         return

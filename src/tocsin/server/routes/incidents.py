@@ -103,7 +103,7 @@ def _filter(query: IncidentQuery, caller: Caller) -> IncidentFilter:
 
 
 def _id(entity_type: str, fqn: str | None, caller: Caller) -> str | None:
-    """Return the id of what is asked for by name: none if nothing is asked for, empty if nothing has that name."""
+    """Return the id for a name filter: none without a filter, empty if nothing has that name."""
     if not fqn:
         return None
     found = caller.parts.catalogue.reference(entity_type, Key.by_name(fqn))

@@ -131,7 +131,7 @@ def delete_edge_by_name(
 
 
 def _heard(caller: Caller, event: object) -> list[Document]:
-    """Return what became of every edge that one event speaks of."""
+    """Return the result of every edge of one event."""
     try:
         edges = edges_in(event)
     except TocsinError as error:

@@ -89,7 +89,7 @@ def delete(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
 
 
 def _shown(page: ReportPage, case: Document, caller: Caller) -> ReportPage:
-    """Return results with a mask in place of the rows they brought along, where the table has something to mask."""
+    """Return results with a mask in place of their failed rows, where the table has something to mask."""
     if not any(SAMPLE in result for result in page.documents):
         return page
     table = caller.parts.catalogue.get("table", Key.by_name(place_of(case["entityFQN"])[0]), "all")

@@ -210,7 +210,7 @@ def _patch(key: Key, operations: object, caller: Caller, if_match: str | None) -
 def _change(
     key: Key, caller: Caller, change: Callable[[Document], Document], *, if_match: str | None = None
 ) -> Response:
-    """Read, change, check and write; when somebody else wrote in between, do it again on what they wrote."""
+    """Read, change, check and write; retry on a concurrent write."""
     for _ in range(_TRIES):
         before = found(ROW, key, caller)
         if if_match is not None and not etag.holds(if_match, before):
@@ -285,7 +285,7 @@ def _check_writer(document: Document, caller: Caller, operation: Operation) -> N
 
 
 def _writes(caller: Caller, new_id: Callable[[], str] = new_entity_id) -> Writes:
-    """Return writes that ask nobody: an alert's maker counts as its owner, which only this module knows."""
+    """Return writes without permission checks: an alert's creator counts as its owner, which only this module knows."""
     return Writes(caller.parts.catalogue, caller.parts.clock, new_id, bounds=caller.parts.writes.bounds)
 
 

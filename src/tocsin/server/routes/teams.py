@@ -93,7 +93,7 @@ def _with_those_above(teams: Mapping[str, Document], some: Sequence[Document]) -
 
 
 def _branch(team: Document, children: Children, root: str, above: frozenset[str]) -> Document:
-    """Return a team with all under it; one that a history has put under itself is not gone into again."""
+    """Return a team with all its descendants; cycles, which a history may contain, are cut."""
     known = above | {team["id"]}
     below = [one for one in children.get(team["id"], ()) if one["id"] not in known]
     return {key: team[key] for key in _KEYS if key in team} | {

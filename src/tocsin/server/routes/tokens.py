@@ -150,7 +150,7 @@ def revoke_token(body: DocumentBody, caller: Asked) -> Response:
 
 
 def _bot(user_id: str, caller: Caller) -> Person:
-    """Return the bot with that id, if the caller may have its token; whoever has it can do what the bot can."""
+    """Return the bot with that id, if the caller may have its token, and thereby the bot's permissions."""
     require(caller, Operation.GENERATE_TOKEN, ENTITY_TYPES["user"], {"id": user_id})
     bot = _person(user_id, caller.parts)
     if not bot.is_bot:

@@ -59,7 +59,7 @@ def unsubscribe(token: Token, parts: PartsHere) -> Response:
 
 
 def _record(token: str, parts: Parts) -> Record:
-    """Return the notification that the mail carried; whoever did not get it cannot know its token."""
+    """Return the notification of the mail, which only its recipient can name by its token."""
     notification_id = notification_of(token, parts.telling.unsubscribe_key)
     found = parts.telling.records.by_id([notification_id]) if notification_id else {}
     if not found:

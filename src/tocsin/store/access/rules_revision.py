@@ -64,7 +64,7 @@ def _said(entity: Stored | None, keys: tuple[str, ...]) -> list[object]:
 
 
 def _ids(value: object) -> object:
-    """Return what a key says, a list of references by their ids, whatever their order."""
+    """Return the value of a key, a list of references by their ids in any order."""
     if isinstance(value, list) and all(isinstance(one, dict) and "id" in one for one in value):
         return sorted(str(one["id"]) for one in value)
     return None if value == [] else value

@@ -131,7 +131,7 @@ def _with_about(connection: Connection, found: dict[str, Subject]) -> dict[str, 
 
 
 def _gone_uses(connection: Connection, query_ids: Sequence[str]) -> dict[str, list[str]]:
-    """Return the types of what these queries were used in and is gone for good; those without have no entry."""
+    """Return the types of the hard-deleted assets that these queries were used in; queries without have no entry."""
     kinds, found = gone_kinds("query"), dict[str, list[str]]()
     for some in in_lots(sorted(query_ids)):
         query = select(attachment.c.entity_id, attachment.c.kind)

@@ -155,7 +155,7 @@ class _Found:
             yield Grant(self.policies[policy], team_id=team, is_foreign=is_foreign)
 
     def _teams_of(self, user_id: str) -> Ids:
-        """Return the teams somebody is in, those above them, and the organization."""
+        """Return a person's teams, their ancestors, and the organization."""
         teams, waiting = set(), [team for team in self.teams_of.get(user_id, ()) if team in self.team_names]
         while waiting:
             team = waiting.pop()
@@ -188,7 +188,7 @@ class _Found:
             self.teams_of[row.member_id].add(row.team_id)
 
     def _teams(self, connection: Connection) -> None:
-        """Follow memberships upwards, then look up what the teams are called and what they bring."""
+        """Follow memberships upwards, then look up the teams' names, roles and policies."""
         frontier = {team for teams in self.teams_of.values() for team in teams}
         known = set(frontier)
         while frontier:
@@ -207,7 +207,7 @@ class _Found:
             (self.team_roles if row.field == "defaultRoles" else self.domains_of)[row.entity_id].add(row.target_id)
 
     def _restricting(self, connection: Connection) -> None:
-        """Look up every team that has policies of its own: they speak of what it owns, whoever asks."""
+        """Look up every team with policies of its own: they apply to what it owns, whoever the person is."""
         policies, teams = entity.alias(), entity.alias()
         query = (
             select(_REFERS.entity_id, _REFERS.target_id)
@@ -239,7 +239,7 @@ class _Found:
             self.members[team] = self.under(connection, str(team))
 
     def _carriers(self, connection: Connection) -> None:
-        """Look up the terms that carry a label which the policies ask for: whatever has the term has the label."""
+        """Look up the terms with a label that the policies name: assets with the term have the label."""
         terms: dict[str, Ids] = defaultdict(set)
         query = select(entity_tag.c.tag_fqn, entity.c.fqn).join(entity, entity.c.id == entity_tag.c.entity_id)
         query = query.where(entity.c.entity_type == "glossaryTerm")

@@ -91,7 +91,7 @@ class SqlDirectory:
             yield Principal(relation, row.other_id, row.other_type, node_id=row.entity_id, **stood)
 
     def _inherited_owners(self, node_ids: Collection[str]) -> Iterator[Principal]:
-        """Yield the owners of what nobody owns by name: those of the nearest ancestor that has some."""
+        """Yield the inherited owners of entities without their own: those of the nearest ancestor that has some."""
         places = select(entity.c.id, entity.c.entity_type, entity.c.fqn)
         entries = {row.id: (row.entity_type, row.fqn) for row in self._by_key(places, entity.c.id, node_ids)}
         with reading(self._engine) as connection:

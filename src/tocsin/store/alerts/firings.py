@@ -47,7 +47,7 @@ class Tally:
     opened_count: int = 0
 
     def __add__(self, other: Tally) -> Tally:
-        """Return what two of them came to together."""
+        """Return the sum of two tallies."""
         return Tally(*(mine + theirs for mine, theirs in zip(astuple(self), astuple(other), strict=True)))
 
     @property

@@ -115,7 +115,7 @@ def _described(connection: Connection, tables: dict[str, list[str]]) -> _Copied:
 
 
 def _copy_lake(segments: tuple[str, ...], settings: Settings, folder: Path, report: Report) -> tuple[str, ...]:
-    """Copy the segments of the lake; return which. One that has gone can be made again from the log, and so is left."""
+    """Copy the segments of the lake; return which. A missing one can be made again from the log, and is skipped."""
     lake = settings.lake_folder()
     there = tuple(one for one in segments if (lake / f"segment={one}").is_dir())
     files = [file for one in there for file in files_in(lake / f"segment={one}")]

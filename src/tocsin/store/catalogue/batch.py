@@ -174,9 +174,9 @@ class Batch(SqlTransaction):
 
     @property
     def _connection(self) -> Connection:
-        """The connection, once it knows everything that was kept back; a row that gets this far has a savepoint.
+        """The connection, after a flush of the buffer; a row that gets this far has a savepoint.
 
-        What was known is forgotten: whoever asks may be about to change it.
+        The cache is dropped: the caller may be about to change the rows.
         """
         if self._in_row and self._savepoint is None:
             row, self._row = self._row, _Kept()

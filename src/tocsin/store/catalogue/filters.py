@@ -192,7 +192,7 @@ def _even_untested(asked: Question) -> Condition:
 
 
 def _modifier(asked: Question) -> Condition:
-    """Return nothing to narrow by: what is asked changes what another parameter means."""
+    """Return no filter: the parameter changes the meaning of another one."""
     _truth(asked)
     return true()
 

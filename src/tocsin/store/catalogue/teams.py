@@ -181,7 +181,7 @@ def domains(connection: Connection, member_ids: Sequence[str]) -> Lists:
 
 
 def _above(connection: Connection, member_ids: Sequence[str]) -> dict[str, set[str]]:
-    """Return the live teams above each team or person, at whatever height."""
+    """Return the live ancestors of each team or person."""
     found: dict[str, set[str]] = {one: set() for one in member_ids}
     for some in in_lots(list(member_ids)):
         up = _walk(some, from_column="member_id", to_column="team_id")

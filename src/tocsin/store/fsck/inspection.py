@@ -46,7 +46,7 @@ _DEEP: tuple[tuple[Look, SqlTable | int], ...] = (
 
 @dataclass
 class Inspection:
-    """Result of the inspection: counts by kind of damage, the first findings of each, and the number of checked rows."""
+    """Result of the inspection: counts by kind of damage, the first findings of each, and the number of rows."""
 
     counts: Counter[Damage] = field(default_factory=Counter)
     findings: list[Finding] = field(default_factory=list)

@@ -74,7 +74,7 @@ def plan_again(connection: Connection, now_ms: int) -> None:
 
 
 def _changed_at_ms(connection: Connection, subscription_ids: Collection[str]) -> dict[str, int]:
-    """Return when each of these subscriptions was last changed, by the clock of whoever wrote it."""
+    """Return when each of these subscriptions was last changed, by the clock of its writer."""
     query = select(entity.c.id, entity.c.updated_at_ms).where(entity.c.id.in_(subscription_ids))
     return {row.id: row.updated_at_ms for row in connection.execute(query)}
 

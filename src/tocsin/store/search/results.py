@@ -158,7 +158,7 @@ def _value_of(kind: str, text: str) -> str | int | float:
 
 
 def _filters(connection: Connection, search: Search) -> list[Sql]:
-    """Return the conditions on an entry that hold whatever is looked for."""
+    """Return the conditions on an entry that do not depend on the query."""
     conditions = []
     if search.types is not None:
         is_one = len(search.types) == 1

@@ -118,7 +118,7 @@ def _added(record: Record, case: Stored, latest: IncidentStep | None, asked: Doc
 
 
 def _tested(record: Record, case: Stored) -> str:
-    """Return the id of the table that a test case tests; empty if it is gone."""
+    """Return the id of the table that a test case tests; empty if it is deleted."""
     table, _ = place_of(case.document["entityFQN"])
     reference = record.transaction.reference("table", Key.by_name(table))
     return reference["id"] if reference else ""

@@ -22,7 +22,7 @@ SHEETS: dict[str, SheetKind] = {"table": TABLE_SHEET, "glossary": TERM_SHEET, **
 
 
 class _Tried(Exception):
-    """A dry run came to its end, and nothing of it may be kept."""
+    """A dry run is complete and has to be rolled back."""
 
 
 def sheet_kind(entity_type: str, *, recursive: bool = False) -> SheetKind | None:

@@ -143,7 +143,7 @@ def _cells(term: Document) -> dict[str, str]:
 
 
 def _is_named(relation: Document) -> bool:
-    """Say whether a relation says to which term; to whoever may not see that one, it does not."""
+    """Say whether a relation names its term; it does not to people who may not see that term."""
     return "fullyQualifiedName" in (relation.get("term") or relation)
 
 

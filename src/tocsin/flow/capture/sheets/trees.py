@@ -81,7 +81,7 @@ def _line(cells: dict[str, str]) -> list[str]:
 
 @dataclass(frozen=True)
 class _Step:
-    """One row that can be understood: its place in the sheet, what it speaks of, and the names of its full name."""
+    """One valid row: its line in the sheet, its entity, and the parts of its FQN."""
 
     at: int
     row: Row

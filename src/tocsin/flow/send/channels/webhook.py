@@ -95,7 +95,7 @@ class WebhookChannel:
         return outcome
 
     async def _attempt(self, request: Request, now_ms: int) -> tuple[Outcome, bool]:
-        """Make one request; return its outcome, and whether it only met a connection that had gone stale."""
+        """Make one request; return its outcome, and whether it failed on a stale connection only."""
         connection = SimpleNamespace(reused=False)
         try:
             async with self._session.request(

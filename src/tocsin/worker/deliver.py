@@ -228,7 +228,7 @@ class Worker:
             await _cancelled(late)
 
     async def _give_back(self) -> None:
-        """Record finished deliveries, and end the session, which releases the rest; if the store is away, others end it."""
+        """Record finished deliveries and end the session; if the store is away, other workers end it."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._parts.limits.grace_s):
                 await self._finished.join()

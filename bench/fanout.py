@@ -22,7 +22,7 @@ from bench.measured import Measurement, Report, scaled
 from bench.running import opened, settings_in
 from bench.traffic import Row, Unlogged, templates
 from tocsin.clock import SystemClock
-from tocsin.jobs.match_stream import Parts, build, tell, warm_up
+from tocsin.jobs.match_stream import Parts, build, notify, warm_up
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.sources import to_arrow
 from tocsin.store.engine import reading, writing
@@ -73,7 +73,7 @@ def _tell(parts: Parts, row: Row, number: int) -> float:
     logged: tuple[Any, ...] = (1_000_000 + number, row["id"], row["event_type"], *(row[key] for key in _LOGGED))
     batch = parts.session.createDataFrame(pa.Table.from_batches([to_arrow([logged])]), schema=EVENTS)
     started_s = time.perf_counter()
-    tell(batch, parts)
+    notify(batch, parts)
     return time.perf_counter() - started_s
 
 

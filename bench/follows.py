@@ -26,7 +26,7 @@ from bench.measured import Measurement, Report, p50, scaled
 from bench.running import opened, settings_in
 from bench.traffic import Row, Unlogged, happenings, templates
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import Parts, build, tell
+from tocsin.jobs.match_stream import Parts, build, notify
 from tocsin.spark.sources import to_arrow
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -55,7 +55,7 @@ class Store:
     def tell(self, batch: pa.Table) -> int:
         """Take a micro-batch through the pipeline's stages, and note how long that took."""
         started_s = time.perf_counter()
-        told = tell(self.parts.session.createDataFrame(batch), self.parts)
+        told = notify(self.parts.session.createDataFrame(batch), self.parts)
         self.times_s.append(time.perf_counter() - started_s)
         return told
 

@@ -19,7 +19,7 @@ from bench.estate import COPIED_TYPES, COPY_COUNT, copy_id, copy_text, stem_of
 from bench.measured import Report
 from tocsin.clock import SystemClock
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
-from tocsin.model.match_result import Telling
+from tocsin.model.match_result import MatchResult
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.notifications import NotificationRow, Notifications
 from tocsin.store.tables import change_event, outbox
@@ -90,7 +90,7 @@ class Unlogged(Notifications):
     """Stores notifications of generated events that are in no log."""
 
     def add(
-        self, rows: Sequence[NotificationRow], told: Sequence[Telling] = (), *, last: LogPosition = BEGINNING
+        self, rows: Sequence[NotificationRow], told: Sequence[MatchResult] = (), *, last: LogPosition = BEGINNING
     ) -> None:
         """Store them without asking the log for ``last``."""
         super().add(rows, told)

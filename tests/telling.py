@@ -12,10 +12,10 @@ from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
-from tocsin.flow.once import World, told_of
-from tocsin.flow.resolve.visibility import Told, only_visible
+from tocsin.flow.once import World, scheduled_for
+from tocsin.flow.resolve.visibility import NotificationRow, only_visible
 from tocsin.flow.schedule.due import Scheduled
-from tocsin.model.match_result import Pair, tellings_of
+from tocsin.model.match_result import Pair, match_results_of
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
@@ -30,15 +30,15 @@ def tell_all(engine: Engine) -> int:
     log, notifications, clock = EventLog(engine), Notifications(engine), SystemClock()
     alerts = Subscriptions(engine).list_enabled()
     world = World(log.find, alerts, SqlDirectory(engine), {}, clock)
-    rows: list[Told] = []
+    rows: list[NotificationRow] = []
     pairs: list[Pair] = []
     for plain in log.read(log.progress(MATCH_STREAM), 10_000):
         logged = with_facts(plain, Reports(engine).before(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]
         pairs += [(logged.offset, one.id) for one in matched]
-        rows += [_row(one) for one in told_of(logged, matched, world)]
+        rows += [_row(one) for one in scheduled_for(logged, matched, world)]
     rows = only_visible(rows, Views(SqlSubjects(engine)).now(), SqlEvents(engine))
-    notifications.add(rows, tellings_of(pairs, rows, now_ms=clock.now_ms()))
+    notifications.add(rows, match_results_of(pairs, rows, now_ms=clock.now_ms()))
     notifications.advance(MATCH_STREAM, log.readable_end(), now_ms=clock.now_ms())
     return len(rows)
 

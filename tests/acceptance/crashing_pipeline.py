@@ -23,7 +23,7 @@ from tocsin.jobs import streak_stream
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, build, streaming
 from tocsin.jobs.query_progress import Progress
-from tocsin.model.match_result import Telling
+from tocsin.model.match_result import MatchResult
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.eventlog.log import EventLog
@@ -52,7 +52,7 @@ class DyingNotifications:
     def __init__(self, real: Notifications, *, first: bool) -> None:
         self._real, self._first = real, first
 
-    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[Telling], *, last: LogPosition) -> None:
+    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[MatchResult], *, last: LogPosition) -> None:
         if self._first:
             die()
         self._real.add(rows, told, last=last)

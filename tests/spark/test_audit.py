@@ -20,12 +20,12 @@ from tocsin.jobs.audit import Audited, AuditParts, audit
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.change import LoggedEvent
 from tocsin.model.people import SYSTEM
-from tocsin.spark.lake import Place
+from tocsin.spark.lake import HistoryLocation
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.alerts.audit import AuditRows
 from tocsin.store.alerts.match_result_tables import telling
-from tocsin.store.alerts.match_results import Tellings
+from tocsin.store.alerts.match_results import MatchResults
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.lake import Lake
@@ -53,10 +53,10 @@ def parts(spark: SparkSession, company: SmallCompany, tmp_path: Path) -> AuditPa
     engine, session = company.engine, spark.newSession()
     register_source(session, LogSource)
     log = EventLog(engine)
-    place = Place(str(tmp_path / "lake"), engine.url.render_as_string(hide_password=False))
+    place = HistoryLocation(str(tmp_path / "lake"), engine.url.render_as_string(hide_password=False))
     history = LakeParts(session, log, Lake(engine), place, company.clock, events_per_segment=30)
     known = FindingLog(SqlCatalogue(engine), company.clock, lambda one: log.find(one) is not None)
-    made = AuditRows(engine), Subscriptions(engine), log, Reports(engine), Tellings(engine)
+    made = AuditRows(engine), Subscriptions(engine), log, Reports(engine), MatchResults(engine)
     return AuditParts(history, *made, known, window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS)
 
 

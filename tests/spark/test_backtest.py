@@ -23,14 +23,14 @@ from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
-from tocsin.flow.once import World, told_of
-from tocsin.jobs.backtest import BacktestParts, Report, backtest, build
+from tocsin.flow.once import World, scheduled_for
+from tocsin.jobs.backtest import BacktestParts, ReportProgress, backtest, build
 from tocsin.jobs.backtests import Runner
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.backtest import JOB, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.spark.lake import Place
+from tocsin.spark.lake import HistoryLocation
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.alerts.backtests import Backtests
@@ -48,7 +48,7 @@ pytestmark = pytest.mark.spark
 def history(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> LakeParts:
     session = spark.newSession()
     register_source(session, LogSource)
-    place = Place(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
+    place = HistoryLocation(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
     return LakeParts(session, EventLog(store_engine), Lake(store_engine), place, FixedClock(STARTED_MS))
 
 
@@ -93,7 +93,7 @@ def by_oracle(company: SmallCompany, alert: Document) -> tuple[tuple[int, int], 
     earlier = Reports(engine).before
     log = [with_facts(plain, earlier(plain)) for plain in EventLog(engine).read(0, 10_000)]
     found = [logged for logged in log if matches(plan_of(one), logged)]
-    each = [told_of(logged, [one], world) for logged in found]
+    each = [scheduled_for(logged, [one], world) for logged in found]
     due = [scheduled for some in each for scheduled in some]
     told = Counter((str(d.notification.channel), d.notification.recipient_id or d.target) for d in due)
     return (len(found), sum(not some for some in each)), told, sum(len(d.notification.reasons) - 1 for d in due)
@@ -197,7 +197,7 @@ def test_what_asks_of_earlier_reports_counts_as_it_is_told(
     reported.put("user", {"name": "admin", "email": "admin@example.com", "isAdmin": True})
     session = spark.newSession()
     register_source(session, LogSource)
-    place = Place(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
+    place = HistoryLocation(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
     history = LakeParts(session, EventLog(store_engine), Lake(store_engine), place, FixedClock(STARTED_MS))
     with running(spark, store_engine, tmp_path / "match"), following(spark, store_engine, tmp_path / "streaks"):
         for status in ("Successful", "Failed", "Failed", "Failed", "Successful", "Failed"):
@@ -279,7 +279,7 @@ class Running:
 def test_cancelling_breaks_off_what_spark_is_at(spark: SparkSession, store_engine: Engine) -> None:
     ended = threading.Event()
 
-    def endless(_asked: Backtest, report: Report) -> Document:
+    def endless(_asked: Backtest, report: ReportProgress) -> Document:
         report(0, 10)
         try:
             slow = spark.range(0, 10**13, 1, 2).selectExpr("sum(id % 7) AS x")
@@ -299,7 +299,7 @@ def test_cancelling_breaks_off_what_spark_is_at(spark: SparkSession, store_engin
 
 
 def test_a_pipeline_that_is_stopped_gives_it_back(spark: SparkSession, store_engine: Engine) -> None:
-    def endless(_asked: Backtest, report: Report) -> Document:
+    def endless(_asked: Backtest, report: ReportProgress) -> Document:
         while True:
             report(1, 10)
             time.sleep(0.01)
@@ -313,7 +313,7 @@ def test_a_pipeline_that_is_stopped_gives_it_back(spark: SparkSession, store_eng
 
 
 def test_what_goes_wrong_ends_it_with_a_reason(spark: SparkSession, store_engine: Engine) -> None:
-    def broken(_asked: Backtest, _report: Report) -> Document:
+    def broken(_asked: Backtest, _report: ReportProgress) -> Document:
         spark.sql("SELECT raise_error('no such luck')").collect()
         return {}
 

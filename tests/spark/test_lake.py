@@ -17,7 +17,7 @@ from tocsin.errors import InvalidInput, Unavailable
 from tocsin.flow.eventlog.lake import SMALL_SEGMENTS, Extent, Step, Window
 from tocsin.jobs import lake as jobs
 from tocsin.jobs.lake import LakeParts, answers, compact, grow, show_history, sweep
-from tocsin.spark.lake import Place, folder_of, history, logged, part
+from tocsin.spark.lake import HistoryLocation, folder_of, history, logged, part
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
@@ -49,7 +49,7 @@ def company(store_engine: Engine) -> SmallCompany:
 def parts(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> LakeParts:
     session = spark.newSession()
     register_source(session, LogSource)
-    place = Place(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
+    place = HistoryLocation(str(tmp_path / "lake"), store_engine.url.render_as_string(hide_password=False))
     return LakeParts(session, EventLog(store_engine), Lake(store_engine), place, FixedClock(1), events_per_segment=10)
 
 

@@ -22,7 +22,7 @@ from tocsin.flow.capture.ports import Key
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
-from tocsin.flow.once import World, told_of
+from tocsin.flow.once import World, scheduled_for
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, finding_log, streaming, warm_up
 from tocsin.model.mute import Mute, MuteKind
@@ -36,7 +36,7 @@ from tocsin.store.alerts.firings import Firings
 from tocsin.store.alerts.match_result_tables import telling
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.backup.making import Wanted, back_up
+from tocsin.store.backup.making import BackupContents, back_up
 from tocsin.store.backup.restoring import restore
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
@@ -103,7 +103,7 @@ def expected(company: SmallCompany) -> dict[str, tuple[object, ...]]:
     for plain in EventLog(engine).read(0, 10_000):
         logged = with_facts(plain, earlier(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]
-        for due in told_of(logged, matched, world):
+        for due in scheduled_for(logged, matched, world):
             one = due.notification
             reasons = [reason.to_wire() for reason in one.reasons]
             told[one.id] = (one.event_id, str(one.channel), one.recipient, one.recipient_id, reasons)
@@ -333,7 +333,9 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
     company.describe("orders", "told before")
     tell_all(store_engine)
     company.describe("orders", "in the backup, and not told")
-    back_up(store_engine, settings, backup, wanted=Wanted(), clock=company.clock, report=lambda _done, _total: None)
+    back_up(
+        store_engine, settings, backup, wanted=BackupContents(), clock=company.clock, report=lambda _done, _total: None
+    )
     for number in range(5):
         company.describe("orders", f"lost {number}")
     with running(spark, store_engine, checkpoint):

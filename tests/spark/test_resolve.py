@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from tests.directories import Company, company
 
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.categories import Wanted, wanted
+from tocsin.flow.resolve.categories import RecipientRule, wanted
 from tocsin.flow.resolve.local import recipients as local_recipients
 from tocsin.flow.schedule.due import schedule
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
@@ -26,7 +26,7 @@ NOW_MS = 1_760_000_000_000
 @dataclass(frozen=True)
 class Case:
     events: tuple[LoggedEvent, ...]
-    rows: tuple[Wanted, ...]
+    rows: tuple[RecipientRule, ...]
     matched: tuple[tuple[LoggedEvent, str, int], ...]
     company: Company
 

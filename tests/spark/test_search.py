@@ -17,7 +17,7 @@ from tocsin.search.fields import EXISTS
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.tokens import token_of
 from tocsin.spark import schema
-from tocsin.spark.search import entries, last_of, stored, told
+from tocsin.spark.search import entries, last_of, search_events, stored
 from tocsin.spark.sources import LogReader, OffsetRange
 from tocsin.store.eventlog.log import EventLog
 
@@ -89,7 +89,7 @@ def test_only_the_last_event_of_an_entity_counts(spark: SparkSession, sqlite_eng
     reader = LogReader({"url": sqlite_engine.url.render_as_string(hide_password=False)})
     batches = list(reader.read(OffsetRange(0, logged[-1].offset)))
     frame = spark.createDataFrame([row for batch in batches for row in batch.to_pylist()], schema.EVENTS)
-    found = {entry["entity_id"]: entry for entry in last_of(entries(told(frame))).toArrow().to_pylist()}
+    found = {entry["entity_id"]: entry for entry in last_of(entries(search_events(frame))).toArrow().to_pylist()}
     last = {one.event.entity_id: one for one in logged if one.event.entity_type in SEARCHED}
     assert found == {
         entity_id: entry_of(one.event.entity_type, one.event.entity or {}, log_offset=one.offset)

@@ -19,7 +19,7 @@ from tocsin.clock import FixedClock
 from tocsin.errors import Conflict, InvalidInput, NotFound, StoreDamaged
 from tocsin.flow.eventlog.lake import Segment
 from tocsin.settings import Settings
-from tocsin.store.backup.making import Wanted, back_up
+from tocsin.store.backup.making import BackupContents, back_up
 from tocsin.store.backup.manifest import KeyKept, Manifest, read_manifest
 from tocsin.store.backup.restoring import Restored, restore
 from tocsin.store.engine import open_engine
@@ -31,7 +31,7 @@ from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.tables import delivery
 
-WHOLE = Wanted()
+WHOLE = BackupContents()
 CLOCK = FixedClock(1_700_000_000_000)
 
 
@@ -45,7 +45,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path / "backups" / "monday"
 
 
-def made(engine: Engine, settings: Settings, folder: Path, wanted: Wanted = WHOLE) -> Manifest:
+def made(engine: Engine, settings: Settings, folder: Path, wanted: BackupContents = WHOLE) -> Manifest:
     return back_up(engine, settings, folder, wanted=wanted, clock=CLOCK, report=lambda _done, _total: None)
 
 
@@ -175,7 +175,7 @@ def test_the_lake_comes_with_it_and_is_cut_where_a_segment_is_missing(
     read = settings.lake_folder() / f"segment={ids[2]}" / "date=2026-01-01" / "part-0.parquet"
     assert read.read_bytes() == b"events after 4"
     without = folder.with_name("without")
-    made(store_engine, settings, without, Wanted(with_lake=False))
+    made(store_engine, settings, without, BackupContents(with_lake=False))
     (settings.lake_folder() / f"segment={ids[1]}" / "_SUCCESS").unlink()
     put_back(store_engine, settings, without)
     assert [one.id for one in lake.segments()] == ids[:1], "the rest is brought into it again from the log"
@@ -189,7 +189,7 @@ def test_the_key_is_where_the_manifest_says(store_engine: Engine, settings: Sett
     key = settings.data_dir / "secrets.key"
     key.write_text(KEY)
     assert made(store_engine, settings, folder / "with").key == KeyKept.INCLUDED
-    assert made(store_engine, settings, folder / "without", Wanted(with_key=False)).key == KeyKept.LEFT_OUT
+    assert made(store_engine, settings, folder / "without", BackupContents(with_key=False)).key == KeyKept.LEFT_OUT
     of_setting = Settings(**{**dict(settings), "secrets_key": SecretStr(KEY)})
     assert made(store_engine, of_setting, folder / "setting").key == KeyKept.SETTING
     assert [one.name for one in sorted(folder.rglob("secrets.key")) if one.parent.name == "with"] == ["secrets.key"]

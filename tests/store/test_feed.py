@@ -16,7 +16,7 @@ from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.once import World, told_of
+from tocsin.flow.once import World, scheduled_for
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
@@ -74,7 +74,7 @@ class Talk:
         alerts = Subscriptions(self.engine).list_enabled()
         world = World(EventLog(self.engine).find, alerts, SqlDirectory(self.engine), {}, FixedClock(1))
         names = {found: name for name, found in self.company.ids.items()}
-        due = told_of(logged, [one for one in alerts if matches(plan_of(one), logged)], world)
+        due = scheduled_for(logged, [one for one in alerts if matches(plan_of(one), logged)], world)
         bells = [one.notification for one in due]
         assert len({bell.recipient_id for bell in bells}) == len(bells), "one row per person per event"
         return {

@@ -9,7 +9,7 @@ from sqlalchemy import Engine, select, text
 from tests.company import SmallCompany
 from tests.telling import tell_all
 
-from tocsin.model.match_result import tellings_of
+from tocsin.model.match_result import match_results_of
 from tocsin.store.alerts.firing_tables import firing
 from tocsin.store.alerts.firings import Firings, Tally
 from tocsin.store.eventlog.log import EventLog
@@ -94,8 +94,8 @@ def test_what_another_query_has_told_already_is_not_counted_again(company: Small
     notifications, alerts = Notifications(company.engine), (company.ids["bell"], company.ids["both"])
     for alert in alerts:
         rows = [bell_row(company, alert, who) for who in (("ana",) if alert == alerts[0] else ("ana", "cem"))]
-        notifications.add(rows, tellings_of([(1, alert)], rows, now_ms=1))
-        notifications.add(rows, tellings_of([(1, alert)], rows, now_ms=1))
+        notifications.add(rows, match_results_of([(1, alert)], rows, now_ms=1))
+        notifications.add(rows, match_results_of([(1, alert)], rows, now_ms=1))
     found = Firings(company.engine).tallies(0)
     assert [found[one].told_count for one in alerts] == [1, 1]
     assert [found[one].fired_count for one in alerts] == [1, 1]

@@ -15,7 +15,7 @@ from tocsin.model.people import SYSTEM
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import writing
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.outbox.inbox import Arrival, Inbox, Place
+from tocsin.store.outbox.inbox import Arrival, Inbox, InboxCursor
 from tocsin.store.tables import notification
 
 NOW_MS = 1_700_000_000_000
@@ -74,8 +74,8 @@ def test_a_page_holds_the_unread_first_then_the_newest(inbox: Inbox, tell: Tell)
     inbox.mark_read("ann", f"ann-{three}-ActivityFeed", NOW_MS)
     assert offsets(inbox, "ann") == [two, one, three]
     assert offsets(inbox, "ann", limit=2) == [two, one]
-    assert offsets(inbox, "ann", after=Place(read=False, log_offset=two)) == [one, three]
-    assert offsets(inbox, "ann", after=Place(read=True, log_offset=three)) == []
+    assert offsets(inbox, "ann", after=InboxCursor(read=False, log_offset=two)) == [one, three]
+    assert offsets(inbox, "ann", after=InboxCursor(read=True, log_offset=three)) == []
     assert offsets(inbox, "ann", unread_only=True) == [two, one]
     assert offsets(inbox, "bob") == [two]
     assert inbox.counts("ann", NOW_MS) == (2, 3)

@@ -11,7 +11,7 @@ from tests.company import SmallCompany
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM
-from tocsin.model.match_result import Telling
+from tocsin.model.match_result import MatchResult
 from tocsin.store.alerts.match_result_tables import telling
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
@@ -85,7 +85,7 @@ def test_what_was_read_of_another_log_is_neither_told_nor_counted(store_engine: 
         LogPosition(end.offset + 9, "x"),
     ):
         with pytest.raises(LogDiverged):
-            notes.add([row(1, leaves=True)], [Telling(1, "a", 1, 5)], last=foreign)
+            notes.add([row(1, leaves=True)], [MatchResult(1, "a", 1, 5)], last=foreign)
         with pytest.raises(LogDiverged):
             notes.advance("q", foreign.offset, now_ms=1, event_id=foreign.event_id)
     assert (count(store_engine, notification), count(store_engine, telling), log.progress("q")) == (0, 0, 0)
@@ -97,12 +97,12 @@ def test_what_was_read_of_another_log_is_neither_told_nor_counted(store_engine: 
 def test_what_has_been_told_is_not_told_again(store_engine: Engine) -> None:
     notes = Notifications(store_engine)
     first = {**row(1, leaves=False), "subscription_ids": ["a"]}
-    notes.add([first], [Telling(1, "a", 1, 5), Telling(1, "b", 0, 5)])
+    notes.add([first], [MatchResult(1, "a", 1, 5), MatchResult(1, "b", 0, 5)])
     again = {**row(2, leaves=False), "subscription_ids": ["a", "b"]}  # somebody who has come since
-    notes.add([first, again], [Telling(1, "a", 2, 9), Telling(1, "b", 1, 9)])
+    notes.add([first, again], [MatchResult(1, "a", 2, 9), MatchResult(1, "b", 1, 9)])
     assert count(store_engine, notification) == 1
     other = {**row(3, leaves=False), "subscription_ids": ["a", "c"]}
-    notes.add([other], [Telling(1, "a", 1, 9), Telling(1, "c", 1, 9)])
+    notes.add([other], [MatchResult(1, "a", 1, 9), MatchResult(1, "c", 1, 9)])
     assert count(store_engine, notification) == 2
     with store_engine.connect() as connection:
         told = connection.execute(select(telling).order_by(telling.c.subscription_id)).all()

@@ -10,7 +10,7 @@ from sqlalchemy import Engine, func, select
 from tests.company import SmallCompany
 
 from tocsin.flow.capture.ports import Key, Written
-from tocsin.flow.once import Told, World, once
+from tocsin.flow.once import Notified, World, once
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.delivery import Delivered, DeliveryStatus, Outcome, OutcomeReason, Retry
 from tocsin.model.people import SYSTEM
@@ -61,7 +61,7 @@ def describing(company: SmallCompany, text: str, *, by: str) -> Callable[[], Wri
     return lambda: company.writes.patch("table", key, patch, actor=company.actor(by))
 
 
-def by_channel(told: tuple[Told, ...], channel: str) -> list[Told]:
+def by_channel(told: tuple[Notified, ...], channel: str) -> list[Notified]:
     return [one for one in told if one.scheduled.notification.channel == channel]
 
 

@@ -15,7 +15,7 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.once import World, told_of
+from tocsin.flow.once import World, scheduled_for
 from tocsin.flow.schedule.due import Scheduled
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
@@ -63,7 +63,7 @@ def told(engine: Engine) -> list[Scheduled]:
         channels={},
         clock=FixedClock(NOW_MS + 60_000),
     )
-    return told_of(logged, [one for one in subscriptions if matches(plan_of(one), logged)], world)
+    return scheduled_for(logged, [one for one in subscriptions if matches(plan_of(one), logged)], world)
 
 
 def test_the_follower_hears_it_from_the_bell(told: list[Scheduled], engine: Engine) -> None:

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, text
 from tests.postgres import Cluster
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.observations.ports import Line, Reported
+from tocsin.flow.capture.observations.ports import Line, StoredReport
 from tocsin.store.cursors import Window
 from tocsin.store.engine import open_engine, writing
 from tocsin.store.observations.reads import Beside
@@ -20,15 +20,15 @@ _LINE = Line("t", "columnProfile", "email")
 def _put(engine: Engine, line: Line, *moments: int) -> None:
     with writing(engine) as connection:
         for at_ms in moments:
-            SqlSeries(connection).put(line, Reported(at_ms, {"at": at_ms}, "Success"))
+            SqlSeries(connection).put(line, StoredReport(at_ms, {"at": at_ms}, "Success"))
 
 
 def test_a_report_replaces_the_one_of_the_same_moment(store_engine: Engine) -> None:
     with writing(store_engine) as connection:
         series = SqlSeries(connection)
-        assert series.put(_LINE, Reported(1, {"a": 1})) is None
-        assert series.put(_LINE, Reported(1, {"a": 2})) == {"a": 1}
-        assert series.latest(_LINE) == Reported(1, {"a": 2})
+        assert series.put(_LINE, StoredReport(1, {"a": 1})) is None
+        assert series.put(_LINE, StoredReport(1, {"a": 2})) == {"a": 1}
+        assert series.latest(_LINE) == StoredReport(1, {"a": 2})
         assert series.remove(_LINE, 1) == {"a": 2}
         assert (series.remove(_LINE, 1), series.latest(_LINE), series.at(_LINE, 1)) == (None, None, None)
 

@@ -8,7 +8,7 @@ from tests.company import SmallCompany
 
 from tocsin.errors import NotFound
 from tocsin.flow.capture.observations.silences import Silence, Silences
-from tocsin.flow.match.streak import Report, report_of
+from tocsin.flow.match.streak import StatusReport, report_of
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 
@@ -27,7 +27,7 @@ def test_a_silence_is_an_event_on_the_entity_that_has_an_id_made_of_its_causes(s
     said = {"timestamp": 65_000, "since": 1_000, "withoutSuccess": 60_000}
     assert (change["name"], change["newValue"]) == ("silence", said)
     assert told.derived["owners"] == ["ana"]
-    assert report_of(told) == Report(None, 65_000)
+    assert report_of(told) == StatusReport(None, 65_000)
     assert reports.newest() == told.offset
     assert reports.told([silence.event_id]) == {silence.event_id}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Engine, delete, select
 from tests.company import SmallCompany
 
-from tocsin.flow.match.streak import Report, with_facts
+from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.eventlog.streak_tables import status_report
@@ -25,7 +25,10 @@ def test_reports_stand_in_the_order_of_the_log_and_know_what_they_speak_of(store
     company.run("etl", "Failed", at_ms=started_ms + 70)
     last = EventLog(store_engine).read(0, 1_000)[-1]
     assert reports.newest() == last.offset
-    assert reports.before(last) == [Report("Failed", started_ms + 50), Report("Successful", started_ms + 10)]
+    assert reports.before(last) == [
+        StatusReport("Failed", started_ms + 50),
+        StatusReport("Successful", started_ms + 10),
+    ]
     assert with_facts(last, reports.before(last)).derived["failures"] == 2
 
 

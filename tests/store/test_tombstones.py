@@ -16,7 +16,7 @@ from tocsin.model.notification import ReasonKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.match_result_tables import telling
-from tocsin.store.alerts.match_results import Tellings
+from tocsin.store.alerts.match_results import MatchResults
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
@@ -170,8 +170,8 @@ def test_a_telling_says_how_many_relations_were_gone_before_it(company: SmallCom
 def test_the_audit_forgets_tombstones_that_are_told_and_no_others(company: SmallCompany) -> None:
     first, second = deleted(company, "revenue"), deleted(company, "orders")
     advance(company, MATCH_STREAM, first)
-    Tellings(company.engine).forget(through=second, now_ms=1)
+    MatchResults(company.engine).forget(through=second, now_ms=1)
     assert (count(company, tombstone), followers(company, company.ids["orders"])) == (1, {company.ids["cem"]})
     advance(company, MATCH_STREAM, second)
-    Tellings(company.engine).forget(through=second, now_ms=1)
+    MatchResults(company.engine).forget(through=second, now_ms=1)
     assert count(company, tombstone) == 0

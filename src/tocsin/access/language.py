@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from tocsin.access.logic import Asks, Condition, Constant, Question, both, either, negated
 from tocsin.conditions.errors import refused, unknown
 from tocsin.conditions.parse import parse
-from tocsin.conditions.syntax import Call, Comparison, Junction, Listing, Name, Negation, Place, Word, Written
+from tocsin.conditions.syntax import Call, Comparison, Junction, Listing, Name, Negation, Position, Word, Written
 
 Known = Callable[[str, str], Sequence[str] | None]
 """Asked for (type, name): None when there is such an entity, else the names there are."""
@@ -102,7 +102,7 @@ def _words(argument: Written) -> tuple[Word, ...]:
     return tuple(word for word in given if isinstance(word, Word))
 
 
-def _check_known(kind: str, name: str, at: Place, known: Known | None) -> None:
+def _check_known(kind: str, name: str, at: Position, known: Known | None) -> None:
     names = known(kind, name) if known else None
     if names is not None:
         raise unknown(kind, name, at, names)

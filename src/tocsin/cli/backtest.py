@@ -19,7 +19,7 @@ from tocsin.cli.alertfiles import parse_alerts, text_of
 from tocsin.cli.assets import find_alert
 from tocsin.cli.condition_errors import pointed
 from tocsin.cli.output import AsJson, console, show_json
-from tocsin.cli.progress import Report, progress_bar
+from tocsin.cli.progress import ReportProgress, progress_bar
 from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound, TocsinError, Unavailable
@@ -126,7 +126,7 @@ def bars(per_day: Sequence[Document], asked: Document) -> Bars:
     return Bars(width, tuple((span[0].isoformat(), sum(counts.get(day, 0) for day in span)) for span in spans))
 
 
-def _ended(client: Client, asked: Document, report: Report) -> Document:
+def _ended(client: Client, asked: Document, report: ReportProgress) -> Document:
     """Wait until it is over; whoever breaks off meanwhile cancels it."""
     try:
         return _followed(client, asked, report)
@@ -136,7 +136,7 @@ def _ended(client: Client, asked: Document, report: Report) -> Document:
         raise
 
 
-def _followed(client: Client, asked: Document, report: Report) -> Document:
+def _followed(client: Client, asked: Document, report: ReportProgress) -> Document:
     lonely_since_s: float | None = None
     while asked["state"] in ("waiting", "running"):
         asked = client.get_backtest(asked["id"], wait=_WAIT_S)

@@ -29,10 +29,10 @@ def backup(
     """
     settings = settings_of()
     with existing_store(settings) as engine:
-        from tocsin.store.backup.making import Wanted, back_up
+        from tocsin.store.backup.making import BackupContents, back_up
 
         with progress_bar("Backup") as report:
-            wanted = Wanted(with_key=key, with_lake=lake)
+            wanted = BackupContents(with_key=key, with_lake=lake)
             made = back_up(engine, settings, folder, wanted=wanted, clock=SystemClock(), report=report)
     facts = {"folder": str(folder.absolute()), "events": made.log.offset, "key": made.key.value}
     show_facts({**facts, "segments": len(made.segments), "files": len(made.files)}, as_json=as_json)

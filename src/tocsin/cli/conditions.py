@@ -23,7 +23,7 @@ app = typer.Typer(help="Check conditions and alerts before they are saved.", no_
 
 
 @dataclass(frozen=True)
-class Finding:
+class ConditionFinding:
     """An error or a remark, and its place: line and column of the file, or a place in an alert.
 
     ``kind`` is that of the remark, ``invalidCondition`` or ``invalidAlert``; ``line`` and ``column`` count from 1 in
@@ -90,7 +90,7 @@ def check(
         raise typer.Exit(exit_code(InvalidInput()))
 
 
-def summary(count: int, noun: str, findings: Sequence[Finding]) -> str:
+def summary(count: int, noun: str, findings: Sequence[ConditionFinding]) -> str:
     """Return in a line what came of looking at so many: ``3 conditions, all right``."""
     wrong = sum(one.is_error for one in findings)
     found = [f"{wrong} wrong"] if wrong else []
@@ -105,7 +105,7 @@ def _conditions(text: str) -> list[tuple[int, str]]:
     return [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
 
 
-def _of_line(number: int, line: str, file: str) -> Iterator[Finding]:
+def _of_line(number: int, line: str, file: str) -> Iterator[ConditionFinding]:
     from tocsin.conditions.check import checked
     from tocsin.flow.match.hints import of_condition
 
@@ -114,10 +114,10 @@ def _of_line(number: int, line: str, file: str) -> Iterator[Finding]:
     except InvalidCondition as error:
         yield _refused(error, file, line, number)
         return
-    yield from (Finding(file, one.message, one.kind, line=number, column=1) for one in remarks)
+    yield from (ConditionFinding(file, one.message, one.kind, line=number, column=1) for one in remarks)
 
 
-def _of_alert(alert: Document, place: str) -> Iterator[Finding]:
+def _of_alert(alert: Document, place: str) -> Iterator[ConditionFinding]:
     from tocsin.server.alerts.offers import remarks_on
     from tocsin.server.alerts.request import readable
 
@@ -128,15 +128,17 @@ def _of_alert(alert: Document, place: str) -> Iterator[Finding]:
         source = dict(enumerate(written.split("\n"), start=1)).get(error.line, "")
         yield _refused(error, f"{place}: {error.field}", source, error.line)
     except InvalidInput as error:
-        yield Finding(f"{place}: {error.field}" if error.field else place, error.message, "invalidAlert", is_error=True)
+        yield ConditionFinding(
+            f"{place}: {error.field}" if error.field else place, error.message, "invalidAlert", is_error=True
+        )
     else:
-        yield from (Finding(f"{place}: {one.field}", one.message, one.kind) for one in remarks)
+        yield from (ConditionFinding(f"{place}: {one.field}", one.message, one.kind) for one in remarks)
 
 
-def _refused(error: InvalidCondition, place: str, source: str, line: int) -> Finding:
+def _refused(error: InvalidCondition, place: str, source: str, line: int) -> ConditionFinding:
     """Return the finding for a condition that is wrong: its place is said once, in front."""
     said = error.message.removeprefix(f"{error.field}: ")
-    return Finding(
+    return ConditionFinding(
         place,
         said.replace(f"Line {error.line}, column {error.column}: ", "", 1),
         "invalidCondition",

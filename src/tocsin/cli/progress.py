@@ -17,12 +17,12 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
-Report = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Called with the number of finished steps and of all steps."""
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Report]:
+def progress_bar(what: str) -> Iterator[ReportProgress]:
     """Yield a function that moves a bar named ``what`` on stderr."""
     columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with _shown(*columns) as bar:

@@ -49,7 +49,7 @@ from tocsin.conditions.syntax import (
     Method,
     Name,
     Negation,
-    Place,
+    Position,
     Step,
     Word,
     Written,
@@ -93,7 +93,7 @@ def checked(text: str) -> Node:
     if sum(map(steps_on_values, tests)) > MAX_STEPS:
         raise refused(
             f"the regular expressions of this condition could take more than {MAX_STEPS:,} steps together; use fewer",
-            Place(1, 1),
+            Position(1, 1),
         )
     return node
 
@@ -221,13 +221,13 @@ def _check_known(field: str, given: Iterable[object], written: Written) -> None:
             raise unknown(what, value, _place_in(written, value), known)
 
 
-def _place_in(written: Written, value: str) -> Place:
+def _place_in(written: Written, value: str) -> Position:
     """Return the position of ``value`` in a literal or a list of them."""
     words = written.words if isinstance(written, Listing) else ()
     return next((word.at for word in words if word.value == value), written.at)
 
 
-def _absent(operator: str, left: Node | Operand | Nothing, right: Node | Operand | Nothing, at: Place) -> Node:
+def _absent(operator: str, left: Node | Operand | Nothing, right: Node | Operand | Nothing, at: Position) -> Node:
     """Return "it is missing", for a comparison with null."""
     if operator != "==":
         raise refused(f"null cannot stand beside {operator}", at, expected=("==", "!="))

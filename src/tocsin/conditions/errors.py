@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from tocsin.conditions.syntax import Place
+from tocsin.conditions.syntax import Position
 from tocsin.errors import InvalidCondition
 from tocsin.model.wording import nearest
 
 
 def refused(
-    message: str, at: Place, *, expected: tuple[str, ...] = (), suggestion: str | None = None
+    message: str, at: Position, *, expected: tuple[str, ...] = (), suggestion: str | None = None
 ) -> InvalidCondition:
     """Return the error for the token ``at`` a position."""
     hint = f"; did you mean {suggestion}?" if suggestion else ""
@@ -23,7 +23,7 @@ def refused(
     )
 
 
-def unknown(what: str, name: str, at: Place, known: Iterable[str]) -> InvalidCondition:
+def unknown(what: str, name: str, at: Position, known: Iterable[str]) -> InvalidCondition:
     """Return the error for an unknown ``name`` of a kind of thing, suggesting the nearest of ``known``."""
     names = tuple(sorted(known))
     return refused(f"there is no {what} {name!r}", at, expected=names, suggestion=nearest(name, names))

@@ -11,7 +11,7 @@ from tocsin.conditions.errors import refused
 from tocsin.conditions.fields import FIELDS
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.nodes import Kind
-from tocsin.conditions.syntax import Call, Method, Name, Place, Step, Written
+from tocsin.conditions.syntax import Call, Method, Name, Position, Step, Written
 from tocsin.conditions.unparse import literal_text, start_of, text_of
 from tocsin.errors import InvalidCondition
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -55,7 +55,7 @@ def check_quoted(written: Written, beside: Written, words: Collection[str] = ())
     raise _meant(f"{says}; did you mean {near}, or the text {text}?", root.at, near)
 
 
-def _meant(message: str, at: Place, suggestion: str) -> InvalidCondition:
+def _meant(message: str, at: Position, suggestion: str) -> InvalidCondition:
     """Return the error of a message that has the suggestion in its own words."""
     error = refused(message, at, expected=("a text in quotes",))
     error.suggestion = suggestion

@@ -24,7 +24,7 @@ from tocsin.conditions.nodes import (
     Value,
     conjoined,
 )
-from tocsin.conditions.syntax import Listing, Name, Place, Step, Word
+from tocsin.conditions.syntax import Listing, Name, Position, Step, Word
 from tocsin.errors import InvalidCondition
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.thread import THREAD_KEYS
@@ -69,7 +69,7 @@ class Operand:
 
     value: Value
     kind: Kind
-    at: Place
+    at: Position
     guard: str | None = None
     is_status: bool = False
 
@@ -87,7 +87,7 @@ class Operand:
 class Nothing:
     """The literal ``null``."""
 
-    at: Place
+    at: Position
 
 
 def literal(word: Word) -> Operand | Nothing:
@@ -151,7 +151,7 @@ def settled(operand: Operand) -> Operand:
     return operand
 
 
-def _no_value(entity_type: str, at: Place) -> InvalidCondition:
+def _no_value(entity_type: str, at: Position) -> InvalidCondition:
     """Return the error for a type name where a value is needed."""
     if entity_type == PERSON:
         return refused(_OF_USERS, at, expected=(".",))
@@ -168,7 +168,7 @@ def folded(operand: Operand) -> Operand:
     return operand if isinstance(value, Lowered) else replace(operand, value=Lowered(value))
 
 
-def _check_first_key(guard: str | None, key: str | int, at: Place) -> None:
+def _check_first_key(guard: str | None, key: str | int, at: Position) -> None:
     known = ENTITY_TYPES[guard].keys if guard else THREAD_KEYS.union(*(row.keys for row in ENTITY_TYPES.values()))
     if key not in known and key not in ALIASES:
         raise unknown(f"key of {'a ' + guard if guard else 'an entity'}", str(key), at, known | set(ALIASES))

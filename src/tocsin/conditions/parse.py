@@ -15,7 +15,7 @@ from lark.exceptions import UnexpectedCharacters, VisitError
 
 from tocsin.conditions import syntax
 from tocsin.conditions.errors import refused
-from tocsin.conditions.syntax import Place, Written
+from tocsin.conditions.syntax import Position, Written
 from tocsin.errors import InvalidCondition
 
 MAX_BYTES = 4096
@@ -62,7 +62,7 @@ def parse(text: str) -> Written:
         raise InvalidCondition(f"The condition is longer than {MAX_BYTES} bytes")
     if (at := text.find(_NUL)) >= 0:
         above = text[:at].split("\n")
-        place = Place(len(above), len(above[-1]) + 1)
+        place = Position(len(above), len(above[-1]) + 1)
         raise refused("no text holds a NUL character", place, expected=("any other sign",))
     try:
         tree: Written = _parser().parse(text)  # type: ignore[assignment]  # the transformer returns our own nodes
@@ -75,9 +75,9 @@ def parse(text: str) -> Written:
     return tree
 
 
-def place_of(token: Token) -> Place:
+def place_of(token: Token) -> Position:
     """Return the position of ``token``."""
-    return Place(token.line or 1, token.column or 1)
+    return Position(token.line or 1, token.column or 1)
 
 
 @cache
@@ -103,9 +103,9 @@ def _refused(error: UnexpectedInput, text: str) -> InvalidCondition:
     expected = ("a closing quote",) if found == _UNCLOSED else _expected(error)
     for sign, meant in _MEANT.items():
         if found.startswith(repr(sign)):
-            return refused(found, Place(line, column), expected=(meant,), suggestion=meant)
+            return refused(found, Position(line, column), expected=(meant,), suggestion=meant)
     said = _better_said(error, text, expected) or (f"; expected {', '.join(expected)}" if expected else "")
-    return refused(f"{found}{said}", Place(line, column), expected=expected)
+    return refused(f"{found}{said}", Position(line, column), expected=expected)
 
 
 def _better_said(error: UnexpectedInput, text: str, expected: tuple[str, ...]) -> str | None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Position:
     """Position in the text: line and column, both from 1."""
 
     line: int
@@ -21,7 +21,7 @@ class Word:
     """A literal: text, number, true, false or null."""
 
     value: str | float | bool | None
-    at: Place
+    at: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Listing:
     """A list of literals: ``{'a','b'}``."""
 
     words: tuple[Word, ...]
-    at: Place
+    at: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Name:
     """A bare name: ``eventType``."""
 
     name: str
-    at: Place
+    at: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Step:
 
     of: Written
     key: str | int
-    at: Place
+    at: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Call:
 
     function: str
     arguments: tuple[Written, ...]
-    at: Place
+    at: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Method:
     of: Written
     name: str
     arguments: tuple[Written, ...]
-    at: Place
+    at: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class Negation:
     """``!operand``."""
 
     operand: Written
-    at: Place
+    at: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ class Comparison:
     operator: str
     left: Written
     right: Written
-    at: Place
+    at: Position
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Junction:
 
     operator: str
     operands: tuple[Written, ...]
-    at: Place
+    at: Position
 
 
 Written = Word | Listing | Name | Step | Call | Method | Negation | Comparison | Junction

@@ -27,7 +27,7 @@ from tocsin.conditions.nodes import (
     Value,
     leaves,
 )
-from tocsin.conditions.syntax import Junction, Negation, Place, Written
+from tocsin.conditions.syntax import Junction, Negation, Position, Written
 from tocsin.conditions.unparse import literal_text, start_of, text_of
 from tocsin.model.change import LoggedEvent
 
@@ -49,7 +49,7 @@ class Trace:
     """
 
     text: str
-    at: Place
+    at: Position
     holds: bool | None
     joined: str | None = None
     parts: tuple[Trace, ...] = ()

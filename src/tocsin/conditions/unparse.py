@@ -15,7 +15,7 @@ from tocsin.conditions.syntax import (
     Method,
     Name,
     Negation,
-    Place,
+    Position,
     Step,
     Word,
     Written,
@@ -49,7 +49,7 @@ def text_of(written: Written) -> str:
             return _SIGNS[operator].join(_joined(one, operator) for one in operands)
 
 
-def start_of(written: Written) -> Place:
+def start_of(written: Written) -> Position:
     """Return the position where ``written`` begins; of a method and a step by themselves, that of their name."""
     places = [written.at, *(start_of(child) for child in children(written))]
     return min(places, key=lambda place: (place.line, place.column))

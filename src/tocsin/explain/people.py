@@ -17,9 +17,9 @@ from tocsin.explain.records import Record
 from tocsin.flow.match.local import asked_by
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.resolve.candidates import Candidate, Stop, candidates
-from tocsin.flow.resolve.categories import Wanted, wanted
+from tocsin.flow.resolve.categories import RecipientRule, wanted
 from tocsin.flow.resolve.directory import Audience
-from tocsin.flow.resolve.person_conditions import Bonds
+from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.visibility import Policies, Subject
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
@@ -53,7 +53,7 @@ class Obstacle:
 
 
 @dataclass(frozen=True)
-class Way:
+class RecipientPath:
     """One way in which an alert reaches a person, and what suppresses it; nothing if they were notified for it."""
 
     reason: Reason
@@ -72,7 +72,7 @@ class Reached:
     key: str
     target: str
     person: Person | None
-    ways: tuple[Way, ...]
+    ways: tuple[RecipientPath, ...]
     is_due: bool
     record: Record | None = None
     others: tuple[str, ...] = ()
@@ -104,7 +104,7 @@ class Scene:
     records: Mapping[str, Record]
 
 
-def rows_of(subscription: EventSubscription) -> tuple[Wanted, ...]:
+def rows_of(subscription: EventSubscription) -> tuple[RecipientRule, ...]:
     """Return the recipient rules of the destinations, disabled ones included."""
     switched_on = tuple(one.model_copy(update={"enabled": True}) for one in subscription.destinations)
     plan = _plan(subscription)
@@ -119,7 +119,7 @@ def reached_by(
     grouped: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     plan = _plan(subscription)
     asked = {subscription.id: asked_by(plan, scene.logged) or EVERYBODY} if plan else {}
-    answers = _Answers(plan.questions if plan else (), Bonds(scene.audience.bonds), scene.logged)
+    answers = _Answers(plan.questions if plan else (), PersonFacts(scene.audience.bonds), scene.logged)
     for one in candidates(scene.logged, rows_of(subscription), scene.audience, asked):
         if only is None or (one.person is not None and one.person.id == only):
             grouped[one.channel.value, one.person.id if one.person else one.target].append(one)
@@ -140,7 +140,7 @@ class _Answers:
     """What an alert asks of people, and how each would answer."""
 
     questions: tuple[str, ...]
-    bonds: Bonds
+    bonds: PersonFacts
     logged: LoggedEvent
 
     def of(self, person: Person | None) -> str:
@@ -176,7 +176,7 @@ def _reached(
         stood = one.stop in _OF_NOW and (one.reason.destination_id, one.reason.kind, one.reason.via) in told_because
         return None if stood else _obstacle(one, *known) or hidden
 
-    told = tuple(dict.fromkeys(Way(one.reason, obstacle(one)) for one in ways))
+    told = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
     is_due = matched and any(way.obstacle is None for way in told)
     others = dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != own)
     return Reached(first.channel.value, key, first.target, first.person, told, is_due, record, tuple(others))

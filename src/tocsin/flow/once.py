@@ -14,14 +14,14 @@ from tocsin.clock import Clock
 from tocsin.flow.capture.ports import Written
 from tocsin.flow.match.local import asked_by, matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.match.streak import Report, with_facts
+from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.categories import wanted
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.local import Recipient, recipients
 from tocsin.flow.resolve.visibility import Policies
 from tocsin.flow.schedule.due import Scheduled, schedule
-from tocsin.flow.send.dispatch import Channel, Dispatch
+from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.access import Operation
@@ -44,21 +44,21 @@ class World:
     read: Callable[[str], LoggedEvent | None]
     subscriptions: Sequence[EventSubscription]
     directory: Directory
-    channels: Mapping[str, Channel]
+    channels: Mapping[str, Sender]
     clock: Clock
     policies: Policies | None = None
-    earlier: Callable[[LoggedEvent], Sequence[Report]] = lambda _logged: ()
+    earlier: Callable[[LoggedEvent], Sequence[StatusReport]] = lambda _logged: ()
 
 
 @dataclass(frozen=True)
-class Told:
+class Notified:
     """One notification, and the outcome of its delivery; the inbox needs none."""
 
     scheduled: Scheduled
     finished: Finished | None
 
 
-async def once(write: Callable[[], Written], world: World) -> tuple[Told, ...]:
+async def once(write: Callable[[], Written], world: World) -> tuple[Notified, ...]:
     """Make one write, notify the recipients, and return the notifications with their outcomes."""
     written = write()  # 1 capture: compare, next version, change event; nothing changed means no event
     logged = world.read(written.event.id) if written.event else None  # 2 eventlog: at its place in the order
@@ -66,11 +66,11 @@ async def once(write: Callable[[], Written], world: World) -> tuple[Told, ...]:
         return ()
     logged = with_facts(logged, world.earlier(logged))
     matched = [one for one in world.subscriptions if matches(plan_of(one), logged)]  # 3 match
-    due = told_of(logged, matched, world)  # 4 resolve, 5 schedule
+    due = scheduled_for(logged, matched, world)  # 4 resolve, 5 schedule
     return tuple([await _sent(one, logged.event, matched, world) for one in due])  # 6 send, 7 track
 
 
-def told_of(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
+def scheduled_for(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
     """Return the notifications that ``logged`` gives when exactly these subscriptions match it."""
     plans = {one.id: plan_of(one) for one in matched}
     rows = [row for one in matched for row in wanted(one, plans[one.id].questions)]
@@ -98,9 +98,9 @@ def _may_be_told(recipient: Recipient, event: ChangeEvent, world: World) -> bool
     return world.policies.of(recipient.user_id).may(Operation.VIEW_BASIC, event.entity_type, event.entity or {})
 
 
-async def _sent(due: Scheduled, event: ChangeEvent, matched: Sequence[EventSubscription], world: World) -> Told:
+async def _sent(due: Scheduled, event: ChangeEvent, matched: Sequence[EventSubscription], world: World) -> Notified:
     if due.delivery_id is None:
-        return Told(due, None)  # the inbox row is the delivery
+        return Notified(due, None)  # the inbox row is the delivery
     subscription = next(one for one in matched if one.id == due.reason.subscription_id)
     destination = next(one for one in subscription.destinations if one.id == due.reason.destination_id)
     delivery = _delivery(due, due.delivery_id)
@@ -109,7 +109,7 @@ async def _sent(due: Scheduled, event: ChangeEvent, matched: Sequence[EventSubsc
     outcome = await world.channels[delivery.channel].send(dispatch, destination, now_ms=started_at_ms)
     attempt = Attempt(delivery.id, 1, started_at_ms, world.clock.now_ms() - started_at_ms, outcome)
     pause_s = wait_s(outcome, attempt.number, jitter=_MIDWAY) if isinstance(outcome, Retry) else 0.0
-    return Told(due, Finished(delivery, attempt, next_step(attempt, retries=subscription.retries, wait_s=pause_s)))
+    return Notified(due, Finished(delivery, attempt, next_step(attempt, retries=subscription.retries, wait_s=pause_s)))
 
 
 def _delivery(due: Scheduled, identity: str) -> Delivery:

@@ -10,7 +10,7 @@ import structlog
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, between_reports, plan_of
-from tocsin.flow.resolve.categories import Wanted, wanted
+from tocsin.flow.resolve.categories import RecipientRule, wanted
 from tocsin.model.subscription import EventSubscription
 from tocsin.spark.match import Index, index_of
 
@@ -44,7 +44,7 @@ class Alerts:
 
     revision: int
     index: Index
-    asked: dict[str, tuple[Wanted, ...]] = field(repr=False)
+    asked: dict[str, tuple[RecipientRule, ...]] = field(repr=False)
     durations: dict[str, frozenset[int]] = field(repr=False, default_factory=dict)
     marks: dict[str, int] = field(repr=False, default_factory=dict)
     unreadable: dict[str, str] = field(repr=False, default_factory=dict)
@@ -54,7 +54,7 @@ class Alerts:
         """Return the times without success that some alert asks for."""
         return frozenset[int]().union(*self.durations.values())
 
-    def wanted_by(self, subscription_ids: Collection[str]) -> list[Wanted]:
+    def wanted_by(self, subscription_ids: Collection[str]) -> list[RecipientRule]:
         """Return the recipient rules of these alerts."""
         return [row for one in sorted(subscription_ids) for row in self.asked.get(one, ())]
 
@@ -112,10 +112,10 @@ def _without(known: dict[str, _Known], gone: Collection[str]) -> dict[str, _Know
 
 def _planned(
     subscriptions: Sequence[EventSubscription],
-) -> tuple[list[Plan], dict[str, tuple[Wanted, ...]], dict[str, str]]:
+) -> tuple[list[Plan], dict[str, tuple[RecipientRule, ...]], dict[str, str]]:
     """Return the plans of ``subscriptions``, whom each asks for, and why others cannot be read."""
     plans: list[Plan] = []
-    asked: dict[str, tuple[Wanted, ...]] = {}
+    asked: dict[str, tuple[RecipientRule, ...]] = {}
     unreadable: dict[str, str] = {}
     for subscription in subscriptions:
         try:

@@ -23,14 +23,14 @@ from tocsin.flow.capture.audit_findings import FindingLog
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.plan import Plan, at_reports, between_reports, plan_of
 from tocsin.jobs.lake import LakeParts
-from tocsin.model.audit_finding import Finding, FindingKind
+from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.model.subscription import EventSubscription
 from tocsin.settings import Settings
 from tocsin.spark.audit import MATCHED, findings, judged, lay_out
 from tocsin.spark.lake import between, reported
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.store.alerts.audit import AuditRows
-from tocsin.store.alerts.match_results import Tellings
+from tocsin.store.alerts.match_results import MatchResults
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
@@ -53,7 +53,7 @@ class AuditParts:
     alerts: Subscriptions
     log: EventLog
     reports: Reports
-    tellings: Tellings
+    tellings: MatchResults
     finding_log: FindingLog
     window_ms: int
     allowance_ms: int
@@ -72,7 +72,7 @@ class Audited:
     through: int
     judged: int
     unjudged: int
-    findings: tuple[Finding, ...]
+    findings: tuple[AuditFinding, ...]
     told: int
 
 
@@ -85,7 +85,7 @@ def build(settings: Settings, history: LakeParts, engine: Engine) -> AuditParts:
         alerts=Subscriptions(engine),
         log=log,
         reports=Reports(engine),
-        tellings=Tellings(engine),
+        tellings=MatchResults(engine),
         finding_log=FindingLog(SqlCatalogue(engine), history.clock, lambda one: log.find(one) is not None),
         window_ms=round(settings.audit_window_hours * _HOUR_MS),
         allowance_ms=round(settings.audit_allowance_s * 1000),
@@ -98,7 +98,7 @@ def audit(parts: AuditParts) -> Audited:
     through = parts.log.progress(MATCH_STREAM)  # first: whatever changes from here on was not part of it
     after = _after(parts, now_ms - parts.window_ms, through)
     subject = _subject(parts, after, through)
-    found: list[Finding] = []
+    found: list[AuditFinding] = []
     is_judged = is_unjudged = 0
     for span in pairwise([*range(after, through, _EVENTS_PER_STEP), through]):
         found += _judge(parts, subject, span, now_ms)
@@ -165,7 +165,7 @@ def _matched_at_reports(parts: AuditParts, plans: Sequence[Plan], span: tuple[in
     return matches(reports, index_of(asking), columns=("event_id",)).toArrow()
 
 
-def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: int) -> Iterator[Finding]:
+def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: int) -> Iterator[AuditFinding]:
     session, history = parts.history.session, parts.history
     lay_out(
         session,
@@ -183,7 +183,7 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
         matched = matched.union(of_reports.where(f"log_offset > {span[0]} AND log_offset <= {span[1]}"))
     frame = findings(session, events.select("log_offset", "event_id"), matched, overdue_ms=now_ms - parts.allowance_ms)
     for row in sorted(frame.collect()):
-        yield Finding(
+        yield AuditFinding(
             FindingKind(row.kind),
             row.event_id,
             row.log_offset,
@@ -194,7 +194,7 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
         )
 
 
-def _tell(parts: AuditParts, finding: Finding) -> bool:
+def _tell(parts: AuditParts, finding: AuditFinding) -> bool:
     """Put a finding on its alert, once; returns whether it is new."""
     try:
         return parts.finding_log.add(finding)

@@ -22,9 +22,9 @@ from tocsin.flow.capture.ports import Key
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.categories import Wanted, wanted
+from tocsin.flow.resolve.categories import RecipientRule, wanted
 from tocsin.flow.resolve.visibility import Subject, may_view, only_visible
-from tocsin.flow.track.backtest_counts import Heard, Tally
+from tocsin.flow.track.backtest_counts import RecipientCount, Tally
 from tocsin.jobs.lake import LakeParts
 from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
@@ -47,7 +47,7 @@ MATCHES_AT_ONCE = 20_000
 
 _OF_EVENT = ("event_id", "entity_id", "user_id", "timestamp_ms", "entity_type", "entity_fqn")
 
-Report = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Called with the number of processed events and of all events; may raise to end it."""
 
 
@@ -80,7 +80,7 @@ def build(history: LakeParts, engine: Engine) -> BacktestParts:
     )
 
 
-def backtest(asked: Backtest, parts: BacktestParts, report: Report) -> Document:
+def backtest(asked: Backtest, parts: BacktestParts, report: ReportProgress) -> Document:
     """Return the result of the backtest; events that its requester may not see do not count.
 
     Raises
@@ -115,7 +115,7 @@ class _Run:
     viewer: Person
     index: Index
     at_reports: Index | None
-    rows: tuple[Wanted, ...]
+    rows: tuple[RecipientRule, ...]
     tally: Tally
 
     def count(self, matched: DataFrame, report: Callable[[], None]) -> None:
@@ -170,7 +170,7 @@ class _Run:
             for offset in matched["log_offset"].to_pylist()
         ]
 
-    def _recipient(self, one: Heard, policies: Moment) -> Document:
+    def _recipient(self, one: RecipientCount, policies: Moment) -> Document:
         """Return one recipient; who the asker may not see has no name."""
         known: Document = {"channel": one.channel, "told": one.told, "because": sorted(one.kinds)}
         if one.recipient_id is None:

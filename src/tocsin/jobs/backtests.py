@@ -17,7 +17,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock
-from tocsin.jobs.backtest import Report, backtest, build
+from tocsin.jobs.backtest import ReportProgress, backtest, build
 from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.lake import LakeParts
 from tocsin.model.backtest import JOB, Backtest
@@ -36,7 +36,7 @@ _AGAIN_AFTER_S = 5.0
 _SEEN_EVERY_MS = 3_000
 _LOG = structlog.get_logger(__name__)
 
-Compute = Callable[[Backtest, Report], Document]
+Compute = Callable[[Backtest, ReportProgress], Document]
 """Runs one backtest (``jobs/backtest.backtest``)."""
 
 
@@ -71,7 +71,7 @@ def runner(history: LakeParts, engine: Engine) -> Runner:
     """Wire a runner over the history and the store behind ``engine``."""
     parts = build(history, engine)
 
-    def compute(asked: Backtest, report: Report) -> Document:
+    def compute(asked: Backtest, report: ReportProgress) -> Document:
         return backtest(asked, parts, report)
 
     return Runner(history.session, Backtests(engine), ScheduledJobs(engine), compute, history.clock)

@@ -27,7 +27,17 @@ from tocsin.errors import InvalidInput, Unavailable
 from tocsin.flow.eventlog.lake import Extent, Segment, Window, worth_merging
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.settings import Settings
-from tocsin.spark.lake import VIEW, Place, change_events, dated, folder_of, history, kept, logged, write_segment
+from tocsin.spark.lake import (
+    VIEW,
+    HistoryLocation,
+    change_events,
+    dated,
+    folder_of,
+    history,
+    kept,
+    logged,
+    write_segment,
+)
 from tocsin.spark.session import register_source, session_of
 from tocsin.spark.sources import LogSource
 from tocsin.store.eventlog.lake import Lake
@@ -43,7 +53,7 @@ _ASKERS_FAULTS = ("0A", "21", "22", "42")
 
 _LOG = structlog.get_logger(__name__)
 
-Report = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True)
@@ -53,7 +63,7 @@ class LakeParts:
     session: SparkSession
     log: EventLog
     lake: Lake
-    place: Place
+    place: HistoryLocation
     clock: Clock
     events_per_segment: int = 100_000
     full: int = 1_000_000
@@ -89,7 +99,7 @@ def build(settings: Settings, session: SparkSession, engine: Engine) -> LakePart
     """Wire the lake as ``settings`` say, in its own session, separate from other work of ``session``."""
     own = session.newSession()
     register_source(own, LogSource)
-    place = Place(str(settings.lake_folder()), settings.store_url())
+    place = HistoryLocation(str(settings.lake_folder()), settings.store_url())
     return LakeParts(own, EventLog(engine), Lake(engine), place, SystemClock())
 
 
@@ -103,7 +113,7 @@ def opened(settings: Settings, engine: Engine) -> Iterator[LakeParts]:
         session.stop()
 
 
-def grow(parts: LakeParts, report: Report = lambda _done, _total: None) -> Grown:
+def grow(parts: LakeParts, report: ReportProgress = lambda _done, _total: None) -> Grown:
     """Append the log's new events to the lake, merge small segments, and remove files that do not belong to it.
 
     If a segment is missing, because the store was restored without its lake, the lake is started anew.

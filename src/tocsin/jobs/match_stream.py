@@ -1,6 +1,6 @@
 """Main streaming query of the pipeline: matches events, resolves recipients and writes notifications.
 
-Log -> match -> resolve -> schedule -> store; ``tell`` below runs those stages in order for one micro-batch.
+Log -> match -> resolve -> schedule -> store; ``notify`` below runs those stages in order for one micro-batch.
 A micro-batch may be repeated after a crash between any two steps: every row it writes has a deterministic id.
 """
 
@@ -27,10 +27,10 @@ from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.visibility import Events, only_visible
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
-from tocsin.jobs.query_progress import Progress, Reported, following_the_log, in_few_words, log_options
+from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
 from tocsin.jobs.slow_alerts import matched_in_time
 from tocsin.jobs.supervision import Supervised
-from tocsin.model.audit_finding import Finding, FindingKind
+from tocsin.model.audit_finding import AuditFinding, FindingKind
 from tocsin.settings import Settings
 from tocsin.spark import schema
 from tocsin.spark.lookups import batch_of, each_once, not_before
@@ -110,7 +110,7 @@ def finding_log(engine: Engine) -> FindingLog:
     return FindingLog(SqlCatalogue(engine), SystemClock(), lambda event_id: log.find(event_id) is not None)
 
 
-def tell(events: DataFrame, parts: Parts) -> int:
+def notify(events: DataFrame, parts: Parts) -> int:
     """Take one micro-batch of ``EVENTS`` through the stages; return how many notifications it gave."""
     alerts = parts.alerts.read()
     found, slow = matched_in_time(events, alerts.index, columns=_OF_EVENT, limit_s=parts.match_limit_s)
@@ -123,14 +123,16 @@ def _report(alerts: Alerts, slow: Sequence[str], events: DataFrame, parts: Parts
     """Say on the alerts concerned that they are unreadable, or were too slow for ``events`` and are switched off."""
     for subscription_id, reason in alerts.unreadable.items():
         with suppress(NotFound):
-            parts.findings.add(Finding(FindingKind.UNREADABLE, "", 0, subscription_id, reason))
+            parts.findings.add(AuditFinding(FindingKind.UNREADABLE, "", 0, subscription_id, reason))
     if not slow:
         return
     ((event_id, offset),) = events.selectExpr("min_by(event_id, log_offset)", "min(log_offset)").collect()
     limit_ms = round(parts.match_limit_s * 1000)
     for subscription_id in slow:
         _LOG.error("alert_set_aside", subscription_id=subscription_id, limit_ms=limit_ms, log_offset=offset)
-        parts.findings.set_aside(Finding(FindingKind.TOO_SLOW, event_id, offset, subscription_id, expected=limit_ms))
+        parts.findings.set_aside(
+            AuditFinding(FindingKind.TOO_SLOW, event_id, offset, subscription_id, expected=limit_ms)
+        )
 
 
 def warm_up(parts: Parts) -> None:
@@ -162,7 +164,7 @@ def _last_of(matched: pa.Table) -> LogPosition:
 
 def streaming(parts: Parts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
-    reported = Reported(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
+    reported = MonitoredQuery(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
     return following_the_log(parts.session, reported, lambda done: _start(parts, done))
 
 
@@ -175,7 +177,7 @@ def _start(parts: Parts, done: int) -> StreamingQuery:
     events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done)).load()
 
     def told(batch: DataFrame, batch_id: int) -> None:
-        count = tell(batch, parts)
+        count = notify(batch, parts)
         _LOG.debug("batch_told", batch_id=batch_id, notifications=count)
 
     return (

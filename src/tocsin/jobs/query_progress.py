@@ -46,7 +46,7 @@ _LOOK_EVERY_S = 0.02
 _LOG = structlog.get_logger(__name__)
 
 
-Batch = Callable[[DataFrame, int], None]
+BatchFunction = Callable[[DataFrame, int], None]
 """What a query does with a micro-batch and its number."""
 
 
@@ -68,7 +68,7 @@ class Progress(Protocol):
 
 
 @dataclass(frozen=True)
-class Reported:
+class MonitoredQuery:
     """A query, its checkpoint, and who remembers how far it is."""
 
     query_name: str
@@ -100,7 +100,7 @@ def log_options(settings: Settings) -> dict[str, str]:
 
 @contextmanager
 def following_the_log(
-    session: SparkSession, reported: Reported, start: Callable[[int], StreamingQuery]
+    session: SparkSession, reported: MonitoredQuery, start: Callable[[int], StreamingQuery]
 ) -> Iterator[StreamingQuery]:
     """Run the query that ``start`` starts in the background, reported, and yield it; it is stopped at the end.
 
@@ -120,7 +120,7 @@ def following_the_log(
                 query.stop()
 
 
-def _leave_another_log(reported: Reported) -> None:
+def _leave_another_log(reported: MonitoredQuery) -> None:
     """Set a checkpoint aside that has read what the log does not hold: the store was restored, replaced or damaged."""
     read = planned(Path(reported.checkpoint))
     if read is not None and not reported.progress.holds(read):
@@ -128,7 +128,7 @@ def _leave_another_log(reported: Reported) -> None:
         set_aside(Path(reported.checkpoint), reason, reported.clock)
 
 
-def _done(reported: Reported) -> LogPosition:
+def _done(reported: MonitoredQuery) -> LogPosition:
     """Return how far the query is: what it committed last may have come too late to be reported."""
     told, kept = LogPosition(reported.done()), committed(Path(reported.checkpoint))
     return kept if kept is not None and kept.offset > told.offset else told
@@ -151,7 +151,7 @@ def begun(start: Callable[[], StreamingQuery]) -> StreamingQuery:
     return query
 
 
-def in_few_words(work: Batch) -> Batch:
+def in_few_words(work: BatchFunction) -> BatchFunction:
     """Return ``work`` on a micro-batch so that it fails, if it does, with a short message.
 
     Spark searches the message with a regular expression that recurses with every character (``StreamExecution``'s for
@@ -175,7 +175,7 @@ def _brief(reason: str) -> str:
 
 
 @contextmanager
-def reporting(session: SparkSession, reported: Reported, done: LogPosition) -> Iterator[None]:
+def reporting(session: SparkSession, reported: MonitoredQuery, done: LogPosition) -> Iterator[None]:
     """Report the query, which ``session`` runs and which is done up to ``done``, until the block ends."""
     reporter = _Reporter(reported, done)
     session.streams.addListener(reporter)
@@ -198,7 +198,7 @@ def unless_spark_has_ended() -> Iterator[None]:
 class _Reporter(StreamingQueryListener):
     """Listener to all queries of its session; reports its own."""
 
-    def __init__(self, reported: Reported, done: LogPosition) -> None:
+    def __init__(self, reported: MonitoredQuery, done: LogPosition) -> None:
         self._reported, self._done = reported, done
         self._is_said = False
         self._run_id: object = None

@@ -18,10 +18,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from tocsin.clock import Clock, SystemClock
-from tocsin.jobs.query_progress import Progress, Reported, following_the_log, in_few_words, log_options
+from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import Settings
-from tocsin.spark.search import entries, last_of, told
+from tocsin.spark.search import entries, last_of, search_events
 from tocsin.spark.session import interpreting
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.store.engine import PATIENT_S, open_engine
@@ -75,7 +75,7 @@ def supervised(parts: SearchParts) -> Supervised:
 
 def indexing(parts: SearchParts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
-    reported = Reported(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
+    reported = MonitoredQuery(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
     return following_the_log(parts.session, reported, lambda done: _start(parts, done))
 
 
@@ -88,7 +88,7 @@ def _start(parts: SearchParts, done: int) -> StreamingQuery:
         _LOG.debug("batch_indexed", batch_id=batch_id, entries=count)
 
     return (
-        entries(told(events))
+        entries(search_events(events))
         .writeStream.queryName(QUERY_NAME)
         .trigger(processingTime=f"{parts.every_s} seconds")
         .foreachBatch(in_few_words(indexed))

@@ -20,8 +20,8 @@ from tocsin.access.views import Views
 from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts
-from tocsin.jobs.match_stream import Parts, tell
-from tocsin.jobs.query_progress import Reported, following_the_log, in_few_words
+from tocsin.jobs.match_stream import Parts, notify
+from tocsin.jobs.query_progress import MonitoredQuery, following_the_log, in_few_words
 from tocsin.jobs.supervision import Supervised
 from tocsin.settings import Settings
 from tocsin.spark.schema import EVENTS
@@ -54,7 +54,7 @@ def build(settings: Settings, first: Parts) -> Parts:
 
 def streaming(parts: Parts) -> AbstractContextManager[StreamingQuery]:
     """Run the query in the background and give it; it is stopped at the end."""
-    reported = Reported(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
+    reported = MonitoredQuery(QUERY_NAME, parts.checkpoint, parts.progress, parts.clock)
     return following_the_log(parts.session, reported, lambda done: _start(parts, done))
 
 
@@ -72,7 +72,7 @@ def _start(parts: Parts, done: int) -> StreamingQuery:
     def told(batch: DataFrame, batch_id: int) -> None:
         # Asked for once: whoever looked a second time would advance the streaks a second time.
         rows = batch.toArrow().filter(pc.field("log_offset") > done)
-        count = tell(parts.session.createDataFrame(rows, EVENTS), parts) if rows.num_rows else 0
+        count = notify(parts.session.createDataFrame(rows, EVENTS), parts) if rows.num_rows else 0
         _LOG.debug("batch_told", query=QUERY_NAME, batch_id=batch_id, notifications=count)
 
     return (

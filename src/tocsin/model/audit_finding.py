@@ -41,7 +41,7 @@ class FindingKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class AuditFinding:
     """One finding of the audit.
 
     ``about`` distinguishes it from others of its kind with the same event and alert: the id of a notification, a

@@ -32,7 +32,7 @@ DATA = words(
 
 
 @dataclass(frozen=True)
-class Place:
+class Parentage:
     """A possible parent of an entity: the key that names it, and the types it may have."""
 
     field: str
@@ -69,7 +69,7 @@ class EntityType:
     collection: str
     keys: frozenset[str]
     required: tuple[str, ...] = ("name",)
-    places: tuple[Place, ...] = ()
+    places: tuple[Parentage, ...] = ()
     ancestors: tuple[str, ...] = ()
     may_stand_alone: bool = False
     infix: str | None = None

@@ -16,7 +16,7 @@ Pair = tuple[int, str]
 
 
 @dataclass(frozen=True)
-class Telling:
+class MatchResult:
     """How many notifications ``log_offset`` gave for ``subscription_id``."""
 
     log_offset: int
@@ -30,14 +30,14 @@ class Telling:
         return self.log_offset, self.subscription_id
 
 
-def tellings_of(
+def match_results_of(
     pairs: Iterable[Pair],
     rows: Sequence[Mapping[str, Any]],
     *,
     now_ms: int,  # Any: columns of spark/schedule.py
-) -> list[Telling]:
+) -> list[MatchResult]:
     """Return the match result of each of ``pairs``, when ``rows`` are all the notifications written for them."""
     counts: Counter[Pair] = Counter()
     for row in rows:
         counts.update((row["log_offset"], subscription_id) for subscription_id in row["subscription_ids"])
-    return [Telling(*pair, counts[pair], now_ms) for pair in sorted(set(pairs))]
+    return [MatchResult(*pair, counts[pair], now_ms) for pair in sorted(set(pairs))]

@@ -10,7 +10,7 @@ from pydantic import BaseModel
 
 from tocsin.model.wording import hint
 
-Finding = Mapping[str, Any]  # Any: pydantic's own description of a problem
+SchemaError = Mapping[str, Any]  # Any: pydantic's own description of a problem
 
 _BEGINNING = 5
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
@@ -47,7 +47,7 @@ _LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {  # Any: as above
 }
 
 
-def said(finding: Finding, keys: Collection[str] = ()) -> str:
+def said(finding: SchemaError, keys: Collection[str] = ()) -> str:
     """Return the message, to follow the name of the wrong field; ``keys`` are the allowed ones."""
     kind, limits = str(finding["type"]), finding.get("ctx") or {}
     if kind == "missing":

@@ -21,7 +21,7 @@ from tocsin.store.outbox.records import Records
 
 
 @dataclass(frozen=True)
-class Telling:
+class AlertStores:
     """Relations, mutes, and stored notifications of an event."""
 
     directory: SqlDirectory
@@ -33,15 +33,15 @@ class Telling:
     unsubscribe_key: bytes = field(repr=False)
 
 
-def with_streaks(logged: LoggedEvent, telling: Telling) -> LoggedEvent:
+def with_streaks(logged: LoggedEvent, telling: AlertStores) -> LoggedEvent:
     """Return an event with what its entity's earlier reports make of it, which conditions may ask for."""
     return logged if report_of(logged) is None else with_facts(logged, telling.reports.before(logged))
 
 
-def telling_of(engine: Engine) -> Telling:
+def alert_stores_of(engine: Engine) -> AlertStores:
     """Return what is known behind ``engine``."""
     key = unsubscribe_key(People(engine))
-    return Telling(
+    return AlertStores(
         directory=SqlDirectory(engine),
         mutes=Mutes(engine),
         records=Records(engine),

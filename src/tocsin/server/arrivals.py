@@ -45,10 +45,10 @@ class Arriving:
         """Begin with what comes from now on."""
         reach = self._inbox.reach()
         self._noted.clear()
-        self.read_to = max(reach.newest.offset, reach.told_through)
+        self.read_to = max(reach.newest.offset, reach.processed_through)
         self.passed = self.read_to
-        if 0 < reach.told_through < self.read_to:
-            self._note_what_is_there(reach.told_through)
+        if 0 < reach.processed_through < self.read_to:
+            self._note_what_is_there(reach.processed_through)
 
     def next(self) -> list[Arrival]:
         """Return rows beyond what was read, about ``PAGE``; a full page says that more may wait."""
@@ -65,11 +65,11 @@ class Arriving:
         LogDiverged : the store is not the one that was read: its log is shorter
         """
         reach = self._inbox.reach()
-        if max(reach.newest.offset, reach.told_through) < self.read_to:
+        if max(reach.newest.offset, reach.processed_through) < self.read_to:
             raise LogDiverged(f"People had been told up to offset {self.read_to}; in this store it is {reach.newest}.")
         found: list[Arrival] = []
-        while self.passed < min(reach.told_through, self.read_to):
-            through = min(reach.told_through, self.read_to)
+        while self.passed < min(reach.processed_through, self.read_to):
+            through = min(reach.processed_through, self.read_to)
             page = self._inbox.arrivals(self.passed, limit=PAGE, through=through)
             found += [one for one in page if _place(one) not in self._noted]
             self.passed = page[-1].log_offset if len(page) >= PAGE else through

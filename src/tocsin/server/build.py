@@ -18,7 +18,7 @@ from tocsin.flow.capture.feed.operations import FeedWrites
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.violations import Violations
 from tocsin.server.access_denials import RefusalLog
-from tocsin.server.alert_stores import Telling, telling_of
+from tocsin.server.alert_stores import AlertStores, alert_stores_of
 from tocsin.server.auth import Tokens
 from tocsin.server.bodies import Bodies
 from tocsin.server.login_throttle import LoginQueue, LoginThrottle
@@ -96,7 +96,7 @@ class Parts:
     incidents: IncidentLog
     suites: SuiteReader
     usage: Usage
-    telling: Telling
+    telling: AlertStores
     backtests: Backtests
     quotas: Quotas
 
@@ -148,7 +148,7 @@ def build_parts(
         incidents=IncidentLog(engine),
         suites=SuiteReader(engine),
         usage=Usage(engine),
-        telling=telling_of(engine),
+        telling=alert_stores_of(engine),
         backtests=Backtests(engine),
         quotas=Quotas(engine),
     )

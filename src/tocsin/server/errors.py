@@ -34,7 +34,7 @@ from tocsin.errors import (
     Unauthenticated,
     Unavailable,
 )
-from tocsin.model.validation_errors import Finding, keys_at, said
+from tocsin.model.validation_errors import SchemaError, keys_at, said
 from tocsin.server.suggestions import did_you_mean
 from tocsin.store.faults import named
 
@@ -188,7 +188,7 @@ def _http(request: Request, error: Exception) -> Response:
     return error_answer(error.status_code, message, dict(error.headers or {}))
 
 
-def describe_validation(errors: Sequence[Finding], model: type[BaseModel] | None = None) -> str:
+def describe_validation(errors: Sequence[SchemaError], model: type[BaseModel] | None = None) -> str:
     """Return pydantic's errors as one line: each path once, with its error.
 
     ``model`` is the validated model; an unknown key is reported with the nearest known one.

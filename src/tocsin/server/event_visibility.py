@@ -15,7 +15,7 @@ from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.server.request import Caller
 
 
-class Told(Protocol):
+class EventView(Protocol):
     """A view of one event: an entry of the log, or of an inbox."""
 
     @property
@@ -24,7 +24,7 @@ class Told(Protocol):
         ...
 
 
-T = TypeVar("T", bound=Told)
+T = TypeVar("T", bound=EventView)
 
 
 def as_shown(sight: Sight, entries: Sequence[T]) -> list[T | None]:

@@ -23,7 +23,7 @@ from tocsin.server.paths import API
 COLLECTION = "{collection:collection}"
 """How a route's path names any collection of the catalogue, those of two words included."""
 
-Place = tuple[str, int]
+RouteKey = tuple[str, int]
 """The word after ``/api/v1/``, and how many steps the path has."""
 
 _FIRST_WORD = len(API.split("/"))
@@ -53,7 +53,7 @@ class IndexedRouter(APIRouter):
     def __init__(self, plain: APIRouter, laid_out: APIRouter) -> None:
         super().__init__(routes=[*plain.routes, *laid_out.routes], redirect_slashes=False)
         self.lifespan_context = plain.lifespan_context
-        self._index: dict[Place, list[BaseRoute]] = defaultdict(list)
+        self._index: dict[RouteKey, list[BaseRoute]] = defaultdict(list)
         for route in self.routes:
             for place in _places_of(route):
                 self._index[place].append(route)
@@ -81,7 +81,7 @@ def lay_out(into: APIRouter, routes: APIRouter, prefix: str, dependencies: Seque
         )
 
 
-def _places_of(route: BaseRoute) -> Iterator[Place]:
+def _places_of(route: BaseRoute) -> Iterator[RouteKey]:
     """Yield the index keys of paths that fit the route; nothing for a route that cannot be indexed."""
     path = str(getattr(route, "path", ""))
     if ":path}" in path or not path.startswith(f"{API}/"):
@@ -90,6 +90,6 @@ def _places_of(route: BaseRoute) -> Iterator[Place]:
         yield _place(path.replace(COLLECTION, collection))
 
 
-def _place(path: str) -> Place:
+def _place(path: str) -> RouteKey:
     steps = path.split("/", 12)
     return steps[_FIRST_WORD] if len(steps) > _FIRST_WORD else "", len(steps)

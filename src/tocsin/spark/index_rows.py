@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from tocsin.conditions.normal_form import Conjunction, Fact, Term
-from tocsin.flow.match.indexing import Anchor, Way, ways
+from tocsin.flow.match.indexing import Alternative, Anchor, ways
 from tocsin.flow.match.plan import Plan
 from tocsin.spark.anchors import number_of
 from tocsin.spark.conditions import is_stored
@@ -72,7 +72,7 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[_Cl
         }
 
 
-def _asked(way: Way, anchor: Anchor) -> Conjunction:
+def _asked(way: Alternative, anchor: Anchor) -> Conjunction:
     """Return what ``way`` asks of an event that states ``anchor``."""
     return way.rest if anchor in way.anchors else way.whole
 

@@ -70,14 +70,14 @@ def write_segment(events: DataFrame, folder: str) -> None:
 
 
 @dataclass(frozen=True)
-class Place:
+class HistoryLocation:
     """Location of the history: the folder of the lake, and the address of the store whose log continues it."""
 
     root: str
     url: str
 
 
-def history(session: SparkSession, place: Place, extent: Extent, window: Window = ALWAYS) -> DataFrame:
+def history(session: SparkSession, place: HistoryLocation, extent: Extent, window: Window = ALWAYS) -> DataFrame:
     """Return every event of ``extent`` that happened in ``window``, each once, as ``EVENTS``.
 
     Offsets up to the lake's end come from Parquet, the rest from the log; ``LogSource`` must be registered.
@@ -86,7 +86,7 @@ def history(session: SparkSession, place: Place, extent: Extent, window: Window 
     return stored.union(_within(logged(session, place, extent.lake_end, extent.log_end), window))
 
 
-def between(session: SparkSession, place: Place, extent: Extent, after: int, through: int) -> DataFrame:
+def between(session: SparkSession, place: HistoryLocation, extent: Extent, after: int, through: int) -> DataFrame:
     """Return the events above one offset, through another, from wherever they are, as ``EVENTS``."""
     met = tuple(one for one in extent.segments if one.after < through and one.through > after)
     stored = kept(session, place, met, ALWAYS).where(f"log_offset > {after} AND log_offset <= {through}")
@@ -94,7 +94,7 @@ def between(session: SparkSession, place: Place, extent: Extent, after: int, thr
     return stored.union(logged(session, place, start, through)) if through > start else stored
 
 
-def part(session: SparkSession, place: Place, step: Step, window: Window = ALWAYS) -> DataFrame:
+def part(session: SparkSession, place: HistoryLocation, step: Step, window: Window = ALWAYS) -> DataFrame:
     """Return the events of one step through the history that happened in ``window``, as ``EVENTS``."""
     if not step.segments:
         return _within(logged(session, place, step.after, step.through), window)
@@ -102,7 +102,7 @@ def part(session: SparkSession, place: Place, step: Step, window: Window = ALWAY
     return stored.where(f"log_offset > {step.after} AND log_offset <= {step.through}")
 
 
-def kept(session: SparkSession, place: Place, segments: Sequence[Segment], window: Window) -> DataFrame:
+def kept(session: SparkSession, place: HistoryLocation, segments: Sequence[Segment], window: Window) -> DataFrame:
     """Return the events of these segments of the lake that happened in ``window``, as ``EVENTS``."""
     if not segments:
         return session.createDataFrame([], EVENTS)
@@ -114,13 +114,13 @@ def kept(session: SparkSession, place: Place, segments: Sequence[Segment], windo
     return _within(found.select(*EVENTS.names), window)
 
 
-def logged(session: SparkSession, place: Place, after: int, through: int) -> DataFrame:
+def logged(session: SparkSession, place: HistoryLocation, after: int, through: int) -> DataFrame:
     """Return the events above one offset, through another, of the log itself, as ``EVENTS``."""
     reader = session.read.format(LOG_FORMAT).option("url", place.url).option("eventsPerPartition", _SHARE)
     return reader.option("after", after).option("through", through).load()
 
 
-def reported(session: SparkSession, place: Place, through: int, window: Window = ALWAYS) -> DataFrame:
+def reported(session: SparkSession, place: HistoryLocation, through: int, window: Window = ALWAYS) -> DataFrame:
     """Return the events that report a status up to an offset and in ``window``, with their streak facts.
 
     The log has them all, so the lake is not read. Shuffles by entity.

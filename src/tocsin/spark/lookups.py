@@ -18,9 +18,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from tocsin.conditions.relations import ANYBODY
-from tocsin.flow.resolve.categories import Wanted
+from tocsin.flow.resolve.categories import RecipientRule
 from tocsin.flow.resolve.directory import NO_END, Audience, Principal
-from tocsin.flow.resolve.person_conditions import Bonds
+from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.model.notification import ReasonKind
 from tocsin.spark import schema
 
@@ -29,7 +29,7 @@ _VIEW = "tocsin_batch"
 
 
 @dataclass(frozen=True)
-class Batch:
+class ResolveInput:
     """A micro-batch's matches with all inputs of recipient resolution.
 
     The temporary view has an array column for each table of ``spark/schema.py``: ``matches`` spread over its
@@ -43,8 +43,8 @@ class Batch:
 
 
 def batch_of(
-    session: SparkSession, matched: pa.Table, rows: Sequence[Wanted], audience: Audience, *, now_ms: int
-) -> Batch:
+    session: SparkSession, matched: pa.Table, rows: Sequence[RecipientRule], audience: Audience, *, now_ms: int
+) -> ResolveInput:
     """Create the view of ``matched`` (columns of ``MATCHES`` up to ``asked``) and its lookup results.
 
     There is one such view per session: the next batch replaces it.
@@ -66,7 +66,7 @@ def batch_of(
     frame = session.createDataFrame(pa.table(columns))
     (frame if len(parts) == 1 else frame.repartition(len(parts))).createOrReplaceTempView(_VIEW)
     told_apart = max(len(parts), -(-len(audience.principals) // _MATCHES_PER_PARTITION))
-    return Batch(_VIEW, told_apart, is_personal=any(row.questions for row in rows))
+    return ResolveInput(_VIEW, told_apart, is_personal=any(row.questions for row in rows))
 
 
 def each_once(matched: pa.Table) -> pa.Table:
@@ -92,7 +92,9 @@ def table_of(rows: Iterable[Sequence[Any]], columns: StructType) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=arrow)
 
 
-def _looked_up(rows: Sequence[Wanted], audience: Audience) -> dict[str, tuple[StructType, list[tuple[object, ...]]]]:
+def _looked_up(
+    rows: Sequence[RecipientRule], audience: Audience
+) -> dict[str, tuple[StructType, list[tuple[object, ...]]]]:
     addresses = sorted({row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL})
     return {
         "wanted": (schema.WANTED, [_wanted(row) for row in rows]),
@@ -131,12 +133,12 @@ def _bonds(audience: Audience) -> list[tuple[object, ...]]:
     return [(*at, [dict(zip(names, one, strict=True)) for one in held]) for at, held in known.items()]
 
 
-def _for_anybody(matched: pa.Table, rows: Sequence[Wanted], audience: Audience) -> list[bool]:
+def _for_anybody(matched: pa.Table, rows: Sequence[RecipientRule], audience: Audience) -> list[bool]:
     """Say for each match whether any person's answers are accepted."""
     questions = {row.subscription_id: row.questions for row in rows if row.questions}
     if not questions:
         return [True] * matched.num_rows
-    bonds = Bonds(audience.bonds)
+    bonds = PersonFacts(audience.bonds)
     asked = matched.select(["subscription_id", "asked", "entity_id", "log_offset"]).to_pylist()
     return [
         bonds.anybody(one["asked"], questions[one["subscription_id"]], one["entity_id"], one["log_offset"])
@@ -146,7 +148,7 @@ def _for_anybody(matched: pa.Table, rows: Sequence[Wanted], audience: Audience) 
     ]
 
 
-def _wanted(row: Wanted) -> tuple[object, ...]:
+def _wanted(row: RecipientRule) -> tuple[object, ...]:
     return (
         row.subscription_id,
         row.subscription_name,

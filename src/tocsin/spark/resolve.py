@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tocsin.flow.resolve.categories import BY_ASSET
 from tocsin.model.subscription import Channel
-from tocsin.spark.lookups import Batch
+from tocsin.spark.lookups import ResolveInput
 
 _EVENT = "log_offset, event_id, now_ms"
 _REASON = "kind, hops, subscription_name, subscription_id, destination_id, team, via"
@@ -82,7 +82,7 @@ _TOLD = f"""
 """
 
 
-def recipients(batch: Batch) -> str:
+def recipients(batch: ResolveInput) -> str:
     """Return SQL for the recipients of each event, with the channel and every reason.
 
     One row per (event, channel, key): ``log_offset``, ``event_id``, ``now_ms``, ``channel``, ``key`` (deduplication

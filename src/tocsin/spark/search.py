@@ -29,7 +29,7 @@ _VIEW = "tocsin_entries"
 _LAST = f"SELECT entry.* FROM (SELECT max_by(struct(*), log_offset) AS entry FROM {_VIEW} GROUP BY entity_id)"  # noqa: S608
 
 
-def told(events: DataFrame) -> DataFrame:
+def search_events(events: DataFrame) -> DataFrame:
     """Return the entity state of each of ``EVENTS``: ``log_offset``, ``is_gone`` and its document.
 
     An event about something that belongs to an entity, and not the entity itself, does not carry its document.

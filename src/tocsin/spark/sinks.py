@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame
 
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.model.match_result import Pair, Telling, tellings_of
+from tocsin.model.match_result import MatchResult, Pair, match_results_of
 
 Rows = Sequence[Mapping[str, Any]]  # Any: a column's value
 Narrow = Callable[[Rows], Rows]
@@ -23,7 +23,7 @@ Narrow = Callable[[Rows], Rows]
 class NotificationStore(Protocol):
     """Takes notifications; those it has already stay as they are."""
 
-    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[Telling], *, last: LogPosition) -> None:
+    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[MatchResult], *, last: LogPosition) -> None:
         """Store all of ``rows`` (columns of ``spark/schedule.notifications``) and their match results, or nothing.
 
         ``last`` is the last event that they are of.
@@ -44,5 +44,5 @@ class Sink:
         stored.
         """
         rows = self.narrow(frame.toArrow().to_pylist())
-        self.store.add(rows, tellings_of(pairs, rows, now_ms=now_ms), last=last)
+        self.store.add(rows, match_results_of(pairs, rows, now_ms=now_ms), last=last)
         return len(rows)

@@ -17,7 +17,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from tocsin.conditions.fields import STREAK_FIELDS
-from tocsin.flow.match.streak import Facts, Report, Streak, advance, report_in
+from tocsin.flow.match.streak import Facts, StatusReport, Streak, advance, report_in
 from tocsin.spark.conditions import COLUMNS
 from tocsin.spark.groups import in_arrow, with_state
 
@@ -129,13 +129,13 @@ def _told(rows: pa.Table) -> pa.Table:
     return ordered
 
 
-def _report(columns: Mapping[str, Any]) -> Report:
+def _report(columns: Mapping[str, Any]) -> StatusReport:
     report = _report_in(columns)
     assert report is not None, "only reports come here"  # noqa: S101
     return report
 
 
-def _report_in(columns: Mapping[str, Any]) -> Report | None:
+def _report_in(columns: Mapping[str, Any]) -> StatusReport | None:
     """Return what a row of ``EVENTS`` reports; None when it is no report."""
     derived = {name: columns[COLUMNS[name]] for name in _SPOKEN}
     return report_in(derived, columns["timestamp_ms"])

@@ -19,7 +19,7 @@ from sqlalchemy import Engine
 from tocsin.clock import Clock, Steady, SystemClock, steady_s
 from tocsin.flow.send.channels.email import EmailChannel, MailServer
 from tocsin.flow.send.channels.webhook import WebhookChannel
-from tocsin.flow.send.dispatch import Channel as Way
+from tocsin.flow.send.dispatch import Sender as Way
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.mail import Sender
 from tocsin.model.subscription import Channel

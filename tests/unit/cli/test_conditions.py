@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from tocsin.cli.conditions import Finding, summary
+from tocsin.cli.conditions import ConditionFinding, summary
 from tocsin.cli.main import app
 
 
@@ -159,7 +159,7 @@ def test_programs_get_kind_line_column_and_suggestion(tmp_path: Path) -> None:
 
 
 def test_what_came_of_it_is_said_in_a_line() -> None:
-    wrong, odd = Finding("a", "", "invalidAlert", is_error=True), Finding("a", "", "unindexed")
+    wrong, odd = ConditionFinding("a", "", "invalidAlert", is_error=True), ConditionFinding("a", "", "unindexed")
     assert summary(3, "condition", []) == "3 conditions, all right"
     assert summary(1, "alert", [odd]) == "1 alert: 1 warning"
     assert summary(12, "alert", [wrong, wrong, odd, odd]) == "12 alerts: 2 wrong, 2 warnings"

@@ -59,11 +59,11 @@ def test_a_long_chain_is_not_deep() -> None:
 
 
 def test_parentheses_alone_add_no_depth() -> None:
-    assert parse("(" * 100 + "isBot()" + ")" * 100) == syntax.Call("isBot", (), syntax.Place(1, 101))
+    assert parse("(" * 100 + "isBot()" + ")" * 100) == syntax.Call("isBot", (), syntax.Position(1, 101))
 
 
 def test_a_word_that_begins_like_a_keyword_is_a_name() -> None:
-    assert parse("input") == syntax.Name("input", syntax.Place(1, 1))
+    assert parse("input") == syntax.Name("input", syntax.Position(1, 1))
     assert isinstance(parse("notable"), syntax.Name)
 
 
@@ -74,9 +74,9 @@ def test_a_key_may_be_called_like_a_keyword() -> None:
 
 
 def test_a_doubled_quote_stands_for_one_and_a_backslash_for_itself() -> None:
-    assert parse("'it''s'") == syntax.Word("it's", syntax.Place(1, 1))
-    assert parse('"say ""a"""') == syntax.Word('say "a"', syntax.Place(1, 1))
-    assert parse(r"'a\.b'") == syntax.Word(r"a\.b", syntax.Place(1, 1))
+    assert parse("'it''s'") == syntax.Word("it's", syntax.Position(1, 1))
+    assert parse('"say ""a"""') == syntax.Word('say "a"', syntax.Position(1, 1))
+    assert parse(r"'a\.b'") == syntax.Word(r"a\.b", syntax.Position(1, 1))
 
 
 def test_a_number_without_end_is_refused() -> None:

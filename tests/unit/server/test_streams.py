@@ -24,13 +24,13 @@ class FakeInbox:
         self.rows: list[tuple[int, str, int]] = []
         self.looks = 0
         self.broken = False
-        self.told_through = 0
+        self.processed_through = 0
 
     def add(self, offset: int, user_id: str, due_at_ms: int = 0) -> None:
         self.rows.append((offset, user_id, due_at_ms))
 
     def reach(self) -> Reach:
-        return Reach(LogPosition(max((offset for offset, _, _ in self.rows), default=0)), self.told_through)
+        return Reach(LogPosition(max((offset for offset, _, _ in self.rows), default=0)), self.processed_through)
 
     def arrivals(self, after: int, *, limit: int, through: int | None = None) -> list[Arrival]:
         self.looks += 1
@@ -142,19 +142,19 @@ async def test_nobody_listening_means_no_looks(live: Streams, inbox: FakeInbox, 
 async def test_what_the_slower_query_tells_rings_although_it_stands_before_what_rang(
     live: Streams, inbox: FakeInbox, sessions: FakeSessions
 ) -> None:
-    inbox.told_through = 1
+    inbox.processed_through = 1
     inbox.add(4, "ann")  # by the faster one
     listening = live.listen("ann", 0, sessions.open("ann"))
     assert await heard(listening, 1) == ["ann-4"]
     inbox.add(3, "ann")
-    inbox.told_through = 3
+    inbox.processed_through = 3
     assert await heard(listening, 1) == ["ann-3"]
     inbox.add(6, "ann")
     assert await heard(listening, 1) == ["ann-6"]
     inbox.add(5, "ann")
     resumed = live.listen("ann", 6, sessions.open("ann"))  # what else it has seen, nobody knows
     assert await heard(resumed, 3) == ["ann-4", "ann-5", "ann-6"]
-    inbox.told_through = 6
+    inbox.processed_through = 6
     assert await heard(listening, 1) == ["ann-5"]
     inbox.add(7, "ann")
     assert [await heard(one, 1) for one in (listening, resumed)] == [["ann-7"]] * 2, "and nothing rings twice"

@@ -15,7 +15,7 @@ from tocsin.flow.capture.json_patch import Operation
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Catalogue, Key, Written
 from tocsin.flow.capture.write import Record
-from tocsin.model.audit_finding import Finding
+from tocsin.model.audit_finding import AuditFinding
 from tocsin.model.change import FINDING, ChangeDescription, EventType, FieldChange
 from tocsin.model.people import SYSTEM
 
@@ -28,7 +28,7 @@ class FindingLog:
     def __init__(self, catalogue: Catalogue, clock: Clock, is_known: Callable[[str], bool]) -> None:
         self._catalogue, self._clock, self._is_known = catalogue, clock, is_known
 
-    def add(self, finding: Finding) -> bool:
+    def add(self, finding: AuditFinding) -> bool:
         """Put an event on the alert, in a transaction of its own; returns whether it is new.
 
         Raises
@@ -49,7 +49,7 @@ class FindingLog:
         Writes(self._catalogue, self._clock, event_id=lambda: finding.id).within(work, actor=SYSTEM)
         return True
 
-    def set_aside(self, finding: Finding) -> None:
+    def set_aside(self, finding: AuditFinding) -> None:
         """Put an event on the alert and disable it, so that it delays nobody until somebody has changed it."""
         with suppress(NotFound, Conflict):  # gone already, or written down by another pipeline
             self.add(finding)

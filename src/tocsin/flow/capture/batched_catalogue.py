@@ -12,7 +12,7 @@ from types import TracebackType
 
 from tocsin.errors import Unavailable
 from tocsin.flow.capture.bulk import CHUNK
-from tocsin.flow.capture.ports import Batch, Batches, Collision, Transaction
+from tocsin.flow.capture.ports import BatchedCatalogue, BatchedTransaction, Collision, Transaction
 
 
 class Together:
@@ -21,10 +21,10 @@ class Together:
     What was written before an error stays written.
     """
 
-    def __init__(self, catalogue: Batches, *, rows: int = CHUNK) -> None:
+    def __init__(self, catalogue: BatchedCatalogue, *, rows: int = CHUNK) -> None:
         self._catalogue, self._most = catalogue, rows
         self._opened = ExitStack()
-        self._batch: Batch | None = None
+        self._batch: BatchedTransaction | None = None
         self._rows = 0
 
     def __enter__(self) -> Together:

@@ -14,7 +14,7 @@ from tocsin.errors import TocsinError
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.operations import new_entity_id, new_event_id
 from tocsin.flow.capture.permit import Permits, everything, in_place
-from tocsin.flow.capture.ports import Batch, Batches, Collision, MustWriteError, Written
+from tocsin.flow.capture.ports import BatchedCatalogue, BatchedTransaction, Collision, MustWriteError, Written
 from tocsin.flow.capture.references import is_uuid
 from tocsin.flow.capture.upsert import create, kind_of, put
 from tocsin.flow.capture.write import Ids, Record
@@ -41,7 +41,7 @@ class BulkWrites:
 
     def __init__(
         self,
-        catalogue: Batches,
+        catalogue: BatchedCatalogue,
         clock: Clock,
         new_id: Callable[[], str] = new_entity_id,
         *,
@@ -108,12 +108,12 @@ class BulkWrites:
         return outcomes
 
     def _rows(
-        self, row: _Row, batch: Batch, kind: EntityType, requests: Sequence[Document], actor: Actor
+        self, row: _Row, batch: BatchedTransaction, kind: EntityType, requests: Sequence[Document], actor: Actor
     ) -> list[Outcome]:
         batch.look_ahead(kind.name, _probable_fqns(kind, requests))
         return [self._one(row, batch, kind, request, actor) for request in requests]
 
-    def _one(self, row: _Row, batch: Batch, kind: EntityType, request: Document, actor: Actor) -> Outcome:
+    def _one(self, row: _Row, batch: BatchedTransaction, kind: EntityType, request: Document, actor: Actor) -> Outcome:
         try:
             with batch.row():
                 permit = in_place(self._permits(actor), batch)

@@ -249,7 +249,7 @@ class Transaction(Protocol):
         ...
 
 
-class Batch(Transaction, Protocol):
+class BatchedTransaction(Transaction, Protocol):
     """One write transaction for many writes, each of which succeeds or fails on its own."""
 
     def row(self) -> AbstractContextManager[None]:
@@ -274,10 +274,10 @@ class Catalogue(Protocol):
         ...
 
 
-class Batches(Protocol):
+class BatchedCatalogue(Protocol):
     """Opens write transactions for many writes."""
 
-    def batch(self) -> AbstractContextManager[Batch]:
+    def batch(self) -> AbstractContextManager[BatchedTransaction]:
         """Open a transaction for many writes: committed at the end, rolled back on an error.
 
         Raises
@@ -286,7 +286,7 @@ class Batches(Protocol):
         """
         ...
 
-    def rehearsal(self) -> AbstractContextManager[Batch]:
+    def rehearsal(self) -> AbstractContextManager[BatchedTransaction]:
         """Open a transaction that is rolled back, without blocking others where possible.
 
         Raises

@@ -17,7 +17,7 @@ from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction, missing
 from tocsin.model import fqn
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
-from tocsin.model.entity_type import EntityType, Place
+from tocsin.model.entity_type import EntityType, Parentage
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.wording import with_article
 
@@ -84,7 +84,7 @@ class Resolver:
             if document.get(key)
         }
 
-    def _above(self, place: Place, given: Given) -> Stored:
+    def _above(self, place: Parentage, given: Given) -> Stored:
         named = given.get("type") if isinstance(given, dict) else None
         if named is not None and named not in place.types:
             raise InvalidInput(

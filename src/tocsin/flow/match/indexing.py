@@ -70,7 +70,7 @@ EVERY = Anchor()
 
 
 @dataclass(frozen=True)
-class Way:
+class Alternative:
     """One way for an alert to match.
 
     Attributes
@@ -106,7 +106,7 @@ def how_found(plan: Plan) -> Found:
     return Found(by, _why_unindexed(plan) if EVERY in anchors else None)
 
 
-def ways(plan: Plan, worded: Collection[str] = ()) -> list[Way]:
+def ways(plan: Plan, worded: Collection[str] = ()) -> list[Alternative]:
     """Return the ways one case of a plan can match, none for one that never does; always in the same order.
 
     They may hang from the words of the fields ``worded``.
@@ -145,11 +145,11 @@ def _disjunction(plan: Plan) -> Disjunction:
     return frozenset(Conjunction(whole.groups | conjunction.groups) for conjunction in gate)
 
 
-def _order(way: Way) -> tuple[object, ...]:
+def _order(way: Alternative) -> tuple[object, ...]:
     return way.anchors, sorted(map(repr, way.whole.groups)), sorted(map(repr, way.whole.forbidden))
 
 
-def _way(asked: Conjunction, worded: Collection[str]) -> Way:
+def _way(asked: Conjunction, worded: Collection[str]) -> Alternative:
     """Return ``asked`` with its rarest anchors: one group of facts, made rarer by others while that is worth it."""
     candidates = [
         *_fact_groups(asked),
@@ -158,14 +158,14 @@ def _way(asked: Conjunction, worded: Collection[str]) -> Way:
         *_implied_words(asked, worded),
     ]
     if not candidates:
-        return Way((EVERY,), asked, asked)
+        return Alternative((EVERY,), asked, asked)
     chosen = [min(candidates, key=lambda group: (_share(group), sorted(map(_said, group))))]
     for group in _refining(asked, chosen[0]):
         if prod(map(_share, chosen)) <= _RARE_ENOUGH or not _may_refine(chosen, group):
             continue
         chosen.append(group)
     proven = frozenset(chosen) & asked.groups
-    return Way(_anchors(chosen), asked, Conjunction(asked.groups - proven, asked.forbidden))
+    return Alternative(_anchors(chosen), asked, Conjunction(asked.groups - proven, asked.forbidden))
 
 
 def _anchors(groups: Sequence[Group]) -> tuple[Anchor, ...]:

@@ -21,7 +21,7 @@ NO_FACTS: Facts = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class StatusReport:
     """One status that an entity reports.
 
     Attributes
@@ -56,21 +56,21 @@ class Streak:
     without_ms: int = 0
 
 
-def report_of(logged: LoggedEvent) -> Report | None:
+def report_of(logged: LoggedEvent) -> StatusReport | None:
     """Return what an event reports, or None if it is no report."""
     return report_in(logged.derived, logged.event.timestamp)
 
 
-def report_in(derived: Document, heard_at_ms: int) -> Report | None:
+def report_in(derived: Document, heard_at_ms: int) -> StatusReport | None:
     """Return what an event with these derived fields, captured at that moment, reports; None if it is no report."""
     status = derived.get("testStatus") or derived.get("pipelineStatus")
     at_ms = derived.get("reportedAt")
     if status is None and at_ms is None:
         return None
-    return Report(status, heard_at_ms if at_ms is None else min(at_ms, heard_at_ms))
+    return StatusReport(status, heard_at_ms if at_ms is None else min(at_ms, heard_at_ms))
 
 
-def advance(streak: Streak | None, report: Report) -> tuple[Streak, Facts]:
+def advance(streak: Streak | None, report: StatusReport) -> tuple[Streak, Facts]:
     """Return the entity's streak after ``report``, and the facts that the report adds given those before it.
 
     A status without a verdict has no effect. A report of an earlier time than the newest is history, and one of
@@ -88,7 +88,7 @@ def advance(streak: Streak | None, report: Report) -> tuple[Streak, Facts]:
     return _with_verdict(known, verdict, report.at_ms)
 
 
-def folded(reports: Iterable[Report]) -> Streak | None:
+def folded(reports: Iterable[StatusReport]) -> Streak | None:
     """Return an entity's streak after all ``reports``, which are in log order."""
     streak: Streak | None = None
     for report in reports:
@@ -96,7 +96,7 @@ def folded(reports: Iterable[Report]) -> Streak | None:
     return streak
 
 
-def with_facts(logged: LoggedEvent, earlier: Iterable[Report]) -> LoggedEvent:
+def with_facts(logged: LoggedEvent, earlier: Iterable[StatusReport]) -> LoggedEvent:
     """Return ``logged`` with the facts that follow from its entity's ``earlier`` reports, in the order of the log."""
     report = report_of(logged)
     if report is None:

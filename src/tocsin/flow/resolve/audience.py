@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from tocsin.flow.resolve.categories import BY_ASSET, Wanted
+from tocsin.flow.resolve.categories import BY_ASSET, RecipientRule
 from tocsin.flow.resolve.directory import Audience, Directory, Principal, Reach
 from tocsin.flow.resolve.person_conditions import bonds_of
 from tocsin.model.mute import Mute
@@ -19,7 +19,7 @@ _BY_NAME = (ReasonKind.USER, ReasonKind.TEAM)
 
 
 def audience_of(
-    entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory, *, everybody: bool = False
+    entity_ids: Collection[str], rows: Sequence[RecipientRule], directory: Directory, *, everybody: bool = False
 ) -> Audience:
     """Return the audience of ``rows`` for changes of these entities; ``everybody``: bots and deleted users, too.
 
@@ -46,7 +46,7 @@ def may_be_told(person: Person) -> bool:
 
 
 def _mutes(
-    reach: Sequence[Reach], rows: Sequence[Wanted], people: Sequence[Person], directory: Directory
+    reach: Sequence[Reach], rows: Sequence[RecipientRule], people: Sequence[Person], directory: Directory
 ) -> Iterable[Mute]:
     who = {person.id for person in people}
     who.update(row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL)
@@ -55,7 +55,7 @@ def _mutes(
     return directory.mutes(who, about) if who else ()
 
 
-def _reach(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory) -> Iterator[Reach]:
+def _reach(entity_ids: Collection[str], rows: Sequence[RecipientRule], directory: Directory) -> Iterator[Reach]:
     depth = max((row.downstream_depth for row in rows), default=0)
     if depth:
         yield from directory.reach(entity_ids, depth)
@@ -64,7 +64,7 @@ def _reach(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Direc
             yield Reach(root_id=entity_id, node_id=entity_id, node_fqn="", hops=0)
 
 
-def _principals(reach: Sequence[Reach], rows: Sequence[Wanted], directory: Directory) -> Iterator[Principal]:
+def _principals(reach: Sequence[Reach], rows: Sequence[RecipientRule], directory: Directory) -> Iterator[Principal]:
     asked = {row.relation for row in rows}
     nodes = {step.node_id for step in reach}
     for relation in BY_ASSET:

@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import TypeVar
 
 from tocsin.conditions.relations import ANYBODY, is_asked
-from tocsin.flow.resolve.categories import BY_ASSET, Wanted
+from tocsin.flow.resolve.categories import BY_ASSET, RecipientRule
 from tocsin.flow.resolve.directory import Audience, Principal, Reach
-from tocsin.flow.resolve.person_conditions import Bonds
+from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.model.change import LoggedEvent
 from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonKind
@@ -63,10 +63,10 @@ class _Scene:
     logged: LoggedEvent
     audience: Audience
     mutes: Mapping[str, Sequence[Mute]]
-    bonds: Bonds
+    bonds: PersonFacts
     asked: Mapping[str, int]
 
-    def means(self, row: Wanted, user_id: str | None) -> bool:
+    def means(self, row: RecipientRule, user_id: str | None) -> bool:
         """Say whether what the alert asks of people holds of this one; of anybody, where it goes to no person."""
         entity_id, offset = self.logged.event.entity_id, self.logged.offset
         asked = self.asked.get(row.subscription_id, ANYBODY)
@@ -74,7 +74,7 @@ class _Scene:
             return self.bonds.anybody(asked, row.questions, entity_id, offset)
         return is_asked(asked, self.bonds.answers(row.questions, user_id, entity_id, offset))
 
-    def mute(self, who: str, row: Wanted, node_id: str = "") -> Mute | None:
+    def mute(self, who: str, row: RecipientRule, node_id: str = "") -> Mute | None:
         """Return what keeps ``row`` quiet towards this person or address."""
         about = (row.subscription_id, self.logged.event.entity_id, node_id)
         at = self.logged.offset, self.logged.event.timestamp
@@ -85,7 +85,7 @@ class _Scene:
 class _Way:
     """A principal that an alert's row means, and over which node."""
 
-    row: Wanted
+    row: RecipientRule
     principal: Principal
     node_id: str = ""
     via: str | None = None
@@ -93,7 +93,7 @@ class _Way:
 
 
 def candidates(
-    logged: LoggedEvent, rows: Sequence[Wanted], audience: Audience, asked: Mapping[str, int] | None = None
+    logged: LoggedEvent, rows: Sequence[RecipientRule], audience: Audience, asked: Mapping[str, int] | None = None
 ) -> Iterator[Candidate]:
     """Yield every way in which ``rows`` reach a person of ``audience`` for ``logged``, suppressed or not.
 
@@ -102,7 +102,7 @@ def candidates(
     people = {person.id: person for person in audience.people}
     teams = _grouped((member.team_id, member) for member in audience.members)
     mutes = _grouped((one.who, one) for one in audience.mutes)
-    scene = _Scene(logged, audience, mutes, Bonds(audience.bonds), asked or {})
+    scene = _Scene(logged, audience, mutes, PersonFacts(audience.bonds), asked or {})
     for row in rows:
         if row.relation is ReasonKind.EXTERNAL:
             yield _addressed(row, scene)
@@ -115,7 +115,7 @@ def candidates(
                 yield _candidate(way, people[member.user_id], member.team_name, scene)
 
 
-def _ways(rows: Sequence[Wanted], scene: _Scene) -> Iterator[_Way]:
+def _ways(rows: Sequence[RecipientRule], scene: _Scene) -> Iterator[_Way]:
     principals = scene.audience.principals
     named = _grouped(((one.relation, one.receiver), one) for one in principals)
     placed = _grouped(((one.relation, one.node_id), one) for one in principals)
@@ -165,14 +165,14 @@ def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
     return None if scene.means(way.row, person.id) else Stop.NOT_MEANT
 
 
-def _addressed(row: Wanted, scene: _Scene) -> Candidate:
+def _addressed(row: RecipientRule, scene: _Scene) -> Candidate:
     key = row.receiver if row.channel is Channel.EMAIL else f"{row.subscription_id}:{row.receiver}"
     mute = scene.mute(row.receiver, row)
     stop = Stop.MUTED if mute else None if scene.means(row, None) else Stop.NOT_MEANT
     return Candidate(row.channel, key, row.receiver, None, _reason(row), stop, mute)
 
 
-def _reason(row: Wanted, *, team: str | None = None, via: str | None = None, hops: int = 0) -> Reason:
+def _reason(row: RecipientRule, *, team: str | None = None, via: str | None = None, hops: int = 0) -> Reason:
     return Reason(
         kind=row.relation,
         subscription_id=row.subscription_id,

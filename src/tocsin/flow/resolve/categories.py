@@ -39,7 +39,7 @@ _BY_NAME = {Category.USERS: ReasonKind.USER, Category.TEAMS: ReasonKind.TEAM}
 
 
 @dataclass(frozen=True)
-class Wanted:
+class RecipientRule:
     """One way in which one destination reaches people.
 
     Attributes
@@ -60,12 +60,12 @@ class Wanted:
     questions: tuple[str, ...] = ()
 
 
-def wanted(subscription: EventSubscription, questions: tuple[str, ...] = ()) -> tuple[Wanted, ...]:
+def wanted(subscription: EventSubscription, questions: tuple[str, ...] = ()) -> tuple[RecipientRule, ...]:
     """Return every way in which the enabled destinations of ``subscription`` reach people, each once.
 
     ``questions`` are its conditions on the recipient, which select the users where a destination names none.
     """
-    rows: dict[Wanted, None] = {}
+    rows: dict[RecipientRule, None] = {}
     for destination in subscription.destinations:
         if not destination.enabled:
             continue
@@ -74,8 +74,10 @@ def wanted(subscription: EventSubscription, questions: tuple[str, ...] = ()) -> 
     return tuple(rows)
 
 
-def _row(subscription: EventSubscription, destination: Destination, relation: ReasonKind, receiver: str) -> Wanted:
-    return Wanted(
+def _row(
+    subscription: EventSubscription, destination: Destination, relation: ReasonKind, receiver: str
+) -> RecipientRule:
+    return RecipientRule(
         subscription_id=subscription.id,
         subscription_name=subscription.name,
         destination_id=destination.id,

@@ -55,7 +55,7 @@ class Member:
 
 
 @dataclass(frozen=True)
-class Bond:
+class PersonFact:
     """Something that an alert asks of people holds of a person, at ``place`` (an entity; empty: everywhere)."""
 
     place: str
@@ -102,4 +102,4 @@ class Audience:
     members: tuple[Member, ...]
     people: tuple[Person, ...]
     mutes: tuple[Mute, ...] = ()
-    bonds: tuple[Bond, ...] = ()
+    bonds: tuple[PersonFact, ...] = ()

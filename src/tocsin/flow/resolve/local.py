@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tocsin.flow.resolve.candidates import candidates
-from tocsin.flow.resolve.categories import Wanted
+from tocsin.flow.resolve.categories import RecipientRule
 from tocsin.flow.resolve.directory import Audience
 from tocsin.model.change import LoggedEvent
 from tocsin.model.notification import Reason
@@ -33,7 +33,7 @@ class Recipient:
 
 
 def recipients(
-    logged: LoggedEvent, rows: Sequence[Wanted], audience: Audience, asked: Mapping[str, int] | None = None
+    logged: LoggedEvent, rows: Sequence[RecipientRule], audience: Audience, asked: Mapping[str, int] | None = None
 ) -> tuple[Recipient, ...]:
     """Return the recipients of ``logged`` given the ``rows`` of the alerts it matched, ordered by channel and key.
 

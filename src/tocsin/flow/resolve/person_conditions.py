@@ -1,6 +1,7 @@
 """Evaluation of conditions on the recipient, such as ``user.follows(entity)``, against the directory.
 
-Both engines read the same ``Bond`` rows. Next: ``flow/resolve/local.py`` (one event), ``spark/resolve.py`` (many).
+Both engines read the same ``PersonFact`` rows. Next: ``flow/resolve/local.py`` (one event), ``spark/resolve.py``
+(many).
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tocsin.conditions.relations import FOLLOWS, OWNS, answers_of, is_asked, team_of
-from tocsin.flow.resolve.categories import Wanted
-from tocsin.flow.resolve.directory import Bond, Directory, Member, Principal
+from tocsin.flow.resolve.categories import RecipientRule
+from tocsin.flow.resolve.directory import Directory, Member, PersonFact, Principal
 from tocsin.model.notification import ReasonKind
 
 ANYWHERE = ""
@@ -19,11 +20,11 @@ ANYWHERE = ""
 _BY_ASSET = {FOLLOWS: ReasonKind.FOLLOWER, OWNS: ReasonKind.OWNER}
 
 
-class Bonds:
+class PersonFacts:
     """who has which bond, to be asked by person."""
 
-    def __init__(self, bonds: Iterable[Bond]) -> None:
-        self._by_place: dict[str, dict[str, list[Bond]]] = defaultdict(lambda: defaultdict(list))
+    def __init__(self, bonds: Iterable[PersonFact]) -> None:
+        self._by_place: dict[str, dict[str, list[PersonFact]]] = defaultdict(lambda: defaultdict(list))
         for one in bonds:
             self._by_place[one.place][one.user_id].append(one)
 
@@ -40,11 +41,11 @@ class Bonds:
             is_asked(asked, self.answers(questions, one, entity_id, offset)) for one in people
         )
 
-    def _of(self, place: str, user_id: str) -> Sequence[Bond]:
+    def _of(self, place: str, user_id: str) -> Sequence[PersonFact]:
         return self._by_place.get(place, {}).get(user_id, ())
 
 
-def bonds_of(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Directory) -> Iterator[Bond]:
+def bonds_of(entity_ids: Collection[str], rows: Sequence[RecipientRule], directory: Directory) -> Iterator[PersonFact]:
     """Yield the people for whom the questions of ``rows`` hold, for changes of these entities; a bond may repeat."""
     questions = {question for row in rows for question in row.questions}
     principals: list[tuple[str, Principal]] = []
@@ -60,4 +61,4 @@ def bonds_of(entity_ids: Collection[str], rows: Sequence[Wanted], directory: Dir
     for question, one in principals:
         users = [m.user_id for m in below[one.principal_id]] if one.principal_type == "team" else [one.principal_id]
         for user_id in users:
-            yield Bond(one.node_id or ANYWHERE, user_id, question, one.since_offset, one.until_offset)
+            yield PersonFact(one.node_id or ANYWHERE, user_id, question, one.since_offset, one.until_offset)

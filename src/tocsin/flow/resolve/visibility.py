@@ -17,7 +17,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor, Person
 from tocsin.model.thread import THREAD
 
-Told = Mapping[str, Any]  # Any: a notification's column, by its name
+NotificationRow = Mapping[str, Any]  # Any: a notification's column, by its name
 Subject = tuple[str, Document]
 """The type of an entity that an event is about, and its document as it is now, or was last."""
 
@@ -78,7 +78,7 @@ def may_view(viewer: Actor | Person, resource: str, document: Document, policies
     return policies.of(viewer.id).may(Operation.VIEW_BASIC, resource, document)
 
 
-def only_visible(rows: Iterable[Told], policies: Policies, events: Events) -> list[Told]:
+def only_visible(rows: Iterable[NotificationRow], policies: Policies, events: Events) -> list[NotificationRow]:
     """Return the notifications that may be sent: those whose recipient may see the subjects.
 
     A notification without a personal recipient (webhook, address) is sent on behalf of the alert's creator and all its
@@ -94,7 +94,7 @@ def only_visible(rows: Iterable[Told], policies: Policies, events: Events) -> li
     behind = events.behind({row["subscription_id"] for row in asked if row["recipient_id"] is None})
     views = policies.of_many({viewer for row in asked for viewer in _viewers(row, behind)})
 
-    def may_be_told(row: Told) -> bool:
+    def may_be_told(row: NotificationRow) -> bool:
         subjects = about[row["log_offset"]]
         viewers = (views[viewer] for viewer in _viewers(row, behind))
         return all(view.may(Operation.VIEW_BASIC, *one) for view in viewers for one in subjects)
@@ -103,7 +103,7 @@ def only_visible(rows: Iterable[Told], policies: Policies, events: Events) -> li
     return [row for row in told if row["id"] not in hidden]
 
 
-def _viewers(row: Told, behind: Mapping[str, Sequence[str]]) -> Sequence[str]:
+def _viewers(row: NotificationRow, behind: Mapping[str, Sequence[str]]) -> Sequence[str]:
     """Return the ids of those on whose behalf something is sent; none for Tocsin's own alerts."""
     recipient: str | None = row["recipient_id"]
     return (recipient,) if recipient is not None else behind.get(row["subscription_id"], ())

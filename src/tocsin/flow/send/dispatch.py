@@ -42,7 +42,7 @@ class Route:
     waits_because: str | None = None
 
 
-class Channel(Protocol):
+class Sender(Protocol):
     """A delivery channel. Never raises for what the remote did, never waits between attempts."""
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:

@@ -20,11 +20,11 @@ MOST_SAMPLES = 10
 _DAY_MS = 86_400_000
 
 Match = Mapping[str, Any]  # Any: a column of the matches, by its name
-Told = Mapping[str, Any]  # Any: a column of spark/backtest.py, by its name
+RecipientRow = Mapping[str, Any]  # Any: a column of spark/backtest.py, by its name
 
 
 @dataclass(frozen=True)
-class Heard:
+class RecipientCount:
     """One recipient over one channel: where it goes, who it is, how often, and because of what."""
 
     channel: str
@@ -44,7 +44,7 @@ class Tally:
     samples: list[int] = field(default_factory=list)
     ways: int = 0
     told_of: int = 0
-    heard: dict[tuple[str, str], Heard] = field(default_factory=dict)
+    heard: dict[tuple[str, str], RecipientCount] = field(default_factory=dict)
 
     def match(self, rows: Mapping[str, list[Any]]) -> None:  # Any: a column's values
         """Count events that matched; ``rows`` are their columns, in any order."""
@@ -54,7 +54,7 @@ class Tally:
         self.names.update(zip(rows["entity_id"], places, strict=True))
         self.samples = sorted([*self.samples, *rows["log_offset"]])[-MOST_SAMPLES:]
 
-    def tell(self, rows: Iterable[Told], event_count: int) -> None:
+    def tell(self, rows: Iterable[RecipientRow], event_count: int) -> None:
         """Count the would-be recipients; ``event_count`` is the number of events with any."""
         self.told_of += event_count
         for row in rows:
@@ -62,10 +62,12 @@ class Tally:
             before = self.heard.get(at)
             told, kinds = (before.told, before.kinds) if before else (0, frozenset[str]())
             kinds |= frozenset(row["kinds"])
-            self.heard[at] = Heard(row["channel"], row["target"], row["recipient_id"], told + row["told"], kinds)
+            self.heard[at] = RecipientCount(
+                row["channel"], row["target"], row["recipient_id"], told + row["told"], kinds
+            )
             self.ways += row["ways"]
 
-    def most_told(self) -> list[Heard]:
+    def most_told(self) -> list[RecipientCount]:
         """Return the recipients with the most would-be notifications."""
         order = sorted(self.heard.values(), key=lambda one: (-one.told, one.channel, one.target))
         return order[:MOST_RECIPIENTS]

@@ -5,7 +5,7 @@ Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``mo
 
 from __future__ import annotations
 
-from tocsin.model.entity_type import COMMON, DATA, EntityType, Place, words
+from tocsin.model.entity_type import COMMON, DATA, EntityType, Parentage, words
 
 ROWS = (
     EntityType(
@@ -13,21 +13,21 @@ ROWS = (
         "dashboards",
         keys=COMMON | DATA | words("charts dashboardType dataModels project usageSummary"),
         required=("name", "service"),
-        places=(Place("service", ("dashboardService",)),),
+        places=(Parentage("service", ("dashboardService",)),),
     ),
     EntityType(
         "chart",
         "charts",
         keys=COMMON | DATA | words("chartType dashboards usageSummary"),
         required=("name", "service"),
-        places=(Place("service", ("dashboardService",)),),
+        places=(Parentage("service", ("dashboardService",)),),
     ),
     EntityType(
         "dashboardDataModel",
         "dashboard/datamodels",
         keys=COMMON | DATA | words("columns dataModelType project sql"),
         required=("name", "service", "dataModelType", "columns"),
-        places=(Place("service", ("dashboardService",)),),
+        places=(Parentage("service", ("dashboardService",)),),
         infix="model",
         members=("columns",),
         breaking=("columns",),
@@ -42,7 +42,7 @@ ROWS = (
             "retentionSize retentionTime sampleData topicConfig"
         ),
         required=("name", "service", "partitions"),
-        places=(Place("service", ("messagingService",)),),
+        places=(Parentage("service", ("messagingService",)),),
         members=("messageSchema.schemaFields",),
         breaking=("messageSchema.schemaFields", "partitions"),
         beside=words("sampleData"),
@@ -56,7 +56,7 @@ ROWS = (
             "concurrency endDate pipelineLocation pipelineStatus scheduleInterval startDate state tasks usageSummary"
         ),
         required=("name", "service"),
-        places=(Place("service", ("pipelineService",)),),
+        places=(Parentage("service", ("pipelineService",)),),
         members=("tasks",),
     ),
     EntityType(
@@ -66,7 +66,7 @@ ROWS = (
         | DATA
         | words("algorithm dashboard mlFeatures mlHyperParameters mlStore server target usageSummary"),
         required=("name", "service"),
-        places=(Place("service", ("mlmodelService",)),),
+        places=(Parentage("service", ("mlmodelService",)),),
         members=("mlFeatures",),
         breaking=("algorithm", "server", "target"),
         defaults={"algorithm": "mlmodel"},
@@ -79,8 +79,8 @@ ROWS = (
         | words("children dataModel fileFormats fullPath numberOfObjects parent prefix retentionPeriod size"),
         required=("name", "service"),
         places=(
-            Place("parent", ("container",)),
-            Place("service", ("storageService",)),
+            Parentage("parent", ("container",)),
+            Parentage("service", ("storageService",)),
         ),
         ancestors=("service",),
         members=("dataModel.columns",),
@@ -91,7 +91,7 @@ ROWS = (
         "searchIndexes",
         keys=((COMMON | DATA) - words("sourceUrl")) | words("fields indexType sampleData searchIndexSettings"),
         required=("name", "service", "fields"),
-        places=(Place("service", ("searchService",)),),
+        places=(Parentage("service", ("searchService",)),),
         members=("fields",),
         breaking=("fields",),
         beside=words("sampleData"),
@@ -101,7 +101,7 @@ ROWS = (
         "apiCollections",
         keys=((COMMON | DATA) - words("followers sourceUrl")) | words("apiEndpoints endpointURL"),
         required=("name", "service"),
-        places=(Place("service", ("apiService",)),),
+        places=(Parentage("service", ("apiService",)),),
     ),
     EntityType(
         "apiEndpoint",
@@ -109,7 +109,7 @@ ROWS = (
         keys=((COMMON | DATA) - words("sourceUrl"))
         | words("apiCollection endpointURL requestMethod requestSchema responseSchema"),
         required=("name", "apiCollection"),
-        places=(Place("apiCollection", ("apiCollection",)),),
+        places=(Parentage("apiCollection", ("apiCollection",)),),
         ancestors=("service",),
         members=("requestSchema.schemaFields", "responseSchema.schemaFields"),
         breaking=("requestSchema.schemaFields", "responseSchema.schemaFields"),

@@ -5,7 +5,7 @@ Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``mo
 
 from __future__ import annotations
 
-from tocsin.model.entity_type import COMMON, DATA, EntityType, Place, words
+from tocsin.model.entity_type import COMMON, DATA, EntityType, Parentage, words
 
 ROWS = (
     EntityType(
@@ -15,14 +15,14 @@ ROWS = (
         | DATA
         | words("databaseProfilerConfig databaseSchemas default location retentionPeriod usageSummary"),
         required=("name", "service"),
-        places=(Place("service", ("databaseService",)),),
+        places=(Parentage("service", ("databaseService",)),),
     ),
     EntityType(
         "databaseSchema",
         "databaseSchemas",
         keys=COMMON | DATA | words("database databaseSchemaProfilerConfig retentionPeriod tables usageSummary"),
         required=("name", "database"),
-        places=(Place("database", ("database",)),),
+        places=(Parentage("database", ("database",)),),
         ancestors=("service",),
     ),
     EntityType(
@@ -37,7 +37,7 @@ ROWS = (
             "tableProfilerConfig tableType testSuite usageSummary"
         ),
         required=("name", "columns", "databaseSchema"),
-        places=(Place("databaseSchema", ("databaseSchema",)),),
+        places=(Parentage("databaseSchema", ("databaseSchema",)),),
         ancestors=("database", "service"),
         members=("columns",),
         breaking=("columns",),
@@ -50,7 +50,7 @@ ROWS = (
         | DATA
         | words("code database databaseSchema processedLineage storedProcedureCode storedProcedureType"),
         required=("name", "storedProcedureCode", "databaseSchema"),
-        places=(Place("databaseSchema", ("databaseSchema",)),),
+        places=(Parentage("databaseSchema", ("databaseSchema",)),),
         ancestors=("database", "service"),
     ),
     EntityType(
@@ -62,7 +62,7 @@ ROWS = (
             "query_type service tags triggeredBy usedBy users votes"
         ),
         required=("query", "service"),
-        places=(Place("service", ("databaseService",)),),
+        places=(Parentage("service", ("databaseService",)),),
         ignored=("dialect",),
     ),
 )

@@ -5,7 +5,7 @@ Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``mo
 
 from __future__ import annotations
 
-from tocsin.model.entity_type import COMMON, EntityType, Place, words
+from tocsin.model.entity_type import COMMON, EntityType, Parentage, words
 
 ROWS = (
     EntityType(
@@ -30,8 +30,8 @@ ROWS = (
         ),
         required=("name", "description", "glossary"),
         places=(
-            Place("parent", ("glossaryTerm",)),
-            Place("glossary", ("glossary",)),
+            Parentage("parent", ("glossaryTerm",)),
+            Parentage("glossary", ("glossary",)),
         ),
         ancestors=("glossary",),
         is_renamable=True,
@@ -58,8 +58,8 @@ ROWS = (
         ),
         required=("name", "description"),
         places=(
-            Place("parent", ("tag",)),
-            Place("classification", ("classification",)),
+            Parentage("parent", ("tag",)),
+            Parentage("classification", ("classification",)),
         ),
         ancestors=("classification",),
         is_renamable=True,
@@ -75,7 +75,7 @@ ROWS = (
             "parent style tags votes"
         ),
         required=("name", "description", "domainType"),
-        places=(Place("parent", ("domain",)),),
+        places=(Parentage("parent", ("domain",)),),
         may_stand_alone=True,
         is_renamable=True,
         is_movable=True,

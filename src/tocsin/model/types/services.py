@@ -5,7 +5,7 @@ Source: OpenMetadata 1.13 schemas; a row's ``keys`` are its schema's. Next: ``mo
 
 from __future__ import annotations
 
-from tocsin.model.entity_type import COMMON, EntityType, Place, words
+from tocsin.model.entity_type import COMMON, EntityType, Parentage, words
 
 _SERVICE = COMMON | words(
     "connection dataContract dataProducts entityStatus followers ingestionRunner pipelines serviceType "
@@ -45,6 +45,6 @@ ROWS = (
             "raiseOnError service sourceConfig"
         ),
         required=("name", "service", "pipelineType", "sourceConfig", "airflowConfig"),
-        places=(Place("service", (*(f"{kind}Service" for kind in _KINDS), "metadataService")),),
+        places=(Parentage("service", (*(f"{kind}Service" for kind in _KINDS), "metadataService")),),
     ),
 )

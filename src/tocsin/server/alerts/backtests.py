@@ -22,7 +22,7 @@ GIVEN_UP_MS = 10 * 60_000
 NO_PIPELINE = "No pipeline is running, so nobody works on it: start one with `tocsin pipeline`."
 
 
-def told(asked: Backtest, *, ahead: int, seen_ago_ms: int) -> Document:
+def backtest_json(asked: Backtest, *, ahead: int, seen_ago_ms: int) -> Document:
     """Return a backtest as the API shows it; ``seen_ago_ms`` is how long ago a pipeline was there for backtests."""
     document: Document = {
         "id": asked.id,

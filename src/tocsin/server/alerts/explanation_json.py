@@ -12,7 +12,7 @@ import orjson
 from tocsin.conditions.trace import Seen, Trace
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import RuleTrace
-from tocsin.explain.people import Reached, Way
+from tocsin.explain.people import Reached, RecipientPath
 from tocsin.explain.records import DeliveryRecord, Record
 from tocsin.flow.resolve.viewer import Sight
 from tocsin.flow.send.text_blocks import cut
@@ -21,7 +21,7 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
-from tocsin.server.alerts.explanations import Findings
+from tocsin.server.alerts.explanations import PagedExplanation
 
 MOST_PEOPLE = 50
 """The most people shown per alert, and notifications in all."""
@@ -32,7 +32,7 @@ _OPEN = (DeliveryStatus.PENDING.value, DeliveryStatus.AWAITING_RETRY.value)
 _DEAD = (DeliveryStatus.FAILED.value, DeliveryStatus.RETRY_LIMIT_REACHED.value)
 
 
-def on_wire(found: Findings, *, sight: Sight, now_ms: int, shows_answers: bool) -> Document:
+def on_wire(found: PagedExplanation, *, sight: Sight, now_ms: int, shows_answers: bool) -> Document:
     """Return the whole explanation, the answer first, without names that ``sight`` does not reach.
 
     ``shows_answers``: includes the receivers' responses.
@@ -57,7 +57,7 @@ def on_wire(found: Findings, *, sight: Sight, now_ms: int, shows_answers: bool) 
     }
 
 
-def _in_sight(findings: Findings, sight: Sight) -> Findings:
+def _in_sight(findings: PagedExplanation, sight: Sight) -> PagedExplanation:
     """Return findings whose reasons name no asset downstream that may not be seen."""
     if sight.is_whole:
         return findings
@@ -161,7 +161,7 @@ def _reached(one: Reached) -> Document:
     }
 
 
-def _way(way: Way) -> Document:
+def _way(way: RecipientPath) -> Document:
     obstacle = way.obstacle
     stopped = None if obstacle is None else {"kind": obstacle.kind, "says": obstacle.says}
     return {"reason": _reason(way.reason), "stoppedBy": stopped}

@@ -55,7 +55,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Findings:
+class PagedExplanation:
     """The explanation, and which of its alerts are explained in full."""
 
     explanation: Explanation
@@ -63,7 +63,7 @@ class Findings:
     shown: LoggedEvent
 
 
-def explain(question: Question, caller: Caller) -> Findings:
+def explain(question: Question, caller: Caller) -> PagedExplanation:
     """Return the explanation, as far as the caller may see it.
 
     Raises
@@ -111,7 +111,7 @@ def explain(question: Question, caller: Caller) -> Findings:
         is_narrowed=_is_narrowed(question, caller, tended),
         missing_count=caller.parts.telling.records.missing_relations(question.logged.offset),
     )
-    return Findings(explanation, tuple(traces[one.id] for one in page), question.shown)
+    return PagedExplanation(explanation, tuple(traces[one.id] for one in page), question.shown)
 
 
 def _traced(alert: EventSubscription, logged: LoggedEvent, *, is_open: bool) -> MatchTrace:

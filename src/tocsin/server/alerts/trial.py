@@ -11,8 +11,8 @@ from uuid import uuid4
 
 from tocsin.flow.send.channels.email import EmailChannel, MailServer
 from tocsin.flow.send.channels.webhook import WebhookChannel
-from tocsin.flow.send.dispatch import Channel as Way
 from tocsin.flow.send.dispatch import Dispatch
+from tocsin.flow.send.dispatch import Sender as Way
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.mail import Sender
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange

@@ -21,7 +21,7 @@ from tocsin.model.access import Operation
 from tocsin.model.backtest import OPEN, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, in_sight, told
+from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, backtest_json, in_sight
 from tocsin.server.alerts.request import checked_alert
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.permissions import require
@@ -131,4 +131,4 @@ def _shown(backtest_id: str, caller: Caller) -> Document:
         asked = _own(backtest_id, caller)
     ahead = backtests.ahead_of(asked) if asked.state is BacktestState.WAITING else 0
     asked = asked if asked.result is None else replace(asked, result=in_sight(asked.result, caller.sight))
-    return told(asked, ahead=ahead, seen_ago_ms=now_ms - seen_at_ms)
+    return backtest_json(asked, ahead=ahead, seen_ago_ms=now_ms - seen_at_ms)

@@ -27,7 +27,7 @@ from tocsin.server.request import Asked, PartsHere, PathId, Sender, answer
 from tocsin.server.streams import ending_with_the_store
 from tocsin.server.visible_pages import visible_page
 from tocsin.store.cursors import cursor_of, text_of
-from tocsin.store.outbox.inbox import InboxEntry, Place
+from tocsin.store.outbox.inbox import InboxCursor, InboxEntry
 from tocsin.store.page_bytes import Portion
 
 MOST_COUNTED = 1_000
@@ -65,7 +65,7 @@ def list_notifications(
     place, sight = _parse_cursor(after) if after else None, _sight(sender, parts)
 
     def read(last: InboxEntry | None, most: int) -> Portion[InboxEntry]:
-        after = Place(read=last.read, log_offset=last.log_offset) if last else place
+        after = InboxCursor(read=last.read, log_offset=last.log_offset) if last else place
         return parts.inbox.page(owner, now_ms, limit=most, after=after, unread_only=unread)
 
     page = visible_page(read, lambda some: _as_shown(sight, some), limit)
@@ -176,12 +176,12 @@ def _cursor(entry: InboxEntry) -> str:
     return cursor_of(f"{'r' if entry.read else 'u'}{entry.log_offset}")
 
 
-def _parse_cursor(cursor: str) -> Place:
+def _parse_cursor(cursor: str) -> InboxCursor:
     text = text_of(cursor)
     offset = _parse_offset(text[1:])
     if text[:1] not in ("r", "u") or offset is None:
         raise InvalidInput(f"not a cursor: {cursor}", field="after")
-    return Place(read=text[0] == "r", log_offset=offset)
+    return InboxCursor(read=text[0] == "r", log_offset=offset)
 
 
 def _parse_offset(text: str) -> int | None:

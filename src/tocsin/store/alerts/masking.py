@@ -21,7 +21,7 @@ _PLAIN = {
     "authType": frozenset({"type"}),
 }
 """What is no secret by its name, below each part; everything else is."""
-Place = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 
 def split_secrets(config: Document, known: Document) -> tuple[Document, Document]:
@@ -38,7 +38,7 @@ def split_secrets(config: Document, known: Document) -> tuple[Document, Document
     stays = _leads_to(endpoint) == _leads_to(known.get(ENDPOINT))
     kept: Document = {}
 
-    def mask(place: Place, value: str) -> str:
+    def mask(place: KeyPath, value: str) -> str:
         _put(kept, place, _kept(value, _at(known, place), ".".join(place), stays=stays) if MASK in value else value)
         return MASK
 
@@ -69,7 +69,7 @@ def split_again(config: Document, known: Document) -> tuple[Document, Document]:
     """Return what ``split_secrets`` does for a stored ``config`` whose masks an earlier release set, for less."""
     kept: Document = {}
 
-    def keep(place: Place, value: str) -> str:
+    def keep(place: KeyPath, value: str) -> str:
         secret = _at(known, place) if value == MASK else value
         if secret is not None:
             _put(kept, place, secret)
@@ -87,7 +87,7 @@ def holds_mask(config: Document) -> bool:
     endpoint = config.get(ENDPOINT)
     found: list[str] = [endpoint] if isinstance(endpoint, str) else []
 
-    def note(_place: Place, value: str) -> str:
+    def note(_place: KeyPath, value: str) -> str:
         found.append(value)
         return value
 
@@ -143,7 +143,7 @@ def _leads_to(endpoint: object) -> object:
     return None if endpoint is None else origin_of(endpoint) or object()
 
 
-def _mapped(config: Document, change: Callable[[Place, str], str]) -> Document:
+def _mapped(config: Document, change: Callable[[KeyPath, str], str]) -> Document:
     result = dict(config)
     if isinstance(config.get("secretKey"), str):
         result["secretKey"] = change(("secretKey",), config["secretKey"])
@@ -153,25 +153,25 @@ def _mapped(config: Document, change: Callable[[Place, str], str]) -> Document:
     return result
 
 
-def _mapped_part(place: Place, part: Document, change: Callable[[Place, str], str]) -> Document:
+def _mapped_part(place: KeyPath, part: Document, change: Callable[[KeyPath, str], str]) -> Document:
     return {name: _mapped_value((*place, name), value, change) for name, value in part.items()}
 
 
-def _mapped_value(place: Place, value: Any, change: Callable[[Place, str], str]) -> Any:  # Any: a JSON value
+def _mapped_value(place: KeyPath, value: Any, change: Callable[[KeyPath, str], str]) -> Any:  # Any: a JSON value
     if isinstance(value, dict):
         return _mapped_part(place, value, change)
     is_plain = not isinstance(value, str) or place[-1].lower() in _PLAIN.get(place[0], ())
     return value if is_plain else change(place, value)
 
 
-def _at(known: Document, place: Place) -> Any:  # Any: a JSON value
+def _at(known: Document, place: KeyPath) -> Any:  # Any: a JSON value
     found: Any = known
     for step in place:
         found = found.get(step) if isinstance(found, dict) else None
     return found
 
 
-def _put(kept: Document, place: Place, value: str) -> None:
+def _put(kept: Document, place: KeyPath, value: str) -> None:
     for step in place[:-1]:
         kept = kept.setdefault(step, {})
     kept[place[-1]] = value

@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
-from tocsin.model.match_result import Pair, Telling
+from tocsin.model.match_result import MatchResult, Pair
 from tocsin.store.alerts.match_result_tables import telling
 from tocsin.store.catalogue import tombstones
 from tocsin.store.engine import inserting, reading, writing
@@ -24,7 +24,7 @@ _ROWS_PER_STATEMENT = 5_000
 Row = Mapping[str, Any]  # Any: a column of spark/schedule.py
 
 
-def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[Telling]) -> Sequence[Row]:
+def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[MatchResult]) -> Sequence[Row]:
     """Return the notifications of the matches that have no result yet."""
     if not tellings:
         return rows
@@ -37,7 +37,7 @@ def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[Telli
     return [row for row in rows if any((row["log_offset"], one) not in done for one in row["subscription_ids"])]
 
 
-def keep(connection: Connection, tellings: Sequence[Telling]) -> None:
+def keep(connection: Connection, tellings: Sequence[MatchResult]) -> None:
     """Store match results; existing ones stay unchanged."""
     gone = tombstones.missing(connection, {one.log_offset for one in tellings})
     rows = [vars(one) | {"missing_count": gone.get(one.log_offset, 0)} for one in tellings]
@@ -46,7 +46,7 @@ def keep(connection: Connection, tellings: Sequence[Telling]) -> None:
         connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT])
 
 
-class Tellings:
+class MatchResults:
     """Match results of one store, for the audit and for cleanup."""
 
     def __init__(self, engine: Engine) -> None:

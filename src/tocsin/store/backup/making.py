@@ -26,7 +26,7 @@ from tocsin.store.backup import postgresql, sqlite
 from tocsin.store.backup.manifest import (
     KeyKept,
     Manifest,
-    Report,
+    ReportProgress,
     checksum,
     copy_privately,
     files_in,
@@ -41,7 +41,7 @@ LAKE = "lake"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class BackupContents:
     """Parts of a backup besides the store."""
 
     with_key: bool = True
@@ -49,7 +49,7 @@ class Wanted:
 
 
 def back_up(
-    engine: Engine, settings: Settings, folder: Path, *, wanted: Wanted, clock: Clock, report: Report
+    engine: Engine, settings: Settings, folder: Path, *, wanted: BackupContents, clock: Clock, report: ReportProgress
 ) -> Manifest:
     """Make a backup in ``folder``, which must be empty or not there; others may write meanwhile.
 
@@ -88,7 +88,7 @@ class _Copied:
     sequences: dict[str, int]
 
 
-def _copy_store(engine: Engine, folder: Path, report: Report) -> _Copied:
+def _copy_store(engine: Engine, folder: Path, report: ReportProgress) -> _Copied:
     if engine.dialect.name != "sqlite":
         with engine.connect().execution_options(isolation_level="REPEATABLE READ") as connection, connection.begin():
             tables = folder / postgresql.FOLDER
@@ -114,7 +114,7 @@ def _described(connection: Connection, tables: dict[str, list[str]]) -> _Copied:
     )
 
 
-def _copy_lake(segments: tuple[str, ...], settings: Settings, folder: Path, report: Report) -> tuple[str, ...]:
+def _copy_lake(segments: tuple[str, ...], settings: Settings, folder: Path, report: ReportProgress) -> tuple[str, ...]:
     """Copy the segments of the lake; return which. A missing one can be made again from the log, and is skipped."""
     lake = settings.lake_folder()
     there = tuple(one for one in segments if (lake / f"segment={one}").is_dir())

@@ -24,7 +24,7 @@ FORMAT = 1
 
 _CHUNK = 1 << 20
 
-Report = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Called with the number of finished bytes and of all bytes."""
 
 
@@ -87,7 +87,7 @@ def read_manifest(folder: Path) -> Manifest:
         raise InvalidInput(f"The manifest of the backup in {folder} cannot be read: {error!r}") from error
 
 
-def verify(folder: Path, manifest: Manifest, report: Report) -> None:
+def verify(folder: Path, manifest: Manifest, report: ReportProgress) -> None:
     """Compare every file of a backup with its checksum; raises StoreDamaged that names the first that differs."""
     total = sum((folder / path).stat().st_size for path in manifest.files if (folder / path).is_file())
     done = 0

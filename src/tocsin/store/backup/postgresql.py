@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, inspect, text
 
 from tocsin.errors import Conflict
-from tocsin.store.backup.manifest import Manifest, Report, private_file
+from tocsin.store.backup.manifest import Manifest, ReportProgress, private_file
 from tocsin.store.schema import upgrade
 from tocsin.store.tables import METADATA
 
@@ -34,7 +34,7 @@ _OTHERS = text(
 )
 
 
-def copy_out(connection: Connection, folder: Path, report: Report) -> dict[str, list[str]]:
+def copy_out(connection: Connection, folder: Path, report: ReportProgress) -> dict[str, list[str]]:
     """Write each table of the connection's snapshot into a file; return the columns of each."""
     columns = _columns(connection)
     sizes = {name: _size(connection, name) for name in columns}
@@ -59,7 +59,7 @@ def check_unused(connection: Connection) -> None:
         raise Conflict(f"{others} others are connected to the database. End servers, pipeline and workers first.")
 
 
-def copy_in(connection: Connection, folder: Path, manifest: Manifest, report: Report) -> None:
+def copy_in(connection: Connection, folder: Path, manifest: Manifest, report: ReportProgress) -> None:
     """Put the tables of a backup in the place of the store's, in the connection's transaction."""
     for name in {*METADATA.tables, *_WITHOUT_DESCRIPTION, _REVISION}:
         connection.exec_driver_sql(f"DROP TABLE IF EXISTS {name} CASCADE")

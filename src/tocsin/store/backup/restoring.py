@@ -20,7 +20,7 @@ from tocsin.store.backup import postgresql, sqlite
 from tocsin.store.backup.making import LAKE
 from tocsin.store.backup.manifest import (
     Manifest,
-    Report,
+    ReportProgress,
     copy_privately,
     files_in,
     private_folder,
@@ -44,7 +44,7 @@ class Restored:
     kept: tuple[Path, ...]
 
 
-def restore(folder: Path, settings: Settings, *, force: bool, clock: Clock, report: Report) -> Restored:
+def restore(folder: Path, settings: Settings, *, force: bool, clock: Clock, report: ReportProgress) -> Restored:
     """Put the backup in ``folder`` in the place of the store that ``settings`` name.
 
     Raises
@@ -88,7 +88,7 @@ def _check_wanted(*, is_used: bool, force: bool) -> None:
         raise Conflict("There is a store that was used. To put the backup in its place: tocsin restore --force.")
 
 
-def _put_store(engine: Engine, folder: Path, manifest: Manifest, stamp: str, report: Report) -> Path | None:
+def _put_store(engine: Engine, folder: Path, manifest: Manifest, stamp: str, report: ReportProgress) -> Path | None:
     if engine.dialect.name != "sqlite":
         with engine.begin() as connection:
             postgresql.copy_in(connection, folder / postgresql.FOLDER, manifest, report)

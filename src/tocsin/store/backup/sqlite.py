@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 from tocsin.errors import Conflict, StoreDamaged
-from tocsin.store.backup.manifest import Report
+from tocsin.store.backup.manifest import ReportProgress
 
 FILE = "store.db"
 """The database's name in a backup."""
@@ -21,7 +21,7 @@ _IN_USE_S = 2.0
 _USED = ("change_event", "entity")
 
 
-def copy_out(store: Path, target: Path, report: Report) -> None:
+def copy_out(store: Path, target: Path, report: ReportProgress) -> None:
     """Copy the store as it is at this moment into a new file; raises StoreDamaged where the copy is not sound."""
     os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
     address = f"{store.absolute().as_uri()}?mode=ro"

@@ -1,6 +1,6 @@
 """Batched writes: prefetched reads, and rows that are written together.
 
-A ``Batch`` answers from what it has fetched or been given, and buffers rows until its end. A method that needs the
+A ``SqlBatch`` answers from what it has fetched or been given, and buffers rows until its end. A method that needs the
 store itself uses ``_connection``, which first flushes the buffer: so everything that ``SqlTransaction`` can do
 is correct here too, only slower. Next: ``store/catalogue/changes.py``.
 """
@@ -43,7 +43,7 @@ _FETCH = {
     for hold in Hold
 }
 
-Place = tuple[str, str, str]
+LookupKey = tuple[str, str, str]
 """Type, column and value by which an entity is looked up."""
 
 
@@ -71,16 +71,16 @@ class _Kept:
         return taken
 
 
-class Batch(SqlTransaction):
+class SqlBatch(SqlTransaction):
     """A write transaction for many writes, each inside ``row()``."""
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self._known: dict[Place, _Known | None] = {}
-        self._references: dict[Place, Document | None] = {}
+        self._known: dict[LookupKey, _Known | None] = {}
+        self._references: dict[LookupKey, Document | None] = {}
         self._heritage: dict[tuple[str, str], Heritage] = {}
         self._before, self._row = _Kept(), _Kept()
-        self._undo: list[tuple[Place, _Known | None]] = []
+        self._undo: list[tuple[LookupKey, _Known | None]] = []
         self._in_row = False
         self._savepoint: NestedTransaction | None = None
 
@@ -215,7 +215,7 @@ class Batch(SqlTransaction):
             self._known[entity_type, column, value] = _Known(found.get(value), hold)
 
 
-class Rehearsal(Batch):
+class Rehearsal(SqlBatch):
     """A batch on a read-only connection, for dry runs that its cache can answer."""
 
     @property

@@ -24,7 +24,7 @@ from tocsin.store import tables
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.visibility import Scopes, visible
 from tocsin.store.catalogue import projections, teams
-from tocsin.store.catalogue.batch import Batch, Rehearsal
+from tocsin.store.catalogue.batch import Rehearsal, SqlBatch
 from tocsin.store.catalogue.counts import Totals
 from tocsin.store.catalogue.inheritance import heritage_on
 from tocsin.store.catalogue.listing import Listing, Page, page_of
@@ -72,16 +72,16 @@ class SqlCatalogue:
         self._note(transaction)
 
     @contextmanager
-    def batch(self) -> Iterator[Batch]:
+    def batch(self) -> Iterator[SqlBatch]:
         """Open a write transaction for many writes. Raises as ``transaction``."""
         with self._committed() as connection:
-            batch = Batch(connection)
+            batch = SqlBatch(connection)
             yield batch
             batch.write_out()
         self._note(batch)
 
     @contextmanager
-    def rehearsal(self) -> Iterator[Batch]:
+    def rehearsal(self) -> Iterator[SqlBatch]:
         """Open a transaction that is rolled back; on SQLite it takes no write lock. Raises as the port."""
         if self._engine.dialect.name != "sqlite":
             raise MustWriteError

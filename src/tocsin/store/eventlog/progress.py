@@ -9,7 +9,7 @@ from tocsin.store.eventlog.streak_tables import status_report
 from tocsin.store.tables import pipeline_progress
 
 
-def told_through(connection: Connection) -> int:
+def processed_through(connection: Connection) -> int:
     """Return the offset up to which every reader has processed every event; one that has not begun is at 0.
 
     A query that reads only reports has passed everything before the next report.

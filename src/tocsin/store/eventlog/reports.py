@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, Engine, func, insert, select
 
 from tocsin.flow.capture.ports import CapturedEvent
-from tocsin.flow.match.streak import Report, report_in
+from tocsin.flow.match.streak import StatusReport, report_in
 from tocsin.model.change import EventType, LoggedEvent
 from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text
@@ -53,7 +53,7 @@ class Reports:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def before(self, logged: LoggedEvent) -> list[Report]:
+    def before(self, logged: LoggedEvent) -> list[StatusReport]:
         """Return what the entity of ``logged`` reported before it, in the order of the log."""
         one = status_report.c
         query = (

@@ -37,7 +37,7 @@ class FilterType(StrEnum):
 
 
 @dataclass(frozen=True)
-class Place:
+class ThreadCursor:
     """A place in the order of threads: when it last changed, and its id."""
 
     updated_at_ms: int
@@ -67,8 +67,8 @@ class FeedQuery:
     task_status: TaskStatus | None = None
     active: bool | None = None
     active_at_ms: int = 0
-    after: Place | None = None
-    before: Place | None = None
+    after: ThreadCursor | None = None
+    before: ThreadCursor | None = None
     scopes: Scopes = field(default_factory=dict)
 
 
@@ -105,7 +105,7 @@ def lies_at(steps: tuple[str, ...]) -> Condition:
     return or_(_THREAD.steps == joined(steps), _THREAD.steps.startswith(joined((*steps, "")), autoescape=True))
 
 
-def lies_before(place: Place | None, *, backwards: bool) -> list[Condition]:
+def lies_before(place: ThreadCursor | None, *, backwards: bool) -> list[Condition]:
     """Return the condition that a thread comes after a place, the latest first; ``backwards`` before it."""
     if place is None:
         return []

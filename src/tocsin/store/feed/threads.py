@@ -20,7 +20,7 @@ from tocsin.store.access.visibility import Scopes
 from tocsin.store.chunks import in_lots
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import reading
-from tocsin.store.feed.filters import FeedQuery, FilterType, Place, conditions_of, counted, lies_at, lies_before
+from tocsin.store.feed.filters import FeedQuery, FilterType, ThreadCursor, conditions_of, counted, lies_at, lies_before
 from tocsin.store.feed.rows import THREAD_COLUMNS, id_of_task, latest_posts, thread_of
 from tocsin.store.feed.tables import thread, thread_post
 from tocsin.store.tables import entity
@@ -40,8 +40,8 @@ class ThreadPage:
 
     threads: list[Document]
     total: int
-    after: Place | None = None
-    before: Place | None = None
+    after: ThreadCursor | None = None
+    before: ThreadCursor | None = None
 
 
 class Feed:
@@ -162,7 +162,7 @@ class _Asked:
 
 def _seen(
     connection: Connection, query: FeedQuery, conditions: Sequence[Any], asked: _Asked
-) -> tuple[list[StoredThread], Place | None]:
+) -> tuple[list[StoredThread], ThreadCursor | None]:
     """Return the next threads that may be seen, in the direction of the page.
 
     The place is where to look on when there are too many in a row that may not be seen; None when all were looked at.
@@ -221,18 +221,18 @@ def _references(connection: Connection, ids: set[str]) -> dict[str, Document]:
     return found
 
 
-def _place(one: StoredThread) -> Place:
-    return Place(one.document["updatedAt"], one.id)
+def _place(one: StoredThread) -> ThreadCursor:
+    return ThreadCursor(one.document["updatedAt"], one.id)
 
 
-def place_of(cursor: str, field: str) -> Place:
+def place_of(cursor: str, field: str) -> ThreadCursor:
     """Return the position of a cursor; ``InvalidInput`` if it is none of ours."""
     moment, _, thread_id = cursor.partition("_")
     if not (moment.isascii() and moment.isdigit() and len(moment) < 16 and 0 < len(thread_id) <= 36):
         raise InvalidInput("is not a cursor that this server gave", field=field)
-    return Place(int(moment), thread_id)
+    return ThreadCursor(int(moment), thread_id)
 
 
-def cursor_of(place: Place | None) -> str | None:
+def cursor_of(place: ThreadCursor | None) -> str | None:
     """Return the cursor for a position: digits, letters, ``-`` and ``_`` alone."""
     return None if place is None else f"{place.updated_at_ms}_{place.thread_id}"

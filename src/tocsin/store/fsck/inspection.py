@@ -23,7 +23,7 @@ from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding, Look
 from tocsin.store.high_water_marks import Trace, lost
 from tocsin.store.tables import METADATA, change_event, entity, entity_version
 
-Report = Callable[[int, int], None]
+ReportProgress = Callable[[int, int], None]
 """Called with the number of checked rows and of all rows."""
 
 SHOWN = 20
@@ -64,7 +64,7 @@ class Inspection:
 
 def inspect(
     engine: Engine,
-    report: Report = lambda _done, _total: None,
+    report: ReportProgress = lambda _done, _total: None,
     *,
     deep: bool = False,
     known: Sequence[Trace] = (),

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.observations.ports import Line, Reported
+from tocsin.flow.capture.observations.ports import Line, StoredReport
 from tocsin.flow.capture.secrets import KIND as SECRETS
 from tocsin.model.entity import Document
 from tocsin.store.documents import from_text, to_text
@@ -29,7 +29,7 @@ class SqlSeries:
     def __init__(self, connection: Connection) -> None:
         self._run = connection.execute
 
-    def put(self, line: Line, report: Reported) -> Document | None:
+    def put(self, line: Line, report: StoredReport) -> Document | None:
         """Keep a report in place of the one of the same moment, which is returned; None if there was none."""
         if len(line.part.encode()) > LONGEST_PART_BYTES:
             raise InvalidInput(f"a name is longer than {LONGEST_PART_BYTES} bytes", field="name")
@@ -47,11 +47,11 @@ class SqlSeries:
         found = self._run(select(_ROW.document).where(_of(line), _ROW.timestamp_ms == at_ms)).scalar_one_or_none()
         return None if found is None else from_text(found)
 
-    def latest(self, line: Line) -> Reported | None:
+    def latest(self, line: Line) -> StoredReport | None:
         """Return the newest report."""
         query = select(_ROW.timestamp_ms, _ROW.document, _ROW.status).where(_of(line))
         row = self._run(query.order_by(_ROW.timestamp_ms.desc()).limit(1)).one_or_none()
-        return None if row is None else Reported(row.timestamp_ms, from_text(row.document), row.status)
+        return None if row is None else StoredReport(row.timestamp_ms, from_text(row.document), row.status)
 
     def remove(self, line: Line, at_ms: int) -> Document | None:
         """Forget what was reported at that moment, and return it; None if there was nothing."""

@@ -21,7 +21,7 @@ from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel
 from tocsin.store.alerts.firings import note_opened
 from tocsin.store.engine import reading, writing
-from tocsin.store.eventlog.progress import told_through
+from tocsin.store.eventlog.progress import processed_through
 from tocsin.store.page_bytes import Portion, portion
 from tocsin.store.tables import change_event, notification
 
@@ -50,7 +50,7 @@ class InboxEntry:
 
 
 @dataclass(frozen=True)
-class Place:
+class InboxCursor:
     """Where a page of the inbox ended: unread entries come first, newest first; then those read."""
 
     read: bool
@@ -74,7 +74,7 @@ class Reach:
     """
 
     newest: LogPosition
-    told_through: int
+    processed_through: int
 
 
 class Inbox:
@@ -84,7 +84,7 @@ class Inbox:
         self._engine, self._page_bytes = engine, page_bytes
 
     def page(
-        self, user_id: str, now_ms: int, *, limit: int, after: Place | None = None, unread_only: bool = False
+        self, user_id: str, now_ms: int, *, limit: int, after: InboxCursor | None = None, unread_only: bool = False
     ) -> Portion[InboxEntry]:
         """Return at most ``limit`` entries, and a page full, that follow ``after``: unread first, then newest."""
         entries = Portion[InboxEntry]()
@@ -149,10 +149,10 @@ class Inbox:
         return [_entry(row, events[row.event_id]) for row in rows]
 
     def reach(self) -> Reach:
-        """Return the progress of notifications; everything up to its ``told_through`` is visible to later reads."""
+        """Return the progress of notifications; later reads see all up to its ``processed_through``."""
         last = select(notification.c.log_offset, notification.c.event_id).order_by(notification.c.log_offset.desc())
         with reading(self._engine) as connection:
-            through, row = told_through(connection), connection.execute(last.limit(1)).first()
+            through, row = processed_through(connection), connection.execute(last.limit(1)).first()
         return Reach(BEGINNING if row is None else LogPosition(row.log_offset, row.event_id), through)
 
     def arrivals(self, after: int, *, limit: int, through: int | None = None) -> list[Arrival]:

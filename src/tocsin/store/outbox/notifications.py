@@ -13,13 +13,13 @@ from sqlalchemy import Connection, Engine, Select, Table, delete, select
 
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.model.delivery import DeliveryStatus
-from tocsin.model.match_result import Telling
+from tocsin.model.match_result import MatchResult
 from tocsin.store.alerts import match_results
 from tocsin.store.alerts.firings import note_firings
 from tocsin.store.catalogue import tombstones
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.eventlog.log import check_holds, holds
-from tocsin.store.eventlog.progress import told_through
+from tocsin.store.eventlog.progress import processed_through
 from tocsin.store.tables import delivery, notification, outbox, pipeline_progress
 
 _ROWS_PER_STATEMENT = 5_000
@@ -33,7 +33,7 @@ class Notifications:
         self._engine = engine
 
     def add(
-        self, rows: Sequence[NotificationRow], told: Sequence[Telling] = (), *, last: LogPosition = BEGINNING
+        self, rows: Sequence[NotificationRow], told: Sequence[MatchResult] = (), *, last: LogPosition = BEGINNING
     ) -> None:
         """Store notifications, their deliveries and their match results (``told``) in one transaction.
 
@@ -78,7 +78,7 @@ class Notifications:
             row = {"query_name": query_name, "log_offset": max(before, log_offset), "updated_at_ms": now_ms}
             insert = inserting(connection, pipeline_progress).values(row)
             connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
-            through = told_through(connection)
+            through = processed_through(connection)
             tombstones.let_go(connection, through)
             connection.execute(delete(outbox).where(outbox.c.log_offset <= through))
 

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.parity.logged import logged
 
-from tocsin.flow.match.streak import Facts, Report, advance, folded, report_of, with_facts
+from tocsin.flow.match.streak import Facts, StatusReport, advance, folded, report_of, with_facts
 from tocsin.model.change import SILENCE, LoggedEvent
 from tocsin.model.status import is_failure, one_word, verdict_of
 
 HOUR_MS = 3_600_000
 
 _STATUSES = ["Success", "Successful", "Failed", "failed", "Aborted", "Queued", "running", "Skipped", "partialSuccess"]
-reports = st.lists(st.builds(Report, st.sampled_from([*_STATUSES, None]), st.integers(1, 12)), max_size=14)
+reports = st.lists(st.builds(StatusReport, st.sampled_from([*_STATUSES, None]), st.integers(1, 12)), max_size=14)
 
 
-def facts_of(told: Sequence[Report]) -> list[Facts]:
+def facts_of(told: Sequence[StatusReport]) -> list[Facts]:
     """Fold ``told`` and return the facts of each."""
     streak, found = None, []
     for report in told:
@@ -29,7 +29,7 @@ def facts_of(told: Sequence[Report]) -> list[Facts]:
 
 
 def one_by_one(*statuses: str) -> list[Facts]:
-    return facts_of([Report(status, HOUR_MS * at) for at, status in enumerate(statuses, start=1)])
+    return facts_of([StatusReport(status, HOUR_MS * at) for at, status in enumerate(statuses, start=1)])
 
 
 def test_a_first_report_has_nothing_before_it() -> None:
@@ -57,20 +57,36 @@ def test_what_was_skipped_ends_a_row_but_no_run_of_failures() -> None:
 
 
 def test_an_earlier_moment_is_history_and_the_same_report_again_is_no_second_one() -> None:
-    told = facts_of([Report("Success", 10), Report("Failed", 20), Report("Success", 15), Report("failed", 20)])
+    told = facts_of(
+        [
+            StatusReport("Success", 10),
+            StatusReport("Failed", 20),
+            StatusReport("Success", 15),
+            StatusReport("failed", 20),
+        ]
+    )
     assert told[2:] == [{}, {}]
-    after = facts_of([Report("Success", 10), Report("Failed", 20), Report("Success", 15), Report("Failed", 30)])
+    after = facts_of(
+        [
+            StatusReport("Success", 10),
+            StatusReport("Failed", 20),
+            StatusReport("Success", 15),
+            StatusReport("Failed", 30),
+        ]
+    )
     assert (after[3]["failures"], after[3]["streak"]) == (2, 2)
     assert after[3]["withoutSuccess"] == 15, "a success that was told late was one all the same"
 
 
 def test_a_correction_of_the_newest_report_counts() -> None:
-    told = facts_of([Report("Failed", 10), Report("Success", 10)])
+    told = facts_of([StatusReport("Failed", 10), StatusReport("Success", 10)])
     assert told[1] == {"previousStatus": "failed", "streak": 1, "failuresBefore": 1}
 
 
 def test_a_silence_is_a_look_without_news() -> None:
-    told = facts_of([Report("Success", 10), Report(None, 16), Report("Failed", 18), Report(None, 20)])
+    told = facts_of(
+        [StatusReport("Success", 10), StatusReport(None, 16), StatusReport("Failed", 18), StatusReport(None, 20)]
+    )
     assert told[1] == {"withoutSuccess": 6, "withoutSuccessBefore": 0}
     assert told[2] == {"previousStatus": "success", "streak": 1, "failures": 1} | {
         "withoutSuccess": 8,
@@ -80,12 +96,12 @@ def test_a_silence_is_a_look_without_news() -> None:
 
 
 @given(reports)
-def test_facts_are_what_a_look_back_over_all_reports_finds(told: list[Report]) -> None:
+def test_facts_are_what_a_look_back_over_all_reports_finds(told: list[StatusReport]) -> None:
     assert facts_of(told) == [_looked_back(told[: at + 1]) for at in range(len(told))]
 
 
 @given(reports, st.integers(1, 11))
-def test_a_time_without_success_is_crossed_once_until_the_next_success(told: list[Report], wanted: int) -> None:
+def test_a_time_without_success_is_crossed_once_until_the_next_success(told: list[StatusReport], wanted: int) -> None:
     crossed = 0
     for report, facts in zip(told, facts_of(told), strict=True):
         if "failuresBefore" in facts:
@@ -98,7 +114,7 @@ def test_a_time_without_success_is_crossed_once_until_the_next_success(told: lis
 
 
 @given(reports, st.integers(0, 14))
-def test_folding_in_two_parts_is_folding_at_once(told: list[Report], cut: int) -> None:
+def test_folding_in_two_parts_is_folding_at_once(told: list[StatusReport], cut: int) -> None:
     streak = folded(told[:cut])
     for report in told[cut:]:
         streak, _ = advance(streak, report)
@@ -112,30 +128,30 @@ def _event(**keys: object) -> LoggedEvent:
 def test_a_report_says_of_which_moment_it_is_and_that_is_never_later_than_it_was_heard() -> None:
     run = {"executionStatus": "Failed", "timestamp": 1_000}
     told = _event(changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run}]})
-    assert report_of(told) == Report("Failed", 1_000)
+    assert report_of(told) == StatusReport("Failed", 1_000)
     ahead = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run | {"timestamp": 9_900_000_000_000}}]}
-    assert report_of(_event(changeDescription=ahead)) == Report("Failed", told.event.timestamp)
+    assert report_of(_event(changeDescription=ahead)) == StatusReport("Failed", told.event.timestamp)
     unsaid = {"fieldsAdded": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed"}}]}
-    assert report_of(_event(changeDescription=unsaid)) == Report("Failed", told.event.timestamp)
+    assert report_of(_event(changeDescription=unsaid)) == StatusReport("Failed", told.event.timestamp)
     assert report_of(_event(changeDescription={"fieldsAdded": [{"name": "tags"}]})) is None
 
 
 def test_a_silence_is_a_report_without_a_status() -> None:
     change = {"fieldsAdded": [{"name": SILENCE, "newValue": {"timestamp": 5_000, "since": 1_000}}]}
-    assert report_of(_event(changeDescription=change)) == Report(None, 5_000)
+    assert report_of(_event(changeDescription=change)) == StatusReport(None, 5_000)
 
 
 def test_an_event_gets_the_facts_of_those_before_it_and_one_that_is_no_report_none() -> None:
     run = {"executionStatus": "Failed", "timestamp": 1_000}
     told = _event(changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run}]})
-    seen = with_facts(told, [Report("Success", 400), Report("Failed", 600)])
+    seen = with_facts(told, [StatusReport("Success", 400), StatusReport("Failed", 600)])
     assert {key: seen.derived[key] for key in ("streak", "failures", "withoutSuccess")} == {
         "streak": 2,
         "failures": 2,
         "withoutSuccess": 600,
     }
     plain = _event(changeDescription={"fieldsAdded": [{"name": "tags"}]})
-    assert with_facts(plain, [Report("Success", 400)]) is plain
+    assert with_facts(plain, [StatusReport("Success", 400)]) is plain
 
 
 @pytest.mark.parametrize(
@@ -147,9 +163,9 @@ def test_verdicts(status: str, verdict: str, failed: bool) -> None:
     assert is_failure(verdict) is failed
 
 
-def _looked_back(told: Sequence[Report]) -> Facts:
+def _looked_back(told: Sequence[StatusReport]) -> Facts:
     """Return the facts of the last of ``told`` by the rules, recomputed from all of them."""
-    counted: list[Report] = []
+    counted: list[StatusReport] = []
     for report in told:
         verdict = verdict_of(report.status) if report.status else None
         newest = counted[-1] if counted else None
@@ -157,7 +173,7 @@ def _looked_back(told: Sequence[Report]) -> Facts:
         is_same = newest is not None and (report.at_ms, verdict) == (newest.at_ms, newest.status)
         is_counted = verdict is not None and not is_history and not is_same
         if is_counted:
-            counted.append(Report(verdict, report.at_ms))
+            counted.append(StatusReport(verdict, report.at_ms))
     last = told[-1]
     if last.status is not None and not is_counted:
         return {}
@@ -169,7 +185,7 @@ def _looked_back(told: Sequence[Report]) -> Facts:
     return facts | _lapse(told)
 
 
-def _of_verdict(counted: Sequence[Report]) -> dict[str, str | int]:
+def _of_verdict(counted: Sequence[StatusReport]) -> dict[str, str | int]:
     verdict, before = str(counted[-1].status), [str(one.status) for one in counted[:-1]]
     facts: dict[str, str | int] = {"streak": 1}
     for status in reversed(before):
@@ -187,7 +203,7 @@ def _of_verdict(counted: Sequence[Report]) -> dict[str, str | int]:
     return facts
 
 
-def _lapse(told: Sequence[Report]) -> dict[str, str | int]:
+def _lapse(told: Sequence[StatusReport]) -> dict[str, str | int]:
     """Return the time without a success; successes count by their timestamps, in whatever order they were reported."""
     since, longest, before = told[0].at_ms, 0, 0
     for at, report in enumerate(told):
@@ -205,7 +221,7 @@ def _lapse(told: Sequence[Report]) -> dict[str, str | int]:
     return {"withoutSuccess": max(0, told[-1].at_ms - since), "withoutSuccessBefore": before}
 
 
-def _counts(told: Sequence[Report]) -> bool:
+def _counts(told: Sequence[StatusReport]) -> bool:
     """Say whether the last of ``told`` is a verdict that makes a transition."""
     newest: tuple[int, str] | None = None
     counted = False

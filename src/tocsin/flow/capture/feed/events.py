@@ -55,7 +55,7 @@ def with_added(described: ChangeDescription, change: FieldChange) -> ChangeDescr
     return described.model_copy(update={"fields_added": (*described.fields_added, change)})
 
 
-def tell(
+def append_event(
     record: Record, event_type: EventType, thread: StoredThread, asset: Stored, described: ChangeDescription
 ) -> ChangeEvent:
     """Put the event of a thread into the record; ``thread`` is its current or last state."""

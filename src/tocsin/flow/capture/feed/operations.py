@@ -324,7 +324,7 @@ def _told(
     record: Record, event_type: EventType, about: tuple[StoredThread, Stored], described: ChangeDescription
 ) -> Written:
     thread, asset = about
-    event: ChangeEvent = events.tell(record, event_type, thread, asset, described)
+    event: ChangeEvent = events.append_event(record, event_type, thread, asset, described)
     return Written(event.entity or {}, event)
 
 

@@ -28,7 +28,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Reported:
+class StoredReport:
     """One report: when, what, and the status it reports, if it is of a kind that reports one."""
 
     at_ms: int
@@ -39,7 +39,7 @@ class Reported:
 class Series(Protocol):
     """Reads and writes series."""
 
-    def put(self, line: Line, report: Reported) -> Document | None:
+    def put(self, line: Line, report: StoredReport) -> Document | None:
         """Keep a report in place of the one of the same moment, which is returned; None if there was none."""
         ...
 
@@ -47,7 +47,7 @@ class Series(Protocol):
         """Return what was reported at that moment."""
         ...
 
-    def latest(self, line: Line) -> Reported | None:
+    def latest(self, line: Line) -> StoredReport | None:
         """Return the newest report."""
         ...
 

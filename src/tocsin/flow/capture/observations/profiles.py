@@ -10,7 +10,7 @@ from __future__ import annotations
 from tocsin.errors import NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.field_checks import checked
-from tocsin.flow.capture.observations.ports import Line, Reported
+from tocsin.flow.capture.observations.ports import Line, StoredReport
 from tocsin.flow.capture.observations.profile_fields import OPERATIONS, PROFILE_REQUEST
 from tocsin.flow.capture.ports import Stored, Written
 from tocsin.flow.capture.write import Record
@@ -41,7 +41,7 @@ def put_profile(record: Record, table: Stored, request: Document) -> Written:
     lines += [(_column(table, paths, one["name"]), _kept(one)) for one in given.get(COLUMN_PROFILE, ())]
     lines += [(Line(table.id, SYSTEM_PROFILE, one["operation"]), _kept(one)) for one in given.get(SYSTEM_PROFILE, ())]
     before = record.transaction.series.latest(lines[0][0])
-    known = [record.transaction.series.put(line, Reported(one["timestamp"], one)) for line, one in lines]
+    known = [record.transaction.series.put(line, StoredReport(one["timestamp"], one)) for line, one in lines]
     if all(old is not None and is_same(old, one) for old, (_, one) in zip(known, lines, strict=True)):
         return Written(table.document, None)
     old_value = before.document if before and not is_same(before.document, own) else None

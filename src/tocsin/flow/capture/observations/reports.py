@@ -13,7 +13,7 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.field_checks import Check, checked
 from tocsin.flow.capture.observations import report_fields as shapes
-from tocsin.flow.capture.observations.ports import Line, Reported
+from tocsin.flow.capture.observations.ports import Line, StoredReport
 from tocsin.flow.capture.ports import Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
@@ -89,12 +89,12 @@ def add_run(record: Record, pipeline: Stored, status: Document) -> Written:
     run["timestamp"] = at_ms
     line = Line(pipeline.id, kind.name, run[kind.part] if kind.part else "")
     known = record.transaction.series.latest(line) if kind.part else None
-    before = record.transaction.series.put(line, Reported(at_ms, run, run[kind.status]))
+    before = record.transaction.series.put(line, StoredReport(at_ms, run, run[kind.status]))
     if known is not None and known.at_ms != at_ms:  # the same run, reported for another moment
         before = record.transaction.series.remove(line, known.at_ms)
     if before is not None and is_unchanged(kind, before, run):
         return Written(pipeline.document, None)
-    return tell(record, pipeline, kind, run)
+    return append_event(record, pipeline, kind, run)
 
 
 def _check_tasks(pipeline: Stored, run: Document) -> None:
@@ -128,7 +128,7 @@ def remove_run(record: Record, pipeline: Stored, at_ms: int) -> Written:
     gone = record.transaction.series.remove(Line(pipeline.id, REPORTS["pipeline"].name), at_ms)
     if gone is None:
         raise NotFound(f"pipeline {pipeline.fqn} has no status of {at_ms}")
-    return tell_gone(record, pipeline, gone)
+    return append_removal(record, pipeline, gone)
 
 
 def is_unchanged(kind: ReportKind, before: Document, after: Document) -> bool:
@@ -136,7 +136,7 @@ def is_unchanged(kind: ReportKind, before: Document, after: Document) -> bool:
     return all(is_same(_said(kind, before, key), _said(kind, after, key)) for key in kind.news)
 
 
-def tell(
+def append_event(
     record: Record,
     entity: Stored,
     kind: ReportKind,
@@ -162,7 +162,7 @@ def tell(
     return record.note(entity, _with(description, also[0] if also else None), event_type=event_type, document=document)
 
 
-def tell_gone(record: Record, entity: Stored, gone: Document) -> Written:
+def append_removal(record: Record, entity: Stored, gone: Document) -> Written:
     """Record that a report was taken back; the entity holds the newest of those that are left."""
     kind = REPORTS[entity.entity_type]
     latest = record.transaction.series.latest(Line(entity.id, kind.name))

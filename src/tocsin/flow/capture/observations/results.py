@@ -13,8 +13,8 @@ from tocsin.flow.capture import json_patch
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.field_checks import checked
 from tocsin.flow.capture.observations import incidents
-from tocsin.flow.capture.observations.ports import Line, Reported
-from tocsin.flow.capture.observations.reports import REPORTS, is_unchanged, tell, tell_gone
+from tocsin.flow.capture.observations.ports import Line, StoredReport
+from tocsin.flow.capture.observations.reports import REPORTS, append_event, append_removal, is_unchanged
 from tocsin.flow.capture.ports import Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import EventType, FieldChange
@@ -58,7 +58,7 @@ def remove_result(record: Record, case: Stored, at_ms: int) -> Written:
     gone = record.transaction.series.remove(Line(case.id, _KIND.name), at_ms)
     if gone is None:
         raise NotFound(f"test case {case.fqn} has no result of {at_ms}")
-    return tell_gone(record, case, _told(gone))
+    return append_removal(record, case, _told(gone))
 
 
 def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = False) -> Written:
@@ -71,11 +71,11 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
     record.transaction.series.put(Line(case.id, _KIND.name), _reported(result))
     event_type = EventType.TEST_CASE_FAILURE if failed and not was_failed else EventType.ENTITY_UPDATED
     newest = {"testCaseStatus": result["testCaseStatus"]}
-    return tell(record, case, _KIND, _told(result), event_type=event_type, newest=newest, also=opened)
+    return append_event(record, case, _KIND, _told(result), event_type=event_type, newest=newest, also=opened)
 
 
-def _reported(result: Document) -> Reported:
-    return Reported(result["timestamp"], result, result["testCaseStatus"])
+def _reported(result: Document) -> StoredReport:
+    return StoredReport(result["timestamp"], result, result["testCaseStatus"])
 
 
 def _told(result: Document) -> Document:

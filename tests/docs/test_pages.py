@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click import Command
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -67,6 +68,11 @@ def test_every_command_and_option_that_a_page_names_exists(page: Path) -> None:
     assert unknown == []
 
 
+def test_the_page_of_the_command_line_names_every_command() -> None:
+    page = (ROOT / "docs/cli.md").read_text()
+    assert [name for name in _commands(get_command(app), "tocsin") if f"`{name}" not in page] == []
+
+
 def test_the_readme_leads_to_every_page() -> None:
     readme = (ROOT / "README.md").read_text()
     linked = {link["target"] for link in LINK.finditer(readme)}
@@ -122,6 +128,14 @@ def _spans(page: Path) -> Iterator[str]:
 def _exists(name: str, page: Path) -> bool:
     """Say whether a path exists, relative to the repository, the package, or the page; ``<…>`` matches anything."""
     return any((start / name).exists() for start in (ROOT, PACKAGE, page.parent))
+
+
+def _commands(command: Command, name: str) -> Iterator[str]:
+    if not isinstance(command, TyperGroup):
+        yield name
+        return
+    for word, inner in command.commands.items():
+        yield from _commands(inner, f"{name} {word}")
 
 
 def _unknown_words(words: list[str]) -> list[str]:

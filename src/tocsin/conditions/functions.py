@@ -125,18 +125,18 @@ def _lies_in(entity_type: str, names_field: str) -> Callable[[Texts], Node]:
 
 
 FUNCTIONS: dict[str, Function] = {
-    "matchAnySource": Function(("types",), _any_of("entityType"), "the entity is of one of these types"),
+    "matchAnySource": Function(("types",), _any_of("entityType"), "the entity has one of these types"),
     "matchAnyOwnerName": Function(("names",), _any_of("owners"), "one of these people or teams owns the asset"),
     "matchAnyEntityFqn": Function(
-        ("fqns",), _entity_fqn, "the entity is one of these or lies under one; a test case also by its suites"
+        ("fqns",), _entity_fqn, "the entity is one of these or below one; for test cases also by suite"
     ),
     "matchAnyEntityId": Function(("ids",), _entity_id, "the entity has one of these ids"),
     "matchAnyEventType": Function(
-        ("types",), _any_of("eventType"), "the event is of one of these types", {"types": "eventType"}
+        ("types",), _any_of("eventType"), "the event has one of these types", {"types": "eventType"}
     ),
     "matchTestResult": Function(("statuses",), _any_of("testStatus"), "the event reports one of these test results"),
     "filterByTableNameTestCaseBelongsTo": Function(
-        ("tables",), _any_of(TESTED_NAMES), "a test case tests one of these tables, named in full or by its last parts"
+        ("tables",), _any_of(TESTED_NAMES), "a test case tests one of these tables, by FQN or its last parts"
     ),
     "getTestCaseStatusIfInTestSuite": Function(
         ("statuses", "suites"), _status_in_suite, "a test case of one of these suites reports one of these results"
@@ -152,30 +152,30 @@ FUNCTIONS: dict[str, Function] = {
     "matchPipelineState": Function(
         ("states",), _of_type("pipeline", "pipelineStatus"), "a pipeline reports one of these states"
     ),
-    "matchAnyFieldChange": Function(
-        ("paths",), _any_of("fieldChanged"), "one of these fields, or one under it, changed"
+    "matchAnyFieldChange": Function(("paths",), _any_of("fieldChanged"), "one of these fields, or one below, changed"),
+    "matchAnyColumnChange": Function(
+        ("columns",), _column_change, "one of these columns was added, removed or changed"
     ),
-    "matchAnyColumnChange": Function(("columns",), _column_change, "one of these columns came, went or changed"),
     "matchAnyChange": Function(
         ("categories", "operations?", "targets?", "values?"),
         _change,
-        "one change is of one of these categories, operations, targets and values at once; `'*'`: any",
+        "one change has one of these categories, operations, targets and values; `'*'`: any",
         {"categories": "changeCategory", "operations": "changeOperation"},
     ),
     "olderThan": Function(
         ("durations",),
         _older_than,
-        "the asset had not changed for `7d`, `12h`, … before this event",
+        "the asset's previous change is at least `7d`, `12h`, … old",
         checks={"durations": duration_ms},
     ),
     "matchAnyDomain": Function(("domains",), _any_of("domains"), "the asset is in one of these domains"),
-    "matchAnyTag": Function(("tags",), _any_of("tags"), "the asset, or a column of it, has one of these tags"),
-    "matchAnyTier": Function(("tiers",), _any_of("tier"), "the asset is of one of these tiers"),
+    "matchAnyTag": Function(("tags",), _any_of("tags"), "the asset or one of its columns has one of these tags"),
+    "matchAnyTier": Function(("tiers",), _any_of("tier"), "the asset has one of these tiers"),
     "matchAnyService": Function(("services",), _any_of("service"), "the asset belongs to one of these services"),
     "matchAnyDatabase": Function(
         ("databases",),
         _lies_in("database", "databaseNames"),
-        "the asset is, or lies in, one of these databases, by name or FQN; a test case where its table lies",
+        "the asset is or is in one of these databases (name or FQN); test cases by their table",
     ),
     "matchAnySchema": Function(
         ("schemas",), _lies_in("databaseSchema", "schemaNames"), "the same for database schemas"
@@ -183,18 +183,18 @@ FUNCTIONS: dict[str, Function] = {
     "matchConversationUser": Function(
         ("names",),
         _conversation_user,
-        "the new words of a thread mention one of these people or teams; `all`: any thread",
+        "a thread newly mentions one of these people or teams; `all`: any thread",
     ),
     "matchStatusTransition": Function(
         ("before", "after"),
         transition,
-        "the verdict was one of `before` and is now one of `after`",
+        "the verdict changes from one of `before` to one of `after`",
         checks={"before": check_verdict, "after": check_verdict},
     ),
     "matchStatusInARow": Function(
         ("statuses", TIMES),
         in_a_row,
-        "one of these verdicts comes for exactly the so-manyth time in a row",
+        "one of these verdicts is reported for exactly the given time in a row",
         checks={"statuses": check_verdict, TIMES: count_of},
     ),
     "firstFailure": Function((), first_failure, "the first failure since the last success, or ever"),
@@ -202,7 +202,7 @@ FUNCTIONS: dict[str, Function] = {
     "noSuccessFor": Function(
         ("durations",),
         no_success_for,
-        "there has now been no success for `30m`, `6h`, `7d`, …: once until the next",
+        "no success for `30m`, `6h`, `7d`, …; once until the next success",
         checks={"durations": duration_ms},
     ),
 }

@@ -111,15 +111,17 @@ def _to_lower_case(of: Operand) -> Operand:
 
 
 METHODS: dict[str, MethodRow] = {
-    "contains": MethodRow("one value", _contains, "a set or list has it as a member; a text has it as a part"),
-    "containsAny": MethodRow("one list of values", _contains, "the same for one of several"),
-    "startsWith": MethodRow("one text", lambda of, given: text_test(Test.STARTS_WITH, of, given), "begins so"),
-    "endsWith": MethodRow("one text", lambda of, given: text_test(Test.ENDS_WITH, of, given), "ends so"),
+    "contains": MethodRow("one value", _contains, "a set or list has the member, a text the part"),
+    "containsAny": MethodRow("one list of values", _contains, "the same for any of several"),
+    "startsWith": MethodRow("one text", lambda of, given: text_test(Test.STARTS_WITH, of, given), "has the prefix"),
+    "endsWith": MethodRow("one text", lambda of, given: text_test(Test.ENDS_WITH, of, given), "has the suffix"),
     "matches": MethodRow(
-        "one regular expression", lambda of, given: text_test(Test.MATCHES, of, given), "is, as a whole, of this form"
+        "one regular expression",
+        lambda of, given: text_test(Test.MATCHES, of, given),
+        "matches the regular expression as a whole",
     ),
-    "size": MethodRow(None, _size, "how many members there are"),
-    "isEmpty": MethodRow(None, _is_empty, "there is nothing, or only the empty text"),
-    "toLowerCase": MethodRow(None, _to_lower_case, "the same in lower case"),
+    "size": MethodRow(None, _size, "number of members"),
+    "isEmpty": MethodRow(None, _is_empty, "missing or empty text"),
+    "toLowerCase": MethodRow(None, _to_lower_case, "in lower case"),
 }
 """Every method by its name."""

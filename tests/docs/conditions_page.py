@@ -1,0 +1,45 @@
+"""Tables of ``docs/conditions.md``, generated from the tables of the condition language.
+
+``python -m tests.docs.conditions_page`` rewrites them; rows for categories without fields of their own stay as they are.
+``tests/unit/conditions/test_documented.py`` compares the page with the code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from tocsin.conditions.changes import CATEGORIES
+from tocsin.conditions.fields import FIELDS
+from tocsin.conditions.functions import FUNCTIONS
+from tocsin.conditions.methods import METHODS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs/conditions.md"
+
+
+def refreshed(page: str) -> str:
+    """Return the page with its generated tables up to date."""
+    tables: dict[str, list[tuple[str, ...]]] = {
+        "fields": [(f"`{row.name}`", row.kind.value, row.meaning) for row in FIELDS.values()],
+        "methods": [(f"`{name}`", row.meaning) for name, row in METHODS.items()],
+        "functions": [
+            (f"`{name}`", ", ".join(row.parameters).replace("?", ""), row.meaning) for name, row in FUNCTIONS.items()
+        ],
+        "categories": [(f"`{name}`", ", ".join(f"`{key}`" for key in keys)) for name, keys in CATEGORIES.items()],
+    }
+    for name, rows in tables.items():
+        page = _replaced(page, name, rows)
+    return page
+
+
+def _replaced(page: str, name: str, rows: Iterable[tuple[str, ...]]) -> str:
+    before, marker, rest = page.partition(f"<!-- {name} -->\n")
+    table, _, after = rest.partition("\n\n")
+    head, rule, *old = table.splitlines()
+    made = [f"| {' | '.join(row)} |".replace("|  |", "| |") for row in rows]
+    by_hand = old[len(made) :] if name == "categories" else []
+    return before + marker + "\n".join((head, rule, *made, *by_hand)) + "\n\n" + after
+
+
+if __name__ == "__main__":
+    PAGE.write_text(refreshed(PAGE.read_text()))

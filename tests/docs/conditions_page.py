@@ -1,6 +1,6 @@
 """Tables of ``docs/conditions.md``, generated from the tables of the condition language.
 
-``python -m tests.docs.conditions_page`` rewrites them; rows for categories without fields of their own stay as they are.
+``python -m tests.docs.conditions_page`` rewrites them; category rows without fields of their own stay.
 ``tests/unit/conditions/test_documented.py`` compares the page with the code.
 """
 

@@ -13,7 +13,7 @@ from typing import Protocol
 Steady = Callable[[], float]
 """Returns the seconds since some fixed moment; it cannot be set, and it runs while the machine sleeps."""
 
-_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # Linux's monotonic clock stands still in a suspend
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)  # Linux's monotonic clock stops during suspend
 
 
 def steady_s() -> float:

@@ -131,7 +131,7 @@ def _ended(client: Client, asked: Document, report: ReportProgress) -> Document:
     try:
         return _followed(client, asked, report)
     except (KeyboardInterrupt, TocsinError):
-        with contextlib.suppress(TocsinError):  # what broke it off is what there is to tell
+        with contextlib.suppress(TocsinError):  # report the original error
             client.cancel_backtest(asked["id"])
         raise
 

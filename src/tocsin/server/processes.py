@@ -22,7 +22,7 @@ import structlog
 from tocsin.errors import Unavailable
 
 Serve = Callable[[int], None]
-"""Serves until told to stop (SIGTERM); given the number of its process, from 0."""
+"""Serves until SIGTERM; given the number of its process, from 0."""
 
 SHORT_LIFE_S = 5.0
 """Who dies younger than this has not stayed up."""

@@ -19,7 +19,7 @@ LATEST_MS = 253_402_300_799_999
 """The last millisecond of the year 9999: no time beyond it is believed."""
 
 _OUR_DAYS_S = range(1_000_000_000, 10_000_000_000)
-"""Epoch seconds from 2001 to 2286; as milliseconds they lie in early 1970."""
+"""Epoch seconds from 2001 to 2286; as milliseconds they are in early 1970."""
 
 
 @dataclass(frozen=True)

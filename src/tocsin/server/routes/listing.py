@@ -61,7 +61,7 @@ class ListQuery(BaseModel):
 
 @router.get("/name/{fqn}/children")
 def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
-    """Return a page of a container's direct children; ``fields=children`` returns all at once."""
+    """Return a page of a container's direct children, in brief form."""
     if row.name not in _OF_CHILDREN:
         raise NotFound(f"There are no children of {row.collection} here; directChildrenOf narrows a list to them.")
     parent = found(row, Key.by_name(fqn), caller)

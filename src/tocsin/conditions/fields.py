@@ -11,21 +11,14 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
-from tocsin.conditions import documents, threads
+from tocsin.conditions import documents
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, derived_changes, reduced
 from tocsin.conditions.nodes import Constant, Has, Kind, Node, Scalar
 from tocsin.conditions.paths import ancestor, prefixes, quoted, suffixes
-from tocsin.model.change import (
-    SILENCE,
-    VIOLATION,
-    ChangeDescription,
-    ChangeEvent,
-    EventType,
-    FieldChange,
-    LoggedEvent,
-)
+from tocsin.model.change import SILENCE, VIOLATION, ChangeDescription, ChangeEvent, EventType, FieldChange, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.mentions import mentions_in, texts_of
 from tocsin.model.status import one_word
 from tocsin.model.thread import THREAD
 
@@ -189,7 +182,7 @@ def derive(
     document = (about if is_thread else event.entity) or {}
     tag_names = list(dict.fromkeys(documents.tags(document) if is_thread else _tags(event, change)))
     domains = documents.references(document, "domains", "domain", full=True)
-    asset_type = threads.about_type(event) if is_thread else event.entity_type
+    asset_type = about_type(event) if is_thread else event.entity_type
     test_status, pipeline_status, reported_at_ms = _reported(event, change)
     return {
         "fieldsAdded": [c.name for c in change.fields_added],
@@ -208,8 +201,8 @@ def derive(
         "isBot": actor_is_bot,
         UNCHANGED_FOR: unchanged_for(event, last_changed_ms),
         "testedEntityFqn": documents.tested_table(document) if event.entity_type == "testCase" else None,
-        "threadType": threads.kind(event) if is_thread else None,
-        "mentions": threads.mentioned(event) if is_thread else [],
+        "threadType": kind(event) if is_thread else None,
+        "mentions": mentioned(event) if is_thread else [],
         **derived_changes(event),
     }
 
@@ -294,3 +287,44 @@ def _status(values: tuple[object, ...], *keys: str) -> str | None:
     """Return the first status in ``values``: a text as it is, an object's by one of ``keys``."""
     found = (value.get(key) if isinstance(value, dict) else value for value in values for key in keys)
     return next(documents.texts(found), None)
+
+
+_WORDS = frozenset({"message", "description", "suggestion"})
+
+
+def kind(event: ChangeEvent) -> str | None:
+    """Return what the thread is: a conversation, a task, an announcement."""
+    found = (event.entity or {}).get("type")
+    return found if isinstance(found, str) else None
+
+
+def about_type(event: ChangeEvent) -> str:
+    """Return the type of the asset that the thread is about; empty when the event does not say."""
+    asset = (event.entity or {}).get("entityRef")
+    return str(asset.get("type", "")) if isinstance(asset, dict) else ""
+
+
+def mentioned(event: ChangeEvent) -> list[str]:
+    """Return the names of the people and teams that are mentioned for the first time, in their order."""
+    new, old = _texts(event.change_description or ChangeDescription())
+    if event.event_type is EventType.THREAD_CREATED:
+        new = list(texts_of(event.entity or {}))
+    before = set(mentions_in(*old))
+    return list(dict.fromkeys(one.name for one in mentions_in(*new) if one not in before))
+
+
+def _texts(change: ChangeDescription) -> tuple[list[object], list[object]]:
+    """Return the new texts of a change, and the previous ones."""
+    new: list[object] = []
+    old: list[object] = []
+    for one in (*change.fields_added, *change.fields_updated):
+        new += _words(one, one.new_value)
+        old += _words(one, one.old_value)
+    return new, old
+
+
+def _words(change: FieldChange, value: object) -> Iterator[object]:
+    if change.name == "posts":
+        yield from (post.get("message") for post in documents.members(value))
+    elif change.name.rpartition(".")[2] in _WORDS:
+        yield value

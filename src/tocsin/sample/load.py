@@ -11,10 +11,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING
+from uuid import UUID
 
 from argon2 import PasswordHasher
 
-from tocsin.clock import FixedClock
+from tocsin.clock import Clock, FixedClock
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.send.egress import egress_of
@@ -24,7 +25,6 @@ from tocsin.sample.alerts import alerts
 from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.history import SEED, history
 from tocsin.sample.hook import hook_url
-from tocsin.sample.ids import Ids
 from tocsin.sample.steps import Create, Step
 from tocsin.sample.teller import Teller
 from tocsin.settings import Settings
@@ -32,8 +32,9 @@ from tocsin.store.access.people import People
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
 from tocsin.store.catalogue.entities import SqlCatalogue
 
-if TYPE_CHECKING:  # only named here; opening stores is the store's business
+if TYPE_CHECKING:
     from sqlalchemy import Engine
+
 
 Progress = Callable[[int, int], None]
 
@@ -126,3 +127,24 @@ def _draw_password(people: People) -> DemoLogin:
     password = secrets.token_urlsafe(15)
     people.set_password(person.id, PasswordHasher().hash(password))
     return DemoLogin(person.name, person.email or person.name, password)
+
+
+_VERSION_7 = 0x7 << 76
+_VARIANT = 0b10 << 62
+
+
+@dataclass(frozen=True)
+class Ids:
+    """A source of ids that depend on nothing but its random numbers and its clock."""
+
+    rng: Random
+    clock: Clock
+
+    def entity(self) -> str:
+        """Return the next entity's id: a UUIDv4."""
+        return str(UUID(int=self.rng.getrandbits(128), version=4))
+
+    def event(self) -> str:
+        """Return the next event's id: a UUIDv7 of the clock's time. Source: RFC 9562, section 5.7."""
+        drawn_high, drawn_low = self.rng.getrandbits(12) << 64, self.rng.getrandbits(62)
+        return str(UUID(int=self.clock.now_ms() << 80 | _VERSION_7 | drawn_high | _VARIANT | drawn_low))

@@ -31,7 +31,7 @@ from tocsin.server.build import build_parts
 from tocsin.server.connections import Connections, GuardedProtocol
 from tocsin.server.errors import Boundary, install_errors
 from tocsin.server.paths import API, RawPaths
-from tocsin.server.processes import serve_in
+from tocsin.server.processes import listening, serve_in
 from tocsin.server.request import caller_of
 from tocsin.server.routes import (
     activity,
@@ -78,7 +78,6 @@ from tocsin.server.routes import (
     votes,
 )
 from tocsin.server.routing import COLLECTION, IndexedRouter, lay_out
-from tocsin.server.sockets import listening
 from tocsin.settings import Settings
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.engine import open_engine

@@ -34,8 +34,14 @@ from tocsin.errors import (
     Unauthenticated,
     Unavailable,
 )
+from tocsin.flow.capture.ports import Key
+from tocsin.model import fqn as names
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.validation_errors import SchemaError, keys_at, said
-from tocsin.server.suggestions import did_you_mean
+from tocsin.model.wording import nearest
+from tocsin.server.permissions import seen
+from tocsin.server.request import Caller
+from tocsin.store.catalogue.write import lookups
 from tocsin.store.faults import named
 
 STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
@@ -205,3 +211,25 @@ def _place(path: Sequence[str | int]) -> str:
     """Return the place; of a parameter only its name, not which of its alternatives was tried."""
     steps = path[1:2] if path[:1] and path[0] in ("query", "path", "header") else [one for one in path if one != "body"]
     return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".") or "request"
+
+
+def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
+    """Return ``; did you mean …?`` with the name nearest to ``fqn``; nothing for unauthenticated requesters."""
+    caller: Caller | None = getattr(request.state, "caller", None)
+    if caller is None or entity_type not in ENTITY_TYPES:
+        return ""
+    typed = lookups(entity_type, Key.by_name(fqn))[1][-1]
+    beside = seen(caller, caller.parts.catalogue.neighbours(entity_type, typed))
+    near = nearest(typed, [name for one in beside if _is_near(name := one["fullyQualifiedName"], typed)])
+    if near is None:
+        return ""
+    return f"; did you mean {near if ENTITY_TYPES[entity_type].places else names.split(near)[0]}?"
+
+
+def _is_near(fqn: str, typed: str) -> bool:
+    """Say whether every name in one FQN is like that in the other: what they share must not make up for the rest."""
+    try:
+        parts, others = names.split(fqn), names.split(typed)
+    except InvalidInput:
+        return False
+    return len(parts) == len(others) and all(nearest(other, [part]) for part, other in zip(parts, others, strict=True))

@@ -12,17 +12,21 @@ import base64
 import hashlib
 import secrets
 import threading
+import time
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
+import httpx
 import jwt
+import orjson
 
 from tocsin.clock import Clock
 from tocsin.errors import Forbidden, InvalidInput, Unauthenticated, Unavailable
 from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Person
-from tocsin.server.provider import Json, ask_provider
 from tocsin.settings import Settings
 from tocsin.store.access.people import Identity, People
 
@@ -220,3 +224,38 @@ def _present(person: Person) -> Person:
     if person.deleted or person.is_bot:
         raise Forbidden(f"{person.name} may not log in here; an administrator can say why.")
     return person
+
+
+_TIMEOUT_S = 10
+_MOST_BYTES = 1_048_576
+Json = Any  # Any: what a provider answers
+
+
+def ask_provider(address: str, form: Mapping[str, str] | None = None) -> Json:
+    """Return the JSON object at an address of the provider, or what it answers to a form.
+
+    Raises
+    ------
+    Unauthenticated : it refuses
+    Unavailable : it does not answer, or not with a JSON object of reasonable size in reasonable time
+    """
+    method = "GET" if form is None else "POST"
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    try:
+        with httpx.stream(method, address, data=form, headers=headers, timeout=_TIMEOUT_S) as answer:
+            status, found = answer.status_code, _object(answer)
+    except (httpx.HTTPError, httpx.InvalidURL, orjson.JSONDecodeError) as error:
+        raise Unavailable("The provider of OpenID Connect does not answer.") from error
+    if not httpx.codes.is_success(status) or not isinstance(found, dict):
+        raise Unauthenticated(f"The provider of OpenID Connect refused: {status}.")
+    return found
+
+
+def _object(answer: httpx.Response) -> Json:
+    """Return what an answer says, read as it came: what is packed small is not unpacked."""
+    read, give_up_s = bytearray(), time.monotonic() + _TIMEOUT_S
+    for chunk in answer.iter_raw():
+        read += chunk
+        if len(read) > _MOST_BYTES or time.monotonic() > give_up_s:
+            raise Unavailable("The provider of OpenID Connect answers without end.")
+    return orjson.loads(bytes(read))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tocsin.access.subject import ORGANIZATION
 from tocsin.flow.capture import secrets
 from tocsin.flow.capture.inheritance import INHERITED_KEYS, lacks, with_inherited
 from tocsin.flow.capture.labels import OF_THE_TAG, Name, derived_from, name_of
@@ -20,7 +21,6 @@ from tocsin.model.secret import PARTS, without_secrets
 from tocsin.server.included_fields import SUMMARY, kept_beside, summaries
 from tocsin.server.permissions import scopes_of, seen
 from tocsin.server.request import Caller
-from tocsin.server.team_fields import IN_TREE, in_tree
 from tocsin.server.view import shown
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE as ALERT
 
@@ -170,3 +170,32 @@ def _brought(labels: Sequence[Document], known: Mapping[Name, Document]) -> list
 def _described(label: Document, known: Mapping[Name, Document]) -> Document:
     tag = known.get(name_of(label), {})
     return label | {key: tag[key] for key in OF_THE_TAG if key in tag}
+
+
+_ABOVE = {"team": "parents", "user": "teams"}
+IN_TREE = frozenset(_ABOVE)
+"""The types that have a place in it."""
+
+
+def in_tree(
+    row: EntityType, documents: Sequence[Document], caller: Caller, fields: frozenset[str] | None
+) -> list[Document]:
+    """Return teams or people with the domains of their teams, and those that are in no team with the Organization."""
+    whole = list(documents)
+    if fields is None or "domains" in fields:
+        bare = [one["id"] for one in whole if not one.get("domains")]
+        found = caller.parts.catalogue.team_domains(bare) if bare else {}
+        whole = [one | _inherited(found[one["id"]]) if one["id"] in found else one for one in whole]
+    above = _ABOVE[row.name]
+    if (fields is None or above in fields) and any(_is_top(one, above) for one in whole):
+        root = caller.parts.catalogue.root_team()
+        whole = [one | {above: [root]} if root and _is_top(one, above) else one for one in whole]
+    return whole
+
+
+def _inherited(domains: Sequence[Document]) -> Document:
+    return {"domains": [{**domain, "inherited": True} for domain in domains]}
+
+
+def _is_top(one: Document, above: str) -> bool:
+    return not one.get(above) and not (above == "parents" and one["name"] == ORGANIZATION)

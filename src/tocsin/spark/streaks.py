@@ -6,20 +6,22 @@ frame that holds the whole history. Both run on executors. Next: ``jobs/streak_s
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql.pandas.functions import vectorized_udf  # type: ignore[attr-defined]  # its stubs leave it out
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor_util import TransformWithStateInPandasUdfUtils
 from pyspark.sql.types import LongType, StringType, StructField, StructType
+from pyspark.util import PythonEvalType
 
 from tocsin.conditions.fields import STREAK_FIELDS
 from tocsin.flow.match.streak import Facts, StatusReport, Streak, advance, report_in
 from tocsin.spark.conditions import COLUMNS
-from tocsin.spark.groups import in_arrow, with_state
 
 STREAK = StructType(
     [
@@ -139,3 +141,36 @@ def _report_in(columns: Mapping[str, Any]) -> StatusReport | None:
     """Return what a row of ``EVENTS`` reports; None when it is no report."""
     derived = {name: columns[COLUMNS[name]] for name in _SPOKEN}
     return report_in(derived, columns["timestamp_ms"])
+
+
+_NO_TIMERS = "None"
+_APPEND = "Append"
+
+
+def with_state(frame: DataFrame, key: str, keeper: StatefulProcessor, columns: StructType) -> DataFrame:
+    """Return what ``keeper`` gives for the rows of each group of a stream, in ``columns``; it keeps state between.
+
+    Source: ``GroupedData.transformWithState`` of PySpark 4.3.
+    """
+    run = TransformWithStateInPandasUdfUtils(keeper, _NO_TIMERS).transformWithStateUDF
+    wrapped = vectorized_udf(run, columns, PythonEvalType.SQL_TRANSFORM_WITH_STATE_PYTHON_ROW_UDF)
+    session = frame.sparkSession
+    made = frame.groupBy(key)._jgd.transformWithStateInPySpark(
+        wrapped(*(frame[name] for name in frame.columns))._jc,
+        session._jsparkSession.parseDataType(columns.json()),
+        _APPEND,
+        _NO_TIMERS,
+        None,
+        "",
+    )
+    return DataFrame(made, session)
+
+
+def in_arrow(frame: DataFrame, key: str, function: Callable[[pa.Table], pa.Table], columns: StructType) -> DataFrame:
+    """Return what ``function`` makes of each group of a frame that is no stream, in ``columns``.
+
+    Source: ``GroupedData.applyInArrow`` of PySpark 4.3.
+    """
+    wrapped = vectorized_udf(function, columns, PythonEvalType.SQL_GROUPED_MAP_ARROW_UDF)
+    made = frame.groupBy(key)._jgd.flatMapGroupsInArrow(wrapped(*(frame[name] for name in frame.columns))._jc)
+    return DataFrame(made, frame.sparkSession)

@@ -11,8 +11,9 @@ import asyncio
 import contextlib
 import signal
 import threading
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import count
 from typing import TypeVar
@@ -26,7 +27,6 @@ from tocsin.settings import Settings
 from tocsin.store.startup import waited_for
 from tocsin.worker.attempt import RouteBook, attempt, lost
 from tocsin.worker.build import Parts, build, make_store
-from tocsin.worker.fair_shares import fair_shares
 from tocsin.worker.leases import Leases, Watch
 
 _RECORD_LIMIT = 256
@@ -277,3 +277,24 @@ def _log_attempt(one: Finished, *, kept: bool) -> None:
         status=one.step.status.value,
         duration_ms=one.attempt.duration_ms,
     )
+
+
+def fair_shares(
+    due: Sequence[str], in_hand: Mapping[str, int], *, limit: int, most_each: int, after: str = ""
+) -> dict[str, int]:
+    """Return how many deliveries each destination may have of a claim of ``limit`` rows.
+
+    Turns go round, one row a turn, beginning with the destination that follows ``after`` (the last one
+    served); a destination with ``most_each`` rows in hand already gets none. ``due`` is in order.
+    """
+    start = bisect_right(due, after)
+    room = {name: most_each - in_hand.get(name, 0) for name in (*due[start:], *due[:start])}
+    shares: dict[str, int] = {}
+    while limit > 0 and (open_ones := [name for name, left in room.items() if left > 0]):
+        turn = max(1, limit // len(open_ones))
+        for name in open_ones[:limit]:
+            given = min(turn, room[name])
+            shares[name] = shares.get(name, 0) + given
+            room[name] -= given
+            limit -= given
+    return shares

@@ -12,9 +12,9 @@ from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture import test_placement
 from tocsin.flow.capture.labels import certified
+from tocsin.flow.capture.lineage import connect
 from tocsin.flow.capture.list_identity import MEMBER_LISTS
 from tocsin.flow.capture.memberships import GIVEN, member_of
-from tocsin.flow.capture.model_lineage import connect
 from tocsin.flow.capture.permit import check_change, check_create, check_restore
 from tocsin.flow.capture.ports import Key, Stored, Written, missing
 from tocsin.flow.capture.prepare import Draft, checked, complete, draft_of, merged

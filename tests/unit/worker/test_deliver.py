@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tocsin.worker.fair_shares import fair_shares
+from tocsin.worker.deliver import fair_shares
 
 
 def test_a_single_destination_gets_the_whole_claim() -> None:

@@ -6,7 +6,7 @@ from random import Random
 from uuid import UUID
 
 from tocsin.clock import FixedClock
-from tocsin.sample.ids import Ids
+from tocsin.sample.load import Ids
 
 
 def test_the_same_seed_gives_the_same_ids() -> None:

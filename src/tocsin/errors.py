@@ -1,7 +1,7 @@
 """Errors of Tocsin: one base class, and families by who must act.
 
 Each class carries a stable ``code`` and its facts as attributes.
-``server/errors.py`` maps families to HTTP statuses, ``cli`` to exit codes; nobody else knows either.
+``server/http/errors.py`` maps families to HTTP statuses, ``cli`` to exit codes; nobody else knows either.
 """
 
 from __future__ import annotations

@@ -92,7 +92,9 @@ def digest() -> str:
     types = {name: reads.fields(schema) for name, schema in SCHEMAS.items()}
     required = {name: json.loads((ROOT / schema).read_text()).get("required", []) for name, schema in SCHEMAS.items()}
     types["type"]["name"] = {"text": {"pattern": r"^[\w-]+$"}}  # upstream's own types have hyphens: date-cp
-    types["testCase"]["testSuites"] = {"list": {"use": "entityReference"}}  # so kept; server/view.py shows suites
+    types["testCase"]["testSuites"] = {
+        "list": {"use": "entityReference"}
+    }  # so kept; server/entities/view.py shows suites
     named = {name: shape for name, shape in reads.named.items() if not isinstance(shape, str)}
     return "\n".join(
         ["{", _section("required", required) + ",", _section("types", types) + ",", _section("shapes", named), "}", ""]

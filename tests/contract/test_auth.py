@@ -12,8 +12,8 @@ from tests.serving import Served
 
 from tocsin.clock import FixedClock
 from tocsin.errors import Unauthenticated
-from tocsin.server.auth import Tokens, issue_token
 from tocsin.server.bootstrap import ADMINISTRATOR
+from tocsin.server.login.tokens import Tokens, issue_token
 from tocsin.store.access.people import People
 
 OPEN = ["/system/version", "/healthcheck"]

@@ -16,7 +16,7 @@ from tests.contract.canary import CANARY, Aviary, furnish, sings
 from tests.serving import Json, Served
 
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.paths import API
+from tocsin.server.http.paths import API
 
 Probe = Callable[[Aviary], Iterable[str]]
 _ALL = "fields=*&include=all&limit=1000"

@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from tests.contract.test_access import restrict
 from tests.serving import Json, Served
 
-from tocsin.server.paths import API
+from tocsin.server.http.paths import API
 
 OPEN = {
     "GET /system/version": "which version answers is no secret; clients ask before they log in",

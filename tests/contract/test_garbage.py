@@ -16,7 +16,7 @@ from tests.founded import Founded
 from tests.serving import Json, Served, running_server, warehouse
 
 from tocsin.model.entity_types import BY_COLLECTION
-from tocsin.server.request import DEEPEST_JSON
+from tocsin.server.http.request import DEEPEST_JSON
 from tocsin.settings import Settings
 
 FUZZ = settings(

@@ -14,8 +14,8 @@ from tocsin.clock import FixedClock
 from tocsin.errors import TooManyRequests, Unauthenticated
 from tocsin.flow.capture.operations import Writes
 from tocsin.model.people import SYSTEM, Person
-from tocsin.server import login_throttle
-from tocsin.server.login_throttle import LoginThrottle, source_of
+from tocsin.server.login import throttle
+from tocsin.server.login.throttle import LoginThrottle, source_of
 from tocsin.settings import Settings
 from tocsin.store.access.attempts import LoginAttempts, Pace
 from tocsin.store.access.people import People
@@ -41,7 +41,7 @@ class Door:
             self.checked += 1
             return person is not None and password == "right-password"
 
-        monkeypatch.setattr(login_throttle, "matches_password", counted)
+        monkeypatch.setattr(throttle, "matches_password", counted)
 
     def tried(self, login: str = "alice", password: str = "guess", address: str = "10.0.0.1") -> str | int:
         """Return "in", "wrong", or the seconds to wait."""

@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from tests.founded import Founded
 from tests.serving import KEY, Json, Served, running_server
 
-from tocsin.server.streams import CHECK_S
+from tocsin.server.inbox.streams import CHECK_S
 from tocsin.settings import Settings
 
 LONGEST_S = 20

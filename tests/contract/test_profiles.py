@@ -9,7 +9,7 @@ import pytest
 from tests.contract.standards import problems
 from tests.serving import Json, Served
 
-from tocsin.server.masked_samples import MASK
+from tocsin.server.access.samples import MASK
 
 _ORDERS = "warehouse.shop.public.orders"
 _PROFILE = {

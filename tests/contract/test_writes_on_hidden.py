@@ -14,7 +14,7 @@ from fastapi.routing import APIRoute
 from tests.contract.test_access import made, restrict
 from tests.serving import Json, Served, table
 
-from tocsin.server.paths import API
+from tocsin.server.http.paths import API
 
 SECRET = "the description that nobody may read"
 HIDDEN = [{"tagFQN": "PII.Sensitive"}]

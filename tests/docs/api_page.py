@@ -15,7 +15,7 @@ from sqlalchemy import Engine
 from tests.serving import KEY
 
 from tocsin.server.app import build_app
-from tocsin.server.paths import API
+from tocsin.server.http.paths import API
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.schema import migrate

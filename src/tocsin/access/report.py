@@ -1,7 +1,7 @@
 """Effective permissions of a person with the rules that grant them, in OpenMetadata's response format.
 
 Source: schemas/entity/policies/accessControl/resourcePermission.json, and ``CompiledRule.evaluatePermission``.
-Next: ``server/routes/permissions.py``.
+Next: ``server/routes/people/permissions.py``.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def token(
     """Print a token for a bot, which does not expire: export TOCSIN_TOKEN=$(tocsin admin token ingestion)."""
     settings = settings_of()
     with opened_store(settings) as engine:
-        from tocsin.server.auth import issue_token
+        from tocsin.server.login.tokens import issue_token
 
         people = _people(engine)
         if people.by_name(name) is None:
@@ -149,7 +149,7 @@ def _create(engine: Engine, request: dict[str, object]) -> str:
 
 
 def _set_new_password(engine: Engine, user_id: str) -> str:
-    from tocsin.server.auth import hash_password, new_password
+    from tocsin.server.login.tokens import hash_password, new_password
 
     password = new_password()
     _people(engine).set_password(user_id, hash_password(password))

@@ -1,6 +1,7 @@
 """Explanation of one event: traces of its alerts and recipients, with a one-sentence summary.
 
-``server/routes/explain.py`` returns it; ``explain/matching.py`` and ``explain/people.py`` compute its parts.
+``server/routes/notifications/explain.py`` returns it; ``explain/matching.py`` and ``explain/people.py`` compute its
+parts.
 """
 
 from __future__ import annotations

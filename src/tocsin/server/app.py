@@ -28,56 +28,33 @@ from tocsin.clock import Clock
 from tocsin.logs import set_up_logs, uvicorn_logs
 from tocsin.server.bootstrap import ADMINISTRATOR, first_start
 from tocsin.server.build import build_parts
-from tocsin.server.connections import Connections, GuardedProtocol
-from tocsin.server.errors import Boundary, install_errors
-from tocsin.server.paths import API, RawPaths
-from tocsin.server.processes import listening, serve_in
-from tocsin.server.request import caller_of
-from tocsin.server.routes import (
-    activity,
+from tocsin.server.http.connections import Connections, GuardedProtocol
+from tocsin.server.http.errors import Boundary, install_errors
+from tocsin.server.http.paths import API, RawPaths
+from tocsin.server.http.processes import listening, serve_in
+from tocsin.server.http.request import caller_of
+from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out
+from tocsin.server.routes import search
+from tocsin.server.routes.alerts import backtests, conditions, noise, subscriptions
+from tocsin.server.routes.catalogue import (
     assets,
-    backtests,
     bulk,
-    conditions,
-    connectors,
     entities,
     events,
-    explain,
-    feed,
-    feed_tasks,
     followers,
     history,
-    impact,
-    inbox,
-    incidents,
-    lineage,
-    lineage_map,
     listing,
-    mutes,
-    noise,
-    openid,
-    page,
-    permissions,
-    profiles,
-    queries,
-    results,
-    runs,
-    samples,
-    search,
     sheets,
-    subscriptions,
-    suites,
-    system,
-    table_details,
-    teams,
-    tokens,
     types,
-    unsubscribe,
-    usage,
-    users,
     votes,
 )
-from tocsin.server.routing import COLLECTION, IndexedRouter, lay_out
+from tocsin.server.routes.feed import tasks, threads
+from tocsin.server.routes.lineage import edges, graph, impact
+from tocsin.server.routes.notifications import activity, explain, inbox, mutes, unsubscribe
+from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
+from tocsin.server.routes.people import openid, permissions, teams, tokens, users
+from tocsin.server.routes.quality import incidents, results, suites
+from tocsin.server.routes.system import connectors, page, version
 from tocsin.settings import Settings
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.engine import open_engine
@@ -111,7 +88,7 @@ def build_app(
     app = FastAPI(
         title="Tocsin",
         description="Watches data assets and tells the right people, once.",
-        version=system.API_VERSION,
+        version=version.API_VERSION,
         redirect_slashes=False,
         lifespan=lifespan,
         middleware=[Middleware(Boundary), Middleware(RawPaths)],
@@ -264,7 +241,7 @@ class StreamingServer(uvicorn.Server):
 def _routes() -> APIRouter:
     """Return all routes, laid out once. What is special comes before the routes that every collection has."""
     routes = APIRouter()
-    for open_to_all in (system.router, users.open_router, openid.open_router, unsubscribe.router):
+    for open_to_all in (version.router, users.open_router, openid.open_router, unsubscribe.router):
         lay_out(routes, open_to_all, API)
     asked = [Depends(caller_of)]
     for resource in (
@@ -287,16 +264,16 @@ def _routes() -> APIRouter:
         table_details,
         teams,
         usage,
-        lineage,
-        lineage_map,
+        edges,
+        graph,
         search,
         backtests,
         noise,
         conditions,
         subscriptions,
         permissions,
-        feed_tasks,
-        feed,
+        tasks,
+        threads,
     ):
         lay_out(routes, resource.router, API, asked)
     of_every_collection = (bulk, sheets, listing, history, assets, entities, votes)

@@ -19,7 +19,7 @@ from tocsin.flow.capture.seed_entities import establish
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.server.auth import hash_password, new_password
+from tocsin.server.login.tokens import hash_password, new_password
 from tocsin.settings import Settings
 from tocsin.store.access.people import People, ensure_administrator
 from tocsin.store.catalogue.entities import SqlCatalogue

@@ -17,18 +17,18 @@ from tocsin.flow.capture.bulk import BulkWrites
 from tocsin.flow.capture.feed.operations import FeedWrites
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.violations import Violations
-from tocsin.server.access_denials import RefusalLog
-from tocsin.server.alert_stores import AlertStores, alert_stores_of
-from tocsin.server.auth import Tokens
-from tocsin.server.bodies import Bodies
-from tocsin.server.login_throttle import LoginQueue, LoginThrottle
-from tocsin.server.oidc import OpenIdConnect
-from tocsin.server.permits import ActorPermits
-from tocsin.server.policy_cache import MomentarySubjects
-from tocsin.server.request_slots import Shares
-from tocsin.server.streams import StreamLimits, Streams
-from tocsin.server.token_cache import Recognised
-from tocsin.server.write_quotas import PersonalLedger
+from tocsin.server.access.denials import RefusalLog
+from tocsin.server.access.permits import ActorPermits
+from tocsin.server.access.policy_cache import MomentarySubjects
+from tocsin.server.alerts.stores import AlertStores, alert_stores_of
+from tocsin.server.http.bodies import Bodies
+from tocsin.server.http.request_slots import Shares
+from tocsin.server.http.write_quotas import PersonalLedger
+from tocsin.server.inbox.streams import StreamLimits, Streams
+from tocsin.server.login.openid import OpenIdConnect
+from tocsin.server.login.throttle import LoginQueue, LoginThrottle
+from tocsin.server.login.token_cache import Recognised
+from tocsin.server.login.tokens import Tokens
 from tocsin.settings import Settings
 from tocsin.store.access.attempts import LoginAttempts, Pace
 from tocsin.store.access.people import People

@@ -1,7 +1,7 @@
 """Classification of store and disk faults by message: transient or not, and the remedy for each.
 
 Drivers report the same fault in many exception classes, and faults inside Spark arrive as text alone; so both are
-matched as text. Next: ``server/errors.py`` and ``jobs/supervision.py``, which use it.
+matched as text. Next: ``server/http/errors.py`` and ``jobs/supervision.py``, which use it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Query results in portions limited by the total size of their documents in bytes.
 
-A page is limited by its number of rows; its memory depends on their size. Next: ``server/visible_pages.py``.
+A page is limited by its number of rows; its memory depends on their size. Next: ``server/access/pages.py``.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from tests.unit.flow.send.events import added, change_event
 
 from tocsin.model.change import EventType
 from tocsin.model.notification import Reason, ReasonKind
-from tocsin.server.routes.inbox import entry_on_wire
+from tocsin.server.routes.notifications.inbox import entry_on_wire
 from tocsin.store.outbox.inbox import InboxEntry
 
 MENTIONED = Reason(kind=ReasonKind.MENTION, subscription_id="s", subscription_name="Bell", destination_id="d")

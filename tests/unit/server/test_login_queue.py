@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from tocsin.errors import TooManyRequests
-from tocsin.server.login_throttle import LoginQueue
+from tocsin.server.login.throttle import LoginQueue
 
 
 class Work:

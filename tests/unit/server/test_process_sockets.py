@@ -7,7 +7,7 @@ import socket
 import pytest
 
 from tocsin.errors import Conflict
-from tocsin.server.processes import listening
+from tocsin.server.http.processes import listening
 
 
 @pytest.mark.parametrize("count", [1, 3])

@@ -1,8 +1,9 @@
 """Secrets of connections: stored encrypted outside the document, which holds masks in their place.
 
 So no version, event, log line or response holds a secret. Writing a mask back keeps the secret as long as the
-connection has the same target. Bots, which need secrets to connect, read them in clear (``server/serialize.py``).
-``model/secret.py`` defines what is secret; ``store/alerts/masking.py`` does the same for alerts.
+connection has the same target. Bots, which need secrets to connect, read them in clear
+(``server/entities/serialize.py``). ``model/secret.py`` defines what is secret; ``store/alerts/masking.py`` does the
+same for alerts.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Votes on an asset: up, down or withdrawn, without a version.
 
-Source: schemas/type/votes.json and OpenMetadata's ``EntityRepository.updateVote``. Next: ``server/serialize.py``.
+Source: schemas/type/votes.json and OpenMetadata's ``EntityRepository.updateVote``. Next:
+``server/entities/serialize.py``.
 """
 
 from __future__ import annotations

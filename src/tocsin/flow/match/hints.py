@@ -1,6 +1,6 @@
 """Warnings about valid conditions that may not mean what their author intended.
 
-Next: ``server/routes/conditions.py`` and ``cli/conditions.py`` show them.
+Next: ``server/routes/alerts/conditions.py`` and ``cli/conditions.py`` show them.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Impact of a change: downstream assets, narrowed to the affected columns and counted.
 
-``store/lineage/impact.py`` walks the graph, ``server/routes/impact.py`` answers. Notifications do not use this:
+``store/lineage/impact.py`` walks the graph, ``server/routes/lineage/impact.py`` answers. Notifications do not use this:
 ``categories.py`` resolves ``notifyDownstream``.
 """
 

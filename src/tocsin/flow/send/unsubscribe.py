@@ -1,7 +1,7 @@
 """Unsubscribe links in mails: a signed token per notification.
 
 The token names the notification, which determines the recipient and the alerts. Source: RFC 8058.
-Next: ``server/routes/unsubscribe.py``.
+Next: ``server/routes/notifications/unsubscribe.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """JSON representation of explanations, for API clients and ``tocsin explain``.
 
-Next: ``server/routes/explain.py``.
+Next: ``server/routes/notifications/explain.py``.
 """
 
 from __future__ import annotations

@@ -26,8 +26,8 @@ from tocsin.model.entity import Document
 from tocsin.model.notification import notification_id
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel, EventSubscription
-from tocsin.server.permissions import sees
-from tocsin.server.request import Caller
+from tocsin.server.access.permissions import sees
+from tocsin.server.http.request import Caller
 
 MOST_RECORDS = 10_000
 """Notifications of one event that are compared with what should be."""

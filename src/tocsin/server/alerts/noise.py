@@ -13,10 +13,10 @@ from tocsin.flow.match.streak import report_of
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import EventSubscription
-from tocsin.server.alert_stores import with_streaks
-from tocsin.server.event_visibility import as_shown
-from tocsin.server.permissions import seen
-from tocsin.server.request import Caller
+from tocsin.server.access.events import as_shown
+from tocsin.server.access.permissions import seen
+from tocsin.server.alerts.stores import with_streaks
+from tocsin.server.http.request import Caller
 from tocsin.store.alerts.firings import Tally
 
 FORMULA = "noise = notifications to people - opened in the app; what goes by mail counts as not opened"

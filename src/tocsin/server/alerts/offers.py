@@ -1,7 +1,7 @@
 """Resources that an alert can be about, each with its filters and actions.
 
 Source: OpenMetadata 1.13 EventSubResourceDescriptor.json and EntityObservabilityFilterDescriptor.json, and in addition
-every other type of the catalogue. Next: ``server/routes/conditions.py`` returns them.
+every other type of the catalogue. Next: ``server/routes/alerts/conditions.py`` returns them.
 """
 
 from __future__ import annotations

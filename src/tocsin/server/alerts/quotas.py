@@ -1,7 +1,7 @@
 """Quotas per person: test sends, alerts, destinations, receivers, external addresses.
 
 Administrators are limited only in the number of test sends; what they write is allowed by that.
-Next: ``server/routes/subscriptions.py``.
+Next: ``server/routes/alerts/subscriptions.py``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from tocsin.errors import Forbidden, InvalidInput, TooManyRequests
 from tocsin.model.entity import Document
 from tocsin.model.mentions import mentions_in
 from tocsin.model.subscription import Channel, Destination
-from tocsin.server.request import Caller
+from tocsin.server.http.request import Caller
 
 _SECONDS_PER_MINUTE = 60
 _QUOTAS = {

@@ -2,7 +2,7 @@
 
 Takes upstream's create form (``resources``, ``input``) as well as the seed's (``filteringRules``); fills in defaults,
 assigns ids to destinations, and reports each invalid part with its path and a valid alternative.
-Next: ``server/routes/subscriptions.py``.
+Next: ``server/routes/alerts/subscriptions.py``.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tocsin.model.wording import meant
 from tocsin.server.alerts.destinations import Names, check_destination, check_secrets
 from tocsin.server.alerts.filters import rules_of
 from tocsin.server.alerts.offers import RESOURCES, remarks_on
-from tocsin.server.errors import describe_validation
+from tocsin.server.http.errors import describe_validation
 from tocsin.store.alerts.masking import holds_mask, masked_map, split_secrets
 
 # The seed's defaults; upstream's create request says 10 and 10, its entity 100 and 60 as the seed does.

@@ -26,9 +26,9 @@ from tocsin.search.filters import filter_of
 from tocsin.search.indexes import SEARCHED, index_of, types_of
 from tocsin.search.nodes import EVERYTHING, Words, both
 from tocsin.search.tokens import words_of
-from tocsin.server.permissions import scope_on
-from tocsin.server.request import Asked, Caller, DocumentBody, answer
-from tocsin.server.view import shown
+from tocsin.server.access.permissions import scope_on
+from tocsin.server.entities.view import shown
+from tocsin.server.http.request import Asked, Caller, DocumentBody, answer
 from tocsin.store.search.results import Hit, Search, Total, after_of
 
 router = APIRouter(prefix="/search", tags=["search"])

@@ -1,7 +1,7 @@
 """Log-in attempts, counted in the store for all servers together before a password is checked.
 
 An attempt is reserved, that is counted as failed until it succeeds, so parallel attempts are limited like consecutive
-ones. Next: ``server/login_throttle.py``.
+ones. Next: ``server/login/throttle.py``.
 """
 
 from __future__ import annotations

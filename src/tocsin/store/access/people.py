@@ -1,7 +1,7 @@
 """Credentials, persons and the server's own keys.
 
 People are entities of type ``user``, read here from their row in ``person``; what must never be part of a version or
-an event (a password's hash, the key that signs tokens) is in separate tables. Next: ``server/auth.py``.
+an event (a password's hash, the key that signs tokens) is in separate tables. Next: ``server/login/tokens.py``.
 """
 
 from __future__ import annotations

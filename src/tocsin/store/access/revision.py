@@ -1,7 +1,7 @@
 """Revision counter of people, in memory shared by all processes of one server; invalidates their caches.
 
 What a process caches about people (tokens, policies) is valid while the revision is unchanged. Each process has its own
-slot in the shared memory, so a change by one of them is visible to all at once. Next: ``server/token_cache.py``.
+slot in the shared memory, so a change by one of them is visible to all at once. Next: ``server/login/token_cache.py``.
 """
 
 from __future__ import annotations

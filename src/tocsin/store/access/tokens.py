@@ -1,6 +1,6 @@
 """Rows of valid tokens: removing a row revokes its token and the tokens issued with it.
 
-The token itself is not stored: reading the store does not allow anybody to log in. Next: ``server/auth.py``.
+The token itself is not stored: reading the store does not allow anybody to log in. Next: ``server/login/tokens.py``.
 """
 
 from __future__ import annotations

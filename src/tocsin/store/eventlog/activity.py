@@ -1,4 +1,7 @@
-"""Activity feed of a person: recent events of followed entities, newest first. Next: ``server/routes/users.py``."""
+"""Activity feed of a person: recent events of followed entities, newest first.
+
+Next: ``server/routes/people/users.py``.
+"""
 
 from __future__ import annotations
 

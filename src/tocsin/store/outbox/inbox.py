@@ -2,7 +2,7 @@
 
 The pipeline writes the rows; a notification that was scheduled for later is not shown earlier. One that was due when it
 was written is shown regardless of this machine's clock. The text comes from the change event that the row references.
-Next: ``server/routes/inbox.py``.
+Next: ``server/routes/notifications/inbox.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Permissions on threads: authors edit their own text, participants the thread, and everybody their own reactions.
 
-``server/routes/feed.py`` checks first whether the person may see the asset, or edit it when a task is resolved.
+``server/routes/feed/threads.py`` checks first whether the person may see the asset, or edit it when a task is resolved.
 Next: ``flow/capture/feed/operations.py``.
 """
 

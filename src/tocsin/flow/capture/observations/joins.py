@@ -1,7 +1,7 @@
 """Join counts of tables: per day, by column and table, for the last 30 days.
 
 A join is stored for both of its tables. It is an attachment: no version, no notification.
-Source: OpenMetadata's ``TableRepository.addJoins``. Next: ``server/routes/table_details.py``.
+Source: OpenMetadata's ``TableRepository.addJoins``. Next: ``server/routes/observations/table_details.py``.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Only the table's profile makes a change event (field ``profile``). Column profiles may reveal values, so they are only
 stored in their series.
-Source: OpenMetadata's ``TableRepository.addTableProfileData``. Next: ``server/routes/profiles.py``.
+Source: OpenMetadata's ``TableRepository.addTableProfileData``. Next: ``server/routes/observations/profiles.py``.
 """
 
 from __future__ import annotations

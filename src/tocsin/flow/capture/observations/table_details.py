@@ -1,7 +1,7 @@
 """Details of a table: data model, profiler configuration, custom metrics, joins.
 
 The data model is part of the table and makes a version; the rest is attached. Of the attachments only custom metrics
-make change events. Source: OpenMetadata's ``TableRepository``. Next: ``server/routes/table_details.py``.
+make change events. Source: OpenMetadata's ``TableRepository``. Next: ``server/routes/observations/table_details.py``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,53 @@
+"""Visibility of events: each is as visible as the current or last state of its subjects.
+
+Next: ``flow/resolve/viewer.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Protocol, TypeVar
+
+from tocsin.errors import NotFound
+from tocsin.flow.resolve.viewer import Sight
+from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.server.http.request import Caller
+
+
+class EventView(Protocol):
+    """A view of one event: an entry of the log, or of an inbox."""
+
+    @property
+    def event(self) -> ChangeEvent:
+        """Return the event."""
+        ...
+
+
+T = TypeVar("T", bound=EventView)
+
+
+def as_shown(sight: Sight, entries: Sequence[T]) -> list[T | None]:
+    """Return what may be shown of each of these entries; None where nothing may."""
+    events = sight.shown([one.event for one in entries])
+    return [_with(one, event) for one, event in zip(entries, events, strict=True)]
+
+
+def shown_event(event_id: str, caller: Caller) -> LoggedEvent:
+    """Return one event of the log, without what the caller may not see of it.
+
+    Raises
+    ------
+    NotFound : there is none, or none that the caller may see.
+    """
+    logged = caller.parts.log.find(event_id)
+    (found,) = as_shown(caller.sight, [logged]) if logged is not None else (None,)
+    if found is None:
+        raise NotFound(f"change event {event_id} not found")
+    return found
+
+
+def _with(entry: T, event: ChangeEvent | None) -> T | None:
+    if event is None or event is entry.event:
+        return None if event is None else entry
+    return replace(entry, event=event)  # type: ignore[type-var]  # both kinds of entries are dataclasses

@@ -1,0 +1,56 @@
+"""Filtered pages: if some rows may not be shown, more are read until the page is full.
+
+A log is read by offset, so a page that ends early for lack of visible entries still returns where to continue.
+Next: ``server/access/permissions.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tocsin.store.page_bytes import Portion
+
+MOST_LOOKED_AT = 20_000
+"""Entries one request looks at; whoever may see hardly any of them goes on with the cursor."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Read(Generic[T]):
+    """The visible entries, the last entry read (None: there was none), and whether there may be more."""
+
+    entries: list[T]
+    last: T | None
+    has_more: bool
+
+
+def visible_page(
+    read: Callable[[T | None, int], Portion[T]], as_shown: Callable[[Sequence[T]], Sequence[T | None]], limit: int
+) -> Read[T]:
+    """Return a page of at most ``limit`` visible entries.
+
+    ``read`` returns at most so many entries after one (None: from the start); fewer mean that there are no more, or
+    that more would be too large for a page, which ends there.
+    ``as_shown`` returns the visible part of each of many entries at once.
+    """
+    shown: list[T] = []
+    last: T | None = None
+    looked_at = 0
+    while len(shown) < limit:
+        wanted = limit - len(shown) if looked_at == 0 else max(limit - len(shown), min(limit, 1_000))
+        entries = read(last, wanted)
+        looked_at += len(entries)
+        for place, (entry, visible) in enumerate(zip(entries, as_shown(entries), strict=True)):
+            last = entry
+            if visible is not None:
+                shown.append(visible)
+            if len(shown) == limit:
+                return Read(shown, last, has_more=entries.is_cut or len(entries) == wanted or place + 1 < len(entries))
+        if entries.is_cut or len(entries) < wanted:
+            return Read(shown, last, has_more=entries.is_cut)
+        if looked_at >= MOST_LOOKED_AT:
+            return Read(shown, last, has_more=True)
+    return Read(shown, last, has_more=True)

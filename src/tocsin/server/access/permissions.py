@@ -1,0 +1,128 @@
+"""Permission checks of routes, before anything is shown or done.
+
+Policies decide (``access/decide.py``). Writes are checked again inside their transaction, against the stored state
+(``flow/capture/permit.py``), so no route can omit it. Next: ``server/access/permits.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+
+from tocsin.access.logic import ALWAYS, NEVER, Condition
+from tocsin.access.subject import ORGANIZATION
+from tocsin.errors import Forbidden
+from tocsin.flow.capture.ports import Key, missing
+from tocsin.flow.resolve.visibility import may_view
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.permits import refusal
+from tocsin.server.http.request import Caller
+from tocsin.store.access.visibility import Scopes
+
+
+def require(caller: Caller, operation: Operation, row: EntityType, document: Document | None = None) -> None:
+    """Refuse an operation that the caller may not do on entities of this type, or on this one.
+
+    ``document`` is the entity as stored; None asks about the type as a whole: whether there could be an entity that
+    allows it.
+
+    Raises
+    ------
+    Forbidden : the caller may not
+    """
+    require_on(caller, operation, row.name, document)
+
+
+def require_on(caller: Caller, operation: Operation, resource: str, document: Document | None = None) -> None:
+    """Refuse as ``require`` does, for something that is no type of entity: ``lineage``, ``feed``."""
+    if caller.actor.is_admin:
+        return
+    if document is None:
+        is_allowed = caller.view.scope(resource, operation) is not NEVER
+    else:
+        document = caller.parts.standing.as_asked(caller.view, operation, resource, document)
+        is_allowed = caller.view.may(operation, resource, document)
+    if not is_allowed:
+        raise refusal(caller.actor, operation, resource, document or {}, (caller.view, caller.parts.refusals))
+
+
+def require_apart(caller: Caller, operation: Operation, row: EntityType) -> None:
+    """Refuse what concerns all entities of a type to who may do it only on some, such as on those they own.
+
+    Raises
+    ------
+    Forbidden : the caller may not do it on an entity of which nothing is said
+    """
+    if not caller.actor.is_admin and not caller.view.may(operation, row.name, {}):
+        raise refusal(caller.actor, operation, row.name, {}, (caller.view, caller.parts.refusals))
+
+
+def sees(caller: Caller, resource: str, document: Document | None) -> bool:
+    """Say whether the caller may see this document of a type; what no document is known of follows the type."""
+    found = document or {}
+    if not caller.actor.is_admin and (caller.actor.is_bot or not caller.policies.is_open(resource)):
+        found = caller.parts.standing.as_asked(caller.view, Operation.VIEW_BASIC, resource, found)
+    return may_view(caller.actor, resource, found, caller.policies)
+
+
+def require_now(caller: Caller, row: EntityType, entity_id: str) -> None:
+    """Refuse to show anything of an entity's past to who may not see the entity as it is now, or was last.
+
+    Raises
+    ------
+    NotFound : there never was such an entity of this type
+    Forbidden : the caller may not see it
+    """
+    entity_type, document = caller.parts.standing.of([entity_id]).get(entity_id, ("", {}))
+    if entity_type != row.name:
+        raise missing(row.name, Key.by_id(entity_id))
+    if not caller.view.may(Operation.VIEW_BASIC, entity_type, document):
+        raise refusal(caller.actor, Operation.VIEW_BASIC, entity_type, document, (caller.view, caller.parts.refusals))
+
+
+def scope_of(caller: Caller, row: EntityType) -> Condition:
+    """Return which entities of a type the caller may see, for a list to be narrowed to; refuses who may see none."""
+    require(caller, Operation.VIEW_BASIC, row)
+    return scope_on(caller, row.name)
+
+
+def scope_on(caller: Caller, resource: str, operation: Operation = Operation.VIEW_BASIC) -> Condition:
+    """Return of which entities of a type the caller may see this much; ``NEVER`` when there are none."""
+    return ALWAYS if caller.actor.is_admin else caller.view.scope(resource, operation)
+
+
+def scopes_of(caller: Caller) -> Scopes:
+    """Return per type which entities the caller may see; types that they see whole are left out."""
+    scopes = {resource: scope_on(caller, resource) for resource in ENTITY_TYPES}
+    return {resource: scope for resource, scope in scopes.items() if scope is not ALWAYS}
+
+
+def check_delete(caller: Caller, row: EntityType, document: Document) -> None:
+    """Reject deleting oneself, so that one administrator remains, and system entities."""
+    if document["id"] == caller.actor.id:
+        raise Forbidden("Nobody can delete themselves; another administrator can.")
+    is_root = row.name == "team" and document["name"] == ORGANIZATION
+    if is_root or document.get("provider") == "system":
+        raise Forbidden(f"Tocsin needs the {row.name} {document['name']}: it can be changed, not deleted.")
+
+
+def seen(caller: Caller, references: Iterable[Document]) -> list[Document]:
+    """Return those of these references whose entities the caller may see, in their order."""
+    given = list(references)
+    if caller.actor.is_admin:
+        return given
+    ids_of: dict[str, set[str]] = defaultdict(set)
+    for reference in given:
+        ids_of[reference["type"]].add(reference["id"])
+    kept = {one for resource, ids in ids_of.items() for one in _seen_ids(caller, resource, ids)}
+    return [reference for reference in given if reference["id"] in kept]
+
+
+def _seen_ids(caller: Caller, resource: str, ids: set[str]) -> set[str]:
+    scope = caller.view.scope(resource, Operation.VIEW_BASIC)
+    if scope is ALWAYS or scope is NEVER:
+        return ids if scope is ALWAYS else set()
+    return caller.parts.catalogue.narrowed(resource, ids, scope)

@@ -1,0 +1,100 @@
+"""Authorization of writes by policies; a denial names the rule that caused it.
+
+Passed to ``flow/capture/permit.py``, which calls it inside every write. Next: ``server/access/permissions.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Protocol
+
+from tocsin.access.decide import Verdict, View
+from tocsin.access.logic import ALWAYS, NEVER
+from tocsin.access.views import Moment, Views
+from tocsin.errors import Forbidden
+from tocsin.flow.capture.permit import EVERYTHING, Permit
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.people import Actor
+
+
+class Refusals(Protocol):
+    """Takes note of refused accesses; never fails and never waits."""
+
+    def note(self, actor: Actor, operation: Operation, resource: str, document: Document, verdict: Verdict) -> None:
+        """Take note that ``actor`` was refused ``operation`` on this document."""
+        ...
+
+
+class ActorPermits:
+    """Permits of each actor under the current policies."""
+
+    def __init__(self, views: Views, refusals: Refusals) -> None:
+        self._views, self._refusals = views, refusals
+
+    def __call__(self, actor: Actor) -> Permit:
+        """Return what this actor may write."""
+        return EVERYTHING if actor.is_admin else _Permit(actor, self._views.now(), self._refusals)
+
+
+class _Permit:
+    """What one actor may write."""
+
+    def __init__(self, actor: Actor, moment: Moment, refusals: Refusals) -> None:
+        self._actor, self._moment, self._refusals = actor, moment, refusals
+        self._view = moment.of(actor.id)
+
+    def check(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
+        for operation in operations:
+            if not self._view.may(operation, entity_type, document):
+                raise refusal(self._actor, operation, entity_type, document, (self._view, self._refusals))
+
+    def check_apart(self, entity_type: str, operations: Collection[Operation], document: Document) -> None:
+        self.check(entity_type, operations, document)
+        for operation in operations:
+            if not self._view.may_apart(operation, entity_type, document):
+                self._refusals.note(self._actor, operation, entity_type, document, Verdict(False))
+                raise Forbidden(
+                    f"You may not do this: owning this {entity_type} is not enough for {operation}; "
+                    "a policy must allow it whoever owns it."
+                )
+
+    def check_kept(self, entity_type: str, before: Document, after: Document) -> None:
+        if (ruling := self._view.lifted(entity_type, before, after)) is not None:
+            self._refusals.note(self._actor, Operation.EDIT_ALL, entity_type, before, Verdict(False, ruling))
+            raise Forbidden(
+                f"You may not do this: it would lift what the rule {ruling.rule.name} of {ruling.grant.policy.name} "
+                "denies you."
+            )
+
+    def may_view(self, entity_type: str, document: Document) -> bool:
+        return self._view.may(Operation.VIEW_BASIC, entity_type, document)
+
+    def denies_some(self, entity_type: str) -> bool:
+        return bool(self._view.conditional_denials(entity_type))
+
+    def bears(self, entity_type: str, document: Document) -> bool:
+        return self._moment.footing().bears(entity_type, document)
+
+    def is_certain(self, entity_type: str, operation: Operation) -> bool:
+        return self._view.scope(entity_type, operation) in (ALWAYS, NEVER)
+
+    def inherited(self, entity_type: str, operations: Collection[Operation]) -> Collection[str]:
+        reaches = (self._view.reach(entity_type, operation) for operation in operations)
+        return {key for reach in reaches for key in reach.inherited}
+
+
+def refusal(
+    actor: Actor, operation: Operation, resource: str, document: Document, by: tuple[View, Refusals]
+) -> Forbidden:
+    """Return the error for an operation that policies do not allow, and log the denial."""
+    view, refusals = by
+    verdict = view.verdict(operation, resource, document)
+    refusals.note(actor, operation, resource, document, verdict)
+    ruling = verdict.ruling
+    if ruling is None:
+        return Forbidden(f"You may not do this: no policy of yours allows {operation} on this {resource}.")
+    return Forbidden(
+        f"You may not do this: the rule {ruling.rule.name} of {ruling.grant.policy.name} "
+        f"denies {operation} on this {resource}."
+    )

@@ -1,0 +1,35 @@
+"""Bulk results: the response of every route that processes many entities, with one outcome per entity.
+
+Source: schemas/type/bulkOperationResult.json.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from http import HTTPStatus
+
+from tocsin.errors import TocsinError
+from tocsin.model.entity import Document
+from tocsin.server.http.errors import status_of
+
+
+def outcome_of(request: object, error: TocsinError | None = None, message: str | None = None) -> Document:
+    """Return the result of one request: success, or the error."""
+    if error is not None:
+        return {"request": request, "message": error.message, "status": int(status_of(error))}
+    done: Document = {"request": request, "status": int(HTTPStatus.OK)}
+    return done if message is None else done | {"message": message}
+
+
+def bulk_result(outcomes: Sequence[Document]) -> Document:
+    """Return all outcomes, those that went well and those that failed apart."""
+    passed = [one for one in outcomes if one["status"] == HTTPStatus.OK]
+    failed = [one for one in outcomes if one["status"] != HTTPStatus.OK]
+    return {
+        "status": "success" if not failed else "partialSuccess" if passed else "failure",
+        "numberOfRowsProcessed": len(outcomes),
+        "numberOfRowsPassed": len(passed),
+        "numberOfRowsFailed": len(failed),
+        "successRequest": passed,
+        "failedRequest": failed,
+    }

@@ -1,0 +1,54 @@
+"""Shared steps of routes for reports of an entity: look-up, permission, time window, page.
+
+Next: ``server/routes/observations/runs.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import Depends, Query, Response
+
+from tocsin.flow.capture.ports import Key
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.permissions import require
+from tocsin.server.http.request import LATEST_MS, Caller, Timestamp, answer
+from tocsin.store.cursors import ReportPage, Window
+
+MOST_READ = 10_000
+"""Reports on one page."""
+
+
+def permitted(
+    entity_type: str,
+    key: Key,
+    caller: Caller,
+    operation: Operation,
+    *,
+    include: Literal["non-deleted", "deleted", "all"] = "non-deleted",
+) -> Document:
+    """Return an entity's document, if there is one and the caller may do this with it."""
+    document = caller.parts.catalogue.get(entity_type, key, include)
+    require(caller, operation, ENTITY_TYPES[entity_type], document)
+    return document
+
+
+async def window_of(
+    start: Annotated[Timestamp, Query(alias="startTs")] = 0,
+    end: Annotated[Timestamp, Query(alias="endTs")] = LATEST_MS,
+    limit: Annotated[int, Query(ge=0, le=MOST_READ)] = MOST_READ,
+    after: Annotated[str | None, Query(max_length=8000)] = None,
+) -> Window:
+    """Return which reports are asked for."""
+    return Window(start, end, limit, after or None)
+
+
+def paged(page: ReportPage) -> Response:
+    """Return a page of reports as an answer."""
+    paging: Document = {"total": page.total} | ({"after": page.after} if page.after else {})
+    return answer({"data": page.documents, "paging": paging})
+
+
+WindowAsked = Annotated[Window, Depends(window_of)]

@@ -1,0 +1,235 @@
+"""Table of the HTTP status of each error family, and the JSON body of errors.
+
+There is one shape for every error: ``{"code": 404, "message": "…"}`` with an integer code, which is what
+OpenMetadata's client requires. Next: ``server/http/request.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from http import HTTPStatus
+from uuid import uuid4
+
+import orjson
+import structlog
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from pydantic import BaseModel
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from tocsin.errors import (
+    Conflict,
+    Forbidden,
+    InternalError,
+    InvalidCondition,
+    InvalidInput,
+    NotFound,
+    PreconditionFailed,
+    StoreDamaged,
+    TocsinError,
+    TooLarge,
+    TooManyRequests,
+    Unauthenticated,
+    Unavailable,
+)
+from tocsin.flow.capture.ports import Key
+from tocsin.model import fqn as names
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.validation_errors import SchemaError, keys_at, said
+from tocsin.model.wording import nearest
+from tocsin.server.access.permissions import seen
+from tocsin.server.http.request import Caller
+from tocsin.store.catalogue.write import lookups
+from tocsin.store.faults import named
+
+STATUS_OF: dict[type[TocsinError], HTTPStatus] = {
+    TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    InvalidInput: HTTPStatus.BAD_REQUEST,
+    Unauthenticated: HTTPStatus.UNAUTHORIZED,
+    Forbidden: HTTPStatus.FORBIDDEN,
+    NotFound: HTTPStatus.NOT_FOUND,
+    PreconditionFailed: HTTPStatus.PRECONDITION_FAILED,
+    Conflict: HTTPStatus.CONFLICT,
+    TooManyRequests: HTTPStatus.TOO_MANY_REQUESTS,
+    Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    StoreDamaged: HTTPStatus.SERVICE_UNAVAILABLE,
+    InternalError: HTTPStatus.INTERNAL_SERVER_ERROR,
+}
+"""Every family and its status; a subclass answers as its nearest ancestor here."""
+
+LONGEST_MESSAGE = 4_000
+"""Characters of a message that are answered."""
+
+_GUARDS = [(b"x-content-type-options", b"nosniff"), (b"cache-control", b"no-store")]
+"""Headers of every answer that does not say otherwise: it is what it says it is, and nobody keeps it."""
+
+_log = structlog.get_logger()
+
+
+def status_of(error: TocsinError) -> HTTPStatus:
+    """Return the HTTP status of ``error``: that of its nearest family."""
+    return next((STATUS_OF[kind] for kind in type(error).__mro__ if kind in STATUS_OF), HTTPStatus(500))
+
+
+def error_answer(status: int, message: str, headers: dict[str, str] | None = None) -> Response:
+    """Return the one shape that every error is answered in; a long message, such as one that quotes, is cut."""
+    said = message if len(message) <= LONGEST_MESSAGE else f"{message[:LONGEST_MESSAGE]}…"
+    body = orjson.dumps({"code": int(status), "message": said})
+    return Response(body, status_code=status, headers=headers, media_type="application/json")
+
+
+def install_errors(app: FastAPI) -> None:
+    """Make ``app`` answer every failure in that shape."""
+    app.add_exception_handler(TocsinError, _expected)
+    app.add_exception_handler(RequestValidationError, _invalid)
+    app.add_exception_handler(HTTPException, _http)
+
+
+class Boundary:
+    """The outermost layer of a request: what nobody expected is logged with an id and answered 500.
+
+    A fault of the store or the disk is not Tocsin's: whichever statement meets it, it is answered 503 here.
+    """
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on; answer for whatever it raises."""
+        started = False
+
+        async def watch(message: Message) -> None:
+            nonlocal started
+            if message["type"] == "http.response.start":
+                started = True
+                message["headers"] = _guarded(message["headers"])
+            await send(message)
+
+        try:
+            await self._app(scope, receive, watch)
+        except Exception as error:  # the request boundary, one of the three places of the house style
+            if scope["type"] != "http":
+                raise
+            if (failure := named(error)) is not None:
+                path, reason = logged_path(scope), failure.message
+                _log.warning("request_unavailable", method=scope["method"], path=path, reason=reason)
+                if not started:
+                    await _failed(failure, explain(failure))(scope, receive, watch)
+                return
+            incident = str(uuid4())
+            _log.exception("request failed", incident=incident, method=scope["method"], path=logged_path(scope))
+            if not started:
+                answer = error_answer(500, f"Tocsin itself is at fault; its log says more under {incident}.")
+                await answer(scope, receive, watch)
+
+
+def _guarded(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    said = list(headers)
+    names = {name.lower() for name, _ in said}
+    return said + [guard for guard in _GUARDS if guard[0] not in names]
+
+
+def logged_path(scope: Scope) -> str:
+    """Return the path of a request's route: the path itself may contain what must not be logged, such as a token."""
+    return str(getattr(scope.get("route"), "path", scope["path"]))
+
+
+def _expected(request: Request, error: Exception) -> Response:
+    assert isinstance(error, TocsinError)  # noqa: S101  what Starlette registers the handler for
+    said = explain(error)
+    if isinstance(error, NotFound) and error.fqn:
+        said += did_you_mean(request, error.entity_type, error.fqn)
+    return _failed(error, said)
+
+
+def _failed(error: TocsinError, said: str) -> Response:
+    status, headers = status_of(error), {}
+    if status == HTTPStatus.UNAUTHORIZED:
+        headers["WWW-Authenticate"] = "Bearer"
+    if isinstance(error, Unavailable) and error.retry_after_s is not None:
+        headers["Retry-After"] = str(error.retry_after_s)
+    return error_answer(status, said, headers)
+
+
+def explain(error: TocsinError) -> str:
+    """Return the message with the place and the way out, where the error knows them."""
+    if isinstance(error, InvalidCondition):
+        return _explain_condition(error)
+    if isinstance(error, InvalidInput) and error.field and not _says(error.message, error.field):
+        return f"{error.field}: {error.message}"
+    return error.message
+
+
+def _says(message: str, field: str) -> bool:
+    """Say whether a message names a field, rather than a word that its name is a part of."""
+    return re.search(rf"(?<!\w){re.escape(field)}(?!\w)", message) is not None
+
+
+def _explain_condition(error: InvalidCondition) -> str:
+    """Return the message with whatever of place, expected words and suggestion it does not say itself."""
+    parts = [error.message]
+    if f"column {error.column}" not in error.message:
+        parts[0] += f" (line {error.line}, column {error.column})"
+    if error.suggestion is None and any(word not in error.message for word in error.expected):
+        parts.append(f"expected {', '.join(error.expected)}")
+    if error.suggestion and error.suggestion not in error.message:
+        parts.append(f"did you mean {error.suggestion}?")
+    return "; ".join(parts)
+
+
+def _invalid(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RequestValidationError)  # noqa: S101  as above
+    return error_answer(400, describe_validation(error.errors()))
+
+
+def _http(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101  as above
+    message = str(error.detail)
+    if error.status_code == HTTPStatus.NOT_FOUND:
+        message = "There is no such address here; docs/api.md lists them all."
+    elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
+        message = f"This address takes no {request.method}; docs/api.md says what each takes."
+    return error_answer(error.status_code, message, dict(error.headers or {}))
+
+
+def describe_validation(errors: Sequence[SchemaError], model: type[BaseModel] | None = None) -> str:
+    """Return pydantic's errors as one line: each path once, with its error.
+
+    ``model`` is the validated model; an unknown key is reported with the nearest known one.
+    """
+    found: dict[str, list[str]] = {}
+    for one in errors:
+        found.setdefault(_place(one["loc"]), []).append(said(one, keys_at(model, one["loc"][:-1])))
+    lines = [f"{place}: {', or '.join(dict.fromkeys(wrong))}" for place, wrong in found.items()]
+    more = [f"and {len(lines) - 5} more"] if len(lines) > 5 else []
+    return "; ".join(lines[:5] + more)
+
+
+def _place(path: Sequence[str | int]) -> str:
+    """Return the place; of a parameter only its name, not which of its alternatives was tried."""
+    steps = path[1:2] if path[:1] and path[0] in ("query", "path", "header") else [one for one in path if one != "body"]
+    return "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps).lstrip(".") or "request"
+
+
+def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
+    """Return ``; did you mean …?`` with the name nearest to ``fqn``; nothing for unauthenticated requesters."""
+    caller: Caller | None = getattr(request.state, "caller", None)
+    if caller is None or entity_type not in ENTITY_TYPES:
+        return ""
+    typed = lookups(entity_type, Key.by_name(fqn))[1][-1]
+    beside = seen(caller, caller.parts.catalogue.neighbours(entity_type, typed))
+    near = nearest(typed, [name for one in beside if _is_near(name := one["fullyQualifiedName"], typed)])
+    if near is None:
+        return ""
+    return f"; did you mean {near if ENTITY_TYPES[entity_type].places else names.split(near)[0]}?"
+
+
+def _is_near(fqn: str, typed: str) -> bool:
+    """Say whether every name in one FQN is like that in the other: what they share must not make up for the rest."""
+    try:
+        parts, others = names.split(fqn), names.split(typed)
+    except InvalidInput:
+        return False
+    return len(parts) == len(others) and all(nearest(other, [part]) for part, other in zip(parts, others, strict=True))

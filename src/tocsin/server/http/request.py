@@ -1,0 +1,225 @@
+"""Request dependencies: the authenticated caller, path parameters and JSON body, each validated.
+
+These are FastAPI dependencies; routes name them in their signatures. They are few and none is a plain function:
+FastAPI would run it in a separate thread, which costs more than all of them together.
+Next: ``server/routes/catalogue/entities.py``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Annotated, Any
+from urllib.parse import unquote
+from uuid import UUID
+
+import orjson
+from fastapi import Depends, Path, Query, Request, Response
+from pydantic import AfterValidator
+from starlette.concurrency import run_in_threadpool
+
+from tocsin.access.decide import View
+from tocsin.access.views import Moment
+from tocsin.errors import InvalidInput
+from tocsin.flow.resolve.viewer import Sight
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import BY_COLLECTION
+from tocsin.model.people import Actor
+from tocsin.server.build import Parts
+from tocsin.server.http.request_slots import Taken
+
+DEEPEST_JSON = 64
+"""Levels of nesting that a body may have."""
+
+MOST_BRACKETS = 1_000_000
+"""Lists and objects that a body may hold: each takes more memory than it takes bytes."""
+
+DRY_RUN = "dryRun"
+"""The parameter of requests that only say what would come of them."""
+
+LATEST_MS = 253_402_300_799_999
+"""The last millisecond of the year 9999: no time beyond it is believed."""
+
+
+async def parts_of(request: Request) -> Parts:
+    """Return the parts this server is built of."""
+    parts: Parts = request.app.state.parts
+    return parts
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who asks, of which server, under which address, and the place that the request holds in their share."""
+
+    actor: Actor
+    parts: Parts
+    root: str
+    place: Taken
+
+    @cached_property
+    def policies(self) -> Moment:
+        """What policies say as this request begins."""
+        return self.parts.views.now()
+
+    @cached_property
+    def view(self) -> View:
+        """What the sender may do."""
+        return self.policies.of(self.actor.id)
+
+    @cached_property
+    def sight(self) -> Sight:
+        """What the sender may see, of things as they are now or were last."""
+        return Sight(self.view, self.parts.standing)
+
+
+async def no_misspelt_rehearsal(request: Request) -> None:
+    """Refuse a ``dryRun`` that is nearly spelt so: other unknown parameters are ignored, but this one would write."""
+    for name in request.query_params:
+        if name != DRY_RUN and name.replace("_", "").replace("-", "").lower() == DRY_RUN.lower():
+            raise InvalidInput(f"there is no such parameter; did you mean {DRY_RUN}?", field=name)
+
+
+async def caller_of(request: Request) -> AsyncIterator[Caller]:
+    """Yield the caller: person, server and address; requests without a valid token are rejected.
+
+    Until the response is sent the request holds one of its sender's slots.
+    """
+    parts = await parts_of(request)
+    header = request.headers.get("authorization")
+    actor = parts.tokens.remembered(header)
+    if actor is None:
+        actor = await run_in_threadpool(parts.tokens.actor, header)
+    async with parts.shares.taken(actor) as place:
+        caller = Caller(actor, parts, parts.settings.public_url or address_of(request), place)
+        request.state.caller = caller
+        yield caller
+
+
+async def actor_of(caller: Annotated[Caller, Depends(caller_of)]) -> Actor:
+    """Return who sent the request."""
+    return caller.actor
+
+
+async def row_of(request: Request) -> EntityType:
+    """Return the type of entity whose collection the path names."""
+    return BY_COLLECTION[request.path_params["collection"]]
+
+
+async def token_id_of(request: Request, caller: Annotated[Caller, Depends(caller_of)]) -> str:
+    """Return the id of the token that the request was sent with."""
+    return caller.parts.tokens.id_of(request.headers.get("authorization"))
+
+
+async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent
+    """Return the body's JSON, refused when it is malformed, too deep, too full, or holds a NUL character."""
+    bodies = (await parts_of(request)).bodies
+    async with bodies.reading(request) as text:
+        return await bodies.parsed(text, _json)
+
+
+def _json(text: bytes) -> Any:  # Any: whatever JSON was sent
+    brackets = text.count(b"{") + text.count(b"[")
+    if brackets > MOST_BRACKETS:
+        raise InvalidInput(f"The body holds more than {MOST_BRACKETS} lists and objects; send it in parts.")
+    try:
+        body = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise InvalidInput(f"The body is not JSON: {error}") from error
+    # Without the one spelling of NUL and without more brackets than levels, there is nothing to look for.
+    if b"\\u0000" in text:
+        _check_texts(body)
+    if brackets > DEEPEST_JSON:
+        _check_depth(body)
+    return body
+
+
+async def document_of(request: Request) -> Document:
+    """Return the body, which must be a JSON object."""
+    body = await json_of(request)
+    if not isinstance(body, dict):
+        raise InvalidInput("The body must be a JSON object.")
+    return body
+
+
+async def text_of(request: Request) -> str:
+    """Return the body as a text: what a JSON string says, or the body itself."""
+    read = await body_of(request)
+    try:
+        text = read.decode()
+    except UnicodeDecodeError as error:
+        raise InvalidInput("The body is no UTF-8 text.") from error
+    if text.startswith('"'):
+        with contextlib.suppress(orjson.JSONDecodeError):
+            text = orjson.loads(text)
+    if "\0" in text:
+        raise InvalidInput("The body holds a NUL character; remove it.")
+    return text
+
+
+async def optional_document_of(request: Request) -> Document:
+    """Return the body, which must be a JSON object, or may be left out."""
+    return {} if request.headers.get("content-length", "0") == "0" else await document_of(request)
+
+
+def answer(document: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    """Return ``document`` as the JSON body of an answer."""
+    return Response(orjson.dumps(document), status_code=status, headers=headers, media_type="application/json")
+
+
+async def body_of(request: Request) -> bytes:
+    """Return the body, read no further than it may be long."""
+    async with (await parts_of(request)).bodies.reading(request) as read:
+        return read
+
+
+def _check_depth(body: object) -> None:
+    level: list[Any] = [body]  # Any: objects and arrays
+    for _ in range(DEEPEST_JSON):
+        parts = chain.from_iterable(whole.values() if type(whole) is dict else whole for whole in level)
+        level = [part for part in parts if type(part) is dict or type(part) is list]
+        if not level:
+            return
+    raise InvalidInput(f"The body is nested deeper than {DEEPEST_JSON} levels.")
+
+
+def _check_texts(body: object) -> None:
+    """Refuse NUL, which PostgreSQL cannot hold."""
+    waiting: list[object] = [body]
+    while waiting:
+        whole = waiting.pop()
+        if isinstance(whole, dict):
+            waiting += (*whole.keys(), *whole.values())
+        elif isinstance(whole, list):
+            waiting += whole
+        elif isinstance(whole, str) and "\0" in whole:
+            raise InvalidInput("The body holds a NUL character (\\u0000); remove it.")
+
+
+def address_of(request: Request) -> str:
+    """Return the address this server is reached at, as links must name it."""
+    host = request.headers.get("host")
+    return f"{request.scope['scheme']}://{host}" if host else str(request.base_url).rstrip("/")
+
+
+def _id_text(value: UUID) -> str:
+    return str(value)
+
+
+Asked = Annotated[Caller, Depends(caller_of)]
+PartsHere = Annotated[Parts, Depends(parts_of)]
+Sender = Annotated[Actor, Depends(actor_of)]
+Row = Annotated[EntityType, Depends(row_of)]
+TokenId = Annotated[str, Depends(token_id_of)]
+OptionalBody = Annotated[Document, Depends(optional_document_of)]
+JsonBody = Annotated[Any, Depends(json_of)]  # Any: whatever JSON was sent
+TextBody = Annotated[str, Depends(text_of)]
+DocumentBody = Annotated[Document, Depends(document_of)]
+PathId = Annotated[UUID, Path(), AfterValidator(_id_text)]
+PathText = Annotated[str, Path(max_length=10_000), AfterValidator(unquote)]
+Fields = Annotated[str | None, Query(max_length=2000)]
+Limit = Annotated[int, Query(ge=0, le=1_000_000)]
+Timestamp = Annotated[int, Query(ge=0, le=LATEST_MS)]

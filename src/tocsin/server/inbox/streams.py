@@ -1,0 +1,280 @@
+"""Live streams of the inbox: one poll of the store serves every listener of a process.
+
+A slow listener is disconnected: it reconnects with its last offset and misses nothing. So is one whose token is no
+longer valid or whose user has changed, and everybody when the store is unavailable or replaced.
+Next: ``server/inbox/arrivals.py``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Callable, Collection
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+import anyio
+import anyio.to_thread
+import structlog
+
+from tocsin.clock import Clock
+from tocsin.errors import LogDiverged, TooManyRequests
+from tocsin.model.people import Actor
+from tocsin.server.inbox.arrivals import PAGE, Arrivals, Arriving
+from tocsin.server.login.tokens import Session
+from tocsin.store.faults import fault_of
+from tocsin.store.outbox.inbox import Arrival, InboxEntry
+
+_POLL_S = 0.15
+CHECK_S = 0.3
+"""Between two looks at the tokens of all listeners; what was revoked ends its streams within this and one poll."""
+_RETRY_AFTER_S = 5
+_LONGEST_WAIT_MS = 60_000  # what is due later than this is found by the next page that somebody opens
+
+BACKLOG = 200
+"""Entries a listener may fall behind before it is let go."""
+
+T = TypeVar("T")
+_log = structlog.get_logger()
+
+
+class Entries(Arrivals, Protocol):
+    """What the loop asks of the inbox (``store/outbox/inbox.py``)."""
+
+    def entries_at(self, places: list[tuple[int, str]]) -> list[InboxEntry]:
+        """Return the entries at these (offset, user id) places."""
+        ...
+
+    def entries_after(self, user_id: str, offset: int, now_ms: int, *, limit: int) -> list[InboxEntry]:
+        """Return a user's notifications after an offset, oldest first."""
+        ...
+
+
+class Sessions(Protocol):
+    """What the loop asks about tokens (``store/access/tokens.py``)."""
+
+    def access_revision(self) -> tuple[int, ...]:
+        """Return numbers that grow whenever a token is revoked, or a user changed."""
+        ...
+
+    def holders(self, token_ids: Collection[str]) -> dict[str, Actor]:
+        """Return whose each of these tokens is, those that work."""
+        ...
+
+
+@dataclass(frozen=True)
+class StreamLimits:
+    """How many streams one person may have open in a process, and how many all together."""
+
+    per_person: int
+    in_all: int
+
+
+class Streams:
+    """The listeners of one process, and the one loop that feeds them."""
+
+    def __init__(self, inbox: Entries, sessions: Sessions, clock: Clock, limits: StreamLimits) -> None:
+        self._inbox, self._sessions, self._clock, self._limits = inbox, sessions, clock, limits
+        self._listeners: dict[str, set[_Listener]] = defaultdict(set)
+        self._open: Counter[str] = Counter()
+        self._revision: tuple[int, ...] = ()
+        self._lane = anyio.CapacityLimiter(1)  # the loop never waits for a thread that requests keep busy
+        self._waiting: list[Arrival] = []
+        self._starting = asyncio.Lock()
+        self._arriving = Arriving(inbox)
+        self._loop: asyncio.Task[None] | None = None
+        self._closed = False
+
+    def check_room(self, actor: Actor) -> None:
+        """Refuse one more stream than somebody, or the process, may have open; ``TooManyRequests`` says so."""
+        if self._is_full(actor):
+            raise TooManyRequests(
+                f"Too many streams are open: at most {self._limits.per_person} of one person and {self._limits.in_all} "
+                "of all; close one.",
+                retry_after_s=_RETRY_AFTER_S,
+            )
+
+    def _is_full(self, actor: Actor) -> bool:
+        return self._open[actor.id] >= self._limits.per_person or self._open.total() >= self._limits.in_all
+
+    async def listen(self, user_id: str, last_seen: int | None, session: Session) -> AsyncIterator[InboxEntry]:
+        """Yield this person's notifications from now on, and first those after offset ``last_seen``.
+
+        It ends when the token of the session does.
+        """
+        if self._closed or self._is_full(session.actor):
+            return
+        listener = _Listener(session)
+        self._add(user_id, listener)
+        try:
+            async for entry in self._entries(user_id, last_seen, listener):
+                if listener.is_over(self._clock.now_ms()):
+                    return
+                yield entry
+        finally:
+            self._forget(user_id, listener)
+
+    async def _entries(self, user_id: str, last_seen: int | None, listener: _Listener) -> AsyncIterator[InboxEntry]:
+        await self._ensure_running()
+        start, passed = self._arriving.read_to, self._arriving.passed
+        seen = start if last_seen is None else last_seen
+        told: set[str] = set()  # what the loop may hand on once more
+        if passed < seen:  # rows that came late, while nobody listened, precede what was seen
+            for entry in await self._missed(user_id, passed):
+                told.add(entry.id)
+                if last_seen is not None and entry.log_offset <= seen and not entry.read:
+                    yield entry
+        while missed := await self._missed(user_id, seen):
+            for entry in missed:
+                yield entry
+            told |= {entry.id for entry in missed if entry.log_offset > min(start, passed)}
+            seen = missed[-1].log_offset
+        while (arrived := await listener.queue.get()) is not None:
+            if arrived.id not in told:
+                yield arrived
+
+    async def close(self) -> None:
+        """Let every listener go and end the loop."""
+        self._closed = True
+        self._let_all_go()
+        if self._loop is not None:
+            self._loop.cancel()
+            await asyncio.wait([self._loop])
+
+    async def _ensure_running(self) -> None:
+        """Start the loop with the first listener; it ends when there are none."""
+        if self._loop is not None and not self._loop.done():
+            return
+        async with self._starting:
+            if self._loop is None or self._loop.done():  # nobody else started it meanwhile
+                await _in_thread(self._arriving.begin)
+                self._loop = asyncio.create_task(self._run())
+                self._loop.add_done_callback(self._ended)
+
+    def _ended(self, loop: asyncio.Task[None]) -> None:
+        """Let the listeners of a loop that failed go: each comes back and starts the next one."""
+        if not loop.cancelled() and (error := loop.exception()) is not None:
+            _say(error)
+            self._let_all_go()
+
+    def _let_all_go(self) -> None:
+        for group in self._listeners.values():
+            for listener in group:
+                listener.let_go()
+
+    def _add(self, user_id: str, listener: _Listener) -> None:
+        self._listeners[user_id].add(listener)
+        self._open[listener.session.actor.id] += 1
+
+    def _forget(self, user_id: str, listener: _Listener) -> None:
+        opener = listener.session.actor.id
+        self._open[opener] -= 1
+        if not self._open[opener]:
+            del self._open[opener]
+        self._listeners[user_id].discard(listener)
+        if not self._listeners[user_id]:
+            del self._listeners[user_id]
+
+    async def _missed(self, user_id: str, seen: int) -> list[InboxEntry]:
+        return await _in_thread(lambda: self._inbox.entries_after(user_id, seen, self._clock.now_ms(), limit=PAGE))
+
+    async def _run(self) -> None:
+        check_at_s = 0.0
+        while self._listeners:
+            if (now_s := asyncio.get_running_loop().time()) >= check_at_s:
+                await self._end_sessions()
+                await self._hand_on(await self._in_lane(self._arriving.late))
+                check_at_s = now_s + CHECK_S
+            arrived = await self._in_lane(self._arriving.next)
+            await self._hand_on(arrived)
+            if len(arrived) < PAGE:
+                await asyncio.sleep(_POLL_S)
+
+    async def _end_sessions(self) -> None:
+        """End the streams whose token has expired or was revoked, or whose user has changed since.
+
+        Tokens are looked up when any was revoked, anywhere, since the last look, and once for each new listener.
+        """
+        now_ms, revision = self._clock.now_ms(), await self._in_lane(self._sessions.access_revision)
+        listeners = [listener for group in self._listeners.values() for listener in group]
+        asked = [one for one in listeners if revision != self._revision or not one.checked]
+        ids = {one.session.token_id for one in asked}
+        holders = await self._in_lane(lambda: self._sessions.holders(ids)) if ids else {}
+        for one in asked:
+            one.checked = True
+            if holders.get(one.session.token_id) != one.session.actor:
+                one.end()
+        for one in listeners:
+            if one.is_over(now_ms):
+                one.end()
+        self._revision = revision
+
+    async def _hand_on(self, arrived: list[Arrival]) -> None:
+        """Hand on what has arrived and what is due by now of what has waited."""
+        now_ms = self._clock.now_ms()
+        heard = [one for one in (*self._waiting, *arrived) if one.recipient_id in self._listeners]
+        self._waiting = [one for one in heard if now_ms < one.due_at_ms <= now_ms + _LONGEST_WAIT_MS]
+        due = [(one.log_offset, one.recipient_id) for one in heard if one.due_at_ms <= now_ms]
+        for entry in await self._in_lane(lambda: self._inbox.entries_at(due)) if due else []:
+            for listener in self._listeners.get(entry.recipient_id, ()):
+                listener.tell(entry)
+
+    async def _in_lane(self, work: Callable[[], T]) -> T:
+        return await anyio.to_thread.run_sync(work, limiter=self._lane)
+
+
+class ending_with_the_store:  # noqa: N801  read as a word of a with statement
+    """Let a stream end in order, with a line in the log, when the store goes away in the middle of it."""
+
+    def __enter__(self) -> None:
+        """Begin."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> bool:
+        """Say whether the store is to blame, and not this program."""
+        is_fault = isinstance(error, Exception) and fault_of(error) is not None
+        if is_fault and error is not None:
+            _say(error)
+        return is_fault
+
+
+class _Listener:
+    """One open connection: what waits to be sent to it; None ends it."""
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.checked = False
+        self.queue: asyncio.Queue[InboxEntry | None] = asyncio.Queue()
+        self._ended = False
+
+    def tell(self, entry: InboxEntry) -> None:
+        if self.queue.qsize() >= BACKLOG:
+            self.let_go()
+        else:
+            self.queue.put_nowait(entry)
+
+    def let_go(self) -> None:
+        self.queue.put_nowait(None)
+
+    def end(self) -> None:
+        """Let it go at once: what waits is not sent any more."""
+        self._ended = True
+        self.let_go()
+
+    def is_over(self, now_ms: int) -> bool:
+        expires_at_ms = self.session.expires_at_ms
+        return self._ended or (expires_at_ms is not None and expires_at_ms <= now_ms)
+
+
+async def _in_thread(work: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(work)
+
+
+def _say(error: BaseException) -> None:
+    """Log why the loop failed: for an unavailable or replaced store, in one line."""
+    fault = fault_of(error)
+    if isinstance(error, LogDiverged):
+        _log.warning("inbox_streams_ended", reason=error.message)
+    elif fault is not None:
+        _log.warning("inbox_streams_ended", fault=fault.name, reason=fault.sentence)
+    else:
+        _log.error("inbox poll failed", exc_info=error)

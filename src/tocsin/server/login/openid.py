@@ -1,0 +1,261 @@
+"""Log-in by OpenID Connect: authorization code flow with PKCE.
+
+The browser is redirected to the provider and returns with a code; the server exchanges it for an ID token and verifies
+its signature, issuer, audience, times and nonce. State in between is kept in a signed cookie, so any server can
+complete a log-in that another began. Source: OpenID Connect Core 1.0, section 3.1; RFC 7636; RFC 8414.
+Next: ``server/routes/people/openid.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import secrets
+import threading
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import httpx
+import jwt
+import orjson
+
+from tocsin.clock import Clock
+from tocsin.errors import Forbidden, InvalidInput, Unauthenticated, Unavailable
+from tocsin.flow.capture.operations import Writes
+from tocsin.model.entity import Document
+from tocsin.model.people import SYSTEM, Person
+from tocsin.settings import Settings
+from tocsin.store.access.people import Identity, People
+
+COOKIE = "tocsin_login"
+WITHIN_S = 600
+"""Seconds that a log-in at the provider may take."""
+
+_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
+_OURS = "HS256"
+_LEEWAY_S = 60
+_LONGEST = {"sub": 255, "nonce": 255, "email": 254, "name": 128}
+"""Claims that are looked at, and how many characters each may have; the first as the standard says."""
+_ENDPOINTS = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+
+
+@dataclass(frozen=True)
+class Started:
+    """Where the browser goes, and the cookie it takes along."""
+
+    location: str
+    cookie: str
+
+
+class OpenIdConnect:
+    """Log-in at one provider; ``get_in`` creates the user at the first log-in."""
+
+    def __init__(self, settings: Settings, people: People, writes: Writes, clock: Clock) -> None:
+        self._settings, self._people, self._writes, self._clock = settings, people, writes, clock
+        self._key = people.secret("openid-key", lambda: secrets.token_hex(32))
+        self._lock = threading.Lock()
+        self._metadata: Json = None
+
+    @property
+    def issuer(self) -> str:
+        """The provider's address; ``Unavailable`` when none is set."""
+        if not self._settings.oidc_issuer or not self._settings.oidc_client_id:
+            raise Unavailable("OpenID Connect is not set up here: set oidc_issuer and oidc_client_id.")
+        return self._settings.oidc_issuer.rstrip("/")
+
+    def start(self, callback: str) -> Started:
+        """Return the provider's URL for the browser, to log in and return to ``callback``."""
+        remembered = {key: secrets.token_urlsafe(32) for key in ("state", "nonce", "verifier")}
+        challenge = base64.urlsafe_b64encode(hashlib.sha256(remembered["verifier"].encode()).digest()).rstrip(b"=")
+        asked = {
+            "response_type": "code",
+            "client_id": self._settings.oidc_client_id,
+            "redirect_uri": callback,
+            "scope": "openid email profile",
+            "state": remembered["state"],
+            "nonce": remembered["nonce"],
+            "code_challenge": challenge.decode(),
+            "code_challenge_method": "S256",
+        }
+        kept = {**remembered, "callback": callback, "until_s": self._clock.now_ms() // 1000 + WITHIN_S}
+        location = self._provider()["authorization_endpoint"]
+        sign = "&" if "?" in location else "?"
+        return Started(f"{location}{sign}{urlencode(asked)}", jwt.encode(kept, self._key, algorithm=_OURS))
+
+    def finish(self, code: str, state: str, cookie: str | None) -> Person:
+        """Return who came back with this code; the first time, they are made a user.
+
+        Raises
+        ------
+        Unauthenticated : the answer does not belong to a log-in that began here, or the identity cannot be believed
+        Forbidden : they are no user here, and nobody is made one by logging in
+        """
+        remembered = self._remembered(cookie)
+        if not secrets.compare_digest(state.encode(), str(remembered["state"]).encode()):
+            raise Unauthenticated("This answer does not belong to the log-in that began here; begin again.")
+        claims = self._identity(self._exchanged(code, remembered), str(remembered["nonce"]))
+        return self._person(claims)
+
+    def _remembered(self, cookie: str | None) -> Document:
+        try:
+            kept: Document = jwt.decode(cookie or "", self._key, algorithms=[_OURS])
+        except jwt.PyJWTError as error:
+            raise Unauthenticated("No log-in began in this browser; begin again.") from error
+        if kept["until_s"] < self._clock.now_ms() // 1000:
+            raise Unauthenticated("The log-in took too long; begin again.")
+        return kept
+
+    def _exchanged(self, code: str, remembered: Document) -> str:
+        """Return the identity token that the provider gives for a code."""
+        secret = self._settings.oidc_client_secret
+        form = {
+            "grant_type": "authorization_code",
+            "code": code,
+            "redirect_uri": str(remembered["callback"]),
+            "client_id": str(self._settings.oidc_client_id),
+            "code_verifier": str(remembered["verifier"]),
+            **({"client_secret": secret.get_secret_value()} if secret else {}),
+        }
+        endpoint = self._provider()["token_endpoint"]
+        found = ask_provider(endpoint, form)
+        if not isinstance(found.get("id_token"), str):
+            raise Unauthenticated("The provider gave no identity token.")
+        return str(found["id_token"])
+
+    def _identity(self, token: str, nonce: str) -> Document:
+        """Return what an identity token says, if it can be believed."""
+        try:
+            key = self._signing_key(jwt.get_unverified_header(token))
+            claims: Document = jwt.decode(
+                token,
+                key,
+                algorithms=_ALGORITHMS,
+                audience=self._settings.oidc_client_id,
+                issuer=self._provider()["issuer"],
+                options={"require": ["exp", "iat", "sub", "aud", "iss"], "verify_exp": False, "verify_iat": False},
+            )
+        except jwt.PyJWTError as error:
+            raise Unauthenticated(f"The provider's identity token cannot be believed: {error}") from error
+        if not all(_is_text(claims.get(key), most) for key, most in _LONGEST.items() if claims.get(key) is not None):
+            raise Unauthenticated("The provider's identity token says what cannot be kept.")
+        audiences, party = claims["aud"], claims.get("azp")
+        is_shared = isinstance(audiences, list) and len(audiences) > 1
+        if party not in ((self._settings.oidc_client_id,) if is_shared else (self._settings.oidc_client_id, None)):
+            raise Unauthenticated("The provider's identity token was made for another application.")
+        now_s = self._clock.now_ms() / 1000
+        times = (claims["exp"], claims["iat"])
+        if not all(isinstance(one, int | float) for one in times):
+            raise Unauthenticated("The provider's identity token has no times.")
+        if times[0] + _LEEWAY_S <= now_s or times[1] - _LEEWAY_S > now_s:
+            raise Unauthenticated("The provider's identity token is not of now.")
+        if not secrets.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
+            raise Unauthenticated("The provider's identity token was made for another log-in.")
+        return claims
+
+    def _signing_key(self, header: Document) -> jwt.PyJWK:
+        """Return the provider's key that a token names; keys change, so they are read at every log-in."""
+        endpoint = self._provider()["jwks_uri"]
+        keys = jwt.PyJWKSet.from_dict(ask_provider(endpoint)).keys
+        wanted = [one for one in keys if one.key_id == header.get("kid")] if header.get("kid") else keys
+        if len(wanted) != 1:
+            raise Unauthenticated("The provider's identity token is signed with a key that it does not publish.")
+        return wanted[0]
+
+    def _provider(self) -> Json:
+        """Return the provider's metadata, read once."""
+        with self._lock:
+            if self._metadata is None:
+                found = ask_provider(f"{self.issuer}/.well-known/openid-configuration")
+                is_whole = all(isinstance(found.get(key), str) and found[key] for key in _ENDPOINTS)
+                if str(found.get("issuer", "")).rstrip("/") != self.issuer or not is_whole:
+                    raise Unavailable("The provider of OpenID Connect describes another provider, or itself in part.")
+                self._metadata = found
+            return self._metadata
+
+    def _person(self, claims: Document) -> Person:
+        """Return the user of an identity: by its first log-in, or else by email address.
+
+        An unverified address matches nobody, nor does one of a user with another identity.
+        """
+        identity = Identity(self.issuer, str(claims["sub"]))
+        bound = self._people.by_identity(identity)
+        if bound is not None:
+            return _present(bound)
+        email = claims.get("email")
+        if not isinstance(email, str) or "@" not in email or claims.get("email_verified") in (False, "false"):
+            raise Forbidden("The provider says no verified e-mail address, by which people are known here.")
+        known = self._people.by_email(email)
+        if known is None and not self._settings.oidc_create_users:
+            raise Forbidden(f"{email} is no user here; an administrator can make them one.")
+        person = self._made(email.strip().lower(), claims) if known is None else _present(known)
+        if not self._people.bind(identity, person.id):
+            raise Forbidden(
+                f"{email} belongs to a user who logs in with another identity of the provider; if it is the same "
+                f"person, an administrator can run: tocsin admin forget-identity {person.name}"
+            )
+        return person
+
+    def _made(self, email: str, claims: Document) -> Person:
+        name = email.partition("@")[0]
+        if self._people.by_name(name) is not None:
+            name = email
+        request: Document = {"name": name, "email": email, "isEmailVerified": True}
+        if isinstance(claims.get("name"), str) and claims["name"].strip():
+            request["displayName"] = claims["name"].strip()
+        self._writes.ensure("user", request, actor=SYSTEM)
+        made = self._people.by_email(email)
+        if made is None:
+            raise InvalidInput(f"{email} cannot be made a user")
+        return made
+
+
+def _is_text(value: object, most: int) -> bool:
+    """Say whether a claim is a text of Unicode characters, and not too long."""
+    if not isinstance(value, str) or len(value) > most:
+        return False
+    return not any("\ud800" <= sign <= "\udfff" for sign in value)
+
+
+def _present(person: Person) -> Person:
+    """Return the user if they may log in this way: bots and deleted users may not."""
+    if person.deleted or person.is_bot:
+        raise Forbidden(f"{person.name} may not log in here; an administrator can say why.")
+    return person
+
+
+_TIMEOUT_S = 10
+_MOST_BYTES = 1_048_576
+Json = Any  # Any: what a provider answers
+
+
+def ask_provider(address: str, form: Mapping[str, str] | None = None) -> Json:
+    """Return the JSON object at an address of the provider, or what it answers to a form.
+
+    Raises
+    ------
+    Unauthenticated : it refuses
+    Unavailable : it does not answer, or not with a JSON object of reasonable size in reasonable time
+    """
+    method = "GET" if form is None else "POST"
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity"}
+    try:
+        with httpx.stream(method, address, data=form, headers=headers, timeout=_TIMEOUT_S) as answer:
+            status, found = answer.status_code, _object(answer)
+    except (httpx.HTTPError, httpx.InvalidURL, orjson.JSONDecodeError) as error:
+        raise Unavailable("The provider of OpenID Connect does not answer.") from error
+    if not httpx.codes.is_success(status) or not isinstance(found, dict):
+        raise Unauthenticated(f"The provider of OpenID Connect refused: {status}.")
+    return found
+
+
+def _object(answer: httpx.Response) -> Json:
+    """Return what an answer says, read as it came: what is packed small is not unpacked."""
+    read, give_up_s = bytearray(), time.monotonic() + _TIMEOUT_S
+    for chunk in answer.iter_raw():
+        read += chunk
+        if len(read) > _MOST_BYTES or time.monotonic() > give_up_s:
+            raise Unavailable("The provider of OpenID Connect answers without end.")
+    return orjson.loads(bytes(read))

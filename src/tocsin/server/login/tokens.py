@@ -1,0 +1,217 @@
+"""Passwords (argon2) and signed tokens (JWT, HS256) of people and bots.
+
+The signing key is created at first start and shared by all servers through the store. Access to assets is decided
+elsewhere (``flow/resolve/visibility.py``). Next: ``server/http/request.py``.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import contextlib
+import secrets
+import threading
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from uuid import uuid4
+
+import jwt
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError, VerifyMismatchError
+from jwt.types import Options
+
+from tocsin.clock import Clock
+from tocsin.errors import NotFound, Unauthenticated
+from tocsin.model.people import Actor, Person
+from tocsin.server.login.token_cache import Recognised
+from tocsin.store.access.people import People
+from tocsin.store.access.tokens import IssuedToken, TokenKind
+
+# Source: OWASP Password Storage Cheat Sheet, the Argon2id line with 19 MiB.
+_HASHER = PasswordHasher(time_cost=2, memory_cost=19 * 1024, parallelism=1)
+# Hashing is meant to cost memory; without a bound, forty logins at once would cost forty times as much.
+_HASHING = threading.BoundedSemaphore(4)
+_ALGORITHM = "HS256"
+# Times are checked by the clock that was handed in.
+_OPTIONS: Options = {"verify_exp": False, "verify_iat": False, "require": ["sub", "iat", "jti"]}
+_LONGEST_PASSWORD = 1024
+
+
+@dataclass(frozen=True)
+class Token:
+    """A bearer token and when it stops working (epoch milliseconds; None: never); ``issued`` is its row."""
+
+    text: str
+    issued: IssuedToken
+
+    @property
+    def expires_at_ms(self) -> int | None:
+        """When it stops working, in epoch milliseconds."""
+        return self.issued.expires_at_ms
+
+
+@dataclass(frozen=True)
+class Session:
+    """The token that a stream was opened with, whose it was then, and until when it works."""
+
+    token_id: str
+    actor: Actor
+    expires_at_ms: int | None
+
+
+class Tokens:
+    """Signs tokens and reads them; ``lifetime_s`` is how long a person's token works."""
+
+    def __init__(
+        self, people: People, clock: Clock, *, lifetime_s: float, recognised: Recognised | None = None
+    ) -> None:
+        self._people, self._clock, self._lifetime_s = people, clock, lifetime_s
+        self._recognised = recognised or Recognised()
+        self._key = people.secret("token-key", lambda: secrets.token_hex(32))
+
+    def issue(self, person: Person, *, lasting: bool = False) -> Token:
+        """Return a new token; ``lasting`` gives a bot one that does not expire, and is nothing to a person."""
+        if lasting and person.is_bot:
+            return self.issue_named(person, TokenKind.BOT, lifetime_s=None)
+        return self.issue_named(person, TokenKind.SESSION, lifetime_s=self._lifetime_s)
+
+    def issue_named(
+        self,
+        person: Person,
+        kind: TokenKind,
+        name: str = "",
+        *,
+        lifetime_s: float | None,
+        parent: IssuedToken | None = None,
+    ) -> Token:
+        """Return a new token of a kind; ``lifetime_s`` None gives one that does not expire.
+
+        One that is made with another, its ``parent``, expires with it at the latest and is revoked with it.
+        """
+        now_ms = self._clock.now_ms()
+        ends = [] if lifetime_s is None else [now_ms + int(lifetime_s * 1000)]
+        if parent is not None and parent.expires_at_ms is not None:
+            ends.append(parent.expires_at_ms)
+        issued = IssuedToken(
+            str(uuid4()), person.id, kind, name, now_ms, min(ends, default=None), parent.id if parent else None
+        )
+        self._people.tokens.add(issued)
+        return Token(self.text_of(issued, person), issued)
+
+    def text_of(self, issued: IssuedToken, person: Person) -> str:
+        """Return the text of a token that was issued: its row and the key say all of it."""
+        claims: dict[str, object] = {
+            "iss": "tocsin",
+            "sub": person.id,
+            "jti": issued.id,
+            "name": person.name,
+            "isBot": person.is_bot,
+            "iat": issued.issued_at_ms // 1000,
+        }
+        if issued.expires_at_ms is not None:
+            claims["exp"] = issued.expires_at_ms // 1000
+        return jwt.encode(claims, self._key, algorithm=_ALGORITHM)
+
+    def id_of(self, authorization: str | None) -> str:
+        """Return the id of the token in a header that ``actor`` has accepted."""
+        return str(self._accepted(authorization)["jti"])
+
+    def session(self, authorization: str | None, actor: Actor) -> Session:
+        """Return what has to be rechecked for as long as the response to this header is streamed."""
+        claims = self._accepted(authorization)
+        return Session(str(claims["jti"]), actor, _expires_at_ms(claims))
+
+    def _accepted(self, authorization: str | None) -> dict[str, Any]:  # Any: a claim's value
+        return self._claims((authorization or "").partition(" ")[2].strip())
+
+    def actor(self, authorization: str | None) -> Actor:
+        """Return who sent this ``Authorization`` header.
+
+        Raises
+        ------
+        Unauthenticated : the header is missing or not a bearer token, the token is forged or expired, or whoever
+            it was made for has been deleted since, or it was revoked
+        """
+        scheme, _, text = (authorization or "").partition(" ")
+        if scheme.lower() != "bearer" or not text.strip():
+            raise Unauthenticated(
+                "Log in first and send the token as Authorization: Bearer <token>; the command line and the client "
+                "take it from TOCSIN_TOKEN: export TOCSIN_TOKEN=$(tocsin login EMAIL)"
+            )
+        revision = self._recognised.revision()
+        claims = self._claims(text.strip())
+        expires_at_ms = _expires_at_ms(claims)
+        if expires_at_ms is not None and expires_at_ms <= self._clock.now_ms():
+            raise Unauthenticated("This token has expired; log in again.")
+        token_id = str(claims["jti"])
+        actor = self._people.tokens.holders([token_id]).get(token_id)
+        if actor is None or actor.id != claims["sub"]:
+            raise Unauthenticated("This token was revoked, or its user deleted; log in again.")
+        self._recognised.keep(str(authorization), actor, revision=revision, expires_at_ms=expires_at_ms)
+        return actor
+
+    def remembered(self, authorization: str | None) -> Actor | None:
+        """Return what ``actor`` answered for this header a moment ago; None if it has to be asked again."""
+        return self._recognised.find(authorization, self._clock.now_ms())
+
+    def _claims(self, text: str) -> dict[str, Any]:  # Any: a claim's value
+        try:
+            return jwt.decode(text, self._key, algorithms=[_ALGORITHM], issuer="tocsin", options=_OPTIONS)
+        except jwt.PyJWTError as error:
+            raise Unauthenticated("This token was not made here; log in again.") from error
+
+
+def _expires_at_ms(claims: dict[str, Any]) -> int | None:  # Any: as above
+    expires = claims.get("exp")
+    return expires * 1000 if isinstance(expires, int) else None
+
+
+def hash_password(password: str) -> str:
+    """Return the hash of a password, as it is stored."""
+    with _HASHING:
+        return _HASHER.hash(password)
+
+
+def matches_password(people: People, person: Person | None, password: str) -> bool:
+    """Say whether this is the password of a person who is there.
+
+    ``password`` may be base64, as OpenMetadata's client sends it, or plain. Nobody's password costs the same time as a
+    wrong one.
+    """
+    known = people.password_hash(person.id) if person is not None and not person.deleted else None
+    return len(password) <= _LONGEST_PASSWORD and _fits(known or _decoy(), password) and known is not None
+
+
+def issue_token(people: People, clock: Clock, name: str, *, lifetime_s: float) -> Token:
+    """Return a token for the person or bot of that name (a bot's lasts); for the administrator's command line."""
+    person = people.by_name(name)
+    if person is None or person.deleted:
+        raise NotFound(f"user {name!r} not found")
+    return Tokens(people, clock, lifetime_s=lifetime_s).issue(person, lasting=True)
+
+
+def new_password() -> str:
+    """Return a random password that is hard to guess and easy to copy."""
+    return secrets.token_urlsafe(15)
+
+
+def _fits(known: str, password: str) -> bool:
+    candidates = [password]
+    with contextlib.suppress(binascii.Error, ValueError):  # not base64: a plain password
+        candidates.insert(0, base64.b64decode(password, validate=True).decode())
+    return any(_verify(known, candidate) for candidate in candidates)
+
+
+def _verify(known: str, candidate: str) -> bool:
+    try:
+        with _HASHING:
+            return _HASHER.verify(known, candidate)
+    except (VerifyMismatchError, VerificationError, InvalidHashError):
+        return False
+
+
+@cache
+def _decoy() -> str:
+    """Return the hash of an unknown password, made on first use."""
+    return hash_password(secrets.token_hex(16))

@@ -1,0 +1,102 @@
+"""Routes for validating conditions before saving, and for listing functions, names and resources.
+
+Next: ``flow/match/hints.py``, ``server/alerts/offers.py``.
+"""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from tocsin.conditions.check import checked
+from tocsin.conditions.relations import questions_of
+from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.flow.match.hints import by_itself, of_condition
+from tocsin.flow.match.indexing import how_found
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.subscription import AlertType
+from tocsin.model.wording import meant
+from tocsin.server.access.permissions import require
+from tocsin.server.alerts.offers import functions, offers
+from tocsin.server.http.request import Asked, DocumentBody, PathText, answer
+
+ROW = ENTITY_TYPES["eventsubscription"]
+
+router = APIRouter(tags=["conditions"])
+
+
+@router.post("/conditions/validate")
+def validate(body: DocumentBody, caller: Asked) -> Response:
+    """Validate a condition (``{"condition": …}``): errors with positions, or warnings."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    text = body.get("condition")
+    if not isinstance(text, str):
+        raise InvalidInput("must be the text of a condition", field="condition")
+    return answer(_validated(text))
+
+
+@router.get(f"/{ROW.collection}/validation/condition/{{expression}}", status_code=204)
+def validate_in_path(expression: PathText, caller: Asked) -> Response:
+    """Return nothing for a valid condition, 400 with position and expectation otherwise."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    checked(expression)
+    return Response(status_code=204)
+
+
+@router.get(f"/{ROW.collection}/functions")
+def list_functions(caller: Asked) -> Response:
+    """Return all named filters and actions with their conditions and arguments."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    return answer(functions())
+
+
+@router.get(f"/{ROW.collection}/resources")
+def list_names(caller: Asked) -> Response:
+    """Return the resources of alerts with the names of their filters."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    offered = offers(AlertType.NOTIFICATION)
+    data = [{**one, "supportedFilters": [row["name"] for row in one["supportedFilters"]]} for one in offered]
+    return _listed([{key: one[key] for key in ("name", "supportedFilters")} for one in data])
+
+
+@router.get(f"/{ROW.collection}/{{alert_type}}/resources")
+def list_resources(alert_type: PathText, caller: Asked) -> Response:
+    """Return the resources of alerts of this type with their filters and actions."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    return _listed(offers(_alert_type(alert_type)))
+
+
+def _alert_type(text: str) -> AlertType:
+    if text in tuple(AlertType):
+        return AlertType(text)
+    raise InvalidInput(f"there is no type of alert {text!r}; {meant(text, tuple(AlertType))}", field="alertType")
+
+
+def _listed(data: list[Document]) -> Response:
+    return answer({"data": data, "paging": {"total": len(data)}})
+
+
+def _validated(text: str) -> Document:
+    try:
+        node = checked(text)
+    except InvalidCondition as error:
+        return {"valid": False, "errors": [_error(error)], "warnings": []}
+    return {
+        "valid": True,
+        "errors": [],
+        "warnings": [remark.to_wire() for remark in of_condition(node)],
+        "indexedBy": [list(fields) for fields in how_found(by_itself(node)).by],
+        "asksOfPeople": list(questions_of(node)),
+    }
+
+
+def _error(error: InvalidCondition) -> Document:
+    suggested = {"suggestion": error.suggestion} if error.suggestion else {}
+    return {
+        "message": error.message,
+        "line": error.line,
+        "column": error.column,
+        "expected": list(error.expected),
+        **suggested,
+    }

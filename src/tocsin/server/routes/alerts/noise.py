@@ -1,0 +1,47 @@
+"""Routes of alert noise: counts over a time window, and suggestions for one alert.
+
+Next: ``server/alerts/noise.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.errors import Forbidden, NotFound
+from tocsin.flow.capture.ports import Key
+from tocsin.model.access import Operation
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.permissions import require
+from tocsin.server.alerts.explanations import tends, visible_alerts
+from tocsin.server.alerts.noise import detail, overview
+from tocsin.server.alerts.time_arguments import moment
+from tocsin.server.http.request import Asked, PathId, answer
+from tocsin.server.routes.catalogue.entities import found
+
+ROW = ENTITY_TYPES["eventsubscription"]
+Since = Annotated[str, Query(max_length=40)]
+
+router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
+
+
+@router.get("/noise")
+def list_noise(caller: Asked, *, since: Since = "30d", limit: Annotated[int, Query(ge=0, le=1000)] = 10) -> Response:
+    """Rank alerts by unread notifications since ``since`` (``30d``, a date, epoch ms)."""
+    require(caller, Operation.VIEW_BASIC, ROW)
+    begins = moment(since, "since", caller.parts.clock.now_ms())
+    return answer(overview(visible_alerts(caller), begins, limit, caller))
+
+
+@router.get("/{subscription_id}/noise")
+def read_noise(subscription_id: PathId, caller: Asked, *, since: Since = "30d") -> Response:
+    """Return an alert's noise per asset and rule, with suggested conditions."""
+    begins = moment(since, "since", caller.parts.clock.now_ms())
+    document = found(ROW, Key.by_id(str(subscription_id)), caller)
+    alert = caller.parts.subscriptions.find(document["id"])
+    if alert is None:
+        raise NotFound(f"alert {subscription_id} not found")
+    if not tends(alert, caller):
+        raise Forbidden("What others opened is open to administrators and to who may edit the alert.")
+    return answer(detail(alert, begins, caller))

@@ -1,0 +1,305 @@
+"""Routes that write, test and monitor alerts; they are read like all entities, in ``routes/entities.py``.
+
+Secrets are split off before the event subscription is stored as an entity (``store/alerts/masking.py``).
+Next: ``server/alerts/request.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from uuid import uuid4
+
+from fastapi import APIRouter, Response
+from starlette.concurrency import run_in_threadpool
+
+from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, WrongKey
+from tocsin.flow.capture import etag, json_patch
+from tocsin.flow.capture.observations.editors import stand_behind
+from tocsin.flow.capture.operations import Writes, new_entity_id
+from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.capture.redaction import Veil
+from tocsin.flow.track.destination_status import Standing
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.subscription import Destination, SubscriptionState
+from tocsin.server.access.permissions import require, require_on
+from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, count_trials
+from tocsin.server.alerts.request import Alert, checked_alert, checked_destination
+from tocsin.server.alerts.trial import try_destination
+from tocsin.server.entities.serialize import past
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
+from tocsin.server.routes.catalogue.entities import IfMatch, found, written_answer
+
+ROW = ENTITY_TYPES["eventsubscription"]
+
+_REMOVABLE = frozenset(
+    {"displayName", "description", "owners", "domains", "input", "config", "className", "notificationTemplate"}
+)
+_TRIES = 5
+_MOST_TRIALS = 20
+_MOST_REMARKS = 10
+REMARKS = "X-Tocsin-Remarks"
+"""The header that says of a saved alert what its maker may not mean: a JSON list of kind, message and field."""
+
+router = APIRouter(prefix=f"/{ROW.collection}", tags=["subscriptions"])
+
+
+@router.post("", status_code=201)
+def create(body: DocumentBody, caller: Asked) -> Response:
+    """Create an alert; every field is validated."""
+    require(caller, Operation.CREATE, ROW)
+    alert = _checked(body, None, caller)
+    return _answered(_create(alert, caller), alert, caller)
+
+
+@router.put("")
+def create_or_update(body: DocumentBody, caller: Asked) -> Response:
+    """Create or update an alert by name; omitted keys stay unchanged."""
+    name = body.get("name")
+    before = _named(name, caller) if isinstance(name, str) else None
+    if before is None:
+        require(caller, Operation.CREATE, ROW)
+        alert = _checked(body, None, caller)
+        return _answered(_create(alert, caller), alert, caller)
+    return _change(Key.by_id(before["id"]), caller, lambda document: put_over(document, body))
+
+
+@router.patch("/name/{name}")
+def patch_by_name(name: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+    """Apply a JSON Patch to an alert by name."""
+    return _patch(Key.by_name(name), body, caller, if_match)
+
+
+@router.patch("/{subscription_id}")
+def patch(subscription_id: PathId, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+    """Apply a JSON Patch to an alert; the result is validated."""
+    return _patch(Key.by_id(str(subscription_id)), body, caller, if_match)
+
+
+@router.delete("/name/{name}")
+def delete_by_name(name: PathText, caller: Asked) -> Response:
+    """Hard-delete an alert by name."""
+    return _delete(Key.by_name(name), caller)
+
+
+@router.delete("/{subscription_id}")
+def delete(subscription_id: PathId, caller: Asked) -> Response:
+    """Hard-delete an alert."""
+    return _delete(Key.by_id(str(subscription_id)), caller)
+
+
+@router.get("/{subscription_id}/status")
+def list_status(subscription_id: PathId, caller: Asked) -> Response:
+    """Return the destinations of an alert with ``statusDetails``."""
+    document = found(ROW, Key.by_id(str(subscription_id)), caller)
+    standings = caller.parts.standings.of(document["id"])
+    data = [
+        {**destination, "statusDetails": _status(document, destination, standings.get(destination["id"]))}
+        for destination in past(ROW, document, caller)["destinations"]
+    ]
+    return answer({"data": data, "paging": {"total": len(data)}})
+
+
+@router.get("/{subscription_id}/status/{destination_id}")
+def read_status(subscription_id: PathId, destination_id: PathId, caller: Asked) -> Response:
+    """Return the status of one destination."""
+    return _one_status(Key.by_id(str(subscription_id)), str(destination_id), caller)
+
+
+@router.get("/name/{name}/status/{destination_id}")
+def read_status_by_name(name: PathText, destination_id: PathId, caller: Asked) -> Response:
+    """Return the status of one destination of an alert by name."""
+    return _one_status(Key.by_name(name), str(destination_id), caller)
+
+
+@router.post("/validation/destination")
+async def try_one(body: DocumentBody, caller: Asked) -> Response:
+    """Send a test event to one destination (``{"destination": …}``) and return the outcome."""
+    return answer((await _tried([body.get("destination")], caller))[0])
+
+
+@router.post("/testDestination")
+async def try_many(body: DocumentBody, caller: Asked) -> Response:
+    """Send a test event to several destinations (``{"destinations": […]}``) and return each outcome."""
+    given = body.get("destinations")
+    if not isinstance(given, list) or not 0 < len(given) <= _MOST_TRIALS:
+        raise InvalidInput(f"must be a list of 1 to {_MOST_TRIALS}", field="destinations")
+    return answer(await _tried(given, caller))
+
+
+async def _tried(given: list[object], caller: Caller) -> list[Document]:
+    destinations = await run_in_threadpool(_to_be_tried, given, caller)
+    return [await _one_tried(destination, caller) for destination in destinations]
+
+
+def _to_be_tried(given: list[object], caller: Caller) -> list[Destination]:
+    """Return the destinations when all may be tried, and count what that sends: all of it or none."""
+    require(caller, Operation.CREATE, ROW)
+    destinations = [checked_destination(one, caller.parts.people) for one in given]
+    for destination in destinations:
+        check_trial(destination, caller)
+    count_trials(destinations, caller)
+    return destinations
+
+
+async def _one_tried(destination: Destination, caller: Caller) -> Document:
+    now_ms = caller.parts.clock.now_ms()
+    status = await try_destination(destination, caller.parts.settings, caller.actor, now_ms=now_ms)
+    return {"category": destination.category.value, "type": destination.type.value, "statusDetails": status}
+
+
+def _answered(written: Written, alert: Alert, caller: Caller) -> Response:
+    """Return the answer to a write; a header says what is worth knowing about the alert's conditions."""
+    response = written_answer(ROW, written, caller)
+    if alert.remarks:
+        said = [remark.to_wire() for remark in alert.remarks[:_MOST_REMARKS]]
+        response.headers[REMARKS] = json.dumps(said)
+    return response
+
+
+def _named(name: str, caller: Caller) -> Document | None:
+    try:
+        return found(ROW, Key.by_name(name), caller)
+    except NotFound:
+        return None
+
+
+def _checked(request: Document, before: Document | None, caller: Caller) -> Alert:
+    alert = checked_alert(
+        request,
+        before=before,
+        secrets=lambda: caller.parts.subscriptions.secrets_of(before["id"]) if before else {},
+        names=caller.parts.people,
+        new_id=new_entity_id,
+    )
+    check_resources(alert.document, caller)
+    check_quotas(alert.document, before, caller)
+    return alert
+
+
+def _create(alert: Alert, caller: Caller) -> Written:
+    """Store the secrets first, under an id chosen here: an alert must never be seen without them."""
+    count_alert(caller)
+    chosen = new_entity_id()
+    subscriptions = caller.parts.subscriptions
+    subscriptions.keep_secrets(chosen, alert.secrets)
+    try:
+        return _writes(caller, lambda: chosen).create(ROW.name, alert.document, actor=caller.actor)
+    except (Conflict, InvalidInput, NotFound):
+        subscriptions.forget(chosen)
+        raise
+
+
+def _patch(key: Key, operations: object, caller: Caller, if_match: str | None) -> Response:
+    if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
+        raise InvalidInput("A JSON Patch is a list of operations.")
+
+    def change(document: Document) -> Document:
+        veil = Veil(str(uuid4()))
+        covered = veil.over(document, caller.sight.hidden_in(document))
+        patched: Document = veil.lifted(json_patch.apply(ROW.name, covered, operations, caller.parts.writes.bounds))
+        return patched
+
+    return _change(key, caller, change, if_match=if_match)
+
+
+def _change(
+    key: Key, caller: Caller, change: Callable[[Document], Document], *, if_match: str | None = None
+) -> Response:
+    """Read, change, check and write; retry on a concurrent write."""
+    for _ in range(_TRIES):
+        before = found(ROW, key, caller)
+        if if_match is not None and not etag.holds(if_match, before):
+            raise PreconditionFailed()
+        _check_writer(before, caller, Operation.EDIT_ALL)
+        try:
+            alert = _checked(change(before), before, caller)
+            return _answered(_replace(before, alert, caller), alert, caller)
+        except PreconditionFailed:
+            continue
+    raise PreconditionFailed()
+
+
+def _replace(before: Document, alert: Alert, caller: Caller) -> Written:
+    """Write what differs. New secrets come before the alert that needs them, old ones go after it."""
+    subscriptions, subscription_id = caller.parts.subscriptions, before["id"]
+    known: dict[str, Document] = {}
+    with suppress(WrongKey):  # all that the alert needs was sent anew, or it would have been refused
+        known = subscriptions.secrets_of(subscription_id)
+    if alert.secrets != known:  # before what is sent can go to where they lead it
+        behind = partial(stand_behind, alert_id=subscription_id)
+        _writes(caller).within(behind, actor=caller.actor)
+    subscriptions.keep_secrets(subscription_id, {**alert.secrets, **known})
+    gone = [key for key in before if key in _REMOVABLE and key not in alert.document]
+    operations: list[Document] = [{"op": "remove", "path": f"/{key}"} for key in gone]
+    operations += [
+        {"op": "add", "path": f"/{key}", "value": value}
+        for key, value in alert.document.items()
+        if before.get(key) != value
+    ]
+    written = _writes(caller).patch(
+        ROW.name, Key.by_id(subscription_id), operations, actor=caller.actor, if_match=etag.strong_tag(before)
+    )
+    subscriptions.keep_secrets(subscription_id, alert.secrets)
+    return written
+
+
+def put_over(before: Document, request: Document) -> Document:
+    """Return the result of a PUT: its values, and the rest unchanged."""
+    given = {key: value for key, value in request.items() if value is not None}
+    rules_given = {"filteringRules", "resources", "input"} & given.keys()
+    kept = {key: value for key, value in before.items() if not (rules_given and key in ("filteringRules", "input"))}
+    return {**kept, **given}
+
+
+def _delete(key: Key, caller: Caller) -> Response:
+    document = found(ROW, key, caller)
+    _check_writer(document, caller, Operation.DELETE)
+    if document.get("provider") == "system":
+        raise Forbidden("This alert belongs to Tocsin: it can be disabled, not deleted.")
+    written = _writes(caller).delete(ROW.name, Key.by_id(document["id"]), actor=caller.actor, hard=True)
+    caller.parts.subscriptions.forget(document["id"])
+    return answer(past(ROW, written.document, caller))
+
+
+def check_resources(alert: Document, caller: Caller) -> None:
+    """Refuse an alert on what its maker may not view at all; what they may view in part, resolving narrows."""
+    for resource in (alert.get("filteringRules") or {}).get("resources") or ():
+        if resource == "all":
+            require(caller, Operation.VIEW_BASIC, ROW)
+        else:
+            require_on(caller, Operation.VIEW_BASIC, resource)
+
+
+def _check_writer(document: Document, caller: Caller, operation: Operation) -> None:
+    """Refuse who may not; to policies, who made an alert is one of its owners."""
+    if caller.actor.is_admin:
+        return
+    maker = caller.parts.people.by_name(caller.parts.catalogue.maker(document["id"]))
+    made_by = [{"id": maker.id, "type": "user"}] if maker else []
+    require(caller, operation, ROW, {**document, "owners": [*(document.get("owners") or ()), *made_by]})
+
+
+def _writes(caller: Caller, new_id: Callable[[], str] = new_entity_id) -> Writes:
+    """Return writes without permission checks: an alert's creator counts as its owner, which only this module knows."""
+    return Writes(caller.parts.catalogue, caller.parts.clock, new_id, bounds=caller.parts.writes.bounds)
+
+
+def _one_status(key: Key, destination_id: str, caller: Caller) -> Response:
+    document = found(ROW, key, caller)
+    destination = next((one for one in document["destinations"] if one["id"] == destination_id), None)
+    if destination is None:
+        raise NotFound(f"Alert {document['name']} has no destination {destination_id}.")
+    return answer(_status(document, destination, caller.parts.standings.of(document["id"]).get(destination_id)))
+
+
+def _status(alert: Document, destination: Document, standing: Standing | None) -> Document:
+    """Return upstream's ``subscriptionStatus``: what is switched off is disabled, what never failed active."""
+    known: Document = standing.to_wire() if standing else {"timestamp": alert["updatedAt"]}
+    if not alert.get("enabled", True) or not destination.get("enabled", True):
+        return {**known, "status": SubscriptionState.DISABLED.value}
+    return {"status": SubscriptionState.ACTIVE.value, **known}

@@ -1,0 +1,235 @@
+"""Routes that read and write entities: one set for every type of ``model/entity_types.py``.
+
+The path names the collection, whose row in the table of types defines the rest. Additional routes of single types are
+in the other files of this package. Next: ``server/entities/view.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+import orjson
+from fastapi import APIRouter, Header, Query, Response
+
+from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.flow.capture import etag
+from tocsin.flow.capture.ports import Key, Written
+from tocsin.flow.send.wording import version_lines
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.server.access.permissions import check_delete, require, require_now
+from tocsin.server.entities.serialize import past, presented
+from tocsin.server.entities.view import parse_fields
+from tocsin.server.http.request import (
+    LATEST_MS,
+    Asked,
+    Caller,
+    DocumentBody,
+    Fields,
+    JsonBody,
+    PathId,
+    PathText,
+    Row,
+    answer,
+)
+from tocsin.server.login.tokens import hash_password
+from tocsin.server.routes.people.users import check_password
+
+Include = Literal["non-deleted", "deleted", "all"]
+IfMatch = Annotated[str | None, Header(max_length=1000)]
+AsOf = Annotated[int | None, Query(alias="asOf", ge=0, le=LATEST_MS)]
+HardDelete = Annotated[bool, Query(alias="hardDelete")]
+
+_VERSION = re.compile(r"\d{1,6}(\.\d)?")
+_PASSWORD_KEYS = frozenset({"password", "confirmPassword", "createPasswordType"})
+
+OLDEST_LEFT_OUT = "X-Tocsin-Oldest-Left-Out"
+"""The header of a list of versions without the oldest: each is read by its number, or with ``asOf``."""
+
+router = APIRouter(tags=["entities"])
+"""Included under every collection (``server/app.py``)."""
+
+
+@router.post("", status_code=201)
+def create(row: Row, body: DocumentBody, caller: Asked) -> Response:
+    """Create an entity; 409 if the name exists."""
+    require(caller, Operation.CREATE, row)
+    request, password = _without_password(row, body, caller)
+    written = caller.parts.writes.create(row.name, request, actor=caller.actor)
+    return _with_password(row, written, caller, password)
+
+
+@router.put("")
+def create_or_update(row: Row, body: DocumentBody, caller: Asked) -> Response:
+    """Create or update an entity by name; omitted keys stay unchanged."""
+    request, password = _without_password(row, body, caller)
+    written = caller.parts.writes.upsert(row.name, request, actor=caller.actor)
+    return _with_password(row, written, caller, password)
+
+
+@router.put("/restore")
+def restore(row: Row, body: DocumentBody, caller: Asked) -> Response:
+    """Restore a soft-deleted entity: ``{"id": …}`` or ``{"fullyQualifiedName": …}``."""
+    entity_id, fqn = body.get("id"), body.get("fullyQualifiedName")
+    if entity_id is None and isinstance(fqn, str):
+        entity_id = found(row, Key.by_name(fqn), caller, include="all")["id"]
+    if not isinstance(entity_id, str):
+        raise InvalidInput("is missing: send the id or the fullyQualifiedName of what to restore", field="id")
+    return written_answer(row, caller.parts.writes.restore(row.name, entity_id.lower(), actor=caller.actor), caller)
+
+
+@router.get("/name/{fqn}")
+def read_by_name(
+    row: Row,
+    fqn: PathText,
+    caller: Asked,
+    *,
+    fields: Fields = None,
+    include: Include = "non-deleted",
+    as_of: AsOf = None,
+) -> Response:
+    """Return an entity by FQN; with ``asOf`` (epoch ms), its state at that time."""
+    return _read(row, Key.by_name(fqn), caller, fields=fields, include=include, as_of=as_of)
+
+
+@router.patch("/name/{fqn}")
+def patch_by_name(row: Row, fqn: PathText, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+    """Apply a JSON Patch (RFC 6902) to an entity by FQN."""
+    return _patch(row, found(row, Key.by_name(fqn), caller)["id"], body, caller, if_match=if_match)
+
+
+@router.delete("/name/{fqn}")
+def delete_by_name(
+    row: Row, fqn: PathText, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
+) -> Response:
+    """Soft-delete an entity by FQN, or hard-delete it with ``hardDelete``."""
+    entity_id = found(row, Key.by_name(fqn), caller, include="all")["id"]
+    return _delete(row, entity_id, caller, hard=hard_delete, recursive=recursive)
+
+
+@router.get("/{entity_id}")
+def read(
+    row: Row,
+    entity_id: PathId,
+    caller: Asked,
+    *,
+    fields: Fields = None,
+    include: Include = "non-deleted",
+    as_of: AsOf = None,
+) -> Response:
+    """Return an entity; with ``asOf`` (epoch ms), its state at that time, even if it is deleted now."""
+    return _read(row, Key.by_id(str(entity_id)), caller, fields=fields, include=include, as_of=as_of)
+
+
+@router.patch("/{entity_id}")
+def patch(row: Row, entity_id: PathId, body: JsonBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+    """Apply a JSON Patch (RFC 6902) to an entity; ``If-Match`` guards against concurrent changes."""
+    return _patch(row, str(entity_id), body, caller, if_match=if_match)
+
+
+@router.delete("/{entity_id}")
+def delete(
+    row: Row, entity_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False
+) -> Response:
+    """Soft-delete an entity, or hard-delete it with ``hardDelete``; ``recursive`` includes all below it."""
+    return _delete(row, str(entity_id), caller, hard=hard_delete, recursive=recursive)
+
+
+@router.get("/{entity_id}/versions")
+def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = False) -> Response:
+    """Return all versions, newest first, as JSON texts; ``words`` adds descriptions of the changes.
+
+    Where they are too large together (``page_bytes``), the oldest are left out, and a header says so.
+    """
+    require_now(caller, row, str(entity_id))
+    kept = caller.parts.catalogue.versions(str(entity_id))
+    versions = caller.sight.trimmed(kept)
+    texts = [orjson.dumps(past(row, one, caller)).decode() for one in versions]
+    said = {"words": [version_lines(one) for one in versions]} if words else {}
+    return answer(
+        {"entityType": row.name, "versions": texts, **said}, headers={OLDEST_LEFT_OUT: "true"} if kept.is_cut else None
+    )
+
+
+@router.get("/{entity_id}/versions/{version}")
+def read_version(row: Row, entity_id: PathId, version: PathText, caller: Asked) -> Response:
+    """Return one version of an entity."""
+    if not _VERSION.fullmatch(version):
+        raise InvalidInput(f"{version!r} is no version; versions look like 0.1", field="version")
+    require_now(caller, row, str(entity_id))
+    return answer(past(row, caller.parts.catalogue.version(str(entity_id), version), caller))
+
+
+def found(row: EntityType, key: Key, caller: Caller, *, include: Include = "non-deleted") -> Document:
+    """Return the entity's document, if there is one and the caller may see it."""
+    document = caller.parts.catalogue.get(row.name, key, include)
+    check_visible(caller, row, document)
+    return document
+
+
+def written_answer(row: EntityType, written: Written, caller: Caller) -> Response:
+    """Return the answer to a write: the whole entity, 201 when it is new."""
+    headers = {"ETag": etag.strong_tag(written.document)}
+    whole = written.as_read
+    (view,) = presented(row, [whole or written.document], caller, with_heritage=whole is None)
+    return answer(view, 201 if written.created else 200, headers)
+
+
+def _read(
+    row: EntityType, key: Key, caller: Caller, *, fields: str | None, include: Include, as_of: int | None
+) -> Response:
+    asked = parse_fields(row, fields)
+    if as_of is not None:
+        return _read_past(row, key, caller, as_of, include=include)
+    document = found(row, key, caller, include=include)
+    (view,) = presented(row, [document], caller, fields=asked)
+    return answer(view, headers={"ETag": etag.strong_tag(document)})
+
+
+def _read_past(row: EntityType, key: Key, caller: Caller, at_ms: int, *, include: Include) -> Response:
+    require_now(caller, row, caller.parts.history.identify(row.name, key))
+    document = caller.parts.history.as_of(row.name, key, at_ms)
+    if include != "all" and bool(document.get("deleted")) != (include == "deleted"):
+        raise NotFound(f"{row.name} {key} was not there at {at_ms}")
+    return answer(past(row, document, caller))
+
+
+def _patch(row: EntityType, entity_id: str, body: object, caller: Caller, *, if_match: str | None) -> Response:
+    if not isinstance(body, list) or not all(isinstance(one, dict) for one in body):
+        raise InvalidInput("A JSON Patch is a list of operations.")
+    key = Key.by_id(entity_id)
+    written = caller.parts.writes.patch(row.name, key, body, actor=caller.actor, if_match=if_match)
+    return written_answer(row, written, caller)
+
+
+def _delete(row: EntityType, entity_id: str, caller: Caller, *, hard: bool, recursive: bool) -> Response:
+    key = Key.by_id(entity_id)
+    check_delete(caller, row, caller.parts.catalogue.get(row.name, key, "all"))
+    written = caller.parts.writes.delete(row.name, key, actor=caller.actor, recursive=recursive, hard=hard)
+    return answer(past(row, written.document, caller))
+
+
+def check_visible(caller: Caller, row: EntityType, document: Document) -> None:
+    """Refuse to show what the caller may not see."""
+    require(caller, Operation.VIEW_BASIC, row, document)
+
+
+def _without_password(row: EntityType, body: Document, caller: Caller) -> tuple[Document, str | None]:
+    """Split a new user's password from the request: it must never be part of an entity."""
+    if row.name != "user" or not _PASSWORD_KEYS & body.keys():
+        return body, None
+    if not caller.actor.is_admin:
+        raise Forbidden("Only an administrator may set somebody's password.")
+    password = body.get("password")
+    if password is not None and (not isinstance(password, str) or body.get("confirmPassword", password) != password):
+        raise InvalidInput("is no text, or differs from confirmPassword", field="password")
+    checked = None if password is None else check_password(password)
+    return {key: value for key, value in body.items() if key not in _PASSWORD_KEYS}, checked
+
+
+def _with_password(row: EntityType, written: Written, caller: Caller, password: str | None) -> Response:
+    if password is not None:
+        caller.parts.people.set_password(written.document["id"], hash_password(password))
+    return written_answer(row, written, caller)

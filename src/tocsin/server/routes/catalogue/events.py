@@ -1,0 +1,170 @@
+"""Routes of the log of change events, read with filters or from an offset. Next: ``store/eventlog/log.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Literal
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from tocsin.access.resources import RESOURCES
+from tocsin.errors import Conflict, InvalidInput
+from tocsin.flow.eventlog.selection import EventSelection, types_from
+from tocsin.flow.send.render import as_cloud_event, as_tocsin, as_upstream
+from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.thread import THREAD
+from tocsin.model.wording import meant
+from tocsin.server.access.events import as_shown, shown_event
+from tocsin.server.access.pages import visible_page
+from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, answer
+from tocsin.store.page_bytes import Portion
+
+Kinds = dict[EventType, frozenset[str] | None]
+Format = Literal["openmetadata", "tocsin", "cloudEvents"]
+
+UPSTREAM_FILTERS: dict[str, tuple[EventType, ...]] = {
+    "entity_created": (EventType.ENTITY_CREATED,),
+    "entity_updated": (EventType.ENTITY_UPDATED, EventType.ENTITY_FIELDS_CHANGED),
+    "entity_restored": (EventType.ENTITY_RESTORED,),
+    "entity_deleted": (EventType.ENTITY_SOFT_DELETED, EventType.ENTITY_DELETED),
+}
+"""Upstream's filters and the event types each asks for; its value names the entity types, or ``*``."""
+
+
+_FORMATS: dict[str, Callable[[ChangeEvent, str], Document]] = {
+    "openmetadata": as_upstream,
+    "tocsin": as_tocsin,
+    "cloudEvents": as_cloud_event,
+}
+_EVENT_TYPES = frozenset(EventType)
+_ENTITY_TYPES = frozenset({*ENTITY_TYPES, *RESOURCES, THREAD})
+"""What events are about, here or upstream: its clients ask for types that there are only there."""
+_Csv = Annotated[str | None, Field(max_length=2000)]
+
+router = APIRouter(prefix="/events", tags=["events"])
+
+
+class EventQuery(BaseModel):
+    """What may be asked of the log. ``timestamp`` is the first moment, epoch milliseconds."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+    entity_created: _Csv = None
+    entity_updated: _Csv = None
+    entity_restored: _Csv = None
+    entity_deleted: _Csv = None
+    timestamp: int | None = Field(default=None, ge=0, le=LATEST_MS)
+    event_type: _Csv = None
+    entity_type: _Csv = None
+    entity_id: UUID | None = None
+    user_name: str | None = Field(default=None, max_length=300)
+    after: int | None = Field(default=None, ge=0, le=2**62)
+    offset: Annotated[int, Field(ge=0, le=2**62)] | Literal["latest"] | None = None
+    limit: int = Field(default=1000, ge=0, le=10_000)
+    format: Format = "openmetadata"
+
+    def selection(self) -> EventSelection:
+        """Return the selection for the store."""
+        return EventSelection(
+            kinds=self._kinds(),
+            since_ms=self.timestamp,
+            entity_id=None if self.entity_id is None else str(self.entity_id),
+            user_name=self.user_name,
+        )
+
+    def start(self) -> int:
+        """Return the log offset to read on from."""
+        return self.after if self.after is not None else self.offset if isinstance(self.offset, int) else 0
+
+    def _kinds(self) -> Kinds | None:
+        kinds = self._upstream_kinds()
+        if kinds is None and self.event_type is None and self.entity_type is None:
+            return None
+        kinds = dict.fromkeys(EventType) if kinds is None else kinds
+        if self.event_type is not None:
+            wanted = parse_event_types(self.event_type)
+            kinds = {kind: types for kind, types in kinds.items() if kind in wanted}
+        if self.entity_type is not None:
+            also = _types(self.entity_type, "entityType")
+            kinds = {kind: _both(types, also) for kind, types in kinds.items()}
+        return kinds
+
+    def _upstream_kinds(self) -> Kinds | None:
+        asked = {name: text for name in UPSTREAM_FILTERS if (text := getattr(self, name)) is not None}
+        if not asked:
+            return None
+        wanted = {name: _types(text, to_camel(name)) for name, text in asked.items()}
+        return {kind: types for name, types in wanted.items() for kind in UPSTREAM_FILTERS[name]}
+
+
+@router.get("")
+def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Response:
+    """Return change events, oldest first; continue from ``paging.offset``; 409 beyond the end of the log."""
+    end = caller.parts.log.readable_end()
+    if query.offset == "latest" and query.after is None:
+        return answer({"data": [], "paging": {"offset": end}})
+    start = query.start()
+    if start > end and start > caller.parts.log.taken():  # it would be silent until the log is as long again
+        raise Conflict(
+            f"The log ends at offset {end}, before {start}: the store was restored or replaced since. Read on from "
+            "there (offset=latest), or from the beginning."
+        )
+    if query.limit == 0:
+        return answer({"data": [], "paging": {"offset": start}})
+    selection = query.selection()
+
+    def read(last: LoggedEvent | None, most: int) -> Portion[LoggedEvent]:
+        return caller.parts.log.list_events(selection, limit=most, after=last.offset if last else start)
+
+    page = visible_page(read, lambda some: as_shown(caller.sight, some), query.limit)
+    reached = page.last.offset if page.last else start
+    paging: Document = {"offset": reached if page.has_more else max(end, reached)}
+    if page.has_more:
+        paging["after"] = str(paging["offset"])
+    return answer({"data": [_shown(one, caller, query.format) for one in page.entries], "paging": paging})
+
+
+@router.get("/{event_id}")
+def read_event(
+    event_id: PathId, caller: Asked, *, shape: Annotated[Format, Query(alias="format")] = "openmetadata"
+) -> Response:
+    """Return one change event."""
+    return answer(_shown(shown_event(str(event_id), caller), caller, shape))
+
+
+def parse_event_types(text: str) -> frozenset[EventType]:
+    """Return the event types a comma list names.
+
+    Raises
+    ------
+    InvalidInput : one of them is none
+    """
+    names = [name.strip() for name in text.split(",") if name.strip()]
+    unknown = [name for name in names if name not in _EVENT_TYPES]
+    if unknown:
+        said = f"{unknown[0]!r} is no event type; {meant(unknown[0], tuple(EventType))}"
+        raise InvalidInput(said, field="eventType")
+    return frozenset(EventType(name) for name in names)
+
+
+def _types(text: str, asked: str) -> frozenset[str] | None:
+    types = types_from(text)
+    for unknown in sorted((types or frozenset()) - _ENTITY_TYPES):
+        raise InvalidInput(f"there is no type {unknown!r}; {meant(unknown, sorted(_ENTITY_TYPES))}", field=asked)
+    return types
+
+
+def _both(some: frozenset[str] | None, others: frozenset[str] | None) -> frozenset[str] | None:
+    """Return the entity types in both sets, where None means all."""
+    if some is None or others is None:
+        return others if some is None else some
+    return some & others
+
+
+def _shown(logged: LoggedEvent, caller: Caller, shape: str) -> Document:
+    return _FORMATS[shape](logged.event, caller.root)

@@ -1,0 +1,67 @@
+"""Routes of tasks by number: read, edit, resolve and close.
+
+Next: ``server/routes/feed/threads.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+
+from tocsin.flow.capture.feed.tasks import field_of
+from tocsin.flow.capture.ports import Key
+from tocsin.model.access import Operation
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.permissions import require
+from tocsin.server.alerts.quotas import count_post
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, answer
+from tocsin.server.routes.feed.threads import on_wire, patched, visible
+
+TaskNumber = Annotated[int, Path(ge=1, le=2**53)]
+
+_ALL_POSTS = 1_000_000
+_EDITS = {"description": Operation.EDIT_DESCRIPTION, "tags": Operation.EDIT_TAGS}
+
+router = APIRouter(prefix="/feed/tasks", tags=["feed"])
+
+
+@router.get("/{number}")
+def read_task(number: TaskNumber, caller: Asked) -> Response:
+    """Return the thread of a task by number."""
+    return answer(on_wire(visible(_thread_id(number, caller), caller, posts=_ALL_POSTS), caller))
+
+
+@router.patch("/{number}")
+def patch_task(number: TaskNumber, body: JsonBody, caller: Asked) -> Response:
+    """Apply a JSON Patch to a task's thread, for example to reassign it (``/task/assignees``)."""
+    return patched(_thread_id(number, caller), body, caller)
+
+
+@router.put("/{number}/resolve")
+def resolve_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Response:
+    """Resolve a task: write ``newValue`` (description or tags) into the asset."""
+    thread_id = _thread_id(number, caller)
+    thread = visible(thread_id, caller)
+    field = field_of(thread.get("task", {}).get("type", ""))
+    if field is not None:
+        asset = thread["entityRef"]
+        document = caller.parts.catalogue.get(asset["type"], Key.by_id(asset["id"]), "all")
+        require(caller, _EDITS[field], ENTITY_TYPES[asset["type"]], document)
+    count_post([body.get("newValue")], caller)
+    written = caller.parts.feed_writes.resolve(thread_id, body, actor=caller.actor)
+    return answer(on_wire(written.document, caller))
+
+
+@router.put("/{number}/close")
+def close_task(number: TaskNumber, body: DocumentBody, caller: Asked) -> Response:
+    """Close a task without a change; ``comment`` says why."""
+    thread_id = _thread_id(number, caller)
+    visible(thread_id, caller)
+    count_post([body.get("comment")], caller)
+    written = caller.parts.feed_writes.close(thread_id, body, actor=caller.actor)
+    return answer(on_wire(written.document, caller))
+
+
+def _thread_id(number: int, caller: Caller) -> str:
+    return caller.parts.feed.id_of_task(number)

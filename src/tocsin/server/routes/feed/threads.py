@@ -1,0 +1,224 @@
+"""Routes of threads and their posts: conversations, tasks and announcements about an asset.
+
+A thread is visible to everybody who may view its asset. Next: ``server/routes/feed/tasks.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.ports import Key
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_link import EntityLink, parse_link
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.mentions import texts_of
+from tocsin.model.thread import SHOWN_POSTS, TaskStatus, ThreadType
+from tocsin.server.access import permissions
+from tocsin.server.access.permissions import require, scopes_of
+from tocsin.server.alerts.quotas import count_post
+from tocsin.server.entities.view import addressed
+from tocsin.server.http.paths import API
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
+from tocsin.store.feed.filters import FeedQuery, FilterType
+from tocsin.store.feed.threads import Sees, cursor_of, place_of
+
+Link = Annotated[str, Query(alias="entityLink", max_length=4_000)]
+
+_ALL_POSTS = 1_000_000
+_LONGEST_CURSOR = 100
+
+router = APIRouter(prefix="/feed", tags=["feed"])
+
+
+class Filters(BaseModel):
+    """What may be asked of the threads."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+    limit_posts: int = Field(default=SHOWN_POSTS, ge=0, le=1_000_000)
+    limit: int = Field(default=10, ge=1, le=1_000_000)
+    before: str | None = Field(default=None, max_length=_LONGEST_CURSOR)
+    after: str | None = Field(default=None, max_length=_LONGEST_CURSOR)
+    entity_link: str | None = Field(default=None, max_length=4_000)
+    user_id: UUID | None = None
+    filter_type: FilterType | None = None
+    resolved: bool = False
+    type: ThreadType | None = None
+    task_status: TaskStatus | None = None
+    active_announcement: bool | None = None
+
+
+@router.get("")
+def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Response:
+    """Return a page of threads with their latest posts, last changed first."""
+    if filters.before and filters.after:
+        raise InvalidInput("give after or before, not both", field="before")
+    query = _query(filters, caller)
+    page = caller.parts.feed.page(query, sees(caller), limit=filters.limit, posts=filters.limit_posts)
+    cursors = {"after": cursor_of(page.after), "before": cursor_of(page.before)}
+    paging = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
+    return answer({"data": [on_wire(one, caller) for one in page.threads], "paging": paging})
+
+
+@router.post("", status_code=201)
+def create_thread(body: DocumentBody, caller: Asked) -> Response:
+    """Start a thread about an asset or a part of it: ``about``, ``message``, ``type`` and the fields of the type."""
+    link = parse_link(body.get("about"), "about")
+    _linked(link, caller)
+    count_post(texts_of(body), caller)
+    written = caller.parts.feed_writes.create(body, actor=caller.actor)
+    return answer(on_wire(written.document, caller), 201)
+
+
+@router.get("/count")
+def count_threads(entity_link: Link, caller: Asked) -> Response:
+    """Return the number of threads by type for an asset and its parts, or for a user."""
+    link = parse_link(entity_link, "entityLink")
+    asset = _linked(link, caller)
+    if link.entity_type == "user":
+        return answer(caller.parts.feed.counts_of(asset["id"], str(link), scopes_of(caller)))
+    now_ms = caller.parts.clock.now_ms()
+    reference = {"id": asset["id"], "type": link.entity_type, "fullyQualifiedName": asset["fullyQualifiedName"]}
+    return answer(caller.parts.feed.counts(reference, link.steps, now_ms=now_ms))
+
+
+@router.get("/{thread_id}")
+def read_thread(thread_id: PathId, caller: Asked) -> Response:
+    """Return a thread with all posts."""
+    return answer(on_wire(visible(str(thread_id), caller, posts=_ALL_POSTS), caller))
+
+
+@router.patch("/{thread_id}")
+def patch_thread(thread_id: PathId, body: JsonBody, caller: Asked) -> Response:
+    """Apply a JSON Patch to a thread: message, reactions, assignees, announcement, resolved."""
+    return patched(str(thread_id), body, caller)
+
+
+@router.delete("/{thread_id}")
+def delete_thread(thread_id: PathId, caller: Asked) -> Response:
+    """Hard-delete a thread with its posts; for its author and administrators."""
+    visible(str(thread_id), caller)
+    written = caller.parts.feed_writes.delete(str(thread_id), actor=caller.actor)
+    return answer(on_wire(written.document, caller))
+
+
+@router.get("/{thread_id}/posts")
+def list_posts(thread_id: PathId, caller: Asked) -> Response:
+    """Return the posts of a thread, oldest first."""
+    visible(str(thread_id), caller)
+    posts = caller.parts.feed.posts(str(thread_id))
+    return answer({"data": posts, "paging": {"total": len(posts)}})
+
+
+@router.post("/{thread_id}/posts", status_code=201)
+def add_post(thread_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Add a post (``message``) to a thread; returns the thread."""
+    visible(str(thread_id), caller)
+    count_post([body.get("message")], caller)
+    written = caller.parts.feed_writes.reply(str(thread_id), body, actor=caller.actor)
+    return answer(on_wire(written.document, caller), 201)
+
+
+@router.patch("/{thread_id}/posts/{post_id}")
+def patch_post(thread_id: PathId, post_id: PathId, body: JsonBody, caller: Asked) -> Response:
+    """Apply a JSON Patch to a post: message (for its author) or one's own reactions."""
+    visible(str(thread_id), caller)
+    operations = _operations(body)
+    count_post(_texts_in(operations), caller)
+    written = caller.parts.feed_writes.patch_post(str(thread_id), str(post_id), operations, actor=caller.actor)
+    return answer(written.document)
+
+
+@router.delete("/{thread_id}/posts/{post_id}")
+def delete_post(thread_id: PathId, post_id: PathId, caller: Asked) -> Response:
+    """Delete a post; for its author and administrators."""
+    visible(str(thread_id), caller)
+    written = caller.parts.feed_writes.delete_post(str(thread_id), str(post_id), actor=caller.actor)
+    return answer(written.document)
+
+
+def visible(thread_id: str, caller: Caller, *, posts: int = 0) -> Document:
+    """Return a thread, if the caller may see the asset it is about."""
+    thread = caller.parts.feed.get(thread_id, posts=posts)
+    asset = thread["entityRef"]
+    if not sees(caller)(asset["type"], asset["id"]):
+        raise NotFound(f"thread {thread_id} not found")
+    return thread
+
+
+def sees(caller: Caller) -> Sees:
+    """Return what says whether the caller may see the asset of this type and id."""
+
+    def may(entity_type: str, entity_id: str) -> bool:
+        try:
+            document = caller.parts.catalogue.get(entity_type, Key.by_id(entity_id), "all")
+        except NotFound:
+            return False
+        return permissions.sees(caller, entity_type, document)
+
+    return may
+
+
+def patched(thread_id: str, body: object, caller: Caller) -> Response:
+    """Return the answer to a JSON Patch of a thread."""
+    visible(thread_id, caller)
+    operations = _operations(body)
+    count_post(_texts_in(operations), caller)
+    written = caller.parts.feed_writes.patch(thread_id, operations, actor=caller.actor)
+    return answer(on_wire(written.document, caller))
+
+
+def on_wire(thread: Document, caller: Caller) -> Document:
+    """Return a thread for a response: with its own URL and that of the asset, without hidden people."""
+    (thread,) = caller.sight.trimmed([thread])
+    href = f"{caller.root}{API}/feed/{thread['id']}"
+    return thread | {"href": href, "entityRef": addressed(thread["entityRef"], caller.root)}
+
+
+def _query(filters: Filters, caller: Caller) -> FeedQuery:
+    query = FeedQuery(
+        resolved=filters.resolved,
+        filter_type=filters.filter_type,
+        user_id=None if filters.user_id is None else str(filters.user_id),
+        kind=filters.type,
+        task_status=filters.task_status,
+        active=filters.active_announcement,
+        active_at_ms=caller.parts.clock.now_ms(),
+        after=place_of(filters.after, "after") if filters.after else None,
+        before=place_of(filters.before, "before") if filters.before else None,
+        scopes=scopes_of(caller),
+    )
+    if filters.entity_link is None:
+        return query
+    link = parse_link(filters.entity_link, "entityLink")
+    asset_id = str(_linked(link, caller)["id"])
+    if link.entity_type == "user":  # what concerns somebody, not what is said about them
+        return replace(query, user_id=asset_id, filter_type=FilterType.OWNER)
+    return replace(query, about_id=asset_id, steps=link.steps, user_id=None)
+
+
+def _linked(link: EntityLink, caller: Caller) -> Document:
+    """Return the document of the entity that a link names, if the caller may see it."""
+    if link.entity_type not in ENTITY_TYPES:
+        raise NotFound(f"{link.entity_type} {link.fqn} not found")
+    document = caller.parts.catalogue.get(link.entity_type, Key.by_name(link.fqn), "all")
+    require(caller, Operation.VIEW_BASIC, ENTITY_TYPES[link.entity_type], document)
+    return document
+
+
+def _texts_in(operations: list[Document]) -> list[object]:
+    return [str(one["value"]) for one in operations if "value" in one]
+
+
+def _operations(body: object) -> list[Document]:
+    if not isinstance(body, list) or not all(isinstance(one, dict) for one in body):
+        raise InvalidInput("A JSON Patch is a list of operations.")
+    return body

@@ -1,0 +1,232 @@
+"""Routes of lineage: edges, and the graph around one asset. Next: ``store/lineage/reach.py``."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
+from tocsin.flow.capture.lineage_events import Heard, edges_in, events_in
+from tocsin.flow.capture.ports import Key
+from tocsin.flow.capture.references import key_of
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.permissions import require, seen
+from tocsin.server.entities.bulk_results import bulk_result, outcome_of
+from tocsin.server.entities.view import addressed
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
+from tocsin.server.routes.catalogue.entities import found
+
+Depth = Annotated[int, Query(ge=0, le=50)]
+TypeName = Annotated[str, Path(max_length=40)]
+
+MOST_EVENTS = 10_000
+"""Change events that one request may bring."""
+
+router = APIRouter(prefix="/lineage", tags=["lineage"])
+
+
+@router.put("")
+def put_edge(body: DocumentBody, caller: Asked) -> Response:
+    """Add an edge (`{"edge": {fromEntity, toEntity, lineageDetails}}`) or replace its details."""
+    edge = body.get("edge")
+    if not isinstance(edge, dict):
+        raise InvalidInput("is missing: send {fromEntity, toEntity, lineageDetails}", field="edge")
+    from_, to = _ends(caller, edge.get("fromEntity"), edge.get("toEntity"))
+    written = caller.parts.writes.put_edge(edge | {"fromEntity": from_, "toEntity": to}, actor=caller.actor)
+    return _edge_answer(caller, written.document)
+
+
+@router.post("/events")
+def hear_events(body: JsonBody, caller: Asked) -> Response:
+    """Apply the edges in the ``lineage`` fields of change events; returns a result for each."""
+    events = events_in(body)
+    if len(events) > MOST_EVENTS:
+        raise InvalidInput(f"{len(events)} events are too many at once: send at most {MOST_EVENTS}")
+    return answer(bulk_result([outcome for event in events for outcome in _heard(caller, event)]))
+
+
+@router.get("/getLineageEdge/{from_id}/{to_id}")
+def read_edge(from_id: PathId, to_id: PathId, caller: Asked) -> Response:
+    """Return the details of one edge."""
+    edge = caller.parts.lineage.edge(str(from_id), str(to_id))
+    for end in (edge.from_, edge.to):
+        _checked_end(caller, end, Operation.VIEW_BASIC)
+    return _edge_answer(caller, {"columnsLineage": []} | edge.details)
+
+
+@router.get("/{entity_type}/name/{fqn}")
+def around_name(
+    entity_type: TypeName,
+    fqn: PathText,
+    caller: Asked,
+    *,
+    upstream_depth: Annotated[Depth, Query(alias="upstreamDepth")] = 1,
+    downstream_depth: Annotated[Depth, Query(alias="downstreamDepth")] = 1,
+) -> Response:
+    """Return the lineage of an asset by FQN."""
+    return _around(row_of_type(entity_type), Key.by_name(fqn), caller, up=upstream_depth, down=downstream_depth)
+
+
+@router.get("/{entity_type}/{entity_id}")
+def around(
+    entity_type: TypeName,
+    entity_id: PathId,
+    caller: Asked,
+    *,
+    upstream_depth: Annotated[Depth, Query(alias="upstreamDepth")] = 1,
+    downstream_depth: Annotated[Depth, Query(alias="downstreamDepth")] = 1,
+) -> Response:
+    """Return the lineage of an asset."""
+    return _around(
+        row_of_type(entity_type), Key.by_id(str(entity_id)), caller, up=upstream_depth, down=downstream_depth
+    )
+
+
+@router.delete("/{entity_type}/{entity_id}/type/{source}")
+def delete_by_source(entity_type: TypeName, entity_id: PathId, source: PathText, caller: Asked) -> Response:
+    """Remove all edges to an asset with this source, e.g. ``ViewLineage``."""
+    return _delete_by_source(caller, {"type": entity_type, "id": str(entity_id)}, source)
+
+
+@router.delete("/source/name/{entity_type}/{fqn}/type/{source}")
+def delete_by_source_by_name(entity_type: TypeName, fqn: PathText, source: PathText, caller: Asked) -> Response:
+    """Remove all edges to an asset by FQN with this source."""
+    return _delete_by_source(caller, {"type": entity_type, "fullyQualifiedName": fqn}, source)
+
+
+@router.patch("/{from_type}/{from_id}/{to_type}/{to_id}")
+def patch_edge(
+    from_type: TypeName, from_id: PathId, to_type: TypeName, to_id: PathId, *, body: JsonBody, caller: Asked
+) -> Response:
+    """Apply a JSON Patch (RFC 6902) to the details of one edge, e.g. to `/columnsLineage/0`."""
+    ends = ({"type": from_type, "id": str(from_id)}, {"type": to_type, "id": str(to_id)})
+    return _patch(caller, ends, body)
+
+
+@router.patch("/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}")
+def patch_edge_by_name(
+    from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, *, body: JsonBody, caller: Asked
+) -> Response:
+    """Apply a JSON Patch to the details of one edge by FQNs."""
+    return _patch(caller, _named_ends(from_type, from_fqn, to_type, to_fqn), body)
+
+
+@router.delete("/{from_type}/{from_id}/{to_type}/{to_id}")
+def delete_edge(from_type: TypeName, from_id: PathId, to_type: TypeName, to_id: PathId, caller: Asked) -> Response:
+    """Remove one edge."""
+    return _delete(caller, ({"type": from_type, "id": str(from_id)}, {"type": to_type, "id": str(to_id)}))
+
+
+@router.delete("/{from_type}/name/{from_fqn}/{to_type}/name/{to_fqn}")
+def delete_edge_by_name(
+    from_type: TypeName, from_fqn: PathText, to_type: TypeName, to_fqn: PathText, caller: Asked
+) -> Response:
+    """Remove one edge by FQNs."""
+    return _delete(caller, _named_ends(from_type, from_fqn, to_type, to_fqn))
+
+
+def _heard(caller: Caller, event: object) -> list[Document]:
+    """Return the result of every edge of one event."""
+    try:
+        edges = edges_in(event)
+    except TocsinError as error:
+        return [outcome_of(event, error)]
+    return [_heard_edge(caller, heard) for heard in edges]
+
+
+def _heard_edge(caller: Caller, heard: Heard) -> Document:
+    try:
+        from_, to = _ends(caller, heard.edge["fromEntity"], heard.edge["toEntity"])
+        if heard.is_gone:
+            return outcome_of(heard.edge, None, _removed(caller, from_, to))
+        ends = {"fromEntity": from_, "toEntity": to}
+        written = caller.parts.writes.put_edge(heard.edge | ends, actor=caller.actor)
+        message = "added" if written.created else "unchanged" if written.event is None else "updated"
+        return outcome_of(heard.edge, None, message)
+    except TocsinError as error:
+        return outcome_of(heard.edge, error)
+
+
+def _removed(caller: Caller, from_: Document, to: Document) -> str:
+    try:
+        caller.parts.writes.delete_edge(from_, to, actor=caller.actor)
+    except NotFound:  # it went before: that is what the event asks for
+        return "unchanged"
+    return "removed"
+
+
+def _named_ends(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> tuple[Document, Document]:
+    from_ = {"type": from_type, "fullyQualifiedName": from_fqn}
+    return from_, {"type": to_type, "fullyQualifiedName": to_fqn}
+
+
+def _delete_by_source(caller: Caller, entity: Document, source: str) -> Response:
+    asset = _checked_end(caller, entity, Operation.EDIT_LINEAGE)
+    edges = caller.parts.writes.delete_edges_by_source(asset, source, actor=caller.actor).document["edges"]
+    ends = [end for edge in edges for end in (edge["fromEntity"], edge["toEntity"])]
+    shown = {end["id"] for end in seen(caller, ends)}
+    left = [one for one in edges if {one["fromEntity"]["id"], one["toEntity"]["id"]} <= shown]
+    return answer({"edges": caller.sight.trimmed(left)})
+
+
+def _patch(caller: Caller, ends: tuple[Document, Document], operations: object) -> Response:
+    if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
+        raise InvalidInput("A JSON Patch is a list of operations.")
+    from_, to = _ends(caller, *ends)
+    return _edge_answer(caller, caller.parts.writes.patch_edge(from_, to, operations, actor=caller.actor).document)
+
+
+def _delete(caller: Caller, ends: tuple[Document, Document]) -> Response:
+    from_, to = _ends(caller, *ends)
+    return _edge_answer(caller, caller.parts.writes.delete_edge(from_, to, actor=caller.actor).document)
+
+
+def _edge_answer(caller: Caller, edge: Document) -> Response:
+    """Return an edge as it is answered: without a pipeline that may not be seen."""
+    (shown,) = caller.sight.trimmed([edge])
+    return answer({"edge": shown})
+
+
+def _ends(caller: Caller, from_entity: object, to_entity: object) -> tuple[Document, Document]:
+    """Return both ends of an edge to change; it changes the asset it leads to, and the other must be seen."""
+    from_ = _checked_end(caller, from_entity, Operation.VIEW_BASIC)
+    return from_, _checked_end(caller, to_entity, Operation.EDIT_LINEAGE)
+
+
+def _checked_end(caller: Caller, reference: object, operation: Operation) -> Document:
+    if not isinstance(reference, dict):
+        raise InvalidInput("an edge needs fromEntity and toEntity, each with a type and an id or name", field="edge")
+    row = row_of_type(reference.get("type"))
+    document = found(row, key_of(reference), caller, include="all")
+    require(caller, operation, row, document)
+    return {"type": row.name, "id": document["id"]}
+
+
+def _around(row: EntityType, key: Key, caller: Caller, *, up: int, down: int) -> Response:
+    graph = caller.parts.lineage.around(row.name, key, upstream_depth=up, downstream_depth=down)
+    if not seen(caller, [graph["entity"]]):
+        raise Forbidden(f"You may not see this {row.name}.")
+    nodes = [addressed(node, caller.root) for node in seen(caller, graph["nodes"])]
+    shown = {graph["entity"]["id"], *(node["id"] for node in nodes)}
+    sides = edges_between(shown, graph, caller)
+    return answer({"entity": addressed(graph["entity"], caller.root), "nodes": nodes, **sides})
+
+
+def edges_between(shown: Collection[str], graph: Document, caller: Caller) -> dict[str, list[Document]]:
+    """Return the edges of a graph between those that are shown, without pipelines that may not be seen."""
+    return {
+        side: caller.sight.trimmed([one for one in graph[side] if {one["fromEntity"], one["toEntity"]} <= set(shown)])
+        for side in ("upstreamEdges", "downstreamEdges")
+    }
+
+
+def row_of_type(entity_type: object) -> EntityType:
+    """Return the row of the type that a path or a reference names."""
+    if not isinstance(entity_type, str) or entity_type not in ENTITY_TYPES:
+        raise InvalidInput(f"there is no entity type {entity_type!r}", field="entityType")
+    return ENTITY_TYPES[entity_type]

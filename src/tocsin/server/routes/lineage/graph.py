@@ -1,0 +1,91 @@
+"""Route of the lineage graph as a map by FQN, in the form that upstream's web page requests.
+
+Source: schemas/api/lineage/searchLineageResult.json. ``routes/lineage.py`` has the other form.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.errors import Forbidden, InvalidInput
+from tocsin.flow.capture.ports import Key
+from tocsin.model.entity import Document
+from tocsin.server.access.permissions import seen
+from tocsin.server.entities.view import addressed
+from tocsin.server.http.request import Asked, answer
+from tocsin.server.routes.lineage.edges import Depth, edges_between, row_of_type
+
+_RENAMED = {"columnsLineage": "columns"}
+_OF_AN_EDGE = frozenset(
+    "pipeline sqlQuery columns description source createdAt createdBy updatedAt updatedBy assetEdges".split()
+)
+
+router = APIRouter(prefix="/lineage", tags=["lineage"])
+
+
+@router.get("/getLineage")
+def read_map(
+    caller: Asked,
+    *,
+    fqn: Annotated[str | None, Query(max_length=4000)] = None,
+    entity_type: Annotated[str | None, Query(alias="type", max_length=40)] = None,
+    upstream_depth: Annotated[Depth, Query(alias="upstreamDepth")] = 3,
+    downstream_depth: Annotated[Depth, Query(alias="downstreamDepth")] = 3,
+) -> Response:
+    """Return the lineage of the asset ``fqn`` of this ``type``: nodes by name, edges by ids."""
+    if not fqn:
+        raise InvalidInput("is missing: the full name of an asset", field="fqn")
+    row = row_of_type(entity_type or "table")
+    depths = {"upstream_depth": upstream_depth, "downstream_depth": downstream_depth}
+    graph = caller.parts.lineage.around(row.name, Key.by_name(fqn), **depths)
+    root = graph["entity"]
+    if not seen(caller, [root]):
+        raise Forbidden(f"You may not see this {row.name}.")
+    nodes = {one["id"]: addressed(one, caller.root) for one in (root, *seen(caller, graph["nodes"]))}
+    sides = edges_between(nodes.keys(), graph, caller)
+    depth = _depths(root["id"], sides)
+    ways = caller.parts.lineage.ways(sorted(nodes), caller.sight.sees)
+    made = {node["fullyQualifiedName"]: _node(node, depth.get(one), ways[one]) for one, node in nodes.items()}
+    maps = {side: dict(_edge(edge, nodes) for edge in edges) for side, edges in sides.items()}
+    return answer({"nodes": made, **maps})
+
+
+def _depths(start: str, sides: dict[str, list[Document]]) -> dict[str, int]:
+    """Return how many steps each node is from the asset, either way."""
+    found = {start: 0}
+    for side, here, there in (
+        ("upstreamEdges", "toEntity", "fromEntity"),
+        ("downstreamEdges", "fromEntity", "toEntity"),
+    ):
+        near: dict[str, list[str]] = defaultdict(list)
+        for edge in sides[side]:
+            near[edge[here]].append(edge[there])
+        level, steps, reached = [start], 0, {start}
+        while level:
+            steps += 1
+            level = [one for node in level for one in near[node] if one not in reached]
+            reached.update(level)
+            for one in level:
+                found[one] = min(steps, found.get(one, steps))
+    return found
+
+
+def _node(reference: Document, depth: int | None, ways: Sequence[int]) -> Document:
+    counts = {"entityUpstreamCount": ways[0], "entityDownstreamCount": ways[1]}
+    return {"entity": {**reference, "entityType": reference["type"]}, "paging": counts, "nodeDepth": depth or 0}
+
+
+def _edge(edge: Document, nodes: dict[str, Document]) -> tuple[str, Document]:
+    details = {_RENAMED.get(key, key): value for key, value in (edge.get("lineageDetails") or {}).items()}
+    name = f"{edge['fromEntity']}--{edge['toEntity']}"
+    ends = {end: _end(nodes[edge[end]]) for end in ("fromEntity", "toEntity")}
+    said = {key: value for key, value in details.items() if key in _OF_AN_EDGE}
+    return name, {**ends, **said, "docId": name, "docUniqueId": name}
+
+
+def _end(reference: Document) -> Document:
+    return {key: reference[key] for key in ("id", "fullyQualifiedName", "type")}

@@ -1,0 +1,53 @@
+"""Route of a person's activity feed: recent events of followed entities, newest first.
+
+Next: ``store/eventlog/activity.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.errors import Forbidden
+from tocsin.flow.send.render import as_seed
+from tocsin.flow.send.wording import headline, semantic_changes
+from tocsin.model.change import LoggedEvent
+from tocsin.model.entity import Document
+from tocsin.server.access.events import as_shown
+from tocsin.server.access.pages import visible_page
+from tocsin.server.http.request import Asked, PathId, Timestamp, answer
+from tocsin.server.routes.catalogue.events import parse_event_types
+from tocsin.store.page_bytes import Portion
+
+router = APIRouter(tags=["inbox"])
+
+
+@router.get("/users/{user_id}/activity")
+def list_activity(
+    user_id: PathId,
+    caller: Asked,
+    *,
+    since: Timestamp = 0,
+    event_type: Annotated[str | None, Query(alias="eventType", max_length=1000)] = None,
+    after: Annotated[int | None, Query(ge=0, le=2**62)] = None,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+) -> Response:
+    """Return changes of the assets a user follows, as ``{event, title}``; for the user and administrators."""
+    if caller.actor.id != str(user_id) and not caller.actor.is_admin:
+        raise Forbidden("What somebody follows closely is open to themselves and to administrators only.")
+    kinds = parse_event_types(event_type or "")
+
+    def read(last: LoggedEvent | None, most: int) -> Portion[LoggedEvent]:
+        below = last.offset if last else after
+        return caller.parts.activity.followed_by(
+            str(user_id), since_ms=since, event_types=kinds, below=below, limit=most
+        )
+
+    page = visible_page(read, lambda some: as_shown(caller.sight, some), limit)
+    paging: Document = {"after": str(page.last.offset)} if page.last and page.has_more else {}
+    data = [
+        {"event": as_seed(one.event), "title": headline(one.event), "semanticChanges": semantic_changes(one.event)}
+        for one in page.entries
+    ]
+    return answer({"data": data, "paging": paging})

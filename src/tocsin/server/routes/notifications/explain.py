@@ -1,0 +1,75 @@
+"""Route that explains one event: why a person was notified or not, per alert and recipient.
+
+Next: ``server/alerts/explanations.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.errors import NotFound
+from tocsin.flow.capture.ports import Key, missing
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.people import Person
+from tocsin.model.subscription import EventSubscription
+from tocsin.server.access.events import shown_event
+from tocsin.server.alerts.explanation_json import on_wire
+from tocsin.server.alerts.explanations import Question, explain
+from tocsin.server.alerts.stores import with_streaks
+from tocsin.server.http.request import Asked, Caller, PathId, answer
+from tocsin.server.routes.catalogue.entities import found
+
+ROW = ENTITY_TYPES["eventsubscription"]
+Named = Annotated[str | None, Query(max_length=300)]
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+router = APIRouter(tags=["events"])
+
+
+@router.get("/events/{event_id}/explain")
+def explain_event(
+    event_id: PathId,
+    caller: Asked,
+    *,
+    subscription: Named = None,
+    user: Named = None,
+    limit: Annotated[int, Query(ge=0, le=100)] = 20,
+    after: Annotated[int, Query(ge=0, le=10_000_000)] = 0,
+) -> Response:
+    """Explain who was notified of an event and why; ``subscription`` and ``user`` (id or name) narrow it.
+
+    Of an alert that has been deleted since, what it told can still be asked for.
+    """
+    shown = shown_event(str(event_id), caller)
+    logged = caller.parts.log.find(str(event_id)) or shown
+    logged = shown if logged == shown else logged
+    alert = None if subscription is None else _alert(subscription, caller)
+    person = None if user is None else _person(user, caller)
+    whole = with_streaks(logged, caller.parts.telling)
+    gone = subscription if alert is None else None
+    findings = explain(Question(whole, shown, alert, person, limit, after, gone), caller)
+    count = findings.explanation.alert_count
+    paging = {"total": count} | ({"after": str(after + limit)} if limit and after + limit < count else {})
+    now_ms, is_admin = caller.parts.clock.now_ms(), caller.actor.is_admin
+    answered = on_wire(findings, sight=caller.sight, now_ms=now_ms, shows_answers=is_admin)
+    return answer({**answered, "paging": paging})
+
+
+def _alert(named: str, caller: Caller) -> EventSubscription | None:
+    key = Key.by_id(named.lower()) if _ID.fullmatch(named) else Key.by_name(named)
+    try:
+        document = found(ROW, key, caller)
+    except NotFound:
+        return None
+    return caller.parts.subscriptions.find(document["id"])
+
+
+def _person(named: str, caller: Caller) -> Person:
+    people = caller.parts.people
+    person = people.by_id(named.lower()) if _ID.fullmatch(named) else people.by_name(named)
+    if person is None:
+        raise missing("user", Key.by_name(named))
+    return person

@@ -1,0 +1,200 @@
+"""Routes of a person's inbox: pages, read marks, and a live stream (server-sent events).
+
+Only the person or an administrator has access. Next: ``server/inbox/streams.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Sequence
+from dataclasses import replace
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Request, Response
+from fastapi.sse import EventSourceResponse, ServerSentEvent
+from starlette.concurrency import run_in_threadpool
+
+from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.flow.eventlog.position import LogPosition
+from tocsin.flow.resolve.viewer import Sight
+from tocsin.flow.send.wording import change_lines, headline, semantic_changes
+from tocsin.model.entity import Document
+from tocsin.model.people import Actor
+from tocsin.model.thread import THREAD
+from tocsin.server.access.events import as_shown
+from tocsin.server.access.pages import visible_page
+from tocsin.server.build import Parts
+from tocsin.server.http.request import Asked, PartsHere, PathId, Sender, answer
+from tocsin.server.inbox.streams import ending_with_the_store
+from tocsin.server.login.tokens import Session
+from tocsin.store.cursors import cursor_of, text_of
+from tocsin.store.outbox.inbox import InboxCursor, InboxEntry
+from tocsin.store.page_bytes import Portion
+
+MOST_COUNTED = 1_000
+"""Entries of an inbox that are looked at to be counted, for somebody who may not see everything."""
+
+_RECONNECT_AFTER_MS = 2000
+
+
+def own_inbox(user_id: PathId, sender: Sender, parts: PartsHere) -> str:
+    """Return the owner of the requested inbox, if the sender may read it."""
+    owner = str(user_id)
+    if sender.id != owner and not sender.is_admin:
+        raise Forbidden("An inbox is open to its owner and to administrators only.")
+    if sender.id != owner and parts.people.by_id(owner) is None:
+        raise NotFound(f"user {owner} not found")
+    return owner
+
+
+Owner = Annotated[str, Depends(own_inbox)]
+router = APIRouter(prefix="/users/{user_id}/notifications", tags=["inbox"])
+
+
+@router.get("")
+def list_notifications(
+    owner: Owner,
+    sender: Sender,
+    parts: PartsHere,
+    *,
+    limit: Annotated[int, Query(ge=0, le=1000)] = 20,
+    after: Annotated[str | None, Query(max_length=100)] = None,
+    unread: bool = False,
+) -> Response:
+    """Return a page of the inbox, unread first, then newest; ``streamFrom`` continues in the live stream."""
+    now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
+    place, sight = _parse_cursor(after) if after else None, _sight(sender, parts)
+
+    def read(last: InboxEntry | None, most: int) -> Portion[InboxEntry]:
+        after = InboxCursor(read=last.read, log_offset=last.log_offset) if last else place
+        return parts.inbox.page(owner, now_ms, limit=most, after=after, unread_only=unread)
+
+    page = visible_page(read, lambda some: _as_shown(sight, some), limit)
+    unread_count, total = _counts(owner, now_ms, sight, parts)
+    paging: Document = {"total": unread_count if unread else total}
+    if page.last and page.has_more:
+        paging["after"] = _cursor(page.last)
+    shown = [entry_on_wire(entry) for entry in page.entries]
+    counts = {"unread": unread_count, "total": total}
+    return answer({"data": shown, "paging": paging, "counts": counts, "streamFrom": _event_id(newest)})
+
+
+@router.put("/read")
+def mark_all_read(owner: Owner, parts: PartsHere) -> Response:
+    """Mark all notifications as read."""
+    return answer({"marked": parts.inbox.mark_all_read(owner, parts.clock.now_ms())})
+
+
+@router.put("/{notification_id}/read")
+def mark_read(notification_id: PathId, owner: Owner, parts: PartsHere) -> Response:
+    """Mark one notification as read."""
+    parts.inbox.mark_read(owner, str(notification_id), parts.clock.now_ms())
+    return answer({"id": str(notification_id), "read": True})
+
+
+async def session_of(request: Request, caller: Asked) -> Session:
+    """Return the token that a stream is opened with; refuses one stream too many. Streams are counted by themselves."""
+    caller.parts.streams.check_room(caller.actor)
+    caller.place.give_back()
+    return caller.parts.tokens.session(request.headers.get("authorization"), caller.actor)
+
+
+@router.get("/stream", response_class=EventSourceResponse)
+async def stream(
+    owner: Owner,
+    session: Annotated[Session, Depends(session_of)],
+    parts: PartsHere,
+    last_event_id: Annotated[str | None, Header(max_length=80)] = None,
+) -> AsyncIterable[ServerSentEvent]:
+    """Stream notifications as they arrive; ``Last-Event-ID`` resumes after a disconnect.
+
+    The stream ends with the token that it was opened with. The event ``reset`` says that the store is not the one that
+    was seen, but a backup of it, say: the inbox is to be read again.
+    """
+    yield ServerSentEvent(comment="open", retry=_RECONNECT_AFTER_MS)
+    with ending_with_the_store():
+        seen = _parse_position(last_event_id)
+        if seen is not None and not await run_in_threadpool(parts.log.holds, seen):
+            seen = (await run_in_threadpool(parts.inbox.reach)).newest
+            yield ServerSentEvent(data={"streamFrom": _event_id(seen)}, event="reset", id=_event_id(seen))
+        async for entry in parts.streams.listen(owner, seen.offset if seen else None, session):
+            shown = await run_in_threadpool(_shown, session.actor, entry, parts)
+            if shown is not None:
+                position = LogPosition(entry.log_offset, entry.event.id)
+                yield ServerSentEvent(data=entry_on_wire(shown), event="notification", id=_event_id(position))
+
+
+def entry_on_wire(entry: InboxEntry) -> Document:
+    """Return an inbox entry for a response: what happened in words, and why this person is notified."""
+    event = entry.event
+    about = {"about": event.entity["entityRef"]} if event.entity and event.entity_type == THREAD else {}
+    return {
+        **about,
+        "id": entry.id,
+        "eventId": event.id,
+        "eventType": event.event_type.value,
+        "entityType": event.entity_type,
+        "entityId": event.entity_id,
+        "entityFullyQualifiedName": event.entity_fully_qualified_name,
+        "title": headline(event, entry.reasons),
+        "changes": [line.text for line in change_lines(event)],
+        "semanticChanges": semantic_changes(event),
+        "reasons": [{**reason.to_wire(), "sentence": reason.sentence()} for reason in entry.reasons],
+        "userName": event.user_name,
+        "timestamp": event.timestamp,
+        "read": entry.read,
+    }
+
+
+def _counts(owner: str, now_ms: int, sight: Sight, parts: Parts) -> tuple[int, int]:
+    """Return how many entries are unread, and how many there are.
+
+    For who may not see everything, those that may be shown count, of the first ``MOST_COUNTED``.
+    """
+    if sight.is_whole:
+        return parts.inbox.counts(owner, now_ms)
+    entries = as_shown(sight, parts.inbox.page(owner, now_ms, limit=MOST_COUNTED))
+    return sum(one is not None and not one.read for one in entries), sum(one is not None for one in entries)
+
+
+def _shown(sender: Actor, entry: InboxEntry, parts: Parts) -> InboxEntry | None:
+    """Return the visible part of an entry: permissions may have changed since the notification."""
+    (shown,) = _as_shown(_sight(sender, parts), [entry])
+    return shown
+
+
+def _as_shown(sight: Sight, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
+    """Return what may be shown of each entry: the event, and the reasons."""
+    shown = as_shown(sight, entries)
+    return [None if one is None else replace(one, reasons=sight.reasons(one.reasons)) for one in shown]
+
+
+def _sight(sender: Actor, parts: Parts) -> Sight:
+    return Sight(parts.views.now().of(sender.id), parts.standing)
+
+
+def _cursor(entry: InboxEntry) -> str:
+    return cursor_of(f"{'r' if entry.read else 'u'}{entry.log_offset}")
+
+
+def _parse_cursor(cursor: str) -> InboxCursor:
+    text = text_of(cursor)
+    offset = _parse_offset(text[1:])
+    if text[:1] not in ("r", "u") or offset is None:
+        raise InvalidInput(f"not a cursor: {cursor}", field="after")
+    return InboxCursor(read=text[0] == "r", log_offset=offset)
+
+
+def _parse_offset(text: str) -> int | None:
+    """Return a log offset, or None for what is none."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 19 else None
+
+
+def _event_id(position: LogPosition) -> str:
+    return f"{position.offset}:{position.event_id}" if position.event_id else str(position.offset)
+
+
+def _parse_position(text: str | None) -> LogPosition | None:
+    """Return the position that an id of the stream names, or None: a broken ``Last-Event-ID`` starts afresh."""
+    before, _, event_id = (text or "").partition(":")
+    offset = _parse_offset(before)
+    return None if offset is None else LogPosition(offset, event_id or None)

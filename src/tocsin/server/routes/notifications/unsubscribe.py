@@ -1,0 +1,67 @@
+"""Routes of one-click unsubscription from mails, without log-in: the link's token identifies the recipient.
+
+A mail program posts (RFC 8058); a person who follows the link is asked first, because programs follow links too.
+Next: ``flow/send/unsubscribe.py``.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from fastapi.responses import HTMLResponse
+
+from tocsin.errors import NotFound
+from tocsin.explain.records import Record
+from tocsin.flow.send.unsubscribe import notification_of
+from tocsin.model.mute import Mute, MuteKind
+from tocsin.server.build import Parts
+from tocsin.server.http.request import PartsHere, answer
+
+Token = Annotated[str, Path(max_length=200)]
+router = APIRouter(tags=["inbox"])
+
+_GUARDS = {
+    "Content-Security-Policy": "default-src 'none'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+_PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>Tocsin: unsubscribe</title></head>
+<body><h1>Unsubscribe</h1>
+<p>{whom} will get no more mails of: {alerts}. Other alerts, and the bell, go on.</p>
+<form method="post"><button type="submit">Unsubscribe</button></form>
+</body></html>
+"""
+
+
+@router.get("/unsubscribe/{token}", response_class=HTMLResponse)
+def ask(token: Token, parts: PartsHere) -> Response:
+    """Return a page that asks to confirm unsubscribing."""
+    record = _record(token, parts)
+    names = sorted({reason.subscription_name for reason in record.notification.reasons})
+    page = _PAGE.format(whom=escape(record.notification.recipient), alerts=escape(", ".join(names)))
+    return HTMLResponse(page, headers=_GUARDS)
+
+
+@router.post("/unsubscribe/{token}")
+def unsubscribe(token: Token, parts: PartsHere) -> Response:
+    """Unsubscribe the recipient of a mail from its alerts."""
+    told = _record(token, parts).notification
+    alerts = {reason.subscription_id: reason.subscription_name for reason in told.reasons}
+    for alert_id in alerts:
+        who = told.recipient_id or told.recipient
+        now_ms = parts.clock.now_ms()
+        parts.telling.mutes.put(Mute(who, MuteKind.ALERT, alert_id, told.channel, since_ms=now_ms, unsubscribed=True))
+    return answer({"unsubscribed": sorted(alerts.values())})
+
+
+def _record(token: str, parts: Parts) -> Record:
+    """Return the notification of the mail, which only its recipient can name by its token."""
+    notification_id = notification_of(token, parts.telling.unsubscribe_key)
+    found = parts.telling.records.by_id([notification_id]) if notification_id else {}
+    if not found:
+        raise NotFound("This link is not one that Tocsin sent, or what it was about is gone.")
+    return next(iter(found.values()))

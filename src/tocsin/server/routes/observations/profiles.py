@@ -1,0 +1,126 @@
+"""Routes of profiles of tables, columns and DML statements, newest first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Response
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.observations.profiles import (
+    COLUMN_PROFILE,
+    FIELD,
+    KINDS,
+    SYSTEM_PROFILE,
+    TABLE_PROFILE,
+    place_of,
+    put_profile,
+    remove_profile,
+)
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn as names
+from tocsin.model.access import Operation
+from tocsin.model.columns import column_fqns
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.samples import masked_columns, masked_profile, masked_tags_for
+from tocsin.server.entities.reports import WindowAsked, paged, permitted
+from tocsin.server.entities.serialize import past
+from tocsin.server.http.request import LATEST_MS, Asked, DocumentBody, PathId, PathText, answer
+from tocsin.store.cursors import ReportPage
+
+_TABLE = ENTITY_TYPES["table"]
+Of = Annotated[Literal["table", "column", "system"], Path()]
+Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
+
+router = APIRouter(prefix="/tables", tags=["profiles"])
+
+
+@router.put("/{table_id}/tableProfile")
+def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Add profiles of a table: ``tableProfile``, lists ``columnProfile`` and ``systemProfile``."""
+    key = Key.by_id(str(table_id))
+    permitted("table", key, caller, Operation.EDIT_DATA_PROFILE)
+
+    def work(record: Record, table: Stored) -> Written:
+        return put_profile(record, table, body)
+
+    written = caller.parts.writes.on_live("table", key, work, actor=caller.actor)
+    latest = caller.parts.beside.latest([written.document["id"]], TABLE_PROFILE)
+    return answer(past(_TABLE, written.document, caller) | {FIELD: latest[written.document["id"]]})
+
+
+@router.get("/{fqn}/tableProfile/latest")
+def read_latest(fqn: PathText, caller: Asked) -> Response:
+    """Return a table with its latest table and column profiles, masked."""
+    table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
+    own = caller.parts.beside.latest([table["id"]], TABLE_PROFILE)
+    profiles = caller.parts.beside.latest_by_part(table["id"], COLUMN_PROFILE)
+    masked = masked_columns(table, masked_tags_for(caller, table))
+    seen = {path: masked_profile(one) if path in masked else one for path, one in profiles.items()}
+    view = past(_TABLE, table, caller) | {"columns": _with_profiles(table.get("columns") or [], seen, "")}
+    return answer(view | ({FIELD: own[table["id"]]} if own else {}))
+
+
+@router.get("/{fqn}/tableProfile")
+def list_of_table(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
+    """Return the profiles of a table in a time range, newest first."""
+    table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
+    return paged(caller.parts.beside.page(table["id"], TABLE_PROFILE, window))
+
+
+@router.get("/{fqn}/columnProfile")
+def list_of_column(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
+    """Return the profiles of a column in a time range, newest first, masked."""
+    table_fqn, column = _column(fqn)
+    table = permitted("table", Key.by_name(table_fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
+    page = caller.parts.beside.page(table["id"], COLUMN_PROFILE, window, part=column)
+    if not page.total and f"{table_fqn}.{column}" not in column_fqns("table", table_fqn, table):
+        raise NotFound(f"table {table_fqn} has no column {column}")
+    if column in masked_columns(table, masked_tags_for(caller, table)):
+        page = ReportPage([masked_profile(one) for one in page.documents], page.total, page.after)
+    return paged(page)
+
+
+@router.get("/{fqn}/systemProfile")
+def list_of_statements(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
+    """Return the profiles of statements that changed a table in a time range, newest first."""
+    table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
+    return paged(caller.parts.beside.page(table["id"], SYSTEM_PROFILE, window))
+
+
+@router.delete("/{fqn}/{of}/{timestamp}/profile")
+def delete(fqn: PathText, of: Of, timestamp: Moment, caller: Asked) -> Response:
+    """Delete a profile of a table, a column (by its FQN) or statements."""
+    table_fqn, column = _column(fqn) if of == "column" else (fqn, "")
+    key = Key.by_name(table_fqn)
+    permitted("table", key, caller, Operation.EDIT_DATA_PROFILE)
+
+    def work(record: Record, table: Stored) -> Written:
+        return remove_profile(record, table, KINDS[of], timestamp, column=column)
+
+    written = caller.parts.writes.on_live("table", key, work, actor=caller.actor)
+    return answer(past(_TABLE, written.document, caller))
+
+
+def _column(fqn: str) -> tuple[str, str]:
+    table, column = place_of(fqn)
+    if not column:
+        raise InvalidInput(f"{fqn} is no column's fully qualified name", field="fqn")
+    return table, column
+
+
+def _with_profiles(columns: list[Document], profiles: Mapping[str, Document], above: str) -> list[Document]:
+    return [_with_profile(column, profiles, above) for column in columns]
+
+
+def _with_profile(column: Document, profiles: Mapping[str, Document], above: str) -> Document:
+    path = names.child(above, column["name"]) if above else names.quote(column["name"])
+    view = dict(column)
+    if path in profiles:
+        view[FIELD] = profiles[path]
+    if column.get("children"):
+        view["children"] = _with_profiles(column["children"], profiles, path)
+    return view

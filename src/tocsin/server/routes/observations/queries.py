@@ -1,0 +1,52 @@
+"""Routes of a query's users and tables, as reported by connectors. Next: ``flow/capture/query_usage.py``."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.query_usage import USED_BY, USED_IN, USERS, used
+from tocsin.flow.capture.write import Record
+from tocsin.model.access import Operation
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.entities.reports import permitted
+from tocsin.server.http.request import Asked, Caller, JsonBody, PathId, answer
+from tocsin.server.routes.catalogue.followers import event_of
+
+_QUERY = ENTITY_TYPES["query"]
+
+router = APIRouter(prefix=f"/{_QUERY.collection}", tags=["queries"])
+
+
+@router.put("/{query_id}/usage")
+def add_used_in(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
+    """Add references (tables, dashboards, pipelines, procedures) that a query uses."""
+    return _change(str(query_id), USED_IN, body, caller)
+
+
+@router.delete("/{query_id}/usage")
+def remove_used_in(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
+    """Remove references that a query uses."""
+    return _change(str(query_id), USED_IN, body, caller, belongs=False)
+
+
+@router.put("/{query_id}/users")
+def add_users(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
+    """Add users who ran a query, by name."""
+    return _change(str(query_id), USERS, body, caller)
+
+
+@router.put("/{query_id}/usedBy")
+def add_used_by(query_id: PathId, body: JsonBody, caller: Asked) -> Response:
+    """Add names of people who ran a query and are not users."""
+    return _change(str(query_id), USED_BY, body, caller)
+
+
+def _change(query_id: str, field: str, body: object, caller: Caller, *, belongs: bool = True) -> Response:
+    key = Key.by_id(query_id)
+    permitted(_QUERY.name, key, caller, Operation.EDIT_ALL)
+
+    def work(record: Record, query: Stored) -> Written:
+        return used(record, query, field, body, belongs=belongs)
+
+    return answer(event_of(_QUERY, caller.parts.writes.on_live(_QUERY.name, key, work, actor=caller.actor), caller))

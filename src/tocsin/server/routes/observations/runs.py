@@ -1,0 +1,97 @@
+"""Routes of pipeline and ingestion pipeline runs: report and read, newest first."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.observations.reports import REPORTS, add_run, add_runs, remove_run
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.write import Record
+from tocsin.model.access import Operation
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.entities.reports import WindowAsked, paged, permitted
+from tocsin.server.entities.serialize import past
+from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
+from tocsin.store.cursors import Window
+
+Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
+
+router = APIRouter(tags=["runs"])
+
+
+@router.put("/pipelines/{fqn}/status")
+def put_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Report a run of a pipeline: at least ``timestamp`` (ms) and ``executionStatus``."""
+    permitted("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
+    written = caller.parts.writes.add_pipeline_status(fqn, body, actor=caller.actor)
+    return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
+
+
+@router.put("/pipelines/{fqn}/status/bulk")
+def put_statuses(fqn: PathText, body: JsonBody, caller: Asked) -> Response:
+    """Report many runs (list or ``{"pipelineStatus": […]}``); one event per new or changed run."""
+    statuses = body.get("pipelineStatus", body.get("statuses")) if isinstance(body, dict) else body
+    permitted("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
+
+    def work(record: Record, pipeline: Stored) -> Written:
+        return add_runs(record, pipeline, statuses)
+
+    written = caller.parts.writes.on_live("pipeline", Key.by_name(fqn), work, actor=caller.actor)
+    return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
+
+
+@router.get("/pipelines/{fqn}/status")
+def list_statuses(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
+    """Return the runs of a pipeline in a time range, newest first."""
+    return _runs("pipeline", fqn, caller, window)
+
+
+@router.delete("/pipelines/{fqn}/status/{timestamp}")
+def delete_status(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
+    """Delete the run of a time."""
+    permitted("pipeline", Key.by_name(fqn), caller, Operation.EDIT_STATUS)
+
+    def work(record: Record, pipeline: Stored) -> Written:
+        return remove_run(record, pipeline, timestamp)
+
+    written = caller.parts.writes.on_live("pipeline", Key.by_name(fqn), work, actor=caller.actor)
+    return answer(past(ENTITY_TYPES["pipeline"], written.document, caller))
+
+
+@router.put("/services/ingestionPipelines/{fqn}/pipelineStatus")
+def put_ingestion_status(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Report a run of an ingestion pipeline: at least ``runId`` and ``pipelineState``."""
+    row = ENTITY_TYPES["ingestionPipeline"]
+    permitted(row.name, Key.by_name(fqn), caller, Operation.EDIT_INGESTION_PIPELINE_STATUS)
+
+    def work(record: Record, pipeline: Stored) -> Written:
+        return add_run(record, pipeline, body)
+
+    written = caller.parts.writes.on_live(row.name, Key.by_name(fqn), work, actor=caller.actor)
+    return answer(past(row, written.document, caller))
+
+
+@router.get("/services/ingestionPipelines/{fqn}/pipelineStatus")
+def list_ingestion_statuses(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
+    """Return the runs of an ingestion pipeline in a time range, newest first."""
+    return _runs("ingestionPipeline", fqn, caller, window)
+
+
+@router.get("/services/ingestionPipelines/{fqn}/pipelineStatus/{run_id}")
+def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Response:
+    """Return one run of an ingestion pipeline."""
+    pipeline = permitted("ingestionPipeline", Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
+    if "\0" in run_id:
+        raise InvalidInput("a run's id holds no NUL character", field="run_id")
+    page = caller.parts.beside.page(pipeline["id"], REPORTS["ingestionPipeline"].name, Window(limit=1), part=run_id)
+    if not page.documents:
+        raise NotFound(f"ingestionPipeline {fqn} has no run {run_id}")
+    return answer(page.documents[0])
+
+
+def _runs(entity_type: str, fqn: str, caller: Caller, window: Window) -> Response:
+    pipeline = permitted(entity_type, Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
+    return paged(caller.parts.beside.page(pipeline["id"], REPORTS[entity_type].name, window))

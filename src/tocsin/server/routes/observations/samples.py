@@ -1,0 +1,136 @@
+"""Routes of sample data of tables, containers, topics and search indexes, and of failed rows of a test.
+
+``server/access/samples.py`` masks values for people who may not see them.
+"""
+
+from __future__ import annotations
+
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+
+from tocsin.errors import NotFound
+from tocsin.flow.capture.observations.profiles import place_of
+from tocsin.flow.capture.observations.samples import (
+    FAILED_ROWS,
+    FORMS,
+    QUERY,
+    SAMPLE,
+    put_failed_rows,
+    put_query,
+    put_sample,
+    remove_failed_rows,
+    remove_sample,
+)
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.write import Record
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.samples import masked_messages, masked_rows, masked_tags_for
+from tocsin.server.entities.included_fields import kept_beside
+from tocsin.server.entities.reports import permitted
+from tocsin.server.entities.serialize import past
+from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, Row, TextBody, answer
+
+router = APIRouter(tags=["samples"])
+of_asset = APIRouter(tags=["samples"])
+"""Included under every collection (``server/app.py``)."""
+
+
+@of_asset.put("/{entity_id}/sampleData")
+def put(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Set sample data: ``columns`` and ``rows`` (table, container) or ``messages`` (topic, search index)."""
+    key = _sampled(row, entity_id)
+    permitted(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
+
+    def work(record: Record, asset: Stored) -> Written:
+        return put_sample(record, asset, body)
+
+    written = caller.parts.writes.on_live(row.name, key, work, actor=caller.actor)
+    return _with_sample(row, written.document, caller)
+
+
+@of_asset.get("/{entity_id}/sampleData")
+def read(row: Row, entity_id: PathId, caller: Asked) -> Response:
+    """Return a table, container, topic or search index with its sample data, masked."""
+    document = permitted(row.name, _sampled(row, entity_id), caller, Operation.VIEW_SAMPLE_DATA)
+    return _with_sample(row, document, caller)
+
+
+@of_asset.delete("/{entity_id}/sampleData")
+def delete(row: Row, entity_id: PathId, caller: Asked) -> Response:
+    """Delete the sample data."""
+    key = _sampled(row, entity_id)
+    permitted(row.name, key, caller, Operation.EDIT_SAMPLE_DATA)
+    written = caller.parts.writes.on_live(row.name, key, remove_sample, actor=caller.actor)
+    return answer(past(row, written.document, caller))
+
+
+@router.put("/dataQuality/testCases/{case_id}/failedRowsSample")
+def put_failed(case_id: PathId, body: DocumentBody, caller: Asked, *, validate: bool = True) -> Response:
+    """Set rows that failed a test: ``columns`` and ``rows``; ``validate=false`` allows any columns."""
+    key = Key.by_id(str(case_id))
+    permitted("testCase", key, caller, Operation.EDIT_TESTS)
+
+    def work(record: Record, case: Stored) -> Written:
+        return put_failed_rows(record, case, body, validate=validate)
+
+    written = caller.parts.writes.on_live("testCase", key, work, actor=caller.actor)
+    view = past(ENTITY_TYPES["testCase"], written.document, caller)
+    return answer(view | _failed_rows(written.document, caller))
+
+
+@router.get("/dataQuality/testCases/{case_id}/failedRowsSample")
+def read_failed(case_id: PathId, caller: Asked) -> Response:
+    """Return the rows that failed a test, masked."""
+    case = permitted("testCase", Key.by_id(str(case_id)), caller, Operation.VIEW_SAMPLE_DATA)
+    return answer(_failed_rows(case, caller).get(FAILED_ROWS, {"columns": [], "rows": []}))
+
+
+@router.delete("/dataQuality/testCases/{case_id}/failedRowsSample")
+def delete_failed(case_id: PathId, caller: Asked) -> Response:
+    """Delete the rows that failed a test."""
+    key = Key.by_id(str(case_id))
+    permitted("testCase", key, caller, Operation.EDIT_TESTS)
+    written = caller.parts.writes.on_live("testCase", key, remove_failed_rows, actor=caller.actor)
+    return answer(past(ENTITY_TYPES["testCase"], written.document, caller))
+
+
+@router.put("/dataQuality/testCases/{case_id}/inspectionQuery")
+def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
+    """Set the query (plain text or JSON string) that shows the failing rows."""
+    row, key = ENTITY_TYPES["testCase"], Key.by_id(str(case_id))
+    permitted(row.name, key, caller, Operation.EDIT_TESTS)
+
+    def work(record: Record, case: Stored) -> Written:
+        return put_query(record, case, query)
+
+    written = caller.parts.writes.on_live(row.name, key, work, actor=caller.actor)
+    (beside,) = kept_beside(row, [written.document], caller.parts, frozenset({QUERY}))
+    return answer(past(row, written.document, caller) | beside)
+
+
+def _sampled(row: EntityType, entity_id: UUID) -> Key:
+    if row.name not in FORMS:
+        raise NotFound(f"a {row.name} has no sample; there are samples of: {', '.join(FORMS)}")
+    return Key.by_id(str(entity_id))
+
+
+def _with_sample(row: EntityType, document: Document, caller: Caller) -> Response:
+    view = past(row, document, caller)
+    sample = caller.parts.beside.attached([document["id"]], SAMPLE).get(document["id"])
+    if sample is None:
+        return answer(view)
+    tags = masked_tags_for(caller, document)
+    mask = masked_rows if "rows" in sample else masked_messages
+    return answer(view | {SAMPLE: mask(sample, document, tags)})
+
+
+def _failed_rows(case: Document, caller: Caller) -> Document:
+    sample = caller.parts.beside.attached([case["id"]], FAILED_ROWS).get(case["id"])
+    if sample is None:
+        return {}
+    table = caller.parts.catalogue.get("table", Key.by_name(place_of(case["entityFQN"])[0]), "all")
+    return {FAILED_ROWS: masked_rows(sample, table, masked_tags_for(caller, table))}

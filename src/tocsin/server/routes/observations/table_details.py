@@ -1,0 +1,94 @@
+"""Routes of a table's details: data model, joins, profiler configuration, and custom metrics."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from uuid import UUID
+
+from fastapi import APIRouter, Response
+
+from tocsin.flow.capture.observations.joins import put_joins
+from tocsin.flow.capture.observations.table_details import (
+    put_config,
+    put_metric,
+    put_model,
+    remove_config,
+    remove_metric,
+)
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.write import Record
+from tocsin.model.access import Operation
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.entities.included_fields import kept_beside
+from tocsin.server.entities.reports import permitted
+from tocsin.server.entities.serialize import past
+from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
+
+_TABLE = ENTITY_TYPES["table"]
+Work = Callable[[Record, Stored], Written]
+
+router = APIRouter(prefix="/tables/{table_id}", tags=["tables"])
+
+
+@router.put("/joins")
+def joins(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Add joins of a table's columns on a day (``startDate``) within the last 30."""
+    return _answered(table_id, caller, Operation.EDIT_ALL, ("joins", lambda record, one: put_joins(record, one, body)))
+
+
+@router.put("/dataModel")
+def model(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Set the data model of a table; its owners, tags and columns fill missing ones."""
+    return _answered(table_id, caller, Operation.EDIT_ALL, ("", lambda record, one: put_model(record, one, body)))
+
+
+@router.put("/tableProfilerConfig")
+def config(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Set the profiler configuration of a table."""
+    work = ("tableProfilerConfig", lambda record, one: put_config(record, one, body))
+    return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+
+
+@router.get("/tableProfilerConfig")
+def read_config(table_id: PathId, caller: Asked) -> Response:
+    """Return a table with its profiler configuration."""
+    document = permitted("table", Key.by_id(str(table_id)), caller, Operation.VIEW_DATA_PROFILE)
+    (beside,) = kept_beside(_TABLE, [document], caller.parts, frozenset({"tableProfilerConfig"}))
+    return answer(past(_TABLE, document, caller) | beside)
+
+
+@router.delete("/tableProfilerConfig")
+def delete_config(table_id: PathId, caller: Asked) -> Response:
+    """Delete the profiler configuration of a table."""
+    return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, ("", remove_config))
+
+
+@router.put("/customMetric")
+def metric(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Add or replace a custom metric (``name``, ``expression``) of a table or its column ``columnName``."""
+    work = ("customMetrics", lambda record, one: put_metric(record, one, body))
+    return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+
+
+@router.delete("/customMetric/{name}")
+def delete_metric(table_id: PathId, name: PathText, caller: Asked) -> Response:
+    """Delete a custom metric of a table."""
+    work = ("customMetrics", lambda record, one: remove_metric(record, one, name))
+    return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+
+
+@router.delete("/customMetric/{column}/{name}")
+def delete_column_metric(table_id: PathId, column: PathText, name: PathText, caller: Asked) -> Response:
+    """Delete a custom metric of a column."""
+    work = ("customMetrics", lambda record, one: remove_metric(record, one, name, column=column))
+    return _answered(table_id, caller, Operation.EDIT_DATA_PROFILE, work)
+
+
+def _answered(table_id: UUID, caller: Caller, operation: Operation, work: tuple[str, Work]) -> Response:
+    """Do the work on a table and return it with the field that the work is about."""
+    field, step = work
+    key = Key.by_id(str(table_id))
+    permitted("table", key, caller, operation)
+    written = caller.parts.writes.on_live("table", key, step, actor=caller.actor)
+    (beside,) = kept_beside(_TABLE, [written.document], caller.parts, frozenset({field}))
+    return answer(past(_TABLE, written.document, caller) | caller.sight.trimmed([beside])[0])

@@ -1,0 +1,115 @@
+"""Routes of usage counts per day: report, read, and rank within the type."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Query, Response
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.observations.usage import USED_TYPES, day_number, day_text, report_usage
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.write import Record
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.permissions import require_apart
+from tocsin.server.entities.reports import permitted
+from tocsin.server.entities.view import addressed
+from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
+from tocsin.server.routes.catalogue.followers import event_of
+
+TypeName = Annotated[str, Path(max_length=40)]
+Days = Annotated[int, Query(ge=1, le=30)]
+Day = Annotated[str | None, Query(alias="date", max_length=10)]
+
+router = APIRouter(prefix="/usage", tags=["usage"])
+
+
+@router.post("/compute.percentile/{entity_type}/{date}", status_code=201)
+def rank(entity_type: TypeName, date: Annotated[str, Path(max_length=10)], caller: Asked) -> Response:
+    """Compute the usage percentiles of a type up to a day (``2026-01-31``)."""
+    name, day = _used_type(entity_type), day_number(date)
+    require_apart(caller, Operation.EDIT_USAGE, ENTITY_TYPES[name])
+
+    def work(record: Record) -> Written:
+        record.transaction.usage.rank(name, day)
+        return Written({}, None)
+
+    caller.parts.writes.within(work, actor=caller.actor)
+    return answer({"entityType": name, "date": date}, 201)
+
+
+@router.post("/{entity_type}/{entity_id}", status_code=201)
+def report(entity_type: TypeName, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Set the usage of a day (``date``, ``count``)."""
+    return _report(entity_type, Key.by_id(str(entity_id)), body, caller, add=False)
+
+
+@router.put("/{entity_type}/{entity_id}", status_code=201)
+def add(entity_type: TypeName, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Add to the usage of a day."""
+    return _report(entity_type, Key.by_id(str(entity_id)), body, caller, add=True)
+
+
+@router.post("/{entity_type}/name/{fqn}", status_code=201)
+def report_by_name(entity_type: TypeName, fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Set the usage of a day, by FQN."""
+    return _report(entity_type, Key.by_name(fqn), body, caller, add=False)
+
+
+@router.put("/{entity_type}/name/{fqn}", status_code=201)
+def add_by_name(entity_type: TypeName, fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Add to the usage of a day, by FQN."""
+    return _report(entity_type, Key.by_name(fqn), body, caller, add=True)
+
+
+@router.get("/{entity_type}/{entity_id}")
+def read(entity_type: TypeName, entity_id: PathId, caller: Asked, *, date: Day = None, days: Days = 1) -> Response:
+    """Return the usage of ``days`` days up to ``date`` (today), newest first."""
+    return _read(entity_type, Key.by_id(str(entity_id)), caller, (date, days))
+
+
+@router.get("/{entity_type}/name/{fqn}")
+def read_by_name(entity_type: TypeName, fqn: PathText, caller: Asked, *, date: Day = None, days: Days = 1) -> Response:
+    """Return the usage of ``days`` days up to ``date`` (today) by FQN, newest first."""
+    return _read(entity_type, Key.by_name(fqn), caller, (date, days))
+
+
+def today(caller: Caller) -> int:
+    """Return the day it is, in UTC, counted from 1970-01-01."""
+    now = datetime.fromtimestamp(caller.parts.clock.now_ms() / 1000, UTC)
+    return day_number(now.date().isoformat())
+
+
+def _report(entity_type: str, key: Key, body: Document, caller: Caller, *, add: bool) -> Response:
+    row = ENTITY_TYPES[_used_type(entity_type)]
+    permitted(row.name, key, caller, Operation.EDIT_USAGE)
+
+    def work(record: Record, used: Stored) -> Written:
+        return report_usage(record, used, body, add=add)
+
+    written = caller.parts.writes.on_live(row.name, key, work, actor=caller.actor)
+    return answer(event_of(row, written, caller), 201)
+
+
+def _read(entity_type: str, key: Key, caller: Caller, asked: tuple[str | None, int]) -> Response:
+    if "usageSummary" not in (ENTITY_TYPES[entity_type].keys if entity_type in ENTITY_TYPES else ()):
+        raise InvalidInput(f"the use of a {entity_type} is not reported", field="entityType")
+    document = permitted(entity_type, key, caller, Operation.VIEW_USAGE)
+    reference = caller.parts.catalogue.reference(entity_type, Key.by_id(document["id"])) or {}
+    date, days = asked
+    day = day_number(date or day_text(today(caller)))
+    usage = caller.parts.usage.of(document["id"], day, days)
+    return answer({"entity": addressed(reference, caller.root), "usage": usage})
+
+
+def _used_type(name: str) -> str:
+    """Return the name of a type as it is written here; upstream's client writes some of them in lower case."""
+    found = next((one for one in USED_TYPES if one.lower() == name.lower()), None)
+    if found is None:
+        raise InvalidInput(
+            f"the use of a {name} is not reported; there are: {', '.join(USED_TYPES)}", field="entityType"
+        )
+    return found

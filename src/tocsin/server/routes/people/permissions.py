@@ -1,0 +1,118 @@
+"""Routes of effective permissions with their rules: one's own, or, for administrators, another person's.
+
+Next: ``access/report.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Path, Query, Response
+
+from tocsin.access.decide import View
+from tocsin.access.report import permissions
+from tocsin.access.resources import RESOURCES
+from tocsin.access.rules import policy_of
+from tocsin.access.subject import Grant, Subject
+from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.flow.capture.inheritance import with_asked
+from tocsin.flow.capture.ports import Key, missing
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.permissions import require
+from tocsin.server.http.request import Asked, Caller, PathId, PathText, answer
+
+MOST_POLICIES = 100
+"""Policies that one request may ask about."""
+
+User = Annotated[str | None, Query(max_length=300)]
+Resource = Annotated[str, Path(max_length=60)]
+
+router = APIRouter(prefix="/permissions", tags=["permissions"])
+
+
+@router.get("")
+def list_permissions(caller: Asked, *, user: User = None) -> Response:
+    """Return one's permissions for every type; administrators: those of ``user``."""
+    view = _view(caller, user)
+    return _listed(view)
+
+
+@router.get("/policies")
+def list_of_policies(caller: Asked, *, ids: Annotated[str, Query(max_length=4_000)] = "") -> Response:
+    """Return the combined permissions of policies (comma list of ids)."""
+    names = [one.strip() for one in ids.split(",") if one.strip()]
+    if not names or len(names) > MOST_POLICIES:
+        raise InvalidInput(f"must name 1 to {MOST_POLICIES} policies", field="ids")
+    found = [_policy(one, caller) for one in names]
+    return _listed(View(Subject(id="", name="", grants=tuple(Grant(policy_of(one)) for one in found))))
+
+
+@router.get("/{resource}")
+def read_permissions(resource: Resource, caller: Asked, *, user: User = None) -> Response:
+    """Return one's permissions for a type."""
+    return answer(permissions(_view(caller, user), _known(resource)))
+
+
+@router.get("/{resource}/name/{fqn}")
+def read_permissions_by_name(resource: Resource, fqn: PathText, caller: Asked, *, user: User = None) -> Response:
+    """Return one's permissions for an entity by FQN."""
+    return _of_entity(resource, Key.by_name(fqn), caller, user)
+
+
+@router.get("/{resource}/{entity_id}")
+def read_permissions_of_entity(resource: Resource, entity_id: PathId, caller: Asked, *, user: User = None) -> Response:
+    """Return one's permissions for an entity."""
+    return _of_entity(resource, Key.by_id(str(entity_id)), caller, user)
+
+
+def _of_entity(resource: str, key: Key, caller: Caller, user: str | None) -> Response:
+    row = _row(resource)
+    view = _view(caller, user)
+    catalogue = caller.parts.catalogue
+    stored = catalogue.get(row.name, key, "all")
+    document = with_asked(row.name, stored, lambda entry: catalogue.heritage([entry]).get(entry, {}))
+    if not view.may(Operation.VIEW_BASIC, row.name, document):
+        require(caller, Operation.VIEW_BASIC, row, document)
+    return answer(permissions(view, row.name, document))
+
+
+def _listed(view: View) -> Response:
+    found: list[Document] = [permissions(view, resource) for resource in sorted(RESOURCES)]
+    return answer({"data": found, "paging": {"total": len(found)}})
+
+
+def _view(caller: Caller, user: str | None) -> View:
+    if user is None or user == caller.actor.name:
+        return caller.view
+    if not caller.actor.is_admin:
+        raise Forbidden("What somebody else may do is open to administrators only.")
+    person = caller.parts.people.by_name(user)
+    if person is None:
+        raise missing("user", Key.by_name(user))
+    return caller.policies.of(person.id)
+
+
+def _policy(given: str, caller: Caller) -> Document:
+    try:
+        policy_id = str(UUID(given))
+    except ValueError as error:
+        raise InvalidInput(f"{given!r} is no id", field="ids") from error
+    document = caller.parts.catalogue.get("policy", Key.by_id(policy_id))
+    require(caller, Operation.VIEW_BASIC, ENTITY_TYPES["policy"], document)
+    return document
+
+
+def _known(resource: str) -> str:
+    if resource not in RESOURCES:
+        raise NotFound(f"resource {resource!r} not found")
+    return resource
+
+
+def _row(resource: str) -> EntityType:
+    if resource not in ENTITY_TYPES:
+        raise NotFound(f"type of entity {resource!r} not found")
+    return ENTITY_TYPES[resource]

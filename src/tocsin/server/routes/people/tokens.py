@@ -1,0 +1,205 @@
+"""Routes of tokens: log-out, personal access tokens, and tokens of bots.
+
+A token issued with another token expires and is revoked with it at the latest; one issued with a password, or for a bot
+by an administrator who has logged in, is independent.
+
+Source: schemas/auth/jwtAuth.json, personalAccessToken.json. Next: ``store/access/tokens.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID
+
+from fastapi import APIRouter, Query, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from tocsin.errors import Forbidden, InvalidInput, NotFound, Unauthenticated
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.people import Person
+from tocsin.server.access.permissions import require
+from tocsin.server.build import Parts
+from tocsin.server.http.request import Asked, Caller, DocumentBody, OptionalBody, PathId, TokenId, answer
+from tocsin.server.routes.people.users import client_address, text_in
+from tocsin.store.access.tokens import IssuedToken, TokenKind
+
+UNLIMITED = "Unlimited"
+_DAY_S = 86_400
+LIFETIMES_S: dict[str, float | None] = {
+    "OneHour": 3_600,
+    "1": _DAY_S,
+    "7": 7 * _DAY_S,
+    "30": 30 * _DAY_S,
+    "60": 60 * _DAY_S,
+    "90": 90 * _DAY_S,
+    UNLIMITED: None,
+}
+"""Upstream's choices for how long a token works, in seconds."""
+
+MOST_PERSONAL = 100
+"""Personal tokens that somebody may have at once."""
+
+router = APIRouter(prefix="/users", tags=["tokens"])
+
+
+@router.post("/logout")
+def log_out(caller: Asked, token_id: TokenId) -> Response:
+    """Revoke the token of this request."""
+    caller.parts.people.tokens.revoke([token_id], caller.actor.id)
+    return answer({"message": "Logged out."})
+
+
+@router.get("/security/token")
+def list_own(caller: Asked) -> Response:
+    """Return one's personal tokens with expiry, without their texts."""
+    issued = caller.parts.people.tokens.of(caller.actor.id, TokenKind.PERSONAL)
+    return answer({"data": [_personal(one) for one in issued], "paging": {"total": len(issued)}})
+
+
+@router.put("/security/token")
+async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id: TokenId) -> Response:
+    """Create a personal token (``tokenName``, ``JWTTokenExpiry``); its text is shown once.
+
+    With one's `password` it works for as long as it says. Without, it ends with the token of this request.
+    """
+    if "password" not in body:
+        return await run_in_threadpool(lambda: _make_own(body, caller, _token(token_id, caller)))
+
+    address = client_address(request)
+
+    def confirmed() -> Response:
+        caller.parts.logins.let_in(caller.actor.name, text_in(body, "password"), address)
+        return _make_own(body, caller, None)
+
+    return await caller.parts.passwords.run(confirmed, address)
+
+
+def _make_own(body: Document, caller: Caller, parent: IssuedToken | None) -> Response:
+    if caller.actor.is_bot:
+        raise Forbidden("A bot has no personal tokens: an administrator makes its token.")
+    name = body.get("tokenName")
+    if not isinstance(name, str) or not 0 < len(name.strip()) <= 100:
+        raise InvalidInput("must be a text of 1 to 100 characters", field="tokenName")
+    tokens = caller.parts.people.tokens
+    if len(tokens.of(caller.actor.id, TokenKind.PERSONAL)) >= MOST_PERSONAL:
+        raise InvalidInput(f"nobody has more than {MOST_PERSONAL} personal tokens; revoke some", field="tokenName")
+    lifetime_s = _lifetime_s(body)
+    if lifetime_s is None:
+        raise InvalidInput("a personal token expires; choose OneHour, 1, 7, 30, 60 or 90", field="JWTTokenExpiry")
+    person = _person(caller.actor.id, caller.parts)
+    kind = TokenKind.PERSONAL
+    token = caller.parts.tokens.issue_named(person, kind, name.strip(), lifetime_s=lifetime_s, parent=parent)
+    return answer(_personal(token.issued) | {"jwtToken": token.text})
+
+
+@router.put("/security/token/revoke")
+def revoke_own(
+    body: DocumentBody, caller: Asked, *, remove_all: Annotated[bool, Query(alias="removeAll")] = False
+) -> Response:
+    """Revoke personal tokens: ``tokenIds``, or all with ``removeAll``; return the remaining ones."""
+    tokens = caller.parts.people.tokens
+    if remove_all:
+        tokens.revoke_all(caller.actor.id, kind=TokenKind.PERSONAL)
+        return list_own(caller)
+    ids = body.get("tokenIds")
+    if not isinstance(ids, list) or not all(isinstance(one, str) for one in ids):
+        raise InvalidInput("must be a list of ids", field="tokenIds")
+    own = {one.id for one in tokens.of(caller.actor.id, TokenKind.PERSONAL)}
+    tokens.revoke(own.intersection(ids), caller.actor.id)
+    return list_own(caller)
+
+
+@router.put("/generateToken/{user_id}")
+def generate_token(user_id: PathId, body: OptionalBody, caller: Asked, token_id: TokenId) -> Response:
+    """Create a bot's token, valid for ``JWTTokenExpiry``; revokes the previous one.
+
+    Asked for with a personal token or that of a bot, it ends with that one.
+    """
+    bot = _bot(str(user_id), caller)
+    lifetime_s, own = _lifetime_s(body), _token(token_id, caller)
+    caller.parts.people.tokens.revoke_all(bot.id)
+    parent = None if own.kind is TokenKind.SESSION else own
+    token = caller.parts.tokens.issue_named(bot, TokenKind.BOT, lifetime_s=lifetime_s, parent=parent)
+    return answer(_mechanism(token.text, token.issued))
+
+
+@router.get("/token/{user_id}")
+def read_token(user_id: PathId, caller: Asked, token_id: TokenId) -> Response:
+    """Return a bot's token, unless it outlives the personal token of this request."""
+    bot, own = _bot(str(user_id), caller), _token(token_id, caller)
+    issued = caller.parts.people.tokens.of(bot.id, TokenKind.BOT)
+    if not issued:
+        raise NotFound(f"The bot {bot.name} has no token.")
+    if own.kind is not TokenKind.SESSION and _end(issued[-1]) > _end(own):
+        raise Forbidden(f"The token of the bot {bot.name} works for longer than yours; log in with a password.")
+    return answer(_mechanism(caller.parts.tokens.text_of(issued[-1], bot), issued[-1]))
+
+
+@router.put("/revokeToken")
+def revoke_token(body: DocumentBody, caller: Asked) -> Response:
+    """Revoke all tokens of a bot (``id``)."""
+    try:
+        user_id = str(UUID(str(body.get("id"))))
+    except ValueError as error:
+        raise InvalidInput("must be the id of a bot's user", field="id") from error
+    bot = _bot(user_id, caller)
+    caller.parts.people.tokens.revoke_all(bot.id)
+    return answer({"JWTToken": "", "JWTTokenExpiry": UNLIMITED})
+
+
+def _bot(user_id: str, caller: Caller) -> Person:
+    """Return the bot with that id, if the caller may have its token, and thereby the bot's permissions."""
+    require(caller, Operation.GENERATE_TOKEN, ENTITY_TYPES["user"], {"id": user_id})
+    bot = _person(user_id, caller.parts)
+    if not bot.is_bot:
+        raise InvalidInput(f"{bot.name} is a person; only bots have tokens that others may ask for.")
+    if bot.is_admin and not caller.actor.is_admin:
+        raise Forbidden(f"The bot {bot.name} is an administrator: only administrators may have its token.")
+    return bot
+
+
+def _token(token_id: str, caller: Caller) -> IssuedToken:
+    """Return the token that a request was sent with."""
+    found = caller.parts.people.tokens.find(token_id)
+    if found is None:
+        raise Unauthenticated("This token was revoked; log in again.")
+    return found
+
+
+def _end(issued: IssuedToken) -> float:
+    return float("inf") if issued.expires_at_ms is None else issued.expires_at_ms
+
+
+def _person(user_id: str, parts: Parts) -> Person:
+    person = parts.people.by_id(user_id)
+    if person is None or person.deleted:
+        raise NotFound(f"user {user_id} not found")
+    return person
+
+
+def _lifetime_s(body: Document) -> float | None:
+    expiry = body.get("JWTTokenExpiry", UNLIMITED)
+    if not isinstance(expiry, str) or expiry not in LIFETIMES_S:
+        raise InvalidInput(f"must be one of {', '.join(LIFETIMES_S)}", field="JWTTokenExpiry")
+    return LIFETIMES_S[expiry]
+
+
+def _mechanism(text: str, issued: IssuedToken) -> Document:
+    """Return upstream's ``JWTAuthMechanism``."""
+    expiry = UNLIMITED
+    if issued.expires_at_ms is not None:
+        lifetime_s = round((issued.expires_at_ms - issued.issued_at_ms) / 1000)
+        expiry = next((name for name, one in LIFETIMES_S.items() if one == lifetime_s), UNLIMITED)
+    return {"JWTToken": text, "JWTTokenExpiry": expiry, "JWTTokenExpiresAt": issued.expires_at_ms}
+
+
+def _personal(issued: IssuedToken) -> Document:
+    return {
+        "token": issued.id,
+        "tokenName": issued.name,
+        "userId": issued.user_id,
+        "tokenType": "PERSONAL_ACCESS_TOKEN",
+        "expiryDate": issued.expires_at_ms,
+    }

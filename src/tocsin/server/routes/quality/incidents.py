@@ -1,0 +1,110 @@
+"""Routes of incidents of failed tests: list, read, add and correct their states."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.observations.incidents import STATUSES, correct_step, take_step
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.write import Record
+from tocsin.model.access import Operation
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.permissions import require, scope_on
+from tocsin.server.entities.reports import WindowAsked, paged, permitted
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
+from tocsin.store.observations.incidents import IncidentFilter
+
+router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
+
+
+class IncidentQuery(BaseModel):
+    """Filters of the list, in addition to a time window."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+    latest: bool = False
+    test_case_resolution_status_type: str | None = None
+    assignee: str | None = None
+    test_case_fqn: str | None = Field(default=None, alias="testCaseFQN", max_length=10_000)
+    origin_entity_fqn: str | None = Field(default=None, alias="originEntityFQN", max_length=10_000)
+
+
+@router.post("")
+def take(body: DocumentBody, caller: Asked) -> Response:
+    """Set the incident of a test case to Ack, Assigned (assignee), Resolved (reason) or New."""
+    fqn = body.get("testCaseReference")
+    if not isinstance(fqn, str):
+        raise InvalidInput("must be the fully qualified name of a test case", field="testCaseReference")
+    case = permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
+
+    def work(record: Record, found: Stored) -> Written:
+        return take_step(record, found, body)
+
+    key = Key.by_id(case["id"])
+    return answer(caller.parts.writes.on_live("testCase", key, work, actor=caller.actor).document)
+
+
+@router.get("")
+def list_steps(caller: Asked, window: WindowAsked, query: Annotated[IncidentQuery, Query()]) -> Response:
+    """Return incident steps, newest first; ``latest``: only the current one of each test case."""
+    require(caller, Operation.VIEW_TESTS, ENTITY_TYPES["testCase"])
+    return paged(caller.parts.incidents.page(_filter(query, caller), window))
+
+
+@router.get("/stateId/{state_id}")
+def list_steps_of_incident(state_id: PathId, caller: Asked) -> Response:
+    """Return all steps of an incident, newest first."""
+    steps = caller.parts.incidents.of_state(str(state_id))
+    if not steps:
+        raise NotFound(f"incident {state_id} not found")
+    permitted("testCase", Key.by_id(steps[0]["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all")
+    return answer({"data": steps, "paging": {"total": len(steps)}})
+
+
+@router.get("/{step_id}")
+def read_step(step_id: PathId, caller: Asked) -> Response:
+    """Return one incident step."""
+    step = caller.parts.incidents.get(str(step_id))
+    permitted("testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.VIEW_TESTS, include="all")
+    return answer(step)
+
+
+@router.patch("/{step_id}")
+def patch_step(step_id: PathId, body: JsonBody, caller: Asked) -> Response:
+    """Correct the severity of a step by JSON Patch; other fields are fixed."""
+    step = caller.parts.incidents.get(str(step_id))
+    case = permitted("testCase", Key.by_id(step["testCaseReference"]["id"]), caller, Operation.EDIT_TESTS)
+    operations = body if isinstance(body, list) else []
+
+    def work(record: Record, found: Stored) -> Written:
+        return correct_step(record, found, str(step_id), operations)
+
+    key = Key.by_id(case["id"])
+    return answer(caller.parts.writes.on_live("testCase", key, work, actor=caller.actor).document)
+
+
+def _filter(query: IncidentQuery, caller: Caller) -> IncidentFilter:
+    status = query.test_case_resolution_status_type
+    if status is not None and status not in STATUSES:
+        raise InvalidInput(f"must be one of {', '.join(STATUSES)}", field="testCaseResolutionStatusType")
+    return IncidentFilter(
+        status=status,
+        assignee_id=_id("user", query.assignee, caller) or _id("team", query.assignee, caller),
+        test_case_id=_id("testCase", query.test_case_fqn, caller),
+        tested_id=_id("table", query.origin_entity_fqn, caller),
+        latest=query.latest,
+        visible=scope_on(caller, "testCase", Operation.VIEW_TESTS),
+    )
+
+
+def _id(entity_type: str, fqn: str | None, caller: Caller) -> str | None:
+    """Return the id for a name filter: none without a filter, empty if nothing has that name."""
+    if not fqn:
+        return None
+    found = caller.parts.catalogue.reference(entity_type, Key.by_name(fqn))
+    return found["id"] if found else ""

@@ -1,0 +1,105 @@
+"""Routes of test case results: report, correct and read, newest first."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Path, Query, Response
+
+from tocsin.errors import NotFound
+from tocsin.flow.capture.observations.profiles import place_of
+from tocsin.flow.capture.observations.reports import REPORTS
+from tocsin.flow.capture.observations.results import patch_result, remove_result
+from tocsin.flow.capture.observations.samples import SAMPLE
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.write import Record
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
+from tocsin.server.entities.reports import WindowAsked, paged, permitted
+from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
+from tocsin.server.routes.catalogue.entities import written_answer
+from tocsin.store.cursors import ReportPage, Window
+
+_KIND = REPORTS["testCase"].name
+Moment = Annotated[int, Path(ge=0, le=LATEST_MS)]
+Status = Annotated[Literal["Success", "Failed", "Aborted", "Queued"] | None, Query(alias="testCaseStatus")]
+
+router = APIRouter(prefix="/dataQuality/testCases", tags=["results"])
+
+
+@router.post("/testCaseResults/{fqn}")
+def add_result(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Report a result of a test case: at least ``timestamp`` (ms) and ``testCaseStatus``."""
+    return _add_result(fqn, body, caller)
+
+
+@router.put("/{fqn}/testCaseResult")
+def put_result(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
+    """Report a result of a test case (older path)."""
+    return _add_result(fqn, body, caller)
+
+
+@router.get("/testCaseResults/{fqn}")
+def list_results(fqn: PathText, caller: Asked, window: WindowAsked, *, status: Status = None) -> Response:
+    """Return the results of a test case in a time range, newest first."""
+    case = permitted("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
+    return paged(_shown(caller.parts.beside.page(case["id"], _KIND, window, status=status), case, caller))
+
+
+@router.get("/testCaseResults/{fqn}/latest")
+def read_latest(fqn: PathText, caller: Asked) -> Response:
+    """Return the latest result of a test case."""
+    case = permitted("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
+    page = _shown(caller.parts.beside.page(case["id"], _KIND, Window(limit=1)), case, caller)
+    if not page.documents:
+        raise NotFound(f"testCase {fqn} has no result yet")
+    return answer(page.documents[0])
+
+
+@router.patch("/testCaseResults/{fqn}/{timestamp}")
+def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Response:
+    """Correct a result by JSON Patch; changing it to ``Failed`` counts as a failure."""
+    permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
+    operations = body if isinstance(body, list) else []
+
+    def work(record: Record, case: Stored) -> Written:
+        return patch_result(record, case, timestamp, operations)
+
+    written = caller.parts.writes.on_live("testCase", Key.by_name(fqn), work, actor=caller.actor)
+    case_id = written.document["id"]
+    page = caller.parts.beside.page(case_id, _KIND, Window(timestamp, timestamp, 1))
+    return answer(_shown(page, written.document, caller).documents[0])
+
+
+@router.delete("/testCaseResults/{fqn}/{timestamp}")
+def delete(fqn: PathText, timestamp: Moment, caller: Asked) -> Response:
+    """Delete the result of a time."""
+    permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
+
+    def work(record: Record, case: Stored) -> Written:
+        return remove_result(record, case, timestamp)
+
+    return written_answer(
+        ENTITY_TYPES["testCase"],
+        caller.parts.writes.on_live("testCase", Key.by_name(fqn), work, actor=caller.actor),
+        caller,
+    )
+
+
+def _shown(page: ReportPage, case: Document, caller: Caller) -> ReportPage:
+    """Return results with a mask in place of their failed rows, where the table has something to mask."""
+    if not any(SAMPLE in result for result in page.documents):
+        return page
+    table = caller.parts.catalogue.get("table", Key.by_name(place_of(case["entityFQN"])[0]), "all")
+    if not masked_columns(table, masked_tags_for(caller, table)):
+        return page
+    masked = [result | {SAMPLE: MASK} if SAMPLE in result else result for result in page.documents]
+    return ReportPage(masked, page.total, page.after)
+
+
+def _add_result(fqn: str, body: Document, caller: Caller) -> Response:
+    permitted("testCase", Key.by_name(fqn), caller, Operation.EDIT_TESTS)
+    written = caller.parts.writes.add_test_result(fqn, body, actor=caller.actor)
+    return written_answer(ENTITY_TYPES["testCase"], written, caller)

@@ -1,0 +1,80 @@
+"""Routes of test suites: basic suites of tables, and logical suites that people assemble."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.observations.suites import add_cases, remove_case
+from tocsin.flow.capture.ports import Key, Stored, Written
+from tocsin.flow.capture.write import Record
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.server.access.permissions import require
+from tocsin.server.entities.reports import permitted
+from tocsin.server.entities.serialize import past
+from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
+from tocsin.server.routes.catalogue.entities import written_answer
+
+_SUITE = ENTITY_TYPES["testSuite"]
+HardDelete = Annotated[bool, Query(alias="hardDelete")]
+
+router = APIRouter(prefix="/dataQuality", tags=["suites"])
+
+
+@router.post("/testSuites/basic", status_code=201)
+@router.post("/testSuites/executable", status_code=201, include_in_schema=False)
+def create(body: DocumentBody, caller: Asked) -> Response:
+    """Create the suite of a table (``basicEntityReference``); 409 if it exists. Alias: ``executable``."""
+    require(caller, Operation.CREATE, _SUITE)
+    return written_answer(_SUITE, caller.parts.writes.create(_SUITE.name, _of_table(body), actor=caller.actor), caller)
+
+
+@router.put("/testSuites/basic")
+@router.put("/testSuites/executable", include_in_schema=False)
+def put(body: DocumentBody, caller: Asked) -> Response:
+    """Create or update the suite of a table. Alias: ``executable``."""
+    require(caller, Operation.CREATE, _SUITE)
+    return written_answer(_SUITE, caller.parts.writes.upsert(_SUITE.name, _of_table(body), actor=caller.actor), caller)
+
+
+@router.delete("/testSuites/basic/{suite_id}")
+@router.delete("/testSuites/executable/{suite_id}", include_in_schema=False)
+def delete(suite_id: PathId, caller: Asked, *, hard_delete: HardDelete = False, recursive: bool = False) -> Response:
+    """Soft-delete the suite of a table, or hard-delete it with ``hardDelete``. Alias: ``executable``."""
+    key = Key.by_id(str(suite_id))
+    permitted(_SUITE.name, key, caller, Operation.DELETE, include="all")
+    written = caller.parts.writes.delete(_SUITE.name, key, actor=caller.actor, recursive=recursive, hard=hard_delete)
+    return answer(past(_SUITE, written.document, caller))
+
+
+@router.put("/testCases/logicalTestCases")
+def add_logical(body: DocumentBody, caller: Asked) -> Response:
+    """Add test cases to a logical suite: ``testSuiteId`` and ``testCaseIds``."""
+    suite_id = body.get("testSuiteId")
+    if not isinstance(suite_id, str):
+        raise InvalidInput("must be the id of a test suite", field="testSuiteId")
+    return _on_suite(suite_id, caller, lambda record, suite: add_cases(record, suite, body.get("testCaseIds")))
+
+
+@router.delete("/testCases/logicalTestCases/{suite_id}/{case_id}")
+def remove_logical(suite_id: PathId, case_id: PathId, caller: Asked) -> Response:
+    """Remove a test case from a logical suite."""
+    return _on_suite(str(suite_id), caller, lambda record, suite: remove_case(record, suite, str(case_id)))
+
+
+def _on_suite(suite_id: str, caller: Caller, work: Callable[[Record, Stored], Written]) -> Response:
+    key = Key.by_id(suite_id.lower())
+    permitted(_SUITE.name, key, caller, Operation.EDIT_TESTS)
+    written = caller.parts.writes.on_live(_SUITE.name, key, work, actor=caller.actor)
+    return answer(past(_SUITE, written.document, caller))
+
+
+def _of_table(body: Document) -> Document:
+    if not body.get("basicEntityReference") and not body.get("executableEntityReference"):
+        raise InvalidInput("is missing: send the fully qualified name of the table", field="basicEntityReference")
+    return body

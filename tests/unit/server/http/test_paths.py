@@ -1,0 +1,56 @@
+"""Tests of splitting paths before decoding."""
+
+from __future__ import annotations
+
+import pytest
+from starlette.types import Message, Receive, Scope, Send
+
+from tocsin.server.http.paths import RawPaths
+
+
+async def routed(raw: str, query: str = "") -> tuple[str | None, int | None]:
+    """Return the path that routing sees, or the status that was answered instead."""
+    seen: list[str] = []
+    statuses: list[int] = []
+
+    async def inner(scope: Scope, _receive: Receive, _send: Send) -> None:
+        seen.append(scope["path"])
+
+    async def receive() -> Message:
+        return {"type": "http.request"}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            statuses.append(message["status"])
+
+    scope = {"type": "http", "path": "?", "raw_path": raw.encode(), "query_string": query.encode(), "headers": []}
+    await RawPaths(inner)(scope, receive, send)
+    return (seen or [None])[0], (statuses or [None])[0]
+
+
+@pytest.mark.parametrize(
+    ("raw", "path"),
+    [
+        ("/api/v1/tables", "/api/v1/tables"),
+        ("/v1/tables", "/api/v1/tables"),
+        ("/v1", "/api/v1"),
+        ("/v10/tables", "/v10/tables"),
+        ("/api/v1/tables/", "/api/v1/tables"),
+        ("/", "/"),
+        ("/api/v1/tables/name/%22a.b%2Fc%22", "/api/v1/tables/name/%22a.b%2Fc%22"),
+        ("/api/v1/tables/name/a&include=all", "/api/v1/tables/name/a"),
+        ("/api/v1/tables/name/a&b", "/api/v1/tables/name/a&b"),
+        ("/api/v1/tables/name/a%26include=all", "/api/v1/tables/name/a%26include=all"),
+    ],
+)
+async def test_routing_sees_the_path_as_it_was_sent(raw: str, path: str) -> None:
+    assert await routed(raw) == (path, None)
+
+
+@pytest.mark.parametrize(("raw", "query"), [("/v1/a%00", ""), ("/v1/a", "after=%00")])
+async def test_nul_goes_no_further(raw: str, query: str) -> None:
+    assert await routed(raw, query) == (None, 400)
+
+
+async def test_an_encoded_percent_sign_is_no_nul() -> None:
+    assert await routed("/v1/a%2500") == ("/api/v1/a%2500", None)

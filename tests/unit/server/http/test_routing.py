@@ -1,0 +1,84 @@
+"""Tests of the route index against trying all routes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from fastapi import APIRouter, FastAPI
+from starlette.responses import PlainTextResponse
+
+from tocsin.model.entity_types import BY_COLLECTION
+from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out
+
+special, of_every_collection, outside = APIRouter(prefix="/tables"), APIRouter(), APIRouter()
+
+
+@special.get("/bulk")
+async def bulk() -> PlainTextResponse:
+    return PlainTextResponse("bulk")
+
+
+@of_every_collection.get("")
+async def whole(collection: str) -> PlainTextResponse:
+    return PlainTextResponse(f"all of {collection}")
+
+
+@of_every_collection.get("/{entity_id}")
+async def one(collection: str, entity_id: str) -> PlainTextResponse:
+    return PlainTextResponse(f"{entity_id} of {collection}")
+
+
+@outside.get("/ui/{name}")
+async def page(name: str) -> PlainTextResponse:
+    return PlainTextResponse(name)
+
+
+@pytest.fixture
+def client() -> httpx.AsyncClient:
+    app = FastAPI(openapi_url=None)
+    laid_out = APIRouter()
+    lay_out(laid_out, special, "/api/v1")
+    lay_out(laid_out, of_every_collection, f"/api/v1/{COLLECTION}")
+    lay_out(laid_out, outside, "")
+    app.router = IndexedRouter(app.router, laid_out)
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://test")
+
+
+async def test_what_is_special_comes_first(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/api/v1/tables/bulk")).text == "bulk"
+    assert (await client.get("/api/v1/tables/other")).text == "other of tables"
+
+
+@pytest.mark.parametrize("collection", BY_COLLECTION)
+async def test_every_collection_is_found(client: httpx.AsyncClient, collection: str) -> None:
+    assert (await client.get(f"/api/v1/{collection}")).text == f"all of {collection}"
+    assert (await client.get(f"/api/v1/{collection}/x")).text == f"x of {collection}"
+
+
+async def test_paths_outside_the_api_are_found(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/ui/page.js")).text == "page.js"
+
+
+async def test_an_unknown_path_is_404_and_a_wrong_method_405(client: httpx.AsyncClient) -> None:
+    assert (await client.get("/api/v1/nothing")).status_code == 404
+    assert (await client.get("/api/v1/tables/a/b/c")).status_code == 404
+    refused = await client.post("/api/v1/tables")
+    assert (refused.status_code, refused.headers["Allow"]) == (405, "GET")
+
+
+async def test_what_the_plain_router_does_at_the_end_is_still_done() -> None:
+    ended = []
+
+    @asynccontextmanager
+    async def lifespan(_app: FastAPI) -> AsyncIterator[None]:
+        yield
+        ended.append("ended")
+
+    app = FastAPI(openapi_url=None, lifespan=lifespan)
+    app.router = IndexedRouter(app.router, APIRouter())
+    async with app.router.lifespan_context(app):
+        assert not ended
+    assert ended == ["ended"]

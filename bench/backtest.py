@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
-from operator import itemgetter
+from functools import partial
 from pathlib import Path
 
 from pyspark.sql import DataFrame
@@ -18,7 +17,7 @@ from sqlalchemy import Engine
 
 from bench.backlog import size_at
 from bench.estate import build_estate
-from bench.measured import Measurement, Report, scaled
+from bench.measured import Measurement, Report, in_alternation, scaled
 from bench.running import opened, settings_in
 from bench.traffic import append_events
 from tocsin.flow.eventlog.lake import ALWAYS, Segment
@@ -31,6 +30,7 @@ from tocsin.spark.lake import dated, folder_of, history, write_segment
 from tocsin.store.access.people import People
 
 EVENT_COUNT, COPIES, DAYS, FOLLOW_COUNT = 1_000_000, 10, 90, 10_000
+ROUND_COUNT, WARM_UP_COUNT = 5, 1
 ALERTS = {
     "columns that change, to owners by mail": ("fieldChanged == 'columns'", "Owners", "Email"),
     "a path in the JSON of every event": ("entity.version > 0.5", "Owners", "Email"),
@@ -48,9 +48,11 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             build_estate(engine, size_at(scale), follows=scaled(FOLLOW_COUNT, scale, least=200))
             append_events(engine, count, report)
             first = next(iter(ALERTS.items()))
-            rows = [_backtested(parts, engine, report, first, of="the log alone"), _into_the_lake(parts)]
+            rounds = min(ROUND_COUNT, scaled(ROUND_COUNT, 10 * scale, least=1))
+            measured = partial(_backtested, parts, engine, report, rounds)
+            rows = [measured(first, of="the log alone"), _into_the_lake(parts)]
             _multiply(parts, days=scaled(DAYS, scale, least=5))
-            return rows + [_backtested(parts, engine, report, one, of="the lake") for one in ALERTS.items()]
+            return rows + [measured(one, of="the lake") for one in ALERTS.items()]
 
 
 def _into_the_lake(parts: LakeParts) -> Measurement:
@@ -62,25 +64,30 @@ def _into_the_lake(parts: LakeParts) -> Measurement:
 
 
 def _backtested(
-    parts: LakeParts, engine: Engine, report: Report, alert: tuple[str, tuple[str, str, str]], *, of: str
+    parts: LakeParts, engine: Engine, report: Report, rounds: int, alert: tuple[str, tuple[str, str, str]], *, of: str
 ) -> Measurement:
-    """Measure one alert over the whole history, against a bare scan of it; of both the better of two runs."""
+    """Measure one alert over all there is, in turns with a bare scan of the same."""
     extent, total = parts.happened(ALWAYS)
-    floor_s = min(_scan(history(parts.session, parts.place, extent)) for _ in range(2))
     made, admin = build(parts, engine), People(engine).by_name("admin")
     if admin is None:
         raise AssertionError("there is no administrator")
     name, meant = alert
     asked = Backtest("b", admin.id, 0, _alert(*meant), None, None, BacktestState.WAITING)
-    took_s, result = min((_timed(lambda: backtest(asked, made, report)) for _ in range(2)), key=itemgetter(0))
-    told = f"{of}; {name}: {result['matched']:,} match, {result['told']:,} told"
-    return Measurement("backtest", told, total / took_s, "events/s", total / floor_s, total)
+    results: list[Document] = []
 
+    def run() -> float:
+        began_s = time.perf_counter()
+        results.append(backtest(asked, made, report))
+        return time.perf_counter() - began_s
 
-def _timed(do: Callable[[], Document]) -> tuple[float, Document]:
-    began_s = time.perf_counter()
-    result = do()
-    return time.perf_counter() - began_s, result
+    found = in_alternation(
+        run,
+        lambda: _scan(history(parts.session, parts.place, extent)),
+        rounds=rounds,
+        warm_ups=min(WARM_UP_COUNT, rounds - 1),
+    )
+    counts = f"{results[-1]['matched']:,} match, {results[-1]['told']:,} told"
+    return found.rate("backtest", f"{of}; {name}: {counts}", "events/s", total)
 
 
 def _multiply(parts: LakeParts, *, days: int) -> None:

@@ -27,7 +27,7 @@ from bench.backlog import size_at
 from bench.estate import build_estate
 from bench.matching_alerts import changed, plans, plans_on_paths
 from bench.matching_events import logged_events, write_events
-from bench.measured import Measurement, Report, p50, scaled
+from bench.measured import Measurement, Report, Rounds, in_alternation, scaled
 from bench.running import opened, settings_in
 from bench.upstream import polled
 from tocsin.flow.match import local
@@ -39,6 +39,7 @@ from tocsin.spark.session import session_of
 EVENT_COUNT, SAMPLE_COUNT = 1_000_000, 200
 ALERT_COUNTS = (10, 100, 1_000, 10_000)
 BATCH_SIZES, ROUND_COUNT, WARM_UP_COUNT = (1, 100, 10_000), 11, 4
+BULK_ROUND_COUNT, BULK_WARM_UP_COUNT = 5, 3
 CHECKED_PAIRS = 200_000
 _BENCHMARK = "matching"
 _TAKEN_ALONG = ("event_id", "entity_id", "user_id", "timestamp_ms")
@@ -77,26 +78,26 @@ def measure(scale: float, report: Report) -> list[Measurement]:
 
 
 def _in_bulk(work: Workload) -> list[Measurement]:
-    """Measure events a second, the better of two runs of scan and match alike: a stream pays for compiling once."""
-    rows, sample, count = [], _sampled(work), work.count
-    _run(matches(sample, index_of(work.plans[100])))
-    for number, alerts in work.plans.items():
-        index = index_of(alerts)
-        scan_s = min(_scan(work.events, index) for _ in range(2))
-        match_s = min(_run(matches(work.events, index)) for _ in range(2))
-        _check(sample, alerts, index)
-        name, aim = f"{len(alerts):,} alerts", _AIMS.get(number, "")
-        rows.append(Measurement(_BENCHMARK, name, count / match_s, "events/s", count / scan_s, count, aim))
-    return rows
+    """Measure events a second of matching, in turns with a bare scan, once the compiler has settled."""
+    sample = _sampled(work)
+    return [_bulk(work, sample, alerts, f"{len(alerts):,} alerts", n) for n, alerts in work.plans.items()]
 
 
 def _on_paths(work: Workload) -> list[Measurement]:
-    alerts, count = plans_on_paths(len(work.plans[1_000])), work.count
-    index, sample = index_of(alerts), _sampled(work)
-    scan_s, match_s = _scan(work.events, index), _run(matches(work.events, index))
+    alerts = plans_on_paths(len(work.plans[1_000]))
+    return [_bulk(work, _sampled(work), alerts, f"{len(alerts):,} alerts on paths into the document")]
+
+
+def _bulk(work: Workload, sample: DataFrame, alerts: list[Plan], name: str, number: int = 0) -> Measurement:
+    index, few = index_of(alerts), work.rounds < ROUND_COUNT
+    found = in_alternation(
+        lambda: _run(matches(work.events, index)),
+        lambda: _scan(work.events, index),
+        rounds=1 if few else BULK_ROUND_COUNT,
+        warm_ups=0 if few else BULK_WARM_UP_COUNT,
+    )
     _check(sample, alerts, index)
-    name = f"{len(alerts):,} alerts on paths into the document"
-    return [Measurement(_BENCHMARK, name, count / match_s, "events/s", count / scan_s, count)]
+    return found.rate(_BENCHMARK, name, "events/s", work.count, aim=_AIMS.get(number, ""))
 
 
 def _upstream(work: Workload) -> list[Measurement]:
@@ -125,9 +126,8 @@ def _in_batch(session: SparkSession, index: Index, pool: pa.Table, size: int, ro
         match_s.append(_arrow(matches(frame, index, columns=_TAKEN_ALONG)))
         floor_s.append(_arrow(frame.select("log_offset", *_TAKEN_ALONG)))
         gc.collect()  # Spark keeps a frame's rows for as long as Python keeps the frame
-    name = f"micro-batch of {size:,}, 1,000 alerts, p50"
-    middle_s, least_s = p50(match_s[warm_ups:]), p50(floor_s[warm_ups:])
-    return Measurement(_BENCHMARK, name, middle_s * 1000, "ms", least_s * 1000, rounds)
+    found = Rounds(tuple(match_s[warm_ups:]), tuple(floor_s[warm_ups:]))
+    return found.time(_BENCHMARK, f"micro-batch of {size:,}, 1,000 alerts, p50")
 
 
 def _changes(work: Workload) -> list[Measurement]:

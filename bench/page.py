@@ -17,9 +17,9 @@ MACHINE = "2 cores, shared"
 PAGE = Path(__file__).resolve().parents[1] / "docs/benchmarks.md"
 BEGIN, END = "<!-- measured: begin -->", "<!-- measured: end -->"
 
-_COLUMNS = ("benchmark", "what", "figure", "unit", "floor", "ratio", "n", "aim")
+_COLUMNS = ("benchmark", "what", "figure", "range", "unit", "floor", "ratio", "n", "aim")
 _ON_PAGE = (*_COLUMNS, "measured")
-_RIGHT = frozenset({"figure", "floor", "ratio", "n"})
+_RIGHT = frozenset({"figure", "range", "floor", "ratio", "n"})
 
 
 def table_of(rows: Sequence[Measurement]) -> Table:
@@ -91,7 +91,14 @@ def _grouped(rows: Sequence[Measurement]) -> list[list[str]]:
 def _cells(row: Measurement) -> list[str]:
     floor = "-" if row.floor is None else _number(row.floor)
     ratio = "-" if row.ratio is None else f"{row.ratio:.2f}"
-    return [row.name, _number(row.figure), row.unit, floor, ratio, f"{row.n:,}", row.aim]
+    return [row.name, _number(row.figure), _range(row), row.unit, floor, ratio, f"{row.n:,}", row.aim]
+
+
+def _range(row: Measurement) -> str:
+    if row.span is None:
+        return ""
+    least, most = map(_number, row.span)
+    return f"{least} to {most}" if row.is_settled else f"{least} to {most}: unsettled"
 
 
 def _number(value: float) -> str:

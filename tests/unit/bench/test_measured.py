@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from bench.alerts import MIX, requests
 from bench.estate import copy_id, copy_text, stem_of
-from bench.measured import Measurement, p95, scaled
+from bench.measured import Measurement, Rounds, in_alternation, p95, scaled
 from bench.page import BEGIN, END, PAGE, write_page
 
 from tocsin.conditions.check import checked
@@ -24,6 +24,33 @@ def test_a_ratio_is_the_figure_over_its_floor() -> None:
     assert ROWS[2].as_json()["ratio"] == 0.5
 
 
+def test_a_run_and_its_floor_are_measured_in_turns_and_the_first_rounds_do_not_count() -> None:
+    order: list[str] = []
+
+    def timed(name: str, start_s: float) -> float:
+        order.append(name)
+        return start_s + len(order)
+
+    found = in_alternation(lambda: timed("run", 10), lambda: timed("floor", 0), rounds=2, warm_ups=1)
+    assert order == ["floor", "run"] * 3
+    assert found == Rounds(times_s=(14, 16), floors_s=(3, 5))
+
+
+def test_rounds_give_the_median_the_range_and_the_median_of_the_paired_ratios() -> None:
+    row = Rounds(times_s=(1.0, 2.0, 1.25), floors_s=(0.5, 1.5, 0.25)).rate("matching", "10 alerts", "events/s", 100)
+    assert (row.figure, row.floor, row.span) == (80.0, 200.0, (50.0, 100.0))
+    assert row.ratio == pytest.approx(0.5)
+    assert not row.is_settled
+    assert Rounds((1.0, 1.4), (1.0, 1.0)).time("matching", "one").is_settled
+
+
+def test_rounds_that_spread_too_far_are_marked_on_the_page(tmp_path: Path) -> None:
+    page = tmp_path / "benchmarks.md"
+    page.write_text(f"{BEGIN}\n{END}\n")
+    write_page([Rounds((1.0, 2.0, 1.25), (0.5, 1.5, 0.25)).rate("matching", "10 alerts", "events/s", 100)], page)
+    assert "| 80.0 | 50.0 to 100: unsettled | events/s | 200 | 0.50 |" in page.read_text()
+
+
 def test_the_page_gets_the_table_between_its_markers_and_keeps_the_rest(tmp_path: Path) -> None:
     page = tmp_path / "benchmarks.md"
     page.write_text(f"before\n\n{BEGIN}\n\nold\n\n{END}\n\nafter\n")
@@ -32,8 +59,8 @@ def test_the_page_gets_the_table_between_its_markers_and_keeps_the_rest(tmp_path
     text = page.read_text()
     assert text.startswith(f"before\n\n{BEGIN}\n\nMachine: 2 cores, shared; ")
     assert text.endswith(f"\n\n{END}\n\nafter\n")
-    assert "| latency | commit to inbox, p50 | 240 | ms | 6.00 | 40.07 | 60 | 500 | 20" in text
-    assert "|  | of it until planned | 31.2 | ms | - | - | 60 |  |  |\n" in text
+    assert "| latency | commit to inbox, p50 | 240 |  | ms | 6.00 | 40.07 | 60 | 500 | 20" in text
+    assert "|  | of it until planned | 31.2 |  | ms | - | - | 60 |  |  |\n" in text
     assert "old" not in text
 
 

@@ -17,7 +17,7 @@ from tests.waiting import until
 PROGRAM = """
 import os, sys, time
 from pathlib import Path
-from tocsin.server import processes
+from tocsin.server.http import processes
 from tocsin.errors import Unavailable
 
 folder = Path(sys.argv[1])

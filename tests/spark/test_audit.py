@@ -24,7 +24,7 @@ from tocsin.spark.lake import HistoryLocation
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.alerts.audit import AuditRows
-from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.alerts.match_results import MatchResults
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities import SqlCatalogue
@@ -157,14 +157,14 @@ def _stuck_delivery(company: SmallCompany) -> object:
 
 
 def _never_told(company: SmallCompany) -> object:
-    one = telling.c
+    one = match_result.c
     some = select(one.log_offset).where(one.subscription_id == company.ids["nobody"]).limit(1)
     mine = one.subscription_id == company.ids["nobody"]
-    return delete(telling).where(one.log_offset == some.scalar_subquery(), mine)
+    return delete(match_result).where(one.log_offset == some.scalar_subquery(), mine)
 
 
 def _told_without_match(company: SmallCompany) -> object:
-    one = telling.c
+    one = match_result.c
     some = select(one.log_offset).where(one.subscription_id == company.ids["bell"])
     tables = select(one.log_offset).where(one.subscription_id == company.ids["mail"])
     with company.engine.connect() as connection:
@@ -172,7 +172,7 @@ def _told_without_match(company: SmallCompany) -> object:
             some.where(one.log_offset.not_in(tables)).order_by(one.log_offset.desc()).limit(1)
         ).scalar_one()
     row = {"log_offset": offset, "subscription_id": company.ids["mail"], "told_count": 0, "told_at_ms": 1}
-    return insert(telling).values(row)
+    return insert(match_result).values(row)
 
 
 BROKEN: dict[str, Break] = {
@@ -223,7 +223,7 @@ def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log
     told = audit(parts)
     assert told.findings == ()
     with company.engine.connect() as connection:
-        of_third = select(telling.c.log_offset).where(telling.c.subscription_id == third)
+        of_third = select(match_result.c.log_offset).where(match_result.c.subscription_id == third)
         (offset,) = connection.execute(of_third).scalars()
 
     company.run("etl", "Failed")
@@ -233,7 +233,10 @@ def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log
     assert (late.findings, late.through) == ((), parts.log.readable_end()), "who tells of reports has yet to come to it"
     assert (late.judged > told.judged, late.unjudged) == (True, told.unjudged)
 
-    change(company.engine, update(telling).where(telling.c.subscription_id == third).values(log_offset=offset + 1))
+    change(
+        company.engine,
+        update(match_result).where(match_result.c.subscription_id == third).values(log_offset=offset + 1),
+    )
     assert {"notMatched", "notTold"} <= set(kinds(audit(parts)))
 
 

@@ -33,7 +33,7 @@ from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.firings import Firings
-from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.backup.making import BackupContents, back_up
@@ -142,7 +142,9 @@ def test_what_is_too_old_is_told_to_nobody_and_written_down_all_the_same(
         until(lambda: caught_up(sqlite_engine), within_s=60)
     told = {row[0] for row in stored(sqlite_engine).values()}
     with sqlite_engine.connect() as connection:
-        ends = connection.execute(select(telling.c.log_offset, telling.c.told_count).order_by(telling.c.log_offset))
+        ends = connection.execute(
+            select(match_result.c.log_offset, match_result.c.told_count).order_by(match_result.c.log_offset)
+        )
         counts = [row.told_count for row in ends]
     assert (len(told), counts) == (1, [0, 1])
     assert Firings(sqlite_engine).tallies(0)[alert].silent_count == 1

@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 from tests.directories import Company, company
 
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.categories import RecipientRule, wanted
+from tocsin.flow.resolve.categories import RecipientRule, recipient_rules
 from tocsin.flow.resolve.local import recipients as local_recipients
 from tocsin.flow.schedule.due import schedule
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
@@ -43,7 +43,9 @@ def case(seed: int, *, is_personal: bool = False) -> Case:
         for alert in alerts
         if rng.random() < 0.6
     )
-    return Case(events, tuple(row for alert in alerts for row in wanted(alert, questions[alert.id])), matched, made)
+    return Case(
+        events, tuple(row for alert in alerts for row in recipient_rules(alert, questions[alert.id])), matched, made
+    )
 
 
 def _questions(rng: random.Random) -> tuple[str, ...]:

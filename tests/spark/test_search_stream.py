@@ -18,7 +18,7 @@ from tocsin.clock import FixedClock
 from tocsin.flow.capture.ports import Key
 from tocsin.jobs.search_rebuild import rebuild
 from tocsin.jobs.search_stream import QUERY_NAME, SearchParts, indexing, supervised
-from tocsin.jobs.supervision import Ground, beside
+from tocsin.jobs.supervision import Ground, running_alongside
 from tocsin.model.people import SYSTEM
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.parse import parse
@@ -112,7 +112,7 @@ def test_a_failure_is_tried_again_from_the_checkpoint(
     query = supervised(replace(parts_of(spark, sqlite_engine, tmp_path / "checkpoint"), entries=failing))
     ground, begun = Ground(spark, Waits(sqlite_engine), tmp_path, FixedClock(STARTED_MS)), threading.Event()
     begun.set()
-    with beside(query, ground, begun, ends_within_s=60):
+    with running_alongside(query, ground, begun, ends_within_s=60):
         until(lambda: failing.failures == 1, within_s=90)
         until(lambda: caught_up(sqlite_engine), within_s=90)
     assert found(sqlite_engine, "orders") == ["pg.store.public.orders"]

@@ -24,11 +24,11 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import Parts
 from tocsin.jobs.silences import SilenceParts, look
 from tocsin.jobs.streak_stream import QUERY_NAME, supervised
-from tocsin.jobs.supervision import Ground, beside
+from tocsin.jobs.supervision import Ground, running_alongside
 from tocsin.model.change import EventType
 from tocsin.spark.session import interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
-from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
@@ -58,7 +58,7 @@ def keeping(parts: Parts, spark: SparkSession, engine: Engine, checkpoint: Path)
     query, begun = supervised(parts), threading.Event()
     begun.set()
     ground = Ground(spark, Waits(engine), checkpoint.parent, SystemClock())
-    return beside(query, ground, begun, ends_within_s=120)
+    return running_alongside(query, ground, begun, ends_within_s=120)
 
 
 def caught_up(engine: Engine) -> bool:
@@ -139,7 +139,7 @@ def test_a_cut_checkpoint_is_made_anew_from_the_log_and_tells_nothing_again(
         file.write_bytes(file.read_bytes()[:3])
     with sqlite_engine.begin() as connection:  # a repeated notification would be written anew
         connection.execute(delete(notification))
-        connection.execute(delete(telling))
+        connection.execute(delete(match_result))
     company.run("etl", "Failed")
     with following(spark, sqlite_engine, checkpoint):
         until(lambda: caught_up(sqlite_engine), within_s=120)

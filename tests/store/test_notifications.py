@@ -12,7 +12,7 @@ from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.model.match_result import MatchResult
-from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import delivery, notification, outbox
@@ -88,7 +88,7 @@ def test_what_was_read_of_another_log_is_neither_told_nor_counted(store_engine: 
             notes.add([row(1, leaves=True)], [MatchResult(1, "a", 1, 5)], last=foreign)
         with pytest.raises(LogDiverged):
             notes.advance("q", foreign.offset, now_ms=1, event_id=foreign.event_id)
-    assert (count(store_engine, notification), count(store_engine, telling), log.progress("q")) == (0, 0, 0)
+    assert (count(store_engine, notification), count(store_engine, match_result), log.progress("q")) == (0, 0, 0)
     notes.add([row(1, leaves=True)], last=end)
     notes.advance("q", end.offset, now_ms=1, event_id=end.event_id)
     assert (count(store_engine, notification), log.progress("q")) == (1, end.offset)
@@ -105,5 +105,5 @@ def test_what_has_been_told_is_not_told_again(store_engine: Engine) -> None:
     notes.add([other], [MatchResult(1, "a", 1, 9), MatchResult(1, "c", 1, 9)])
     assert count(store_engine, notification) == 2
     with store_engine.connect() as connection:
-        told = connection.execute(select(telling).order_by(telling.c.subscription_id)).all()
+        told = connection.execute(select(match_result).order_by(match_result.c.subscription_id)).all()
     assert [(one.subscription_id, one.told_count) for one in told] == [("a", 1), ("b", 0), ("c", 1)]

@@ -21,9 +21,9 @@ from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
 from tocsin.store.fsck.inspection import inspect
-from tocsin.store.observations.reads import Beside
+from tocsin.store.observations.reads import ObservationReads
 from tocsin.store.observations.tables import attachment
-from tocsin.store.sealing import mask_what_was_said, seal_all
+from tocsin.store.sealing import mask_free_texts, seal_all
 from tocsin.store.vault import new_key, reseal, use_vault
 
 CANARY = 'c4n"ary'
@@ -77,7 +77,7 @@ def test_what_earlier_releases_kept_in_clear_is_sealed_and_still_known(store_eng
         with store_engine.begin() as connection:
             seal_all(connection)
         assert "c4n" not in _dumped(store_engine)
-        known = Beside(store_engine).attached([service], "secrets")[service]
+        known = ObservationReads(store_engine).attached([service], "secrets")[service]
         assert known == {"connection.config.password": CANARY, "connection.config.pwd": CANARY}
         (alert,) = (one for one in Subscriptions(store_engine).list_all() if one.name == "hook")
         clear = Subscriptions(store_engine).with_secrets(alert.id)
@@ -117,8 +117,8 @@ def test_free_maps_of_alerts_are_masked_in_the_past_and_what_receivers_said_is_d
     spelt = json.dumps(CANARY)[1:-1]
     assert spelt in _dump(store_engine)
     with store_engine.begin() as connection:
-        mask_what_was_said(connection)
-        mask_what_was_said(connection)
+        mask_free_texts(connection)
+        mask_free_texts(connection)
     assert spelt not in _dump(store_engine)
     kept = SqlCatalogue(store_engine).get("eventsubscription", Key.by_id(alert["id"]))["config"]
     assert kept == {"token": MASK, "deep": [{"more": MASK}], "retries": 3}

@@ -10,7 +10,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.capture.observations.ports import Line, StoredReport
 from tocsin.store.cursors import Window
 from tocsin.store.engine import open_engine, writing
-from tocsin.store.observations.reads import Beside
+from tocsin.store.observations.reads import ObservationReads
 from tocsin.store.observations.series import SqlAttachments, SqlSeries
 from tocsin.store.schema import migrate
 
@@ -37,7 +37,7 @@ def test_pages_go_back_in_time_and_on_from_their_cursor(store_engine: Engine) ->
     for part in ("b", "a"):
         _put(store_engine, Line("t", "k", part), 1, 2, 3)
     _put(store_engine, Line("t", "other"), 9)
-    reader, seen, after = Beside(store_engine), [], None
+    reader, seen, after = ObservationReads(store_engine), [], None
     while True:
         page = reader.page("t", "k", Window(limit=2, after=after))
         seen += [one["at"] for one in page.documents]
@@ -58,7 +58,7 @@ def test_the_latest_is_found_for_many_entities_and_for_every_part(store_engine: 
     _put(store_engine, Line("a", "k"), 1, 5)
     _put(store_engine, Line("b", "k"), 2)
     _put(store_engine, Line("b", "k", "part"), 7)
-    reader = Beside(store_engine)
+    reader = ObservationReads(store_engine)
     assert reader.latest(["a", "b", "c"], "k") == {"a": {"at": 5}, "b": {"at": 2}}
     assert reader.latest_by_part("b", "k") == {"": {"at": 2}, "part": {"at": 7}}
 
@@ -69,7 +69,7 @@ def test_an_attachment_is_replaced_and_taken_away(store_engine: Engine) -> None:
         attachments.put("t", "joins", {"a": 1})
         attachments.put("t", "joins", {"a": 2})
         assert attachments.get("t", "joins") == {"a": 2}
-    assert Beside(store_engine).attached(["t", "u"], "joins") == {"t": {"a": 2}}
+    assert ObservationReads(store_engine).attached(["t", "u"], "joins") == {"t": {"a": 2}}
     with writing(store_engine) as connection:
         assert SqlAttachments(connection).remove("t", "joins")
         assert not SqlAttachments(connection).remove("t", "joins")
@@ -105,7 +105,7 @@ def _carried_over(url: str) -> None:
         )
         connection.execute(text(entity), case)
     migrate(engine)
-    reader = Beside(engine)
+    reader = ObservationReads(engine)
     assert sum(reader.page(f"c{case}", "testCaseResult", Window(), status="Failed").total for case in range(3)) == 2_500
     assert reader.page("p", "pipelineStatus", Window(), status="Pending").documents == [{"executionStatus": "Pending"}]
     with engine.connect() as connection:

@@ -15,7 +15,7 @@ from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.alerts.match_results import MatchResults
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
@@ -162,7 +162,9 @@ def test_a_telling_says_how_many_relations_were_gone_before_it(company: SmallCom
             delete(tombstone_relation).where(relation.log_offset == lost, relation.relation == "follower")
         )
     tell_all(company.engine)
-    query = select(telling.c.log_offset, telling.c.missing_count).where(telling.c.log_offset.in_([sound, lost]))
+    query = select(match_result.c.log_offset, match_result.c.missing_count).where(
+        match_result.c.log_offset.in_([sound, lost])
+    )
     with company.engine.connect() as connection:
         assert dict(connection.execute(query).all()) == {sound: 0, lost: 1}
 

@@ -16,7 +16,7 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.settings import Settings
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
-from tocsin.store.observations.reads import Beside
+from tocsin.store.observations.reads import ObservationReads
 from tocsin.store.observations.tables import attachment
 from tocsin.store.vault import KEY_FILE, Vault, new_key, reseal, use_vault, vault_of
 
@@ -36,7 +36,9 @@ def _kept(engine: Engine) -> str:
 def test_a_secret_is_sealed_and_opened(store_engine: Engine) -> None:
     made = Writes(SqlCatalogue(store_engine), FixedClock(1)).create("databaseService", _SERVICE, actor=JANE)
     assert "xyzzy" not in _kept(store_engine)
-    assert Beside(store_engine).attached([made.document["id"]], "secrets") == {made.document["id"]: {_PLACE: "xyzzy"}}
+    assert ObservationReads(store_engine).attached([made.document["id"]], "secrets") == {
+        made.document["id"]: {_PLACE: "xyzzy"}
+    }
 
 
 def test_what_lay_there_in_clear_is_sealed(store_engine: Engine) -> None:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
 from tocsin.errors import InvalidSetting
-from tocsin.model.validation_errors import said
+from tocsin.model.validation_errors import message_of
 from tocsin.model.wording import hint
 from tocsin.settings import Settings
 
@@ -49,7 +49,7 @@ def settings_of(**options: object) -> Settings:
         name = str(first["loc"][0])
         if first["type"] == "extra_forbidden":
             raise InvalidSetting(f"tocsin.toml: {name} is no setting{_meant(name)}", field=name) from error
-        raise _wrong(name, said(first)) from error
+        raise _wrong(name, message_of(first)) from error
     except SettingsError as error:
         raise _unread(error) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:

@@ -83,7 +83,7 @@ def _tree(answer: Document, *, every: bool) -> Tree:
         _grow_alert(tree, alert, verdict=_verdict(alert, answer), unreached=f"it does not tell {_whom(answer)}")
     if others := answer["paging"]["total"] - len(shown):
         tree.add(Text(_folded(answer, others, every=every), style="dim"))
-    _grow_told(tree, answer["told"])
+    _grow_notified(tree, answer["told"])
     for one in answer["disagreements"]:
         tree.add(Text(f"! {one['says']}", style="yellow"))
     tree.add(Text(f"relations and alerts are those of now, {_moment(answer['asOf'])}", style="dim"))
@@ -101,10 +101,10 @@ def _meant(event: Document) -> Iterator[str]:
 def _concerns(alert: Document, answer: Document) -> bool:
     """Say whether an alert has to do with who is asked about; with everybody, whatever matched has."""
     about_all = answer["user"] is None and answer["told"]["isWhole"]
-    return bool(alert["reached"]["total"] or (about_all and alert["matched"]) or _has_told(alert, answer))
+    return bool(alert["reached"]["total"] or (about_all and alert["matched"]) or _is_notified(alert, answer))
 
 
-def _has_told(alert: Document, answer: Document) -> bool:
+def _is_notified(alert: Document, answer: Document) -> bool:
     told = (reason["subscriptionId"] for one in answer["told"]["data"] for reason in one["reasons"])
     return alert["id"] in told
 
@@ -113,7 +113,7 @@ def _verdict(alert: Document, answer: Document) -> str:
     """Say whether the alert matches; one that sent a notification and has changed since did match then."""
     if alert["matched"]:
         return "matched"
-    return "would not match now, but did then" if _has_told(alert, answer) else "did not match"
+    return "would not match now, but did then" if _is_notified(alert, answer) else "did not match"
 
 
 def _whom(answer: Document) -> str:
@@ -172,7 +172,7 @@ def _grow_person(branch: Tree, one: Document) -> None:
         below.add(Text(f"told once, together with {', '.join(one['toldTogetherWith'])}", style="dim"))
 
 
-def _grow_told(tree: Tree, told: Document) -> None:
+def _grow_notified(tree: Tree, told: Document) -> None:
     if not told["total"]:
         seen = "" if told["isWhole"] else " that you may see"
         tree.add(Text(f"no notification{seen} is stored", style="dim"))

@@ -151,7 +151,7 @@ def changes_of(event: ChangeEvent) -> list[Change]:
 
 def derived_changes(event: ChangeEvent) -> Document:
     """Return the derived fields about changes; a target counts with all its ancestors."""
-    told = zip(*map(_told_of, changes_of(event)), strict=True)
+    told = zip(*map(_listed_of, changes_of(event)), strict=True)
     categories, operations, targets, written = tuple(told) or ((),) * 4
     return {
         "changeCategory": list(dict.fromkeys(categories)),
@@ -200,7 +200,7 @@ def plain(part: str) -> str:
     return part.replace(SEPARATOR, " ")
 
 
-class _Told(NamedTuple):
+class _Listed(NamedTuple):
     """One change in the words of the derived fields; targets and texts are its own and those of all above it."""
 
     category: str
@@ -210,11 +210,11 @@ class _Told(NamedTuple):
 
 
 @lru_cache(maxsize=10_000)
-def _told_of(change: Change) -> _Told:
+def _listed_of(change: Change) -> _Listed:
     targets, value = prefixes(change.target), plain(change.value or "")
     done = f"{change.category}{SEPARATOR}{change.operation}"
     written = (f"{done}{SEPARATOR}{plain(target)}{SEPARATOR}{value}" for target in targets)
-    return _Told(change.category, change.operation.value, targets, tuple(written))
+    return _Listed(change.category, change.operation.value, targets, tuple(written))
 
 
 def _whole(event: ChangeEvent) -> Iterator[Change]:
@@ -256,7 +256,7 @@ def _meant_plainly(operation: Operation, name: str) -> tuple[Change] | None:
 
 def _meant_by_value(operation: Operation, change: FieldChange) -> Iterator[Change]:
     above, rest = _cut(change.name)
-    target, key, value = _target(above), unquoted(rest[0]) if rest else "", _told(operation, change)
+    target, key, value = _target(above), unquoted(rest[0]) if rest else "", _listed(operation, change)
     if operation is not Operation.MODIFY and len(rest) == 1 and key in _MEMBER_LISTS:
         yield from _members(operation, ".".join(above), key, value)
     elif key in _LABELS:
@@ -339,7 +339,7 @@ def _values(category: str, key: str, rest: Sequence[str], value: object) -> Iter
         yield key
 
 
-def _told(operation: Operation, change: FieldChange) -> object:
+def _listed(operation: Operation, change: FieldChange) -> object:
     return documents.decoded(change.old_value if operation is Operation.REMOVE else change.new_value)
 
 

@@ -182,11 +182,11 @@ def _side(side: Written, other: Written) -> Node | Operand | Nothing:
     is_about_null = isinstance(other, Word) and other.value is None
     if is_about_null and isinstance(side, Name):
         return operands.named(side)
-    check_quoted(side, other, _words_beside(other))
+    check_quoted(side, other, _allowed_values(other))
     return _meaning(side)
 
 
-def _words_beside(other: Written) -> Collection[str]:
+def _allowed_values(other: Written) -> Collection[str]:
     """Return the values an operand may have when compared with ``other``, a field with a closed set of values."""
     name = other.name if isinstance(other, Name) else ""
     return ENTITY_TYPES if name == "entityType" else _WORDS.get(name, ("", ()))[1]

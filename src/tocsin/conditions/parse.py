@@ -104,11 +104,11 @@ def _refused(error: UnexpectedInput, text: str) -> InvalidCondition:
     for sign, meant in _MEANT.items():
         if found.startswith(repr(sign)):
             return refused(found, Position(line, column), expected=(meant,), suggestion=meant)
-    said = _better_said(error, text, expected) or (f"; expected {', '.join(expected)}" if expected else "")
+    said = _clearer_error(error, text, expected) or (f"; expected {', '.join(expected)}" if expected else "")
     return refused(f"{found}{said}", Position(line, column), expected=expected)
 
 
-def _better_said(error: UnexpectedInput, text: str, expected: tuple[str, ...]) -> str | None:
+def _clearer_error(error: UnexpectedInput, text: str, expected: tuple[str, ...]) -> str | None:
     """Return a more helpful message than the list of expected tokens, if there is one."""
     at = error.pos_in_stream if error.pos_in_stream is not None else len(text)
     if text[at : at + 1] in _CURLED:

@@ -99,7 +99,7 @@ class Explanation:
         if self.person is None:
             return self._of_everybody()
         if self.told:
-            return _told(self.person.name, self.told)
+            return _notified(self.person.name, self.told)
         if self.is_in_flight:
             return f"Not yet: {self._flight()}."
         kept_back = " Of alerts that you may not edit nothing is said." if self.is_narrowed else ""
@@ -115,7 +115,7 @@ class Explanation:
             names = dict.fromkeys(reason.subscription_name for one in self.told for reason in one.notification.reasons)
             seen = " that you may see" if self.is_narrowed else ""
             return f"{counted(self.told_count, 'notification')}{seen}, by {_listed(list(names))}.{self._hidden()}"
-        left_out = _not_you(matching) if self.is_narrowed else _nobody(self.alerts)
+        left_out = _not_you(matching) if self.is_narrowed else _no_recipient(self.alerts)
         because = f"{_listed(matching)} matched, but {_left_out(self.alerts, left_out)}" if matching else self._others()
         you = "You were not told by this alert" if self.alert_count == 1 else "You were not told"
         who = you if self.is_narrowed else "Nobody was told"
@@ -152,7 +152,7 @@ class Explanation:
 _OTHERWISE = "the alert, or who has to do with the asset, was otherwise then, or has changed since"
 
 
-def _told(name: str, told: Sequence[Record]) -> str:
+def _notified(name: str, told: Sequence[Record]) -> str:
     ways = [f"{_OVER.get(one.notification.channel, one.notification.channel)} {_became(one)}" for one in told]
     reasons = dict.fromkeys(reason.sentence() for one in told for reason in one.notification.reasons)
     return f'Yes: {name} was told {" and ".join(ways)}, because "{"; ".join(reasons)}".'
@@ -207,7 +207,7 @@ def _left_out(alerts: Sequence[AlertTrace], otherwise: str) -> str:
     return _listed(list(stops)) or ("nothing is stored, although it should be" if matched else otherwise)
 
 
-def _nobody(alerts: Sequence[AlertTrace]) -> str:
+def _no_recipient(alerts: Sequence[AlertTrace]) -> str:
     matching = [trace.subscription for trace in alerts if trace.match.matched]
     is_one = len(matching) == 1
     if not any(one.destinations for one in matching):

@@ -17,7 +17,7 @@ from tocsin.explain.records import Record
 from tocsin.flow.match.local import asked_by
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.resolve.candidates import Candidate, Stop, candidates
-from tocsin.flow.resolve.categories import RecipientRule, wanted
+from tocsin.flow.resolve.categories import RecipientRule, recipient_rules
 from tocsin.flow.resolve.directory import Audience
 from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.visibility import Policies, Subject
@@ -108,7 +108,9 @@ def rows_of(subscription: EventSubscription) -> tuple[RecipientRule, ...]:
     """Return the recipient rules of the destinations, disabled ones included."""
     switched_on = tuple(one.model_copy(update={"enabled": True}) for one in subscription.destinations)
     plan = _plan(subscription)
-    return wanted(subscription.model_copy(update={"destinations": switched_on}), plan.questions if plan else ())
+    return recipient_rules(
+        subscription.model_copy(update={"destinations": switched_on}), plan.questions if plan else ()
+    )
 
 
 def reached_by(

@@ -16,7 +16,7 @@ from tocsin.flow.match.local import asked_by, matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.categories import wanted
+from tocsin.flow.resolve.categories import recipient_rules
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.local import Recipient, recipients
 from tocsin.flow.resolve.visibility import Policies
@@ -73,7 +73,7 @@ async def once(write: Callable[[], Written], world: World) -> tuple[Notified, ..
 def scheduled_for(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
     """Return the notifications that ``logged`` gives when exactly these subscriptions match it."""
     plans = {one.id: plan_of(one) for one in matched}
-    rows = [row for one in matched for row in wanted(one, plans[one.id].questions)]
+    rows = [row for one in matched for row in recipient_rules(one, plans[one.id].questions)]
     asked = {key: asked_by(plan, logged) for key, plan in plans.items()}
     audience = audience_of({logged.event.entity_id}, rows, world.directory)
     return [
@@ -88,11 +88,11 @@ def scheduled_for(logged: LoggedEvent, matched: Sequence[EventSubscription], wor
             now_ms=world.clock.now_ms(),
         )
         for one in recipients(logged, rows, audience, asked)
-        if _may_be_told(one, logged.event, world)
+        if _may_be_notified(one, logged.event, world)
     ]
 
 
-def _may_be_told(recipient: Recipient, event: ChangeEvent, world: World) -> bool:
+def _may_be_notified(recipient: Recipient, event: ChangeEvent, world: World) -> bool:
     if world.policies is None or recipient.user_id is None:
         return True
     return world.policies.of(recipient.user_id).may(Operation.VIEW_BASIC, event.entity_type, event.entity or {})

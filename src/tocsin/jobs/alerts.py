@@ -10,7 +10,7 @@ import structlog
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, between_reports, plan_of
-from tocsin.flow.resolve.categories import RecipientRule, wanted
+from tocsin.flow.resolve.categories import RecipientRule, recipient_rules
 from tocsin.model.subscription import EventSubscription
 from tocsin.spark.match import Index, index_of
 
@@ -126,5 +126,5 @@ def _planned(
             unreadable[subscription.id] = error.message
             continue
         plans.append(plan)
-        asked[subscription.id] = wanted(subscription, plan.questions)
+        asked[subscription.id] = recipient_rules(subscription, plan.questions)
     return plans, asked, unreadable

@@ -36,7 +36,7 @@ from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 
-MOST_TOLD = 100
+MOST_REPORTED = 100
 """The most findings that become events in one run; the next run records the rest."""
 
 _EVENTS_PER_STEP = 50_000
@@ -104,7 +104,7 @@ def audit(parts: AuditParts) -> Audited:
         found += _judge(parts, subject, span, now_ms)
         (row,) = judged(parts.history.session).collect()
         is_judged, is_unjudged = is_judged + row.judged, is_unjudged + row.unjudged
-    told = len(list(islice(filter(lambda finding: _tell(parts, finding), found), MOST_TOLD)))
+    told = len(list(islice(filter(lambda finding: _report(parts, finding), found), MOST_REPORTED)))
     parts.tellings.forget(through=_after(parts, now_ms - 2 * parts.window_ms, through), now_ms=now_ms)
     audited = Audited(after, through, is_judged, is_unjudged, tuple(found), told)
     _LOG.info("audited", after=after, through=through, judged=audited.judged, findings=len(found), told=told)
@@ -194,7 +194,7 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
         )
 
 
-def _tell(parts: AuditParts, finding: AuditFinding) -> bool:
+def _report(parts: AuditParts, finding: AuditFinding) -> bool:
     """Put a finding on its alert, once; returns whether it is new."""
     try:
         return parts.finding_log.add(finding)

@@ -17,7 +17,7 @@ from tocsin.jobs import audit, backtests, lake, silences
 from tocsin.jobs.intervals import Job, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
-from tocsin.spark.session import work_beside
+from tocsin.spark.session import work_in_background
 from tocsin.store.engine import PATIENT_S, open_engine
 from tocsin.store.job_runs import ScheduledJobs
 
@@ -44,7 +44,7 @@ def running(settings: Settings, session: SparkSession) -> Iterator[None]:
     ]
 
     def scheduled() -> None:
-        work_beside(session, SCHEDULED)
+        work_in_background(session, SCHEDULED)
         run_when_due(jobs, ScheduledJobs(engine), SystemClock(), stopping)
 
     kept_for_backtests = lake.build(settings, session, engine)

@@ -22,7 +22,7 @@ from tocsin.flow.capture.ports import Key
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.categories import RecipientRule, wanted
+from tocsin.flow.resolve.categories import RecipientRule, recipient_rules
 from tocsin.flow.resolve.visibility import Subject, may_view, only_visible
 from tocsin.flow.track.backtest_counts import RecipientCount, Tally
 from tocsin.jobs.lake import LakeParts
@@ -212,7 +212,7 @@ def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
     window = Window(asked.since_ms, asked.until_ms)
     index = index_of(between_reports([plan]))
     reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None
-    return _Run(asked, parts, window, viewer, index, reporting, wanted(alert, plan.questions), Tally())
+    return _Run(asked, parts, window, viewer, index, reporting, recipient_rules(alert, plan.questions), Tally())
 
 
 def _is_all_open(policies: Moment) -> bool:

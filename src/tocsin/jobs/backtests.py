@@ -22,7 +22,7 @@ from tocsin.jobs.intervals import FAILURES
 from tocsin.jobs.lake import LakeParts
 from tocsin.model.backtest import JOB, Backtest
 from tocsin.model.entity import Document
-from tocsin.spark.session import work_beside
+from tocsin.spark.session import work_in_background
 from tocsin.store.alerts.backtests import Backtests
 from tocsin.store.job_runs import ScheduledJobs
 
@@ -120,7 +120,7 @@ class Runner:
 
     def _work(self, asked: Backtest, progress: _Progress, group: str) -> None:
         try:
-            work_beside(self.session, group)
+            work_in_background(self.session, group)
             progress.result = self.compute(asked, progress.report)
         except _NotWantedError:
             return

@@ -116,7 +116,7 @@ def notify(events: DataFrame, parts: Parts) -> int:
     found, slow = matched_in_time(events, alerts.index, columns=_OF_EVENT, limit_s=parts.match_limit_s)
     _report(alerts, slow, events, parts)
     matched = each_once(found)
-    return _tell(matched, alerts, parts) if matched.num_rows else 0
+    return _notify(matched, alerts, parts) if matched.num_rows else 0
 
 
 def _report(alerts: Alerts, slow: Sequence[str], events: DataFrame, parts: Parts) -> None:
@@ -139,10 +139,10 @@ def warm_up(parts: Parts) -> None:
     """Take no event at all through the stages, so that the first real one need not wait for what Spark compiles."""
     alerts = parts.alerts.read()
     nothing = parts.session.createDataFrame([], schema.EVENTS)
-    _tell(matches(nothing, alerts.index, columns=_OF_EVENT).toArrow(), alerts, parts)
+    _notify(matches(nothing, alerts.index, columns=_OF_EVENT).toArrow(), alerts, parts)
 
 
-def _tell(matched: pa.Table, alerts: Alerts, parts: Parts) -> int:
+def _notify(matched: pa.Table, alerts: Alerts, parts: Parts) -> int:
     last = _last_of(matched)
     # Events that are too old to notify anybody are processed all the same.
     pairs = zip(matched["log_offset"].to_pylist(), matched["subscription_id"].to_pylist(), strict=True)

@@ -62,8 +62,8 @@ def _run(settings: Settings, parts: Parts, stopping: threading.Event) -> None:
     works = threading.Event()
     _LOG.info("pipeline_started", master=settings.spark_master, checkpoint=parts.checkpoint)
     with (
-        supervision.beside(search, ground, works),
-        supervision.beside(streaks, ground, works),
+        supervision.running_alongside(search, ground, works),
+        supervision.running_alongside(streaks, ground, works),
         background.running(settings, parts.session),
     ):
         supervision.keep_running(match_stream.supervised(parts), ground, stopping, works)

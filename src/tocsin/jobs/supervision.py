@@ -121,7 +121,7 @@ def keep_running(query: Supervised, ground: Ground, stopping: threading.Event, w
 
 
 @contextmanager
-def beside(
+def running_alongside(
     query: Supervised, ground: Ground, after: threading.Event, *, ends_within_s: float = _ENDS_WITHIN_S
 ) -> Iterator[None]:
     """Run ``query`` in a thread of its own until the block ends, once ``after`` is set.

@@ -15,7 +15,7 @@ from pydantic_core import CoreConfig, CoreSchema, SchemaValidator, ValidationErr
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.validation_errors import said
+from tocsin.model.validation_errors import message_of
 from tocsin.model.wording import with_article
 
 Shape = Any  # Any: a word, or an object with one key that says which kind of shape it is
@@ -63,7 +63,7 @@ def check(entity_type: str, key: str, value: object) -> None:
     except ValidationError as refused:
         first = refused.errors(include_url=False)[0]
         where = ".".join((key, *(str(step) for step in first["loc"] if not str(step).startswith("function-"))))
-        raise InvalidInput(f"{where}: {said(first)}", field=where) from refused
+        raise InvalidInput(f"{where}: {message_of(first)}", field=where) from refused
 
 
 def enumeration(entity_type: str, key: str) -> tuple[str, ...]:

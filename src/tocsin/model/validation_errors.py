@@ -15,7 +15,7 @@ SchemaError = Mapping[str, Any]  # Any: pydantic's own description of a problem
 _BEGINNING = 5
 _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 
-_WANTED = {
+_EXPECTED = {
     "bool": "true or false",
     "int": "a whole number",
     "float": "a number",
@@ -47,7 +47,7 @@ _LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {  # Any: as above
 }
 
 
-def said(finding: SchemaError, keys: Collection[str] = ()) -> str:
+def message_of(finding: SchemaError, keys: Collection[str] = ()) -> str:
     """Return the message, to follow the name of the wrong field; ``keys`` are the allowed ones."""
     kind, limits = str(finding["type"]), finding.get("ctx") or {}
     if kind == "missing":
@@ -60,7 +60,7 @@ def said(finding: SchemaError, keys: Collection[str] = ()) -> str:
         return f"must be {there_are}{hint(given, words) or _begun(given, words)}"
     if kind in _LIMITS:
         return _LIMITS[kind](limits)
-    wanted = _WANTED.get(kind.split("_")[0])
+    wanted = _EXPECTED.get(kind.split("_")[0])
     if wanted is not None and kind != "value_error":
         return f"must be {wanted}"
     return str(finding["msg"]).removeprefix("Value error, ").replace("Input should be", "must be", 1)

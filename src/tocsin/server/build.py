@@ -49,7 +49,7 @@ from tocsin.store.feed.threads import Feed
 from tocsin.store.lineage.impact import Impact
 from tocsin.store.lineage.reach import Lineage
 from tocsin.store.observations.incidents import IncidentLog
-from tocsin.store.observations.reads import Beside
+from tocsin.store.observations.reads import ObservationReads
 from tocsin.store.observations.suites import SuiteReader
 from tocsin.store.observations.usage import Usage
 from tocsin.store.outbox.inbox import Inbox
@@ -92,7 +92,7 @@ class Parts:
     tokens: Tokens
     streams: Streams
     shares: Shares
-    beside: Beside
+    beside: ObservationReads
     incidents: IncidentLog
     suites: SuiteReader
     usage: Usage
@@ -144,7 +144,7 @@ def build_parts(
         tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600, recognised=Recognised(revision.now)),
         streams=_streams_of(settings, inbox, people, clock),
         shares=Shares(settings.requests_per_person, settings.requests_waiting_per_person),
-        beside=Beside(engine),
+        beside=ObservationReads(engine),
         incidents=IncidentLog(engine),
         suites=SuiteReader(engine),
         usage=Usage(engine),

@@ -26,7 +26,7 @@ ALERTS = _struct(
     *(("subscription_id", StringType), ("changed_at", LongType), ("done_through", LongType)),
     ("asks_of_streaks", IntegerType),
 )
-TELLINGS = _struct(
+MATCH_RESULTS = _struct(
     *(("log_offset", LongType), ("subscription_id", StringType), ("told_count", IntegerType)),
     *(("relation_count", IntegerType), ("missing_count", IntegerType)),
 )
@@ -40,7 +40,7 @@ DELIVERIES = _struct(
 )
 VIEWS: Mapping[str, StructType] = {
     "audit_alerts": ALERTS,
-    "audit_tellings": TELLINGS,
+    "audit_tellings": MATCH_RESULTS,
     "audit_notes": NOTES,
     "audit_deliveries": DELIVERIES,
 }

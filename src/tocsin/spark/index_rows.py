@@ -17,7 +17,7 @@ from tocsin.spark.anchors import number_of
 from tocsin.spark.conditions import is_stored
 from tocsin.spark.signatures import TEST, Shapes
 
-BESIDE = "&"
+SEPARATOR = "&"
 """Separator of the fields of an anchor of several facts."""
 
 _CLAUSE = pa.struct([pa.field("wanted", pa.bool_(), nullable=False), pa.field("tests", pa.list_(TEST))])
@@ -59,13 +59,13 @@ def rows_of(plan: Plan, shapes: Shapes, worded: Collection[str]) -> Iterable[_Cl
         needed, barred = _needed(left), _barred(left)
         yield {
             "anchor": numbers[at],
-            "fields": BESIDE.join(anchor.fields),
+            "fields": SEPARATOR.join(anchor.fields),
             "subscription_id": plan.subscription_id,
             "asked": plan.asked,
             "created_at_ms": plan.created_at_ms,
             "created_at_offset": plan.created_at_offset,
             "earlier": numbers[:at],
-            "facts": BESIDE.join(sorted({fact.field for fact in needed | barred})),
+            "facts": SEPARATOR.join(sorted({fact.field for fact in needed | barred})),
             "needed": _numbers(needed),
             "barred": _numbers(barred),
             **_guarded([_clauses(_without(one, needed, barred), shapes) for one in left], shapes),

@@ -97,10 +97,10 @@ def _looked_up(
 ) -> dict[str, tuple[StructType, list[tuple[object, ...]]]]:
     addresses = sorted({row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL})
     return {
-        "wanted": (schema.WANTED, [_wanted(row) for row in rows]),
+        "wanted": (schema.RECIPIENT_RULES, [_recipient_rules(row) for row in rows]),
         "reach": (schema.REACH, [(r.root_id, r.node_id, r.node_fqn, r.hops) for r in audience.reach]),
         "principals": (schema.PRINCIPALS, [*map(_principal, audience.principals), *map(_addressed, addresses)]),
-        "bonds": (schema.BONDS, _bonds(audience)),
+        "bonds": (schema.PERSON_FACTS, _person_facts(audience)),
         "members": (schema.MEMBERS, [*_members(audience), *((one, None, None, one) for one in addresses)]),
         "mutes": (schema.MUTES, [(m.who, m.about_id, m.channel, m.since_offset, m.until_ms) for m in audience.mutes]),
     }
@@ -124,7 +124,7 @@ def _members(audience: Audience) -> Iterator[tuple[object, ...]]:
             yield (member.team_id, member.team_name, member.user_id, emails[member.user_id])
 
 
-def _bonds(audience: Audience) -> list[tuple[object, ...]]:
+def _person_facts(audience: Audience) -> list[tuple[object, ...]]:
     """Return what holds of people, gathered by place and person."""
     known: dict[tuple[str, str], dict[tuple[str, int, int], None]] = defaultdict(dict)
     for one in audience.bonds:
@@ -148,7 +148,7 @@ def _for_anybody(matched: pa.Table, rows: Sequence[RecipientRule], audience: Aud
     ]
 
 
-def _wanted(row: RecipientRule) -> tuple[object, ...]:
+def _recipient_rules(row: RecipientRule) -> tuple[object, ...]:
     return (
         row.subscription_id,
         row.subscription_name,

@@ -22,7 +22,7 @@ from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.required_words import BETWEEN_WORDS, words_of
 from tocsin.spark.anchors import stated
 from tocsin.spark.conditions import DOCUMENT, Expression, literal, texts_at, with_document
-from tocsin.spark.index_rows import BESIDE, ROWS, UNGUARDED, rows_of
+from tocsin.spark.index_rows import ROWS, SEPARATOR, UNGUARDED, rows_of
 from tocsin.spark.signatures import Shapes
 
 _CANDIDATE = """
@@ -75,12 +75,12 @@ class Index:
     def keys(self) -> Expression:
         """Return the expression for the numbers of the anchors that an event states, each once."""
         known = sorted(pc.unique(self.rows["fields"]).to_pylist())
-        return stated([tuple(one.split(BESIDE)) if one else () for one in known])
+        return stated([tuple(one.split(SEPARATOR)) if one else () for one in known])
 
     @cached_property
     def facts(self) -> Expression:
         """Return the expression for the numbers of the facts that an event states and that some row needs or bars."""
-        known = {one for row in pc.unique(self.rows["facts"]).to_pylist() for one in row.split(BESIDE) if one}
+        known = {one for row in pc.unique(self.rows["facts"]).to_pylist() for one in row.split(SEPARATOR) if one}
         return stated([(field,) for field in sorted(known)])
 
     @cached_property

@@ -73,7 +73,7 @@ _ANSWERS = f"""
 """
 """A person's answers to what an alert asks, as ``conditions/relations.answers_of`` gives them."""
 
-_BOND = """
+_PERSON_FACT = """
     LEFT JOIN (SELECT inline(bonds) FROM {view}) AS here ON here.place = a.entity_id AND here.user_id = t.user_id
     LEFT JOIN (SELECT inline(bonds) FROM {view}) AS ever ON ever.place = '' AND ever.user_id = t.user_id
 """
@@ -91,5 +91,5 @@ def recipients(batch: ResolveInput) -> str:
     channel, key), unless all is in one partition anyway. For one micro-batch, not for a stream.
     """
     together = "COALESCE(1)" if batch.partition_count == 1 else f"REPARTITION({_EVENT}, channel, key)"
-    bond, told = (_BOND.format(view=batch.view), _TOLD) if batch.is_personal else ("", "")
+    bond, told = (_PERSON_FACT.format(view=batch.view), _TOLD) if batch.is_personal else ("", "")
     return _RECIPIENTS.format(view=batch.view, together=f"/*+ {together} */", bond=bond, told=told)

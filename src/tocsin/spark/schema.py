@@ -92,7 +92,7 @@ is somebody who gives one: then it goes to what is no person, too.
 would make Spark compile each micro-batch anew.
 """
 
-WANTED = _struct(
+RECIPIENT_RULES = _struct(
     ("subscription_id", _TEXT),
     ("subscription_name", _TEXT),
     ("destination_id", _TEXT),
@@ -136,6 +136,6 @@ MUTES = _struct(
 )
 """One row per mute of somebody in the audience: ``about`` is an alert, an asset or a thread; no ``channel``: all."""
 
-_BOND = _struct(("question", _TEXT), ("since_offset", LongType()), ("until_offset", LongType()))
-BONDS = _struct(("place", _TEXT), ("user_id", _TEXT), ("known", ArrayType(_BOND, containsNull=False)))
+_PERSON_FACT = _struct(("question", _TEXT), ("since_offset", LongType()), ("until_offset", LongType()))
+PERSON_FACTS = _struct(("place", _TEXT), ("user_id", _TEXT), ("known", ArrayType(_PERSON_FACT, containsNull=False)))
 """One row per (entity, person) of whom something holds that alerts ask; ``place`` is empty for everywhere."""

@@ -19,7 +19,7 @@ from tocsin.settings import Settings
 
 _LOCAL_ONLY = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
-BESIDE = "beside"
+BACKGROUND = "beside"
 """The scheduler pool of background jobs, which must not delay notifications; also the name of their Spark jobs."""
 
 _DEFAULTS = {
@@ -103,9 +103,9 @@ def interpreting(session: SparkSession) -> SparkSession:
     return own
 
 
-def work_beside(session: SparkSession, group: str) -> None:
+def work_in_background(session: SparkSession, group: str) -> None:
     """Run this thread's later Spark work at lower priority than the streaming queries; ``group`` can cancel it."""
-    session.sparkContext.setLocalProperty("spark.scheduler.pool", BESIDE)
+    session.sparkContext.setLocalProperty("spark.scheduler.pool", BACKGROUND)
     session.sparkContext.setJobGroup(group, group, interruptOnCancel=True)
 
 

@@ -46,7 +46,7 @@ def seal_all(connection: Connection) -> None:
     _mask_addresses(connection)
 
 
-def mask_what_was_said(connection: Connection) -> None:
+def mask_free_texts(connection: Connection) -> None:
     """Mask the free maps of alerts, current and past, and delete stored response texts of receivers."""
     for alert_id, _, document in _entities(connection, (_ALERT,)):
         _replace(connection, tables.entity, {"id": alert_id}, masked(document), document)

@@ -77,7 +77,7 @@ def checked_details(resolver: Resolver, ends: Ends, given: Document, known: Docu
     return details
 
 
-def said(details: Document) -> Document:
+def without_stamps(details: Document) -> Document:
     """Return the details without the server's stamps: what makes a change when it differs."""
     return {key: value for key, value in details.items() if key not in STAMPS}
 

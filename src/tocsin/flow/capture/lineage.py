@@ -11,7 +11,7 @@ from typing import Any
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.diff import is_same
-from tocsin.flow.capture.edges import Ends, checked_details, given_details, parse_source, said
+from tocsin.flow.capture.edges import Ends, checked_details, given_details, parse_source, without_stamps
 from tocsin.flow.capture.json_patch import applied
 from tocsin.flow.capture.permit import check_view
 from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
@@ -145,7 +145,7 @@ def leave_edges(record: Record, gone: Stored, also_gone: Collection[str] = ()) -
 def _put(record: Record, ends: Ends, old: Edge | None, given: Document) -> Written:
     known = old.details if old else {}
     details = checked_details(record.resolver(), ends, given, known)
-    if old is not None and is_same(said(known), details):
+    if old is not None and is_same(without_stamps(known), details):
         return Written(old.to_wire(), None)
     stamps: Document = {"updatedAt": record.at_ms, "updatedBy": record.actor.name}
     made = {key: known[key] for key in ("createdAt", "createdBy") if key in known}
@@ -221,7 +221,7 @@ def connect(record: Record, entity_type: str, document: Document, before: Docume
             imply_edge(record, source, reference_to(model))
     for source_id in sorted(old.keys() - new.keys()):
         edge = record.transaction.edge(source_id, model.id)
-        if edge is not None and said(edge.details) == _BARE:
+        if edge is not None and without_stamps(edge.details) == _BARE:
             imply_none(record, edge.from_, edge.to)
 
 

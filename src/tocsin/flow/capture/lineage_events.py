@@ -21,7 +21,7 @@ Given = Any  # Any: whatever JSON somebody sent
 
 
 @dataclass(frozen=True)
-class Heard:
+class ReceivedEdge:
     """One edge of an event, and whether the event removes it."""
 
     edge: Document
@@ -35,7 +35,7 @@ def events_in(body: Given) -> list[Given]:
     return [event for one in body for event in events_in(one)] if isinstance(body, list) else [body]
 
 
-def edges_in(event: Given) -> list[Heard]:
+def edges_in(event: Given) -> list[ReceivedEdge]:
     """Return the edges in an event's ``lineage`` fields, in their order: removed ones first.
 
     Raises
@@ -51,8 +51,8 @@ def edges_in(event: Given) -> list[Heard]:
     there = [edge for key in ("fieldsAdded", "fieldsUpdated") for edge in _edges(event, change.get(key), "newValue")]
     kept = [_ends(edge) for edge in there]
     return [
-        *(Heard(edge, is_gone=True) for edge in gone if _ends(edge) not in kept),
-        *(Heard(edge, is_gone=False) for edge in there),
+        *(ReceivedEdge(edge, is_gone=True) for edge in gone if _ends(edge) not in kept),
+        *(ReceivedEdge(edge, is_gone=False) for edge in there),
     ]
 
 

@@ -159,7 +159,7 @@ def _way(asked: Conjunction, worded: Collection[str]) -> Alternative:
     ]
     if not candidates:
         return Alternative((EVERY,), asked, asked)
-    chosen = [min(candidates, key=lambda group: (_share(group), sorted(map(_said, group))))]
+    chosen = [min(candidates, key=lambda group: (_share(group), sorted(map(_stated, group))))]
     for group in _refining(asked, chosen[0]):
         if prod(map(_share, chosen)) <= _RARE_ENOUGH or not _may_refine(chosen, group):
             continue
@@ -170,7 +170,9 @@ def _way(asked: Conjunction, worded: Collection[str]) -> Alternative:
 
 def _anchors(groups: Sequence[Group]) -> tuple[Anchor, ...]:
     """Return every choice of one fact of each group."""
-    choices = (sorted(chosen, key=_said) for chosen in product(*(sorted(_facts(group), key=_said) for group in groups)))
+    choices = (
+        sorted(chosen, key=_stated) for chosen in product(*(sorted(_facts(group), key=_stated) for group in groups))
+    )
     found = (Anchor(tuple(fact.field for fact in one), tuple(fact.value for fact in one)) for one in choices)
     return tuple(sorted(set(found)))
 
@@ -179,7 +181,7 @@ def _facts(group: Group) -> Iterator[Fact]:
     return (term for term in group if isinstance(term, Fact))
 
 
-def _said(fact: Fact) -> tuple[str, str]:
+def _stated(fact: Fact) -> tuple[str, str]:
     return fact.field, fact.value
 
 
@@ -260,7 +262,7 @@ def _refining(asked: Conjunction, first: Group) -> list[frozenset[Fact]]:
     """Return the other groups, each about one field that may make an anchor rarer, the cheapest field first."""
     others = [group for group in _fact_groups(asked) if group != first and len({fact.field for fact in group}) == 1]
     known = [group for group in others if _field(group) in _REFINING and _share(group) <= _COMMON]
-    return sorted(known, key=lambda group: (_REFINING.index(_field(group)), sorted(map(_said, group))))
+    return sorted(known, key=lambda group: (_REFINING.index(_field(group)), sorted(map(_stated, group))))
 
 
 def _may_refine(chosen: Sequence[Group], group: Group) -> bool:

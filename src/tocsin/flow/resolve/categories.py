@@ -60,7 +60,7 @@ class RecipientRule:
     questions: tuple[str, ...] = ()
 
 
-def wanted(subscription: EventSubscription, questions: tuple[str, ...] = ()) -> tuple[RecipientRule, ...]:
+def recipient_rules(subscription: EventSubscription, questions: tuple[str, ...] = ()) -> tuple[RecipientRule, ...]:
     """Return every way in which the enabled destinations of ``subscription`` reach people, each once.
 
     ``questions`` are its conditions on the recipient, which select the users where a destination names none.
@@ -111,7 +111,7 @@ def _asked(destination: Destination) -> Iterator[tuple[ReasonKind, str]]:
         yield ReasonKind.ADMIN, ""
 
 
-def names_nobody(destination: Destination) -> bool:
+def has_no_receiver(destination: Destination) -> bool:
     """Say whether a destination is for users, or teams, and says neither which nor any other way to them."""
     config = destination.config
     flags = config.send_to_admins or config.send_to_owners or config.send_to_followers
@@ -120,7 +120,7 @@ def names_nobody(destination: Destination) -> bool:
 
 def _meant(destination: Destination, questions: tuple[str, ...]) -> Iterator[tuple[ReasonKind, str]]:
     """Yield the recipients of a users destination that names none, if the condition is on the recipient."""
-    if destination.category is not Category.USERS or not names_nobody(destination):
+    if destination.category is not Category.USERS or not has_no_receiver(destination):
         return
     for question in questions:
         team = team_of(question)

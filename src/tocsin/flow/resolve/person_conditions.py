@@ -45,7 +45,9 @@ class PersonFacts:
         return self._by_place.get(place, {}).get(user_id, ())
 
 
-def bonds_of(entity_ids: Collection[str], rows: Sequence[RecipientRule], directory: Directory) -> Iterator[PersonFact]:
+def person_facts_of(
+    entity_ids: Collection[str], rows: Sequence[RecipientRule], directory: Directory
+) -> Iterator[PersonFact]:
     """Yield the people for whom the questions of ``rows`` hold, for changes of these entities; a bond may repeat."""
     questions = {question for row in rows for question in row.questions}
     principals: list[tuple[str, Principal]] = []

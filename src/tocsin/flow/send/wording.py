@@ -107,7 +107,7 @@ def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[Ch
     for line in lines:
         if line.text in came:
             moved = came[line.text]
-            yield ChangeLine(said_of(moved), old=", ".join(went) or None, new=moved.value)
+            yield ChangeLine(description_of(moved), old=", ".join(went) or None, new=moved.value)
         elif not (came and _GONE_TIER.fullmatch(line.text)):
             yield line
 
@@ -120,13 +120,13 @@ def semantic_changes(event: ChangeEvent) -> list[Document]:
             "operation": one.operation.value,
             "target": one.target,
             **({"value": one.value} if one.value is not None else {}),
-            "text": said_of(one),
+            "text": description_of(one),
         }
         for one in changes_of(event)
     ]
 
 
-def said_of(change: Change) -> str:
+def description_of(change: Change) -> str:
     """Return a change in words: ``tag PII.Sensitive added to column email``."""
     value, verb = change.value or "", _DONE[change.operation]
     where = "" if change.target == ASSET else _subject(_path(change.target))
@@ -135,12 +135,12 @@ def said_of(change: Change) -> str:
     if where:
         what = clean_line(f"{_spaced(change.category)} {value}")
         return f"{what} {verb} {_TOWARDS[verb]} {where}" if verb in _TOWARDS else f"{what} of {where} {verb}"
-    if (whole := _said_of_asset(change, value)) is not None:
+    if (whole := _described_asset(change, value)) is not None:
         return clean_line(whole)
     return f"{clean_line(f'{_spaced(change.category)} {value}')} {verb}"
 
 
-def _said_of_asset(change: Change, value: str) -> str | None:
+def _described_asset(change: Change, value: str) -> str | None:
     """Return how people say this change of the asset itself; None when they say it as they say others."""
     match change.category:
         case "lifecycle" if value in _FATES:
@@ -169,7 +169,7 @@ def _labels(event: ChangeEvent) -> Iterator[str]:
     """Yield in words the labels added to members or removed from them."""
     for one in changes_of(event):
         if one.category in _LABELS and one.target != ASSET and one.value and one.operation is not Operation.MODIFY:
-            yield said_of(one)
+            yield description_of(one)
 
 
 def _lines(change: FieldChange, verb: str) -> Iterator[ChangeLine]:

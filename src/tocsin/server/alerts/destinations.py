@@ -11,7 +11,7 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.resolve.categories import names_nobody
+from tocsin.flow.resolve.categories import has_no_receiver
 from tocsin.flow.send.render import PAYLOAD_FORMATS
 from tocsin.model.address import masked_origin
 from tocsin.model.entity import Document
@@ -59,7 +59,7 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
             _check_request(config, inside)
         case Channel.EMAIL if destination.category is Category.EXTERNAL:
             _check_external_mail(config, inside)
-    if names_nobody(destination) and not (is_personal and destination.category is Category.USERS):
+    if has_no_receiver(destination) and not (is_personal and destination.category is Category.USERS):
         raise InvalidInput(
             f"category {destination.category} tells those it names: give at least one name or address",
             field=f"{inside}.receivers",

@@ -32,7 +32,7 @@ from tocsin.server.http.request import Caller
 MOST_RECORDS = 10_000
 """Notifications of one event that are compared with what should be."""
 
-_MOST_NEAR = 200
+_MOST_SUGGESTED = 200
 _ALERT = "eventsubscription"
 
 
@@ -83,11 +83,11 @@ def explain(question: Question, caller: Caller) -> PagedExplanation:
     named = [one for one in alerts if one.id in tended or reached.get(one.id) or one == question.subscription]
     ordered = sorted(named, key=lambda one: (one.id not in matching, not reached.get(one.id), one.name))
     is_cut = question.shown.event is not question.logged.event
-    told, told_count = _told(question, caller, tended)
+    told, told_count = _notified(question, caller, tended)
     if question.gone is not None and not told:
         raise NotFound(f"alert {question.gone} not found")
     page = ordered[question.skip : question.skip + question.limit]
-    near = [one for one in ordered if one.id in matching or reached.get(one.id)][:_MOST_NEAR]
+    near = [one for one in ordered if one.id in matching or reached.get(one.id)][:_MOST_SUGGESTED]
     shown = {one.id: one for one in (*near, *page)}
     traces = {
         one.id: AlertTrace(
@@ -201,7 +201,7 @@ def _records(question: Question, caller: Caller) -> dict[str, Record]:
     return records.of_user(logged.offset, person.id) | records.by_id(mail)
 
 
-def _told(question: Question, caller: Caller, tended: frozenset[str]) -> tuple[tuple[Record, ...], int]:
+def _notified(question: Question, caller: Caller, tended: frozenset[str]) -> tuple[tuple[Record, ...], int]:
     """Return what is stored that the caller may know of, and how much it is."""
     alert = question.gone if question.subscription is None else question.subscription.id
     me = caller.actor

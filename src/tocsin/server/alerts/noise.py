@@ -25,7 +25,7 @@ MOST_EXAMINED = 2_000
 """Events, the newest ones, that rules and suggestions are evaluated against."""
 
 _MOST_REPORTS = 300
-_MOST_TOLD = 200_000
+_MOST_NOTIFIED = 200_000
 _MOST_ASSETS = 10
 
 
@@ -54,7 +54,7 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
     telling, now_ms = caller.parts.telling, caller.parts.clock.now_ms()
     start = telling.firings.start_of(since)
     tally = _tallies([alert.id], start, caller).get(alert.id, Tally())
-    people = telling.firings.people([alert.id], start).get(alert.id, 0) if tally.told_count <= _MOST_TOLD else None
+    people = telling.firings.people([alert.id], start).get(alert.id, 0) if tally.told_count <= _MOST_NOTIFIED else None
     muted = telling.mutes.counts([alert.id], now_ms).get(alert.id, (0, 0))
     fired = _examined(telling.firings.of(alert.id, start, limit=MOST_EXAMINED), caller)
     return {
@@ -88,7 +88,7 @@ def _countable(alerts: Sequence[EventSubscription], tallies: Mapping[str, Tally]
     found, told = [], 0
     for one in sorted(alerts, key=lambda one: tallies[one.id].told_count):
         told += tallies[one.id].told_count
-        if told <= _MOST_TOLD:
+        if told <= _MOST_NOTIFIED:
             found.append(one.id)
     return found
 

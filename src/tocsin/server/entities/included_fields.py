@@ -29,7 +29,7 @@ Values = dict[str, object]
 Field = Callable[[Parts, Sequence[Document]], Values]
 
 
-def kept_beside(row: EntityType, documents: Sequence[Document], parts: Parts, fields: frozenset[str]) -> list[Document]:
+def included(row: EntityType, documents: Sequence[Document], parts: Parts, fields: frozenset[str]) -> list[Document]:
     """Return for each entity the requested optional fields but ``SUMMARY``, which depends on the requester."""
     extras: list[Document] = [{} for _ in documents]
     if not documents:

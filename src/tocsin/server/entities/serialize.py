@@ -19,7 +19,7 @@ from tocsin.model.labels import label_lists
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
 from tocsin.model.secret import PARTS, without_secrets
 from tocsin.server.access.permissions import scopes_of, seen
-from tocsin.server.entities.included_fields import SUMMARY, kept_beside, summaries
+from tocsin.server.entities.included_fields import SUMMARY, included, summaries
 from tocsin.server.entities.view import shown
 from tocsin.server.http.request import Caller
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE as ALERT
@@ -84,7 +84,7 @@ def with_relations(
     row: EntityType, documents: Sequence[Document], caller: Caller, fields: frozenset[str]
 ) -> list[Document]:
     """Return for each document its requested relations: followers, followed assets, and more."""
-    extras = kept_beside(row, documents, caller.parts, fields)
+    extras = included(row, documents, caller.parts, fields)
     ids = [document["id"] for document in documents]
     counted = summaries(caller.parts, documents, scopes_of(caller)) if SUMMARY in fields & row.beside else {}
     for extra, one in zip(extras, ids, strict=True):

@@ -37,7 +37,7 @@ from tocsin.errors import (
 from tocsin.flow.capture.ports import Key
 from tocsin.model import fqn as names
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.validation_errors import SchemaError, keys_at, said
+from tocsin.model.validation_errors import SchemaError, keys_at, message_of
 from tocsin.model.wording import nearest
 from tocsin.server.access.permissions import seen
 from tocsin.server.http.request import Caller
@@ -201,7 +201,7 @@ def describe_validation(errors: Sequence[SchemaError], model: type[BaseModel] | 
     """
     found: dict[str, list[str]] = {}
     for one in errors:
-        found.setdefault(_place(one["loc"]), []).append(said(one, keys_at(model, one["loc"][:-1])))
+        found.setdefault(_place(one["loc"]), []).append(message_of(one, keys_at(model, one["loc"][:-1])))
     lines = [f"{place}: {', or '.join(dict.fromkeys(wrong))}" for place, wrong in found.items()]
     more = [f"and {len(lines) - 5} more"] if len(lines) > 5 else []
     return "; ".join(lines[:5] + more)
@@ -220,13 +220,13 @@ def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
         return ""
     typed = lookups(entity_type, Key.by_name(fqn))[1][-1]
     beside = seen(caller, caller.parts.catalogue.neighbours(entity_type, typed))
-    near = nearest(typed, [name for one in beside if _is_near(name := one["fullyQualifiedName"], typed)])
+    near = nearest(typed, [name for one in beside if _is_similar(name := one["fullyQualifiedName"], typed)])
     if near is None:
         return ""
     return f"; did you mean {near if ENTITY_TYPES[entity_type].places else names.split(near)[0]}?"
 
 
-def _is_near(fqn: str, typed: str) -> bool:
+def _is_similar(fqn: str, typed: str) -> bool:
     """Say whether every name in one FQN is like that in the other: what they share must not make up for the rest."""
     try:
         parts, others = names.split(fqn), names.split(typed)

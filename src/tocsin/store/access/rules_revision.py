@@ -54,11 +54,11 @@ def note(connection: Connection, old: Stored | None, new: Stored | None) -> None
     if subject.entity_type == "glossaryTerm" and not any(one and one.document.get("tags") for one in (old, new)):
         return  # it brings no label along
     is_new_person = old is None and new is not None and new.entity_type == "user" and not new.document.get("teams")
-    if not is_new_person and _said(old, keys) != _said(new, keys):
+    if not is_new_person and _stated(old, keys) != _stated(new, keys):
         connection.execute(_RAISE[_RULES])
 
 
-def _said(entity: Stored | None, keys: tuple[str, ...]) -> list[object]:
+def _stated(entity: Stored | None, keys: tuple[str, ...]) -> list[object]:
     document: Document = entity.document if entity else {}
     return [_ids(document.get(key)) for key in keys] if entity else []
 

@@ -11,7 +11,7 @@ from typing import Any
 from sqlalchemy import Engine, func, select
 
 from tocsin.model.change import EventType
-from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE
 from tocsin.store.engine import reading
 from tocsin.store.tables import change_event, delivery, notification, tombstone
@@ -44,7 +44,7 @@ class AuditRows:
 
         Of a hard delete, ``relations`` is how many relations the entity had, ``missing`` how many were gone by then.
         """
-        row = telling.c
+        row = match_result.c
         expected = func.coalesce(tombstone.c.relation_count, row.missing_count)
         query = select(row.log_offset, row.subscription_id, row.told_count, expected, row.missing_count)
         query = query.outerjoin(tombstone, tombstone.c.log_offset == row.log_offset)

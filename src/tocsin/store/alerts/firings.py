@@ -28,7 +28,7 @@ _ROWS_PER_STATEMENT = 5_000
 _KEY = (firing.c.log_offset, firing.c.subscription_id)
 _COUNTS = ("told_count", "person_count", "app_count", "opened_count")
 _NONE_YET = dict.fromkeys(_COUNTS, 0)
-_HAS_TOLD = firing.c.told_count > 0
+_HAS_NOTIFIED = firing.c.told_count > 0
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Firings:
     def of(self, subscription_id: str, start: int, *, limit: int) -> list[Firing]:
         """Return the newest firings of an alert from that offset on that notified somebody."""
         counts = (firing.c[name] for name in _COUNTS)
-        query = select(firing.c.log_offset, *counts).where(*_of(subscription_id, start), _HAS_TOLD)
+        query = select(firing.c.log_offset, *counts).where(*_of(subscription_id, start), _HAS_NOTIFIED)
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(firing.c.log_offset.desc()).limit(limit))
             return [Firing(*map(int, row)) for row in rows]
@@ -116,7 +116,7 @@ class Firings:
         named = func.instr if self._engine.dialect.name == "sqlite" else func.strpos
         is_reason = named(notification.c.reasons, firing.c.subscription_id) > 0
         wanted = query.where(firing.c.subscription_id.in_(subscription_ids), firing.c.log_offset >= start)
-        each = wanted.where(_HAS_TOLD, is_reason).group_by(firing.c.subscription_id)
+        each = wanted.where(_HAS_NOTIFIED, is_reason).group_by(firing.c.subscription_id)
         with reading(self._engine) as connection:
             return {row[0]: int(row[1]) for row in connection.execute(each)}
 
@@ -169,7 +169,7 @@ def _of(subscription_id: str, start: int) -> tuple[ColumnElement[bool], ...]:
 
 
 def _sums() -> tuple[Any, ...]:
-    silent = func.sum(case((_HAS_TOLD, 0), else_=1))
+    silent = func.sum(case((_HAS_NOTIFIED, 0), else_=1))
     return (func.count(), silent, *(func.sum(firing.c[name]) for name in _COUNTS))
 
 

@@ -6,7 +6,7 @@ from sqlalchemy import BigInteger, Column, Integer, String, Table
 
 from tocsin.store.tables import METADATA
 
-telling = Table(
+match_result = Table(
     "telling",
     METADATA,
     Column("log_offset", BigInteger, primary_key=True, autoincrement=False),

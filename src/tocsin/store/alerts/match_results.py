@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
 from tocsin.model.match_result import MatchResult, Pair
-from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.catalogue import tombstones
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.tables import pipeline_progress
@@ -29,8 +29,8 @@ def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[Match
     if not tellings:
         return rows
     offsets = [one.log_offset for one in tellings]
-    query = select(telling.c.log_offset, telling.c.subscription_id)
-    known = connection.execute(query.where(telling.c.log_offset.between(min(offsets), max(offsets))))
+    query = select(match_result.c.log_offset, match_result.c.subscription_id)
+    known = connection.execute(query.where(match_result.c.log_offset.between(min(offsets), max(offsets))))
     done: set[Pair] = {(row.log_offset, row.subscription_id) for row in known}
     if not done:
         return rows
@@ -41,7 +41,7 @@ def keep(connection: Connection, tellings: Sequence[MatchResult]) -> None:
     """Store match results; existing ones stay unchanged."""
     gone = tombstones.missing(connection, {one.log_offset for one in tellings})
     rows = [vars(one) | {"missing_count": gone.get(one.log_offset, 0)} for one in tellings]
-    statement = inserting(connection, telling).on_conflict_do_nothing()
+    statement = inserting(connection, match_result).on_conflict_do_nothing()
     for start in range(0, len(rows), _ROWS_PER_STATEMENT):
         connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT])
 
@@ -62,10 +62,10 @@ class MatchResults:
         """Delete the match results up to an offset, which are no longer needed."""
         with writing(self._engine) as connection:
             tombstones.forget(connection, through)
-            oldest = connection.execute(select(func.min(telling.c.log_offset))).scalar_one()
+            oldest = connection.execute(select(func.min(match_result.c.log_offset))).scalar_one()
             if oldest is None or oldest > through:
                 return
             connection.execute(delete(pipeline_progress).where(pipeline_progress.c.query_name == KEPT_FROM))
             kept = {"query_name": KEPT_FROM, "log_offset": through, "updated_at_ms": now_ms}
             connection.execute(insert(pipeline_progress), kept)
-            connection.execute(delete(telling).where(telling.c.log_offset <= through))
+            connection.execute(delete(match_result).where(match_result.c.log_offset <= through))

@@ -75,15 +75,15 @@ def _check(engine: Engine, manifest: Manifest, *, force: bool) -> None:
         raise InvalidInput(f"The backup was made by Tocsin {manifest.tocsin}; restore it with that one.")
     if engine.dialect.name == "sqlite":
         store = Path(str(engine.url.database))
-        _check_wanted(is_used=sqlite.has_rows(store), force=force)
+        _check_contents(is_used=sqlite.has_rows(store), force=force)
         sqlite.check_unused(store)
         return
     with reading(engine) as connection:
-        _check_wanted(is_used=not is_empty(connection), force=force)
+        _check_contents(is_used=not is_empty(connection), force=force)
         postgresql.check_unused(connection)
 
 
-def _check_wanted(*, is_used: bool, force: bool) -> None:
+def _check_contents(*, is_used: bool, force: bool) -> None:
     if is_used and not force:
         raise Conflict("There is a store that was used. To put the backup in its place: tocsin restore --force.")
 

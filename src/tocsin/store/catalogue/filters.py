@@ -88,7 +88,7 @@ def _tagged(asked: Question) -> Condition:
     return _ENTITY.id.in_(select(tag.entity_id).where(tag.tag_fqn == asked.value))
 
 
-def _said(key: str) -> Filter:
+def _stated(key: str) -> Filter:
     """Return the filter by a text or a boolean in the document."""
 
     def condition(asked: Question) -> Condition:
@@ -116,7 +116,7 @@ def _word(key: str) -> Filter:
         words = enumeration(asked.entity_type, key)
         if asked.value not in words:
             raise InvalidInput(f"{asked.value!r} is no {key}; there are: {', '.join(words)}", field=key)
-        return _said(key)(asked)
+        return _stated(key)(asked)
 
     return condition
 
@@ -175,7 +175,7 @@ def _suite_kind(asked: Question) -> Condition:
     if asked.value not in ("basic", "executable", "logical"):
         raise InvalidInput("must be basic or logical", field="testSuiteType")
     is_basic = "false" if asked.value == "logical" else "true"
-    return _said("basic")(Question(is_basic, asked.entity_type, asked.is_sqlite, asked.others))
+    return _stated("basic")(Question(is_basic, asked.entity_type, asked.is_sqlite, asked.others))
 
 
 def _even_empty(asked: Question) -> Condition:
@@ -220,8 +220,8 @@ _OF_ALL: dict[str, Filter] = {
     "databaseSchema": _within,
     "domain": _in_domain,
     "dataProduct": _naming("dataProducts", "dataProduct"),
-    "serviceType": _said("serviceType"),
-    "provider": _said("provider"),
+    "serviceType": _stated("serviceType"),
+    "provider": _stated("provider"),
     "tier": _tagged,
     "entityStatus": _one_of("entityStatus"),
     "directChildrenOf": _directly_under,
@@ -229,9 +229,9 @@ _OF_ALL: dict[str, Filter] = {
 
 _OF_TYPE: dict[str, dict[str, Filter]] = {
     "apiEndpoint": {"apiCollection": _within},
-    "classification": {"disabled": _said("disabled")},
+    "classification": {"disabled": _stated("disabled")},
     "container": {"root": _on_top},
-    "domain": {"parent": _within, "domainType": _said("domainType")},
+    "domain": {"parent": _within, "domainType": _stated("domainType")},
     "eventsubscription": {
         "alertType": _word("alertType"),
         "notificationTemplate": _naming("notificationTemplate", "notificationTemplate"),
@@ -240,30 +240,30 @@ _OF_TYPE: dict[str, dict[str, Filter]] = {
     "ingestionPipeline": {
         "pipelineType": _one_of("pipelineType"),
         "serviceType": _under_a,
-        "applicationType": _said("applicationType"),
+        "applicationType": _stated("applicationType"),
     },
     "query": {"entityId": _naming("queryUsedIn", "table", "dashboard", "pipeline", "storedProcedure")},
     "table": {"includeEmptyTestSuite": _even_untested},
-    "tag": {"parent": _within, "disabled": _said("disabled")},
-    "team": {"parentTeam": _under_team, "isJoinable": _said("isJoinable")},
+    "tag": {"parent": _within, "disabled": _stated("disabled")},
+    "team": {"parentTeam": _under_team, "isJoinable": _stated("isJoinable")},
     "testCase": {
         "entityLink": _tested,
         "entityFQN": _tested,
         "includeAllTests": _modifier,
         "testSuiteId": _in_suite,
-        "testCaseStatus": _said("testCaseStatus"),
+        "testCaseStatus": _stated("testCaseStatus"),
         "testCaseType": _tests_a,
-        "createdBy": _said("createdBy"),
+        "createdBy": _stated("createdBy"),
     },
     "testDefinition": {
-        "entityType": _said("entityType"),
+        "entityType": _stated("entityType"),
         "testPlatform": _listed("testPlatforms"),
         "supportedDataType": _listed("supportedDataTypes"),
         "supportedService": _listed("supportedServices", or_none=True),
     },
     "testSuite": {"testSuiteType": _suite_kind, "includeEmptyTestSuites": _even_empty},
-    "type": {"category": _said("category")},
-    "user": {"team": _member("member_id", "team_id"), "isAdmin": _said("isAdmin"), "isBot": _said("isBot")},
+    "type": {"category": _stated("category")},
+    "user": {"team": _member("member_id", "team_id"), "isAdmin": _stated("isAdmin"), "isBot": _stated("isBot")},
 }
 
 

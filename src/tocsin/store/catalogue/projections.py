@@ -66,7 +66,7 @@ def erase(connection: Connection, entity_id: str) -> None:
     connection.execute(delete(tables.follow).where(or_(follow.entity_id == entity_id, follow.user_id == entity_id)))
 
 
-def said_by(entity: Stored) -> dict[Table, frozenset[tuple[object, ...]]]:
+def projected(entity: Stored) -> dict[Table, frozenset[tuple[object, ...]]]:
     """Return, per table of ``COLUMNS``, the rows of an entity's document."""
     said = {table: frozenset(row[: len(keys)] for row in rows_of(entity)) for table, keys, rows_of in _BY_DOCUMENT}
     people = frozenset({tuple(_person(entity).values())} if entity.entity_type == "user" else ())
@@ -75,7 +75,7 @@ def said_by(entity: Stored) -> dict[Table, frozenset[tuple[object, ...]]]:
 
 def write_again(connection: Connection, entity: Stored) -> None:
     """Replace the rows of an entity by those of its document."""
-    for table, rows in said_by(entity).items():
+    for table, rows in projected(entity).items():
         columns = COLUMNS[table]
         connection.execute(delete(table).where(table.c[columns[0]] == entity.id))
         if rows:

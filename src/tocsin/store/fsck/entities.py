@@ -38,7 +38,7 @@ def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]
                 continue
             try:
                 found = [*_columns(row, stored), *_newest(row, stored)]
-                projections.said_by(stored)
+                projections.projected(stored)
             except DAMAGED as error:
                 what = f"its document, of a {row['entity_type']}, or a column of it: {error!r}"
                 yield Finding(Damage.UNREADABLE, f"entity {row['id']}", what)
@@ -129,7 +129,7 @@ def _rows(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
         for row in connection.execute(query):
             there[table.name, row[0]].add(tuple(row))
     for stored in entities:
-        for table, said in projections.said_by(stored).items():
+        for table, said in projections.projected(stored).items():
             found = there[table.name, stored.id]
             if said != found:
                 what = f"{stored.fqn}: {len(said - found)} rows are missing, {len(found - said)} too many"

@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, in
 
 from tocsin.access.logic import ALWAYS, Condition
 from tocsin.errors import NotFound
-from tocsin.flow.capture.observations.incidents import told_as
+from tocsin.flow.capture.observations.incidents import with_test_case
 from tocsin.flow.capture.observations.ports import IncidentStep
 from tocsin.model.entity import Document
 from tocsin.store import tables
@@ -134,7 +134,7 @@ class IncidentLog:
 
     def _steps(self, query: Select[Any]) -> list[Document]:  # Any: SQLAlchemy's tuple of columns
         with reading(self._engine) as connection:
-            return [told_as(from_text(text), reference_of(*case)) for text, *case in connection.execute(query)]
+            return [with_test_case(from_text(text), reference_of(*case)) for text, *case in connection.execute(query)]
 
 
 def _steps_with_cases() -> Select[Any]:  # Any: SQLAlchemy's tuple of columns

@@ -19,7 +19,7 @@ from tocsin.store.vault import vault_of
 _ROW = series.c
 
 
-class Beside:
+class ObservationReads:
     """Reads of data stored outside documents; one per engine, safe to share between threads."""
 
     def __init__(self, engine: Engine) -> None:

@@ -25,7 +25,7 @@ from tocsin.store.eventlog.progress import processed_through
 from tocsin.store.page_bytes import Portion, portion
 from tocsin.store.tables import change_event, notification
 
-_TOLD = (
+_NOTIFIED = (
     notification.c.id,
     notification.c.log_offset,
     notification.c.recipient_id,
@@ -140,7 +140,7 @@ class Inbox:
         offsets = {offset for offset, _ in wanted}
         users = {user_id for _, user_id in wanted}
         condition = and_(_IN_APP, notification.c.log_offset.in_(offsets), notification.c.recipient_id.in_(users))
-        told = select(*_TOLD, notification.c.event_id).where(condition).order_by(notification.c.log_offset)
+        told = select(*_NOTIFIED, notification.c.event_id).where(condition).order_by(notification.c.log_offset)
         with reading(self._engine) as connection:
             rows = [row for row in connection.execute(told) if (row.log_offset, row.recipient_id) in wanted]
             of_them = change_event.c.id.in_({row.event_id for row in rows})
@@ -184,7 +184,7 @@ class Inbox:
 
 
 def _joined() -> Select[tuple[object, ...]]:
-    return select(*_TOLD, change_event.c.document).join(change_event, change_event.c.id == notification.c.event_id)
+    return select(*_NOTIFIED, change_event.c.document).join(change_event, change_event.c.id == notification.c.event_id)
 
 
 def _shown_to(user_id: str, now_ms: int) -> ColumnElement[bool]:

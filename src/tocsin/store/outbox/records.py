@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, Row, func, select
 
 from tocsin.explain.records import AttemptRecord, DeliveryRecord, Record
 from tocsin.model.notification import Notification, Reason
-from tocsin.store.alerts.match_result_tables import telling
+from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.chunks import in_lots
 from tocsin.store.engine import reading
 from tocsin.store.tables import attempt, delivery, notification, person
@@ -60,7 +60,7 @@ class Records:
 
     def missing_relations(self, log_offset: int) -> int:
         """Return how many relations of a hard-deleted entity were lost before its notification."""
-        query = select(func.max(telling.c.missing_count)).where(telling.c.log_offset == log_offset)
+        query = select(func.max(match_result.c.missing_count)).where(match_result.c.log_offset == log_offset)
         with reading(self._engine) as connection:
             return int(connection.execute(query).scalar() or 0)
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.lineage_events import Heard, edges_in, events_in
+from tocsin.flow.capture.lineage_events import ReceivedEdge, edges_in, events_in
 
 ORDERS = {"type": "table", "fullyQualifiedName": "pg.orders"}
 CLEAN = {"type": "table", "fullyQualifiedName": "dwh.clean"}
@@ -34,16 +34,16 @@ def field(new: Any = None, old: Any = None, name: str = "lineage") -> list[dict[
     "value", [EDGE, [EDGE], json.dumps(EDGE), json.dumps([EDGE]), {"fromEntity": EDGE["fromEntity"]}]
 )
 def test_an_edge_comes_alone_in_a_list_as_text_or_without_its_own_end(value: Any) -> None:
-    assert edges_in(event(fieldsAdded=field(value))) == [Heard(PLAIN, is_gone=False)]
+    assert edges_in(event(fieldsAdded=field(value))) == [ReceivedEdge(PLAIN, is_gone=False)]
 
 
 def test_what_is_deleted_is_gone_and_what_is_updated_is_put() -> None:
-    assert edges_in(event(fieldsDeleted=field(old=EDGE))) == [Heard(PLAIN, is_gone=True)]
+    assert edges_in(event(fieldsDeleted=field(old=EDGE))) == [ReceivedEdge(PLAIN, is_gone=True)]
     other = {"fromEntity": CLEAN, "toEntity": CLEAN}
-    assert edges_in(event(fieldsUpdated=field(EDGE, EDGE))) == [Heard(PLAIN, is_gone=False)]
+    assert edges_in(event(fieldsUpdated=field(EDGE, EDGE))) == [ReceivedEdge(PLAIN, is_gone=False)]
     assert edges_in(event(fieldsUpdated=field(EDGE, [EDGE, other]))) == [
-        Heard(other, is_gone=True),
-        Heard(PLAIN, is_gone=False),
+        ReceivedEdge(other, is_gone=True),
+        ReceivedEdge(PLAIN, is_gone=False),
     ]
 
 

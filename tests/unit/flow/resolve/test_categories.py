@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.flow.resolve.categories import NO_DEPTH_LIMIT, wanted
+from tocsin.flow.resolve.categories import NO_DEPTH_LIMIT, recipient_rules
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import AlertType, Category, Channel, Destination, DestinationConfig, EventSubscription
 
 
 def asked(category: Category, channel: Channel = Channel.EMAIL, **config: object) -> list[tuple[str, str]]:
     destination = Destination(id="d", category=category, type=channel, config=DestinationConfig(**config))  # type: ignore[arg-type]
-    return [(row.relation.value, row.receiver) for row in wanted(subscription(destination))]
+    return [(row.relation.value, row.receiver) for row in recipient_rules(subscription(destination))]
 
 
 def subscription(*destinations: Destination) -> EventSubscription:
@@ -63,7 +63,7 @@ def test_depth_is_nothing_unless_downstream_is_asked_for() -> None:
         one = Destination(
             id="d", category=Category.OWNERS, type=Channel.EMAIL, notify_downstream=downstream, downstream_depth=depth
         )
-        depths = {row.relation: row.downstream_depth for row in wanted(subscription(one))}
+        depths = {row.relation: row.downstream_depth for row in recipient_rules(subscription(one))}
         assert depths == {ReasonKind.OWNER: expected, ReasonKind.CREATOR: 0}, (
             "who began a thread has nothing downstream"
         )
@@ -71,8 +71,8 @@ def test_depth_is_nothing_unless_downstream_is_asked_for() -> None:
 
 def test_a_disabled_destination_asks_for_nobody() -> None:
     off = Destination(id="d", category=Category.OWNERS, type=Channel.EMAIL, enabled=False)
-    assert wanted(subscription(off)) == ()
-    assert [row.relation for row in wanted(subscription(off, off.model_copy(update={"enabled": True})))] == [
+    assert recipient_rules(subscription(off)) == ()
+    assert [row.relation for row in recipient_rules(subscription(off, off.model_copy(update={"enabled": True})))] == [
         ReasonKind.OWNER,
         ReasonKind.CREATOR,
     ]

@@ -5,7 +5,7 @@ from tests.unit.flow.send.events import added, change_event, deleted, updated
 
 from tocsin.conditions.changes import Change, Operation
 from tocsin.flow.send.text_blocks import SHOWN_LIMIT, clean_line
-from tocsin.flow.send.wording import change_lines, headline, said_of
+from tocsin.flow.send.wording import change_lines, description_of, headline
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
 
 
@@ -113,7 +113,7 @@ def test_control_and_direction_characters_never_reach_a_line() -> None:
     ],
 )
 def test_what_a_change_means_is_said_as_people_say_it(change: Change, expected: str) -> None:
-    assert said_of(change) == expected
+    assert description_of(change) == expected
 
 
 def test_a_tier_that_goes_while_another_comes_is_one_line() -> None:

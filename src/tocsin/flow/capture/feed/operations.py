@@ -55,7 +55,7 @@ class FeedWrites:
             post = _post(record, requests.asked_post(request))
             kept = _with_post(record, thread, post)
             described = ChangeDescription(fields_added=(events.post_added(post),))
-            return _told(record, EventType.POST_CREATED, (kept, asset), described)
+            return _with_event(record, EventType.POST_CREATED, (kept, asset), described)
 
         return self._writes.within(work, actor=actor)
 
@@ -78,7 +78,7 @@ class FeedWrites:
                 return Written(shown, None)
             kept = _keep(record, replace(thread, document=document))
             people.set_of_thread(record, kept)
-            return _told(record, EventType.THREAD_UPDATED, (kept, asset), described)
+            return _with_event(record, EventType.THREAD_UPDATED, (kept, asset), described)
 
         return self._writes.within(work, actor=actor)
 
@@ -100,7 +100,7 @@ class FeedWrites:
             record.transaction.threads.put_post(thread.id, post)
             people.set_mentions(record, thread.id, (post["message"],), place=post_id)
             kept = _keep(record, thread)
-            return replace(_told(record, EventType.POST_UPDATED, (kept, asset), described), document=post)
+            return replace(_with_event(record, EventType.POST_UPDATED, (kept, asset), described), document=post)
 
         return self._writes.within(work, actor=actor)
 
@@ -110,7 +110,7 @@ class FeedWrites:
         def work(record: Record) -> Written:
             thread, asset = _found(record, thread_id)
             rights.check_remover(actor, thread.document["createdBy"], "a thread")
-            told = _told(record, EventType.ENTITY_DELETED, (thread, asset), ChangeDescription())
+            told = _with_event(record, EventType.ENTITY_DELETED, (thread, asset), ChangeDescription())
             record.transaction.threads.erase(thread.id)
             return told
 
@@ -126,7 +126,7 @@ class FeedWrites:
             record.transaction.threads.erase_post(thread.id, post_id)
             kept = _keep(record, _counted(thread, -1))
             described = events.post_removed(post)
-            return replace(_told(record, EventType.THREAD_UPDATED, (kept, asset), described), document=post)
+            return replace(_with_event(record, EventType.THREAD_UPDATED, (kept, asset), described), document=post)
 
         return self._writes.within(work, actor=actor)
 
@@ -185,7 +185,7 @@ def _create(record: Record, request: Document) -> Written:
     kept = _keep(record, thread, is_new=True)
     people.set_author(record, kept.id)
     people.set_of_thread(record, kept)
-    return replace(_told(record, EventType.THREAD_CREATED, (kept, asset), _created(kept)), created=True)
+    return replace(_with_event(record, EventType.THREAD_CREATED, (kept, asset), _created(kept)), created=True)
 
 
 def _created(thread: StoredThread) -> ChangeDescription:
@@ -238,7 +238,7 @@ def _edited(record: Record, thread: StoredThread, asset: Stored, asked: Document
         teams = threads.teams_of(actor.id)
         rights.standing(actor, teams, thread, asset).check_concerned("change this of a thread")
     if thread.kind == ThreadType.TASK and document["task"] != old["task"]:
-        requests.check_somebody(document["task"]["assignees"])
+        requests.check_assignees(document["task"]["assignees"])
     return document
 
 
@@ -287,7 +287,7 @@ def _end(record: Record, thread: StoredThread, asset: Stored, ended: _Ended) -> 
     kept = _with_post(record, replace(thread, document=document), post)
     described = events.thread_changes(thread.document, document)
     told = events.with_added(described, events.post_added(post))
-    return _told(record, ended.event_type, (kept, asset), told)
+    return _with_event(record, ended.event_type, (kept, asset), told)
 
 
 def _post(record: Record, message: str) -> Document:
@@ -320,7 +320,7 @@ def _keep(record: Record, thread: StoredThread, *, is_new: bool = False) -> Stor
     return kept
 
 
-def _told(
+def _with_event(
     record: Record, event_type: EventType, about: tuple[StoredThread, Stored], described: ChangeDescription
 ) -> Written:
     thread, asset = about

@@ -121,7 +121,7 @@ def checked_assignees(given: Given) -> list[Document]:
     return given
 
 
-def check_somebody(assignees: list[Document]) -> list[Document]:
+def check_assignees(assignees: list[Document]) -> list[Document]:
     """Return the assignees of a task; there must be at least one."""
     if not assignees:
         raise InvalidInput("a task needs somebody to do it: name a user or a team", field="assignees")
@@ -132,7 +132,7 @@ def _asked_task(given: Document) -> Document:
     _check_keys(given, {"type", "assignees", "oldValue", "suggestion"}, "taskDetails.")
     task: Document = {
         "type": _one_of(TaskType, given.get("type"), "taskDetails.type"),
-        "assignees": check_somebody(checked_assignees(given.get("assignees"))),
+        "assignees": check_assignees(checked_assignees(given.get("assignees"))),
         "status": TaskStatus.OPEN.value,
     }
     for key in ("oldValue", "suggestion"):

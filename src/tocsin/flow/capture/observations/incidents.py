@@ -64,7 +64,7 @@ def take_step(record: Record, case: Stored, request: Document) -> Written:
     asked |= {_DETAILS: details} if details else {}
     latest = record.transaction.incidents.latest(case.id)
     if latest is not None and _says_nothing_new(latest, asked):
-        return Written(told_as(latest.document, reference_to(case)), None)
+        return Written(with_test_case(latest.document, reference_to(case)), None)
     step = _added(record, case, latest, asked)
     held = {key: value for key, value in case.document.items() if key != "incidentId"}
     held |= {"incidentId": step.state_id} if step.is_open else {}
@@ -82,7 +82,7 @@ def correct_step(record: Record, case: Stored, step_id: str, operations: Sequenc
     step = record.transaction.incidents.get(step_id)
     if step is None or step.test_case_id != case.id:
         raise NotFound(f"incident status {step_id} not found")
-    before = told_as(step.document, reference_to(case))
+    before = with_test_case(step.document, reference_to(case))
     after = checked(_STEP, json_patch.applied(before, operations, record.bounds))
     changed = sorted(key for key in {*before, *after} if not is_same(before.get(key), after.get(key)))
     if fixed := [key for key in changed if key not in _CHANGEABLE]:
@@ -95,7 +95,7 @@ def correct_step(record: Record, case: Stored, step_id: str, operations: Sequenc
     return _told(record, case, (step, corrected), None)
 
 
-def told_as(document: Document, case: Document) -> Document:
+def with_test_case(document: Document, case: Document) -> Document:
     """Return an incident's state for responses and events: with the reference to its test case."""
     return document | {"testCaseReference": case}
 
@@ -163,8 +163,8 @@ def _says_nothing_new(latest: IncidentStep, asked: Document) -> bool:
 
 def _change(case: Stored, before: IncidentStep | None, after: IncidentStep) -> FieldChange:
     reference = reference_to(case)
-    old = told_as(before.document, reference) if before else None
-    return FieldChange(name=FIELD, old_value=old, new_value=told_as(after.document, reference))
+    old = with_test_case(before.document, reference) if before else None
+    return FieldChange(name=FIELD, old_value=old, new_value=with_test_case(after.document, reference))
 
 
 def _told(

@@ -133,7 +133,7 @@ def remove_run(record: Record, pipeline: Stored, at_ms: int) -> Written:
 
 def is_unchanged(kind: ReportKind, before: Document, after: Document) -> bool:
     """Say whether a report says nothing that the one before did not say."""
-    return all(is_same(_said(kind, before, key), _said(kind, after, key)) for key in kind.news)
+    return all(is_same(_checked(kind, before, key), _checked(kind, after, key)) for key in kind.news)
 
 
 def append_event(
@@ -182,7 +182,7 @@ def _with(description: ChangeDescription, further: FieldChange | None) -> Change
     return description.model_copy(update={"fields_updated": (*description.fields_updated, further)})
 
 
-def _said(kind: ReportKind, report: Document, key: str) -> object:
+def _checked(kind: ReportKind, report: Document, key: str) -> object:
     """Return what a report says under a key; of tasks their names and statuses."""
     if key != "taskStatus":
         return report.get(key)

@@ -64,7 +64,7 @@ def put_metric(record: Record, table: Stored, metric: Document) -> Written:
     old = next((one for one in metrics if _is(one, column, given["name"])), None)
     stamp = {"id": old["id"] if old else record.ids.entity(), "updatedAt": record.at_ms, "updatedBy": record.actor.name}
     new = given | stamp
-    if old is not None and is_same(_said(old), _said(new)):
+    if old is not None and is_same(_checked(old), _checked(new)):
         return Written(table.document, None)
     _keep(record, table, [*(one for one in metrics if one is not old), new])
     told = FieldChange(name=METRICS, old_value=old, new_value=new)
@@ -105,7 +105,7 @@ def _is(metric: Document, column: str | None, name: str) -> bool:
     return metric["name"] == name and metric.get("columnName") == column
 
 
-def _said(metric: Document) -> Document:
+def _checked(metric: Document) -> Document:
     return {key: value for key, value in metric.items() if key not in ("updatedAt", "updatedBy")}
 
 

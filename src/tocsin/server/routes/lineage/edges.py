@@ -8,7 +8,7 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Response
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
-from tocsin.flow.capture.lineage_events import Heard, edges_in, events_in
+from tocsin.flow.capture.lineage_events import ReceivedEdge, edges_in, events_in
 from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.references import key_of
 from tocsin.model.access import Operation
@@ -47,7 +47,7 @@ def hear_events(body: JsonBody, caller: Asked) -> Response:
     events = events_in(body)
     if len(events) > MOST_EVENTS:
         raise InvalidInput(f"{len(events)} events are too many at once: send at most {MOST_EVENTS}")
-    return answer(bulk_result([outcome for event in events for outcome in _heard(caller, event)]))
+    return answer(bulk_result([outcome for event in events for outcome in _received(caller, event)]))
 
 
 @router.get("/getLineageEdge/{from_id}/{to_id}")
@@ -130,16 +130,16 @@ def delete_edge_by_name(
     return _delete(caller, _named_ends(from_type, from_fqn, to_type, to_fqn))
 
 
-def _heard(caller: Caller, event: object) -> list[Document]:
+def _received(caller: Caller, event: object) -> list[Document]:
     """Return the result of every edge of one event."""
     try:
         edges = edges_in(event)
     except TocsinError as error:
         return [outcome_of(event, error)]
-    return [_heard_edge(caller, heard) for heard in edges]
+    return [_received_edge(caller, heard) for heard in edges]
 
 
-def _heard_edge(caller: Caller, heard: Heard) -> Document:
+def _received_edge(caller: Caller, heard: ReceivedEdge) -> Document:
     try:
         from_, to = _ends(caller, heard.edge["fromEntity"], heard.edge["toEntity"])
         if heard.is_gone:

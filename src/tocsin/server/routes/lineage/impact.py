@@ -91,7 +91,7 @@ def _of_entity(caller: Caller, which: tuple[str, Key], bounds: tuple[int, int], 
     document = found(row, which[1], caller, include="all")
     require(caller, Operation.VIEW_BASIC, row, document)
     root = _reference(row.name, document)
-    return answer(_answered(caller, _Question(root, *bounds, _wanted(row, document, columns))))
+    return answer(_answered(caller, _Question(root, *bounds, _requested(row, document, columns))))
 
 
 def _answered(caller: Caller, asked: _Question) -> Document:
@@ -145,7 +145,7 @@ def _group(entity_type: str) -> str:
     return ENTITY_TYPES[entity_type].collection.rsplit("/", 1)[-1]
 
 
-def _wanted(row: EntityType, document: Document, columns: str | None) -> frozenset[str]:
+def _requested(row: EntityType, document: Document, columns: str | None) -> frozenset[str]:
     """Return the full names of the columns that a comma list names."""
     fqn = document["fullyQualifiedName"]
     known = column_fqns(row.name, fqn, document)

@@ -29,7 +29,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.server.access.samples import masked_messages, masked_rows, masked_tags_for
-from tocsin.server.entities.included_fields import kept_beside
+from tocsin.server.entities.included_fields import included
 from tocsin.server.entities.reports import permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, Row, TextBody, answer
@@ -108,7 +108,7 @@ def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
         return put_query(record, case, query)
 
     written = caller.parts.writes.on_live(row.name, key, work, actor=caller.actor)
-    (beside,) = kept_beside(row, [written.document], caller.parts, frozenset({QUERY}))
+    (beside,) = included(row, [written.document], caller.parts, frozenset({QUERY}))
     return answer(past(row, written.document, caller) | beside)
 
 

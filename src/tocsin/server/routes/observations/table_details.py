@@ -19,7 +19,7 @@ from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.server.entities.included_fields import kept_beside
+from tocsin.server.entities.included_fields import included
 from tocsin.server.entities.reports import permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
@@ -53,7 +53,7 @@ def config(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
 def read_config(table_id: PathId, caller: Asked) -> Response:
     """Return a table with its profiler configuration."""
     document = permitted("table", Key.by_id(str(table_id)), caller, Operation.VIEW_DATA_PROFILE)
-    (beside,) = kept_beside(_TABLE, [document], caller.parts, frozenset({"tableProfilerConfig"}))
+    (beside,) = included(_TABLE, [document], caller.parts, frozenset({"tableProfilerConfig"}))
     return answer(past(_TABLE, document, caller) | beside)
 
 
@@ -90,5 +90,5 @@ def _answered(table_id: UUID, caller: Caller, operation: Operation, work: tuple[
     key = Key.by_id(str(table_id))
     permitted("table", key, caller, operation)
     written = caller.parts.writes.on_live("table", key, step, actor=caller.actor)
-    (beside,) = kept_beside(_TABLE, [written.document], caller.parts, frozenset({field}))
+    (beside,) = included(_TABLE, [written.document], caller.parts, frozenset({field}))
     return answer(past(_TABLE, written.document, caller) | caller.sight.trimmed([beside])[0])

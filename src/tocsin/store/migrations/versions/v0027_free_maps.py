@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from alembic import op
 
-from tocsin.store.sealing import mask_what_was_said
+from tocsin.store.sealing import mask_free_texts
 
 revision = "0027"
 down_revision = "0026"
@@ -18,7 +18,7 @@ down_revision = "0026"
 
 def upgrade() -> None:
     """Mask and drop them."""
-    mask_what_was_said(op.get_bind())
+    mask_free_texts(op.get_bind())
 
 
 def downgrade() -> None:

@@ -13,6 +13,7 @@ from tests.company import SmallCompany
 from tests.spark.test_match_stream import FOLLOWERS_BELL, HOOK, OWNERS_MAIL, caught_up, running, stored
 from tests.spark.test_streak_stream import caught_up as streaks_caught_up
 from tests.spark.test_streak_stream import following
+from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
 from tocsin.flow.capture.audit_findings import FindingLog
@@ -32,6 +33,8 @@ from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.tables import delivery, notification, tombstone_relation
+
+__all__ = ["store_url"]
 
 pytestmark = pytest.mark.spark
 
@@ -81,6 +84,7 @@ def change(engine: Engine, statement: object) -> None:
         connection.execute(statement)  # type: ignore[call-overload]
 
 
+@ON_BOTH_STORES
 def test_a_sound_history_gives_nothing_even_while_the_pipeline_tells(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
@@ -186,6 +190,7 @@ BROKEN: dict[str, Break] = {
 }
 
 
+@ON_BOTH_STORES
 def test_each_thing_that_is_broken_is_named_and_told_once(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:

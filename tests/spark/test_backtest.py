@@ -16,6 +16,7 @@ from tests.company import STARTED_MS, SmallCompany
 from tests.spark.test_match_stream import DOWNSTREAM_BELL, FOLLOWERS_BELL, HOOK, OWNERS_MAIL, caught_up, running, stored
 from tests.spark.test_streak_stream import caught_up as streaks_caught_up
 from tests.spark.test_streak_stream import company_with_alerts, following
+from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
 from tocsin.clock import FixedClock, SystemClock
@@ -40,6 +41,8 @@ from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.job_runs import ScheduledJobs
+
+__all__ = ["store_url"]
 
 pytestmark = pytest.mark.spark
 
@@ -114,6 +117,7 @@ def company(store_engine: Engine) -> SmallCompany:
     return made
 
 
+@ON_BOTH_STORES
 def test_it_counts_what_the_pipeline_tells_and_the_oracle_says(
     spark: SparkSession, company: SmallCompany, parts: BacktestParts, tmp_path: Path
 ) -> None:
@@ -312,6 +316,7 @@ def test_a_pipeline_that_is_stopped_gives_it_back(spark: SparkSession, store_eng
         until(lambda: state_of(store_engine) == "done", within_s=30)
 
 
+@ON_BOTH_STORES
 def test_what_goes_wrong_ends_it_with_a_reason(spark: SparkSession, store_engine: Engine) -> None:
     def broken(_asked: Backtest, _report: ReportProgress) -> Document:
         spark.sql("SELECT raise_error('no such luck')").collect()

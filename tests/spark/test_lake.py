@@ -11,6 +11,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine
 from tests.company import SmallCompany
+from tests.stores import ON_BOTH_STORES, store_url
 
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidInput, Unavailable
@@ -23,6 +24,8 @@ from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
+
+__all__ = ["store_url"]
 
 pytestmark = pytest.mark.spark
 
@@ -65,6 +68,7 @@ def seen(parts: LakeParts) -> list[object]:
     return rows(history(parts.session, parts.place, parts.extent()))
 
 
+@ON_BOTH_STORES
 def test_lake_and_log_together_hold_every_event_once(company: SmallCompany, parts: LakeParts) -> None:
     assert seen(parts) == everything(parts)
     grown = grow(parts)
@@ -101,6 +105,7 @@ def test_a_crash_before_a_segment_is_recorded_changes_nothing(
     assert seen(parts) == before
 
 
+@ON_BOTH_STORES
 def test_what_is_missing_is_written_again_and_a_folder_that_is_away_is_waited_for(
     company: SmallCompany, parts: LakeParts, tmp_path: Path
 ) -> None:
@@ -118,6 +123,7 @@ def test_what_is_missing_is_written_again_and_a_folder_that_is_away_is_waited_fo
     assert (grow(parts).added, seen(parts)) == (0, before)
 
 
+@ON_BOTH_STORES
 def test_of_two_who_write_the_same_part_one_wins(company: SmallCompany, parts: LakeParts) -> None:
     staged = [parts.lake.stage(0, 5, now_ms=1) for _ in range(2)]
     grow(parts)

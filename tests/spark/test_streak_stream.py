@@ -14,6 +14,7 @@ from sqlalchemy import Engine, delete
 from tests.company import SmallCompany
 from tests.serving import running_server
 from tests.spark.test_match_stream import FOLLOWERS_BELL, OWNERS_MAIL, expected, parts_of, running, stored
+from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
 from tocsin.clock import SystemClock
@@ -34,6 +35,8 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.eventlog.waits import Waits
 from tocsin.store.tables import notification
+
+__all__ = ["store_url"]
 
 pytestmark = pytest.mark.spark
 
@@ -82,6 +85,7 @@ def names(engine: Engine) -> list[str]:
     return sorted(str(reason["subscriptionName"]) for row in stored(engine).values() for reason in row[4])  # type: ignore[attr-defined]
 
 
+@ON_BOTH_STORES
 def test_a_pipeline_that_fails_three_times_and_recovers_is_told_of_once_each(
     spark: SparkSession, store_engine: Engine, tmp_path: Path
 ) -> None:

@@ -11,9 +11,10 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, text
 from tests.serving import KEY
 
-from tocsin.clock import FixedClock
+from tocsin.clock import FixedClock, SystemClock
 from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Key
+from tocsin.flow.match.plan import plan_of
 from tocsin.model.change import EventType
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import EventSubscription
@@ -70,6 +71,19 @@ def test_the_past_of_the_sample_notifies_nobody(sample: Engine) -> None:
     assert created_at_ms == {NOW_MS}
     events = [event.event for event in EventLog(sample).read(0, 10_000)]
     assert all(event.timestamp < NOW_MS or event.entity_type == "eventsubscription" for event in events)
+
+
+def test_the_past_of_the_sample_notifies_nobody_of_an_alert_that_was_there_before(founded_url: str) -> None:
+    engine = open_engine(founded_url, synchronous="OFF")
+    use_vault(engine, Settings(secrets_key=SecretStr(KEY)))
+    alerts = [plan_of(one) for one in Subscriptions(engine).list_enabled()]
+    before = EventLog(engine).readable_end()
+    load(engine, LOOPBACK, now_ms=SystemClock().now_ms())
+    past = [one for one in EventLog(engine).read(before, 10_000) if one.event.entity_type != "eventsubscription"]
+    assert len(past) > 1_000
+    assert alerts
+    assert sum(alert.stood_before(one) for one in past for alert in alerts) == 0
+    engine.dispose()
 
 
 def test_two_loads_leave_the_same_rows(sample: Engine, sqlite_engine: Engine) -> None:

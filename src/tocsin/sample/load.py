@@ -100,7 +100,8 @@ def _tell(
 ) -> None:
     clock = FixedClock(now_ms)
     ids = Ids(Random(SEED), clock)  # noqa: S311  # a story, not a secret
-    teller = Teller(Writes(_OneTransaction(transaction), clock, ids.entity, event_id=ids.event), clock)
+    writes = Writes(_OneTransaction(transaction), clock, ids.entity, event_id=ids.event, is_history=True)
+    teller = Teller(writes, clock)
     # Alerts come last: events before an alert notify nobody.
     present = [Step(now_ms, _STEWARD, Create(ENTITY_TYPE, alert)) for alert in alerts(home_url, ids.entity)]
     steps = [*past, *present]

@@ -48,7 +48,8 @@ class Writes:
     """Every write on the catalogue.
 
     Each method is one transaction and returns its result; a write that changes nothing has no effect.
-    ``key`` is ``Key.by_id(…)`` or ``Key.by_name(fqn)``.
+    ``key`` is ``Key.by_id(…)`` or ``Key.by_name(fqn)``. With ``is_history`` the clock gives times of the past, and
+    alerts compare them with the time at which they were created.
     """
 
     def __init__(
@@ -61,8 +62,10 @@ class Writes:
         permits: Permits = everything,
         consolidate_ms: int = 0,
         bounds: Bounds = BOUNDS,
+        is_history: bool = False,
     ) -> None:
         self.bounds = bounds
+        self._is_history = is_history
         self._consolidate_ms = consolidate_ms
         self._catalogue = catalogue
         self._permits = permits
@@ -327,7 +330,7 @@ class Writes:
             now_ms = self._clock.now_ms() if at_ms is None else at_ms
             permit = in_place(self._permits(actor), transaction)
             record = Record(transaction, actor, now_ms, self._ids, permit, self.bounds)
-            record.is_recorded = at_ms is not None
+            record.is_recorded = self._is_history or at_ms is not None
             written = work(record)
             transaction.append(record.events)
         self.bounds.ledger.add(actor, record.events)

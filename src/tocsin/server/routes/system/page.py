@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.resources import files
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +27,7 @@ FILES = {
 }
 """Every file of the page but the page itself, and its type."""
 
-_FOLDER = Path(__file__).parents[2] / "ui"
+_FOLDER = Path(str(files("tocsin"))) / "ui"
 _GUARDS = {
     "Content-Security-Policy": "default-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
     "X-Content-Type-Options": "nosniff",

@@ -29,6 +29,9 @@ _DECIDING = {
 }
 """Per type, the keys that rules depend on."""
 
+DECIDING = frozenset(_DECIDING)
+"""The types of entity a change of which may change what somebody may do."""
+
 
 def read(connection: Connection) -> int:
     """Return the counter."""

@@ -21,6 +21,7 @@ from tocsin.model.entity import Document
 from tocsin.model.people import Person
 from tocsin.model.relations import Relation
 from tocsin.store import tables
+from tocsin.store.access import rules_revision
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.visibility import Scopes, visible
 from tocsin.store.catalogue import projections, teams
@@ -38,7 +39,7 @@ from tocsin.store.page_bytes import Portion, portion
 Include = Literal["non-deleted", "deleted", "all"]
 
 _ENTITY = tables.entity.c
-_PEOPLE = frozenset({"user", "bot", "team", "role", "policy"})
+_DECIDING = rules_revision.DECIDING | {"bot"}
 # Made once: making a statement costs more than running it.
 _FOUND = {column: by_value(select(*STORED), column) for column in ("id", "fqn")}
 _REFERRED = {column: by_value(select(*REFERENCE), column) for column in ("id", "fqn")}
@@ -99,7 +100,7 @@ class SqlCatalogue:
             raise
 
     def _note(self, transaction: SqlTransaction) -> None:
-        if transaction.touched & _PEOPLE:
+        if transaction.touched & _DECIDING:
             self._people.note()
 
     def get(self, entity_type: str, key: Key, include: Include = "non-deleted") -> Document:

@@ -10,6 +10,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import pytest
+from tests.sparksession import SHORT_LIVED
 
 ROOT = Path(__file__).resolve().parents[2]
 WITHOUT_SPARK = {
@@ -39,7 +40,7 @@ def test_benchmarks_measure_and_check_what_they_say(units: dict[str, set[str]]) 
     """All in one process: what takes long is to start one."""
     chosen = [part for name in units for part in ("--only", name)]
     command = [sys.executable, "-m", "bench", *chosen, "--scale", "0.005", "--json"]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "src"), "TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED)}
     run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
     assert run.returncode == 0, run.stderr[-4_000:]
     found: dict[str, set[str]] = defaultdict(set)

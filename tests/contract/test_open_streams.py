@@ -14,6 +14,7 @@ from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.founded import Founded
 from tests.serving import KEY, Json, Served, running_server
+from tests.waiting import until
 
 from tocsin.server.inbox.streams import CHECK_S
 from tocsin.settings import Settings
@@ -112,10 +113,9 @@ def test_one_stream_too_many_is_refused_and_the_next_may_come_when_one_has_ended
             with open_stream(served, user_id, token):
                 refused = alice.get(path)
                 assert (refused.status_code, refused.headers["Retry-After"]) == (429, "5")
-            deadline_s = time.monotonic() + LONGEST_S
-            while time.monotonic() < deadline_s:
-                with alice.stream("GET", path) as answer:
-                    if answer.status_code == 200:
-                        return
-                time.sleep(0.05)
-        raise AssertionError("there is never room again")
+            until(lambda: _is_let_in(alice, path), within_s=LONGEST_S)
+
+
+def _is_let_in(person: httpx.Client, path: str) -> bool:
+    with person.stream("GET", path) as answer:
+        return answer.status_code == 200

@@ -19,7 +19,7 @@ from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.violations import Violations
 from tocsin.server.access.denials import RefusalLog
 from tocsin.server.access.permits import ActorPermits
-from tocsin.server.access.policy_cache import MomentarySubjects
+from tocsin.server.access.policy_cache import PolicyCache
 from tocsin.server.alerts.stores import AlertStores, alert_stores_of
 from tocsin.server.http.bodies import Bodies
 from tocsin.server.http.request_slots import Shares
@@ -27,7 +27,7 @@ from tocsin.server.http.write_quotas import PersonalLedger
 from tocsin.server.inbox.streams import StreamLimits, Streams
 from tocsin.server.login.openid import OpenIdConnect
 from tocsin.server.login.throttle import LoginQueue, LoginThrottle
-from tocsin.server.login.token_cache import Recognised
+from tocsin.server.login.token_cache import TokenCache
 from tocsin.server.login.tokens import Tokens
 from tocsin.settings import Settings
 from tocsin.store.access.attempts import LoginAttempts, Pace
@@ -108,7 +108,7 @@ def build_parts(
     clock, revision = clock or SystemClock(), revision or PeopleRevision()
     page_bytes = settings.page_bytes
     catalogue, people = SqlCatalogue(engine, revision, page_bytes=page_bytes), People(engine, revision)
-    views, inbox = Views(MomentarySubjects(SqlSubjects(engine), revision.now)), Inbox(engine, page_bytes=page_bytes)
+    views, inbox = Views(PolicyCache(SqlSubjects(engine), revision.now)), Inbox(engine, page_bytes=page_bytes)
     refusals = RefusalLog(Violations(Writes(catalogue, clock)).add, clock)
     permits, bounds = ActorPermits(views, refusals), _bounds_of(settings, clock)
     writes = _writes(settings, catalogue, clock=clock, permits=permits, bounds=bounds)
@@ -141,7 +141,7 @@ def build_parts(
         standings=Standings(engine),
         activity=Activity(engine, page_bytes=page_bytes),
         search=SearchIndex(engine),
-        tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600, recognised=Recognised(revision.now)),
+        tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600, recognised=TokenCache(revision.now)),
         streams=_streams_of(settings, inbox, people, clock),
         shares=Shares(settings.requests_per_person, settings.requests_waiting_per_person),
         beside=ObservationReads(engine),

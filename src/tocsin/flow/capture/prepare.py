@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tocsin.flow.capture.case_definitions import check_purpose
 from tocsin.flow.capture.extension_values import check_extension
 from tocsin.flow.capture.inheritance import INHERITED_KEYS
 from tocsin.flow.capture.labels import tagged
@@ -16,7 +17,6 @@ from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.request import check_required, clean, shaped, without_server_keys
 from tocsin.flow.capture.shorthands import spelled_out
 from tocsin.flow.capture.teams import joined, placed
-from tocsin.flow.capture.test_definitions import check_purpose
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, value_at

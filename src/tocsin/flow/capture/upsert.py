@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Conflict, InvalidInput
-from tocsin.flow.capture import test_placement
+from tocsin.flow.capture import case_placement
 from tocsin.flow.capture.labels import certified
 from tocsin.flow.capture.lineage import connect
 from tocsin.flow.capture.list_identity import MEMBER_LISTS
@@ -113,9 +113,9 @@ def _draft(record: Record, entity_type: str, request: Document) -> Draft:
     resolver = record.resolver()
     match entity_type:
         case "testCase":
-            return test_placement.place_case(record, resolver, checked(kind, request))
+            return case_placement.place_case(record, resolver, checked(kind, request))
         case "testSuite":
-            return test_placement.place_suite(resolver, checked(kind, request))
+            return case_placement.place_suite(resolver, checked(kind, request))
         case _:
             return draft_of(resolver, kind, named(entity_type, request))
 

@@ -15,7 +15,7 @@ from tocsin.access.views import Subjects
 from tocsin.server.login.token_cache import TRUSTED_S
 
 
-class MomentarySubjects:
+class PolicyCache:
     """The subjects of a store, its revision trusted for a moment; ``changed_here`` counts changes made here."""
 
     def __init__(self, subjects: Subjects, changed_here: Callable[[], int]) -> None:

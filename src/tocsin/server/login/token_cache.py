@@ -26,7 +26,7 @@ class _Finding:
     expires_at_ms: int | None
 
 
-class Recognised:
+class TokenCache:
     """Whom the headers of the last moments belong to; ``revision`` changes whenever this process changes people."""
 
     def __init__(self, revision: Callable[[], int] = lambda: 0) -> None:

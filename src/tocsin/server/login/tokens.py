@@ -24,7 +24,7 @@ from jwt.types import Options
 from tocsin.clock import Clock
 from tocsin.errors import NotFound, Unauthenticated
 from tocsin.model.people import Actor, Person
-from tocsin.server.login.token_cache import Recognised
+from tocsin.server.login.token_cache import TokenCache
 from tocsin.store.access.people import People
 from tocsin.store.access.tokens import IssuedToken, TokenKind
 
@@ -64,10 +64,10 @@ class Tokens:
     """Signs tokens and reads them; ``lifetime_s`` is how long a person's token works."""
 
     def __init__(
-        self, people: People, clock: Clock, *, lifetime_s: float, recognised: Recognised | None = None
+        self, people: People, clock: Clock, *, lifetime_s: float, recognised: TokenCache | None = None
     ) -> None:
         self._people, self._clock, self._lifetime_s = people, clock, lifetime_s
-        self._recognised = recognised or Recognised()
+        self._recognised = recognised or TokenCache()
         self._key = people.secret("token-key", lambda: secrets.token_hex(32))
 
     def issue(self, person: Person, *, lasting: bool = False) -> Token:

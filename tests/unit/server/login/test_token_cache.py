@@ -6,13 +6,13 @@ import pytest
 
 from tocsin.model.people import Actor
 from tocsin.server.login import token_cache
-from tocsin.server.login.token_cache import Recognised
+from tocsin.server.login.token_cache import TokenCache
 
 JANE = Actor(id="1", name="jane")
 
 
 def test_it_is_found_again() -> None:
-    known = Recognised()
+    known = TokenCache()
     known.keep("Bearer x", JANE, revision=0, expires_at_ms=None)
     assert known.find("Bearer x", 5) is JANE
     assert known.find("Bearer y", 5) is None
@@ -20,7 +20,7 @@ def test_it_is_found_again() -> None:
 
 
 def test_not_after_it_expires() -> None:
-    known = Recognised()
+    known = TokenCache()
     known.keep("Bearer x", JANE, revision=0, expires_at_ms=10)
     assert known.find("Bearer x", 9) is JANE
     assert known.find("Bearer x", 10) is None
@@ -28,14 +28,14 @@ def test_not_after_it_expires() -> None:
 
 def test_not_after_people_changed() -> None:
     revision = 0
-    known = Recognised(lambda: revision)
+    known = TokenCache(lambda: revision)
     known.keep("Bearer x", JANE, revision=known.revision(), expires_at_ms=None)
     revision = 1
     assert known.find("Bearer x", 5) is None
 
 
 def test_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Recognised()
+    known = TokenCache()
     monkeypatch.setattr(token_cache, "TRUSTED_S", -1)
     known.keep("Bearer x", JANE, revision=0, expires_at_ms=None)
     assert known.find("Bearer x", 5) is None
@@ -43,7 +43,7 @@ def test_not_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_it_does_not_grow_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(token_cache, "_MOST", 2)
-    known = Recognised()
+    known = TokenCache()
     for header in "abc":
         known.keep(header, JANE, revision=0, expires_at_ms=None)
     assert [known.find(header, 5) for header in "abc"] == [None, None, JANE]

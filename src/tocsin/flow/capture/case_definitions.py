@@ -1,6 +1,6 @@
 """Check that a test definition fits its test case: column tests for columns, table tests for tables.
 
-Next: ``flow/capture/test_placement.py``, which determines what a test case belongs to.
+Next: ``flow/capture/case_placement.py``, which determines what a test case belongs to.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ from bench.running import opened, serving, settings_in
 from tocsin.clock import SystemClock
 from tocsin.flow.capture.bulk import BulkWrites
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Written
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Written
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading
 from tocsin.store.fsck.inspection import inspect

@@ -18,9 +18,10 @@ from sqlalchemy import Connection, Engine, insert, select
 from bench.alerts import TAGS, TIERS, requests
 from tocsin.clock import SystemClock
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key, Transaction
+from tocsin.flow.capture.ports import Transaction
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading, writing
 from tocsin.store.tables import entity, follow, ownership

@@ -9,10 +9,10 @@ from sqlalchemy import Engine
 
 from tocsin.clock import FixedClock
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities import SqlCatalogue
 
 STARTED_MS = 1_760_000_000_000

@@ -28,10 +28,10 @@ from tests.whole import WHOLE
 from tocsin.clock import SystemClock
 from tocsin.flow.capture.bulk import BulkWrites
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key, Written
 from tocsin.settings import Settings
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine

@@ -18,7 +18,6 @@ from tests.waiting import until
 from tocsin.access.views import Views
 from tocsin.clock import FixedClock
 from tocsin.flow.capture.feed.operations import FeedWrites
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
@@ -27,6 +26,7 @@ from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.match_stream import QUERY_NAME, Parts, finding_log, streaming, warm_up
 from tocsin.model.mute import Mute, MuteKind
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
 from tocsin.settings import Settings
 from tocsin.store.access.views import SqlSubjects

@@ -15,11 +15,11 @@ from tests.company import STARTED_MS, SmallCompany
 from tests.waiting import until
 
 from tocsin.clock import FixedClock
-from tocsin.flow.capture.ports import Key
 from tocsin.jobs.search_rebuild import rebuild
 from tocsin.jobs.search_stream import QUERY_NAME, SearchParts, indexing, supervised
 from tocsin.jobs.supervision import Ground, running_alongside
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.parse import parse
 from tocsin.spark.session import interpreting, register_source

@@ -9,11 +9,11 @@ from sqlalchemy import Engine
 
 from tocsin.clock import FixedClock
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.stored import Key, Written
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 

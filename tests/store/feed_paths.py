@@ -9,9 +9,9 @@ from tests.store.catalogues import JANE, ORDERS, Company
 from tests.store.paths import Row, Step
 
 from tocsin.flow.capture.feed.operations import FeedWrites
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
+from tocsin.model.stored import Key
 
 _ABOUT = f"<#E::table::{ORDERS}>"
 _TASK = "message task.assignees task.status"

@@ -14,9 +14,9 @@ from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company
 
 from tocsin.flow.capture import team_members
 from tocsin.flow.capture.bulk import BulkWrites
-from tocsin.flow.capture.ports import Key
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key
 
 Step = Callable[[Company], Any]  # Any: whatever the write answers
 

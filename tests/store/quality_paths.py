@@ -17,8 +17,8 @@ from tocsin.flow.capture.observations.samples import put_sample
 from tocsin.flow.capture.observations.suites import add_cases, remove_case
 from tocsin.flow.capture.observations.table_details import put_config, put_metric, put_model, remove_metric
 from tocsin.flow.capture.observations.usage import report_usage
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
+from tocsin.model.stored import Key, Stored, Written
 
 _CASE, _PIPELINE = f"{ORDERS}.fresh", "airflow.nightly"
 _RUNS = [{"timestamp": at_ms, "executionStatus": "Successful"} for at_ms in (2, 1)]

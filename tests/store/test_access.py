@@ -14,13 +14,13 @@ from tocsin.access.language import checked
 from tocsin.access.logic import ALWAYS, Condition
 from tocsin.access.views import Views
 from tocsin.errors import InvalidCondition, InvalidInput
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.resolve.visibility import only_visible
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
 from tocsin.model.delivery import Delivery
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.stored import Key
 from tocsin.store.access.standing import SqlStanding
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.access.visibility import visible

@@ -19,11 +19,11 @@ from tocsin.flow.capture import bulk
 from tocsin.flow.capture.batched_catalogue import Together
 from tocsin.flow.capture.bulk import BulkWrites, Outcome
 from tocsin.flow.capture.operations import Writes, new_entity_id
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.model import fqn
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key, Written
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine, reading
 from tocsin.store.tables import change_event, entity, entity_version, outbox

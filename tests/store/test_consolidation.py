@@ -10,9 +10,9 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.model.change import ChangeEvent
 from tocsin.model.people import Actor
+from tocsin.model.stored import Key, Written
 from tocsin.store.catalogue.listing import Listing
 from tocsin.store.fsck.inspection import inspect
 

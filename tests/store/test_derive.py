@@ -6,8 +6,8 @@ from sqlalchemy import Engine, select, update
 from tests.store.catalogues import ORDERS, company
 from tests.store.paths import furnish
 
-from tocsin.flow.capture.ports import Key
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
 from tocsin.store.eventlog.derive import derive_missing

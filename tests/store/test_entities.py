@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, company
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Key
 from tocsin.model.people import Person
+from tocsin.model.stored import Key
 from tocsin.store.catalogue.listing import Listing
 
 

@@ -12,13 +12,13 @@ from tests.store.catalogues import add_tags
 from tocsin.clock import FixedClock
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture.feed.operations import FeedWrites
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.once import World, scheduled_for
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.stored import Key, Written
 from tocsin.server.bootstrap import ACTIVITY_FEED_ALERT, CONVERSATION_ALERT
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions

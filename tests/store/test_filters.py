@@ -9,9 +9,9 @@ from tests.store.catalogues import JANE
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.relations import RELATIONS
+from tocsin.model.stored import Key
 from tocsin.store.catalogue.domains import belongs
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.catalogue.listing import Listing

@@ -9,9 +9,9 @@ from sqlalchemy import Engine
 from tocsin.access.views import Views
 from tocsin.clock import SystemClock
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
 from tocsin.store.access.views import SqlSubjects

@@ -12,8 +12,8 @@ from tests.store.paths import furnish
 
 from tocsin.clock import SystemClock
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.replay import replay
+from tocsin.model.stored import Key
 from tocsin.store import tables
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.catalogue.reference_tables import entity_reference

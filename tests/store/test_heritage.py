@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
-from tocsin.flow.capture.inheritance import types_above
-from tocsin.flow.capture.ports import Key
+from tocsin.model.inheritance import types_above
 from tocsin.model.notification import ReasonKind
+from tocsin.model.stored import Key
 from tocsin.store.alerts.directory import SqlDirectory
 
 ENTRY = ("table", ORDERS)

@@ -7,7 +7,7 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.errors import NotFound
-from tocsin.flow.capture.ports import Key
+from tocsin.model.stored import Key
 from tocsin.store.catalogue.history import History
 
 

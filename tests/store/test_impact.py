@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, SCHEMA, Company, company
 
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.resolve.impact import Walk
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key
 from tocsin.store.lineage.impact import Impact
 
 DASHBOARD = {"type": "dashboard", "fullyQualifiedName": "bi.revenue"}

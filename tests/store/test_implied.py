@@ -7,8 +7,8 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, Company, company
 
 from tocsin.flow.capture.bulk import BulkWrites
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key
 from tocsin.store.lineage.reach import Lineage
 
 

@@ -7,8 +7,8 @@ from sqlalchemy import Engine
 from tests.company import SmallCompany
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Key
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities import SqlCatalogue
 
 

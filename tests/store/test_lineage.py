@@ -13,9 +13,9 @@ from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.lineage_events import edges_in
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key, Written
 from tocsin.store import tables
 from tocsin.store.lineage import edges
 from tocsin.store.lineage.reach import Lineage

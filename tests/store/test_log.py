@@ -13,9 +13,9 @@ import pytest
 from sqlalchemy import Connection, Engine, insert, select
 from uuid_utils import uuid7
 
-from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.flow.eventlog.selection import EventSelection, types_from
 from tocsin.model.change import ChangeEvent, EventType
+from tocsin.model.stored import CapturedEvent
 from tocsin.store import tables
 from tocsin.store.engine import writing
 from tocsin.store.eventlog import log

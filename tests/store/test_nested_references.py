@@ -7,7 +7,7 @@ from sqlalchemy import Engine, delete, select
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Key
+from tocsin.model.stored import Key
 from tocsin.store import tables
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.fsck.finding import Damage

@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import Engine, func, select
 from tests.company import SmallCompany
 
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.once import Notified, World, once
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.delivery import Delivered, DeliveryStatus, Outcome, OutcomeReason, Retry
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key, Written
 from tocsin.model.subscription import Destination
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions

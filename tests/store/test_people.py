@@ -9,8 +9,8 @@ from sqlalchemy import Engine
 
 from tocsin.clock import FixedClock
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.store.access.people import People, ensure_administrator
 from tocsin.store.catalogue.entities import SqlCatalogue
 

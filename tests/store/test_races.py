@@ -13,7 +13,7 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
 from tocsin.errors import Conflict, NotFound, Unavailable
-from tocsin.flow.capture.ports import Key
+from tocsin.model.stored import Key
 
 
 @pytest.fixture

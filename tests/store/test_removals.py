@@ -9,7 +9,7 @@ from sqlalchemy import Engine, func, select
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, company
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Key
+from tocsin.model.stored import Key
 from tocsin.store import tables
 from tocsin.store.observations.tables import series
 

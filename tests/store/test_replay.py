@@ -13,8 +13,8 @@ from sqlalchemy import Engine
 from tocsin.clock import SystemClock
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.replay import Progress, replay
+from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.lineage.reach import Lineage

@@ -10,9 +10,9 @@ from tests.store.catalogues import JANE, ORDERS, Company, add_tags, company
 
 from tocsin.errors import InvalidInput, NotFound, PreconditionFailed
 from tocsin.flow.capture.diff import diff
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.rollback import RolledBack
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key
 
 _FIRST = Decimal("0.1")
 

@@ -13,10 +13,10 @@ from tests.serving import KEY
 
 from tocsin.clock import FixedClock, SystemClock
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.match.plan import plan_of
 from tocsin.model.change import EventType
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.model.subscription import EventSubscription
 from tocsin.sample.alerts import HOOK_ALERT
 from tocsin.sample.company import DEMO_PERSON

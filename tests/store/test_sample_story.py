@@ -12,13 +12,13 @@ from tests.serving import KEY
 
 from tocsin.clock import FixedClock
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.once import World, scheduled_for
 from tocsin.flow.schedule.due import Scheduled
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
 from tocsin.sample.alerts import WATCHED_TABLE
 from tocsin.sample.company import DEMO_PERSON

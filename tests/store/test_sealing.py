@@ -12,8 +12,8 @@ from tests.store.catalogues import JANE
 from tocsin.clock import FixedClock
 from tocsin.errors import WrongSealOfKeys
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key
 from tocsin.model.address import MASK
+from tocsin.model.stored import Key
 from tocsin.settings import Settings
 from tocsin.store import tables
 from tocsin.store.access.people import People

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, text
 from tests.postgres import Cluster
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.observations.ports import Line, StoredReport
+from tocsin.model.report import Line, StoredReport
 from tocsin.store.cursors import Window
 from tocsin.store.engine import open_engine, writing
 from tocsin.store.observations.reads import ObservationReads

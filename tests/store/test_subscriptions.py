@@ -9,10 +9,10 @@ from sqlalchemy import Engine, select, update
 from tocsin.clock import FixedClock
 from tocsin.errors import WrongKey
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
 from tocsin.store.catalogue.entities import SqlCatalogue

@@ -10,9 +10,9 @@ from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture.observations.suites import add_cases, remove_case
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.capture.seed_entities import establish, standards
 from tocsin.model.change import EventType
+from tocsin.model.stored import Key, Written
 from tocsin.store.observations.suites import SuiteReader
 
 

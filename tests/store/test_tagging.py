@@ -7,9 +7,9 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, Company, add_tags, company
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.store.catalogue.listing import Listing
 
 REVENUE = {"tagFQN": "Business.Revenue", "source": "Glossary"}

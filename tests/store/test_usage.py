@@ -12,8 +12,8 @@ from tocsin.flow.capture.observations.joins import put_joins
 from tocsin.flow.capture.observations.profiles import put_profile
 from tocsin.flow.capture.observations.samples import put_sample
 from tocsin.flow.capture.observations.usage import day_number, day_text, report_usage
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.capture.write import Record
+from tocsin.model.stored import Key, Written
 from tocsin.store.observations.tables import attachment, entity_usage, series
 from tocsin.store.observations.usage import Usage
 

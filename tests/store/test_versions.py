@@ -8,7 +8,7 @@ from tests.store.catalogues import JANE, SCHEMA, Company, company
 
 from tocsin.access.logic import Tagged
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.ports import Key
+from tocsin.model.stored import Key
 from tocsin.store.catalogue import versions
 from tocsin.store.catalogue.history import History
 from tocsin.store.catalogue.versions import VersionsAsked

@@ -9,8 +9,8 @@ from sqlalchemy import Engine, func, select
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, add_tags, company
 
 from tocsin.errors import Conflict, InvalidInput, NotFound, PreconditionFailed
-from tocsin.flow.capture.ports import Key
 from tocsin.model.change import EventType
+from tocsin.model.stored import Key
 from tocsin.store import tables
 
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from tocsin.clock import to_datetime
 from tocsin.explain.matching import MatchTrace
 from tocsin.explain.people import Reached
-from tocsin.explain.records import Record
 from tocsin.model.change import LoggedEvent
 from tocsin.model.delivery import DeliveryStatus, OutcomeReason
+from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.model.wording import counted
@@ -63,7 +63,7 @@ class Explanation:
 
     logged: LoggedEvent
     alerts: tuple[AlertTrace, ...]
-    told: tuple[Record, ...]
+    told: tuple[NotificationRecord, ...]
     told_count: int
     pipeline_at: int
     alert_count: int
@@ -152,13 +152,13 @@ class Explanation:
 _OTHERWISE = "the alert, or who has to do with the asset, was otherwise then, or has changed since"
 
 
-def _notified(name: str, told: Sequence[Record]) -> str:
+def _notified(name: str, told: Sequence[NotificationRecord]) -> str:
     ways = [f"{_OVER.get(one.notification.channel, one.notification.channel)} {_became(one)}" for one in told]
     reasons = dict.fromkeys(reason.sentence() for one in told for reason in one.notification.reasons)
     return f'Yes: {name} was told {" and ".join(ways)}, because "{"; ".join(reasons)}".'
 
 
-def _became(record: Record) -> str:
+def _became(record: NotificationRecord) -> str:
     """Return the status of one notification: when it was due, and whether it was read or delivered."""
     at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}"
     if record.delivery is None:

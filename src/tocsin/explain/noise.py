@@ -17,6 +17,7 @@ from tocsin.conditions.parse import parse
 from tocsin.conditions.unparse import literal_text
 from tocsin.explain.matching import match_trace
 from tocsin.model.change import LoggedEvent
+from tocsin.model.match_result import Firing
 from tocsin.model.subscription import EventSubscription
 
 MOST_SUGGESTIONS = 8
@@ -29,17 +30,6 @@ _ALWAYS = (
     ("only Tier1 and Tier2", "matchAnyTier({'Tier.Tier1', 'Tier.Tier2'})"),
     ("the first failure only, not those after it", "testStatus == null && pipelineStatus == null || firstFailure()"),
 )
-
-
-@dataclass(frozen=True)
-class Firing:
-    """Notifications of one alert for one event: all, those to people, in-app ones, and of these the opened ones."""
-
-    log_offset: int
-    told_count: int
-    person_count: int
-    app_count: int
-    opened_count: int
 
 
 Fired = tuple[LoggedEvent, Firing]

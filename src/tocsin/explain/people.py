@@ -13,7 +13,6 @@ from tocsin.clock import to_datetime
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
 from tocsin.conditions.unparse import literal_text
 from tocsin.errors import InvalidInput
-from tocsin.explain.records import Record
 from tocsin.flow.match.local import asked_by
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.resolve.candidates import Candidate, Stop, candidates
@@ -25,6 +24,7 @@ from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.notification import Reason, notification_id
+from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
 from tocsin.model.subscription import EventSubscription
 
@@ -74,7 +74,7 @@ class Reached:
     person: Person | None
     ways: tuple[RecipientPath, ...]
     is_due: bool
-    record: Record | None = None
+    record: NotificationRecord | None = None
     others: tuple[str, ...] = ()
 
     @property
@@ -101,7 +101,7 @@ class Scene:
     subjects: Sequence[Subject]
     policies: Policies
     behind: Mapping[str, Sequence[str]]
-    records: Mapping[str, Record]
+    records: Mapping[str, NotificationRecord]
 
 
 def rows_of(subscription: EventSubscription) -> tuple[RecipientRule, ...]:

@@ -11,7 +11,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tocsin.clock import Clock
-from tocsin.flow.capture.ports import Written
 from tocsin.flow.match.local import asked_by, matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import StatusReport, with_facts
@@ -27,6 +26,7 @@ from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.delivery import Attempt, Delivery, Retry
+from tocsin.model.stored import Written
 from tocsin.model.subscription import EventSubscription
 
 _MIDWAY = 0.5

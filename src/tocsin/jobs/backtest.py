@@ -18,7 +18,6 @@ from sqlalchemy import Engine
 from tocsin.access.views import Moment, Views
 from tocsin.clock import Clock
 from tocsin.errors import NotFound
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.flow.resolve.audience import audience_of
@@ -30,6 +29,7 @@ from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
+from tocsin.model.stored import Key
 from tocsin.spark.backtest import counted, each
 from tocsin.spark.lake import part, reported
 from tocsin.spark.lookups import batch_of, each_once

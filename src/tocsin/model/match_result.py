@@ -41,3 +41,14 @@ def match_results_of(
     for row in rows:
         counts.update((row["log_offset"], subscription_id) for subscription_id in row["subscription_ids"])
     return [MatchResult(*pair, counts[pair], now_ms) for pair in sorted(set(pairs))]
+
+
+@dataclass(frozen=True)
+class Firing:
+    """Notifications of one alert for one event: all, those to people, in-app ones, and of these the opened ones."""
+
+    log_offset: int
+    told_count: int
+    person_count: int
+    app_count: int
+    opened_count: int

@@ -95,3 +95,21 @@ def thread_document(thread: StoredThread, asset: Document, posts: Sequence[Docum
     """Return a thread for a response; ``asset`` is the reference to its asset, ``posts`` those to show."""
     link = EntityLink(thread.about_type, asset["fullyQualifiedName"], thread.steps)
     return {**thread.document, "about": str(link), "entityRef": asset, "posts": list(posts)}
+
+
+class Part(StrEnum):
+    """Which part somebody has in a thread."""
+
+    AUTHOR = "author"  # began it, or wrote a post of it
+    ASSIGNEE = "assignee"
+    MENTION = "mention"
+
+
+@dataclass(frozen=True)
+class PartTaken:
+    """A user or a team that has a part in a thread; ``place`` is the post, empty for the thread."""
+
+    part: Part
+    principal_id: str
+    principal_type: str
+    place: str = ""

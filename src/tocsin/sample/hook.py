@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 from tocsin.clock import Clock
 from tocsin.errors import NotFound
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
 from tocsin.sample.alerts import HOOK_ALERT
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
 from tocsin.store.catalogue.entities import SqlCatalogue

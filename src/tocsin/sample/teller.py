@@ -11,9 +11,9 @@ from functools import partial
 from tocsin.clock import FixedClock
 from tocsin.flow.capture.observations.suites import add_cases
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.stored import Key, Written
 from tocsin.sample.company import BOTS
 from tocsin.sample.steps import (
     BringBack,

@@ -13,12 +13,12 @@ from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM, renewed
 from tocsin.clock import SystemClock
 from tocsin.errors import Conflict, NotFound
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.renames import put
 from tocsin.flow.capture.seed_entities import establish
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.login.tokens import hash_password, new_password
 from tocsin.settings import Settings
 from tocsin.store.access.people import People, ensure_administrator

@@ -7,9 +7,9 @@ from typing import Any
 
 import orjson
 
-from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document, version_from_tenths, version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Stored
 from tocsin.store import tables
 
 _ENTITY = tables.entity.c

@@ -7,8 +7,9 @@ from dataclasses import replace
 from tocsin.conditions.check import checked
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import derive
-from tocsin.explain.noise import Fired, Firing, rule_shares, suggestions
+from tocsin.explain.noise import Fired, rule_shares, suggestions
 from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.match_result import Firing
 from tocsin.model.subscription import EventSubscription
 
 

@@ -13,11 +13,12 @@ from tocsin.clock import Clock
 from tocsin.errors import Conflict, NotFound
 from tocsin.flow.capture.json_patch import Operation
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Catalogue, Key, Written
+from tocsin.flow.capture.ports import Catalogue
 from tocsin.flow.capture.write import Record
 from tocsin.model.audit_finding import AuditFinding
 from tocsin.model.change import FINDING, ChangeDescription, EventType, FieldChange
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key, Written
 
 _ALERT = "eventsubscription"
 

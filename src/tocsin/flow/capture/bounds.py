@@ -13,9 +13,9 @@ from typing import Protocol
 import orjson
 
 from tocsin.errors import InvalidInput, TooLarge
-from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
+from tocsin.model.stored import CapturedEvent
 
 DEEPEST = 64
 """Levels of nesting that a document may have, as the body of a request."""

@@ -14,7 +14,7 @@ from tocsin.errors import TocsinError
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.operations import new_entity_id, new_event_id
 from tocsin.flow.capture.permit import Permits, everything, in_place
-from tocsin.flow.capture.ports import BatchedCatalogue, BatchedTransaction, Collision, MustWriteError, Written
+from tocsin.flow.capture.ports import BatchedCatalogue, BatchedTransaction, Collision, MustWriteError
 from tocsin.flow.capture.references import is_uuid
 from tocsin.flow.capture.upsert import create, kind_of, put
 from tocsin.flow.capture.write import Ids, Record
@@ -22,6 +22,7 @@ from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.people import Actor
+from tocsin.model.stored import Written
 
 CHUNK = 1_000
 """Rows of one transaction."""

@@ -6,8 +6,9 @@ Next: ``flow/capture/case_placement.py``, which determines what a test case belo
 from __future__ import annotations
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.ports import Hold, Key, Transaction
+from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key
 
 _LINKS = {"COLUMN": "<#E::table::FQN::columns::NAME>", "TABLE": "<#E::table::FQN>"}
 

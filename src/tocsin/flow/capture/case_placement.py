@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.ports import Hold, Key, Stored
-from tocsin.flow.capture.prepare import Draft
+from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.columns import column_paths, missing_column
 from tocsin.model.entity import FIRST_VERSION, Document
+from tocsin.model.stored import Draft, Key, Stored
 
 _TABLE = ("basicEntityReference", "executableEntityReference")  # what it is called now, and what it was called
 _LINK = re.compile(r"<#E::(?P<type>\w+)::(?P<fqn>.+?)(?:::columns::(?P<column>.+?))?>")

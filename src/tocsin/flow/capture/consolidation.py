@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from tocsin.flow.capture.list_identity import MEMBERSHIPS, SERVER_KEPT
-from tocsin.flow.capture.ports import Stored
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.list_identity import MEMBERSHIPS, SERVER_KEPT
+from tocsin.model.stored import Stored
 
 _NEVER = frozenset({"testCase", "testSuite", *MEMBERSHIPS})
 """Types whose every edit is a version: tests, as upstream, and those of which a version does not hold all."""

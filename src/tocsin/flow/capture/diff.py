@@ -1,7 +1,7 @@
 """Difference between two states of an entity, as field changes named by path.
 
 An absent field, null, "", [] and {} are the same: no value. Lists are compared by identity, as
-``flow/capture/list_identity.py`` says; members added to (or dropped from) one list make one field change that
+``model/list_identity.py`` says; members added to (or dropped from) one list make one field change that
 holds them all. Source: seeds/002 "Change Comparison". Next: ``flow/capture/version.py``.
 """
 
@@ -14,11 +14,11 @@ from typing import Any
 
 import orjson
 
-from tocsin.flow.capture.list_identity import MEMBER_LISTS, REFERENCE_FIELDS, SERVER_KEPT, MemberList, target_of
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.list_identity import MEMBER_LISTS, REFERENCE_FIELDS, SERVER_KEPT, MemberList, target_of
 
 Path = tuple[str, ...]
 Value = Any  # Any: a JSON value of whatever field is compared

@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.ports import Stored
 from tocsin.flow.capture.references import Resolver
 from tocsin.model import fqn
 from tocsin.model.columns import column_fqns, missing_column
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import LineageSource
+from tocsin.model.stored import Stored
 
 STAMPS = frozenset({"createdAt", "createdBy", "updatedAt", "updatedBy"})
 """What only the server says of an edge; a request may hold what it once read, and it is left aside."""

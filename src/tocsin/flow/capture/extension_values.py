@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Hold, Key, Transaction
+from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.flow.capture.references import Resolver
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.model.wording import with_article
 
 Value = Any  # Any: the value of a custom property, of whatever kind

@@ -16,9 +16,9 @@ from jsonpointer import JsonPointerException, resolve_pointer
 
 from tocsin.errors import InvalidInput, TooLarge
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, check_depth, size_of
-from tocsin.flow.capture.list_identity import REFERENCE_LISTS
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.list_identity import REFERENCE_LISTS
 
 Operation = dict[str, Any]  # Any: an operation's value is any JSON
 _LISTS = ("tags", *REFERENCE_LISTS)

@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
-from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction, missing
+from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 from tocsin.model.labels import CERTIFICATION, SOURCES, carries_labels, certifying, label_lists, labels_of, relabelled
+from tocsin.model.stored import Key, Stored, missing
 
 Name = tuple[str, str]
 """What a label says: its source and its tag."""

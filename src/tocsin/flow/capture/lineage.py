@@ -14,7 +14,7 @@ from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.edges import Ends, checked_details, given_details, parse_source, without_stamps
 from tocsin.flow.capture.json_patch import applied
 from tocsin.flow.capture.permit import check_view
-from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
+from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.redaction import Veil, hidden_in
 from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
@@ -23,6 +23,7 @@ from tocsin.model.change import LINEAGE, ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import Edge, LineageSource
+from tocsin.model.stored import Key, Stored, Written, missing
 from tocsin.model.wording import with_article
 
 _NO_ENDS = frozenset(

@@ -17,7 +17,7 @@ from tocsin.flow.capture.bounds import BOUNDS, Bounds
 from tocsin.flow.capture.consolidation import begun_at
 from tocsin.flow.capture.observations import reports, results
 from tocsin.flow.capture.permit import Permits, check_delete, check_restore, everything, in_place
-from tocsin.flow.capture.ports import Catalogue, Collision, Hold, Key, Stored, Written, missing
+from tocsin.flow.capture.ports import Catalogue, Collision, Hold
 from tocsin.flow.capture.prepare import complete, patched, whole_state
 from tocsin.flow.capture.properties import with_property
 from tocsin.flow.capture.redaction import Veil, hidden_in
@@ -28,6 +28,7 @@ from tocsin.flow.capture.write import Ids, Record
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
+from tocsin.model.stored import Key, Stored, Written, missing
 from tocsin.model.wording import with_article
 
 Work = Callable[[Record], Written]

@@ -14,14 +14,15 @@ from tocsin.access.policy_dependencies import PROTECTIVE
 from tocsin.access.resources import ASSETS, CLAIMABLE, CONTAINERS
 from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, named_by, with_found
 from tocsin.errors import Forbidden
-from tocsin.flow.capture.inheritance import Entry, Heritage, with_asked
-from tocsin.flow.capture.list_identity import SERVER_KEPT
-from tocsin.flow.capture.ports import Key, Stored, Transaction
+from tocsin.flow.capture.ports import Transaction
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import Entry, Heritage, with_asked
+from tocsin.model.list_identity import SERVER_KEPT
 from tocsin.model.people import Actor
+from tocsin.model.stored import Key, Stored
 
 _TAKEN_OVER = ("owners", "domains")
 

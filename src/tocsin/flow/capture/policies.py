@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from tocsin.access.resources import RESOURCES
 from tocsin.access.rules import checked_rules
-from tocsin.flow.capture.ports import Key, Transaction
+from tocsin.flow.capture.ports import Transaction
 from tocsin.model import fqn
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key
 
 _LOOKED_UP = frozenset({"team", "role"})  # a rule may speak of a tag before anything carries it
 

@@ -1,24 +1,24 @@
-"""Protocols and types that capture needs from the store: the catalogue, one transaction at a time.
+"""Protocols of what the write path needs from the store: the catalogue, one transaction at a time.
 
-``store/catalogue/write.py`` implements these protocols. Next: ``flow/capture/operations.py``.
+``store/catalogue/write.py`` implements them; data that belongs to an entity outside its document (reports, attachments,
+incidents, threads) is written in the same transaction and makes no version. Next: ``flow/capture/operations.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from typing import Protocol
 
-from tocsin.errors import Conflict, NotFound
-from tocsin.flow.capture.feed.ports import ThreadRows
-from tocsin.flow.capture.inheritance import INHERITED_KEYS, Heritage
-from tocsin.flow.capture.observations.ports import Attachments, Incidents, Series, Suites, UsageCounts
-from tocsin.model.change import ChangeEvent
+from tocsin.errors import Conflict
 from tocsin.model.entity import Document
+from tocsin.model.inheritance import Heritage
 from tocsin.model.lineage import Edge
+from tocsin.model.report import IncidentStep, Line, StoredReport
+from tocsin.model.stored import CapturedEvent, Key, Stored
+from tocsin.model.thread import Part, PartTaken, StoredThread
 
 
 class Collision(Conflict):
@@ -29,78 +29,6 @@ class Collision(Conflict):
 
 class MustWriteError(Exception):
     """A dry run needs a result that only writing can give."""
-
-
-@dataclass(frozen=True)
-class Key:
-    """By what an entity is looked up: its id or its FQN."""
-
-    id: str | None = None
-    fqn: str | None = None
-
-    @classmethod
-    def by_id(cls, entity_id: str) -> Key:
-        """Return the key of the entity with that id."""
-        return cls(id=entity_id)
-
-    @classmethod
-    def by_name(cls, fqn: str) -> Key:
-        """Return the key of the entity with that FQN."""
-        return cls(fqn=fqn)
-
-    def __str__(self) -> str:
-        return self.id or self.fqn or ""
-
-
-def missing(entity_type: str, key: Key) -> NotFound:
-    """Return the error for an entity that does not exist."""
-    return NotFound(f"{entity_type} {key} not found", entity_type=entity_type, fqn=key.fqn)
-
-
-@dataclass(frozen=True)
-class Stored:
-    """A stored entity; ``document`` holds all of it but followers."""
-
-    id: str
-    entity_type: str
-    fqn: str
-    version: Decimal
-    document: Document
-
-    @property
-    def deleted(self) -> bool:
-        """Whether it is soft-deleted."""
-        return bool(self.document.get("deleted"))
-
-
-@dataclass(frozen=True)
-class CapturedEvent:
-    """A change event on its way into the log, with its derived fields."""
-
-    event: ChangeEvent
-    derived: Document
-
-
-@dataclass(frozen=True)
-class Written:
-    """Result of a write.
-
-    ``event`` is None when nothing changed. ``cascaded`` holds the events of other entities that the same
-    transaction wrote: descendants of what was deleted, a test suite made on demand.
-    """
-
-    document: Document
-    event: ChangeEvent | None
-    created: bool = False
-    cascaded: tuple[ChangeEvent, ...] = ()
-
-    @property
-    def as_read(self) -> Document | None:
-        """The entity with its inherited values, as in its event; None without an event."""
-        told = self.event.entity if self.event else None
-        if not told or told.get("id") != self.document.get("id"):
-            return None
-        return self.document | {key: told[key] for key in INHERITED_KEYS if key in told}
 
 
 class Hold(Enum):
@@ -131,6 +59,150 @@ class Teams(Protocol):
 
     def domains(self, member_id: str) -> list[Document]:
         """Return the domains that come down to a team or a person from the teams they are in."""
+        ...
+
+
+class Series(Protocol):
+    """Reads and writes series."""
+
+    def put(self, line: Line, report: StoredReport) -> Document | None:
+        """Keep a report in place of the one of the same moment, which is returned; None if there was none."""
+        ...
+
+    def at(self, line: Line, at_ms: int) -> Document | None:
+        """Return what was reported at that moment."""
+        ...
+
+    def latest(self, line: Line) -> StoredReport | None:
+        """Return the newest report."""
+        ...
+
+    def remove(self, line: Line, at_ms: int) -> Document | None:
+        """Forget what was reported at that moment, and return it; None if there was nothing."""
+        ...
+
+
+class Attachments(Protocol):
+    """Reads and writes attachments."""
+
+    def get(self, entity_id: str, kind: str) -> Document | None:
+        """Return what of this kind is attached to an entity."""
+        ...
+
+    def put(self, entity_id: str, kind: str, document: Document) -> None:
+        """Attach a document in place of the one of this kind that was there."""
+        ...
+
+    def remove(self, entity_id: str, kind: str) -> bool:
+        """Take away what of this kind is attached; False if nothing was."""
+        ...
+
+
+class Suites(Protocol):
+    """Says which test cases are in which logical suites."""
+
+    def add(self, suite_id: str, test_case_id: str) -> bool:
+        """Put a test case into a suite; False if it is in it."""
+        ...
+
+    def remove(self, suite_id: str, test_case_id: str) -> bool:
+        """Take a test case out of a suite that is not its own; False if it is not in it."""
+        ...
+
+
+class UsageCounts(Protocol):
+    """Reads and writes how often entities were used, by day (counted from 1970-01-01)."""
+
+    def details(self, entity_id: str, day: int) -> Document | None:
+        """Return how often an entity was used up to a day on which its use was reported; else None."""
+        ...
+
+    def put(self, entity_id: str, entity_type: str, day: int, count: int) -> None:
+        """Keep a count in place of the one of the same day."""
+        ...
+
+    def add(self, entity_id: str, entity_type: str, day: int, count: int) -> None:
+        """Add to the count of a day; what is added may be less than nothing."""
+        ...
+
+    def rank(self, entity_type: str, day: int) -> None:
+        """Work out how all entities of a type whose use was reported on a day rank among each other."""
+        ...
+
+
+class Incidents(Protocol):
+    """Reads and writes the steps of incidents."""
+
+    def latest(self, test_case_id: str) -> IncidentStep | None:
+        """Return the newest step of all incidents of a test case."""
+        ...
+
+    def get(self, step_id: str) -> IncidentStep | None:
+        """Return one step."""
+        ...
+
+    def add(self, step: IncidentStep) -> None:
+        """Add a step, the newest of its test case from now on."""
+        ...
+
+    def correct(self, step: IncidentStep) -> None:
+        """Replace a step's document."""
+        ...
+
+
+class ThreadRows(Protocol):
+    """The rows of threads, inside one transaction."""
+
+    def find(self, thread_id: str) -> StoredThread | None:
+        """Return a thread and hold it; None if there is none."""
+        ...
+
+    def id_of_task(self, number: int) -> str | None:
+        """Return the id of the thread that is the task of this number."""
+        ...
+
+    def insert(self, thread: StoredThread) -> None:
+        """Add a thread."""
+        ...
+
+    def update(self, thread: StoredThread) -> None:
+        """Replace a thread's document."""
+        ...
+
+    def erase(self, thread_id: str) -> None:
+        """Remove a thread with its posts and participants."""
+        ...
+
+    def next_task_number(self, thread_id: str) -> int:
+        """Return the number of a new task; no number is ever given twice."""
+        ...
+
+    def overlaps(self, about_id: str, start_ms: int, end_ms: int, except_id: str) -> bool:
+        """Say whether another announcement about the asset is active at any time between the two."""
+        ...
+
+    def post(self, thread_id: str, post_id: str) -> Document | None:
+        """Return a post of a thread."""
+        ...
+
+    def latest_posts(self, thread_id: str, limit: int) -> list[Document]:
+        """Return the latest posts of a thread, oldest first."""
+        ...
+
+    def put_post(self, thread_id: str, post: Document) -> None:
+        """Add a post, or replace the one of its id."""
+        ...
+
+    def erase_post(self, thread_id: str, post_id: str) -> None:
+        """Remove a post and whom it mentions."""
+        ...
+
+    def set_parts(self, thread_id: str, part: Part, place: str, taken: Sequence[PartTaken]) -> None:
+        """Make these, and no others, those who have this part at this place; who had it already keeps their time."""
+        ...
+
+    def teams_of(self, user_id: str) -> frozenset[str]:
+        """Return the ids of the teams a user is in, and of all above those."""
         ...
 
 

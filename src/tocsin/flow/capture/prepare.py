@@ -5,14 +5,10 @@ Next: ``flow/capture/write.py``.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from tocsin.flow.capture.case_definitions import check_purpose
 from tocsin.flow.capture.extension_values import check_extension
-from tocsin.flow.capture.inheritance import INHERITED_KEYS
 from tocsin.flow.capture.labels import tagged
 from tocsin.flow.capture.policies import ruled
-from tocsin.flow.capture.ports import Stored
 from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.request import check_required, clean, shaped, without_server_keys
 from tocsin.flow.capture.shorthands import spelled_out
@@ -21,17 +17,11 @@ from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, value_at
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import INHERITED_KEYS
 from tocsin.model.shapes import check_changed
+from tocsin.model.stored import Draft, Stored
 
 _CURATED = ("displayName", "description", "tags")
-
-
-@dataclass(frozen=True)
-class Draft:
-    """A document asked for, and the FQN it will have."""
-
-    fqn: str
-    document: Document
 
 
 def draft_of(resolver: Resolver, kind: EntityType, request: Document) -> Draft:

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.extension_values import kind_of
-from tocsin.flow.capture.ports import Stored
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
+from tocsin.model.stored import Stored
 
 
 def with_property(record: Record, of_type: Stored, wanted: Document) -> Document:

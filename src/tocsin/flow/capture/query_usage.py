@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.list_identity import REFERENCE_LISTS, target_of
-from tocsin.flow.capture.ports import Stored, Written
 from tocsin.flow.capture.references import key_of
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
+from tocsin.model.list_identity import REFERENCE_LISTS, target_of
+from tocsin.model.stored import Stored, Written
 
 USED_IN, USERS, USED_BY = "queryUsedIn", "users", "usedBy"
 """The lists: what a query runs on, who ran it, and who did that nobody knows here."""

@@ -12,11 +12,11 @@ from decimal import Decimal
 from typing import Any
 
 from tocsin.flow.capture.diff import Order
-from tocsin.flow.capture.list_identity import MEMBER_LISTS, MemberList
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange, LoggedEvent
 from tocsin.model.entity import Document, version_to_wire
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.list_identity import MEMBER_LISTS, MemberList
 
 ORDER = "memberOrder"
 """Key of an event's derived fields that holds the positions of new members."""

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any
 
-from tocsin.flow.capture.list_identity import REFERENCE_LISTS
 from tocsin.flow.capture.permit import EVERYTHING, Permit
-from tocsin.flow.capture.ports import Hold, Key, Transaction
+from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
+from tocsin.model.list_identity import REFERENCE_LISTS
 from tocsin.model.pointers import is_reference, lies_in, names_in, references_in, tables_named
+from tocsin.model.stored import Key
 
 Json = Any  # Any: a JSON value
 

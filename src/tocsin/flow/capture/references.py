@@ -11,14 +11,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.list_identity import REFERENCE_LISTS, REFERENCES
 from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
-from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction, missing
+from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model import fqn
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, Parentage
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES
+from tocsin.model.stored import Key, Stored, missing
 from tocsin.model.wording import with_article
 
 Given = Any  # Any: a reference as clients write it: an FQN, an id, or an object with either

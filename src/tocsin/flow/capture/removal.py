@@ -10,14 +10,15 @@ from dataclasses import replace
 from tocsin.access.visibility_parents import gone_kinds
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture import lineage, nested_references
-from tocsin.flow.capture.list_identity import REFERENCE_LISTS, REFERENCES
 from tocsin.flow.capture.permit import check_delete_under, check_restore_under
-from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
+from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.labels import SOURCES, relabelled
+from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES
+from tocsin.model.stored import Key, Stored, Written, missing
 
 _UNDER_TABLE = ("testCase", "testSuite")
 

@@ -18,10 +18,10 @@ import orjson
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Written
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.stored import Written
 
 End = tuple[str, str]
 

@@ -13,12 +13,12 @@ from typing import Any
 import orjson
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.inheritance import INHERITED_KEYS, own
-from tocsin.flow.capture.list_identity import MEMBER_LISTS, REFERENCE_LISTS, SERVER_KEPT, MemberList
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import INHERITED_KEYS, own
 from tocsin.model.labels import CERTIFICATION
+from tocsin.model.list_identity import MEMBER_LISTS, REFERENCE_LISTS, SERVER_KEPT, MemberList
 from tocsin.model.member_fqn import WORKED_OUT
 from tocsin.model.relations import RELATIONS
 from tocsin.model.wording import with_article

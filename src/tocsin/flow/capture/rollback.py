@@ -11,9 +11,6 @@ from dataclasses import dataclass, replace
 
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture import removal, renames
-from tocsin.flow.capture.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES, target_of
-from tocsin.flow.capture.ports import Key, Stored, Written
-from tocsin.flow.capture.prepare import Draft
 from tocsin.flow.capture.request import without_server_keys
 from tocsin.flow.capture.secrets import keeps_its_secrets, parts_of
 from tocsin.flow.capture.upsert import change
@@ -23,7 +20,9 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.labels import SOURCES, labels_of, relabelled
+from tocsin.model.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES, target_of
 from tocsin.model.secret import without_secrets
+from tocsin.model.stored import Draft, Key, Stored, Written
 
 _OTHER_SECRETS = "its secrets are not kept, or belong to where the connection leads now; send it with its secrets"
 

@@ -14,12 +14,12 @@ import orjson
 
 from tocsin.flow.capture.extension_values import standard_types
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Written
 from tocsin.flow.capture.upsert import ensure
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Written
 
 
 def standards() -> Iterator[tuple[str, Document]]:

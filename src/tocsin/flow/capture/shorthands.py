@@ -8,9 +8,9 @@ from __future__ import annotations
 import hashlib
 
 from tocsin.flow.capture.extension_values import kind_of
-from tocsin.flow.capture.list_identity import target_of
 from tocsin.flow.capture.references import Resolver
 from tocsin.model.entity import Document
+from tocsin.model.list_identity import target_of
 
 
 def named(entity_type: str, request: Document) -> Document:

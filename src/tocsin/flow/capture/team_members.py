@@ -7,9 +7,9 @@ Only teams of type Group have direct members. Source: OpenMetadata's ``TeamRepos
 from __future__ import annotations
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.upsert import belong, change
 from tocsin.flow.capture.write import Record
+from tocsin.model.stored import Key, Stored, Written
 
 _WITH_PEOPLE = "Group"
 MOST_USERS = 10_000

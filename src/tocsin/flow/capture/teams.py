@@ -12,8 +12,9 @@ from collections.abc import Sequence
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture.json_patch import Operation
-from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction
+from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key, Stored
 
 _DEFAULT_TYPE = "Group"
 _ABOVE: dict[str, tuple[str, ...]] = {

@@ -13,11 +13,9 @@ from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture import case_placement
 from tocsin.flow.capture.labels import certified
 from tocsin.flow.capture.lineage import connect
-from tocsin.flow.capture.list_identity import MEMBER_LISTS
 from tocsin.flow.capture.memberships import GIVEN, member_of
 from tocsin.flow.capture.permit import check_change, check_create, check_restore
-from tocsin.flow.capture.ports import Key, Stored, Written, missing
-from tocsin.flow.capture.prepare import Draft, checked, complete, draft_of, merged
+from tocsin.flow.capture.prepare import checked, complete, draft_of, merged
 from tocsin.flow.capture.properties import forget_values
 from tocsin.flow.capture.references import Resolver, key_of
 from tocsin.flow.capture.shorthands import named
@@ -26,6 +24,8 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.list_identity import MEMBER_LISTS
+from tocsin.model.stored import Draft, Key, Stored, Written, missing
 from tocsin.model.wording import with_article
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from tocsin.flow.capture.list_identity import MEMBER_LISTS
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity_type import Path
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.list_identity import MEMBER_LISTS
 
 _MINOR = Decimal("0.1")
 _MAJOR = Decimal("1.0")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 
 from tocsin.errors import NotFound
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import VIOLATION, ChangeDescription, EventType, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
+from tocsin.model.stored import Key, Stored, Written
 
 ORGANIZATION_POLICY = "OrganizationPolicy"
 """The policy of whatever no rule allowed."""

@@ -7,11 +7,11 @@ Source: schemas/type/votes.json and OpenMetadata's ``EntityRepository.updateVote
 from __future__ import annotations
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.ports import Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Stored, Written
 
 KIND = "votes"
 """As what votes are attached to an entity: the ids of who voted, by the side they took."""

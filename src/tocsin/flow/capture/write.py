@@ -14,10 +14,8 @@ from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.diff import Difference, compare, with_place
-from tocsin.flow.capture.inheritance import lacks, with_inherited
-from tocsin.flow.capture.list_identity import SERVER_KEPT
 from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
-from tocsin.flow.capture.ports import CapturedEvent, Stored, Transaction, Written
+from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.rebuild import ORDER
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.secrets import hidden
@@ -25,7 +23,10 @@ from tocsin.flow.capture.version import is_breaking, next_version
 from tocsin.model.change import RECORDED, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import lacks, with_inherited
+from tocsin.model.list_identity import SERVER_KEPT
 from tocsin.model.people import Actor
+from tocsin.model.stored import CapturedEvent, Stored, Written
 
 _INCREMENT = "incrementalChangeDescription"
 LONGEST_FQN_BYTES = 2_500

@@ -12,12 +12,12 @@ from collections.abc import Iterable
 from tocsin.access.logic import ALWAYS, NEVER, Condition
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Forbidden
-from tocsin.flow.capture.ports import Key, missing
 from tocsin.flow.resolve.visibility import may_view
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, missing
 from tocsin.server.access.permits import refusal
 from tocsin.server.http.request import Caller
 from tocsin.store.access.visibility import Scopes

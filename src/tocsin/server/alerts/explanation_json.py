@@ -13,7 +13,6 @@ from tocsin.conditions.trace import Seen, Trace
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import RuleTrace
 from tocsin.explain.people import Reached, RecipientPath
-from tocsin.explain.records import DeliveryRecord, Record
 from tocsin.flow.resolve.viewer import Sight
 from tocsin.flow.send.text_blocks import cut
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
@@ -21,6 +20,7 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.entity import Document
 from tocsin.model.notification import Reason
+from tocsin.model.notification_record import DeliveryRecord, NotificationRecord
 from tocsin.server.alerts.explanations import PagedExplanation
 
 MOST_PEOPLE = 50
@@ -68,7 +68,7 @@ def _in_sight(findings: PagedExplanation, sight: Sight) -> PagedExplanation:
     return replace(findings, explanation=replace(explanation, told=told, alerts=alerts), page=page)
 
 
-def _record_in_sight(record: Record, sight: Sight) -> Record:
+def _record_in_sight(record: NotificationRecord, sight: Sight) -> NotificationRecord:
     told = record.notification
     return replace(record, notification=replace(told, reasons=sight.reasons(told.reasons)))
 
@@ -171,7 +171,7 @@ def _reason(reason: Reason) -> Document:
     return {**reason.to_wire(), "sentence": reason.sentence()}
 
 
-def _record(record: Record, shows_answers: bool) -> Document:
+def _record(record: NotificationRecord, shows_answers: bool) -> Document:
     told = record.notification
     return {
         "id": told.id,

@@ -14,7 +14,6 @@ from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import MatchTrace, match_trace
 from tocsin.explain.people import Reached, Scene, reached_by, rows_of
-from tocsin.explain.records import Record
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
@@ -24,6 +23,7 @@ from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.notification import notification_id
+from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
 from tocsin.model.subscription import Channel, EventSubscription
 from tocsin.server.access.permissions import sees
@@ -192,7 +192,7 @@ def _reached(
     }
 
 
-def _records(question: Question, caller: Caller) -> dict[str, Record]:
+def _records(question: Question, caller: Caller) -> dict[str, NotificationRecord]:
     """Return what is stored: of one person what can be theirs, in the app, by mail, or as a name of many."""
     logged, records, person = question.logged, caller.parts.telling.records, question.person
     if person is None:
@@ -201,7 +201,7 @@ def _records(question: Question, caller: Caller) -> dict[str, Record]:
     return records.of_user(logged.offset, person.id) | records.by_id(mail)
 
 
-def _notified(question: Question, caller: Caller, tended: frozenset[str]) -> tuple[tuple[Record, ...], int]:
+def _notified(question: Question, caller: Caller, tended: frozenset[str]) -> tuple[tuple[NotificationRecord, ...], int]:
     """Return what is stored that the caller may know of, and how much it is."""
     alert = question.gone if question.subscription is None else question.subscription.id
     me = caller.actor

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
-from tocsin.explain.noise import Fired, Firing, rule_shares, suggestions
+from tocsin.explain.noise import Fired, rule_shares, suggestions
 from tocsin.flow.match.streak import report_of
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.match_result import Firing
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.permissions import seen

@@ -9,10 +9,10 @@ from typing import Annotated, Literal
 
 from fastapi import Depends, Query, Response
 
-from tocsin.flow.capture.ports import Key
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.http.request import LATEST_MS, Caller, Timestamp, answer
 from tocsin.store.cursors import ReportPage, Window

@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.flow.capture import secrets
-from tocsin.flow.capture.inheritance import INHERITED_KEYS, lacks, with_inherited
 from tocsin.flow.capture.labels import OF_THE_TAG, Name, derived_from, name_of
-from tocsin.flow.capture.list_identity import REFERENCE_LISTS
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
+from tocsin.model.inheritance import INHERITED_KEYS, lacks, with_inherited
 from tocsin.model.labels import label_lists
+from tocsin.model.list_identity import REFERENCE_LISTS
 from tocsin.model.relations import BOTH_WAYS, RELATIONS, Relation
 from tocsin.model.secret import PARTS, without_secrets
 from tocsin.server.access.permissions import scopes_of, seen

@@ -34,9 +34,9 @@ from tocsin.errors import (
     Unauthenticated,
     Unavailable,
 )
-from tocsin.flow.capture.ports import Key
 from tocsin.model import fqn as names
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.model.validation_errors import SchemaError, keys_at, message_of
 from tocsin.model.wording import nearest
 from tocsin.server.access.permissions import seen

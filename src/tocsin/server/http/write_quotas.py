@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 from tocsin.clock import Clock
 from tocsin.errors import TooManyRequests
-from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.model.people import Actor
+from tocsin.model.stored import CapturedEvent
 
 _HOUR_MS = 3_600_000
 _MINUTE_S = 60

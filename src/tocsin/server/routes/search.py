@@ -16,9 +16,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from tocsin.access.logic import ALWAYS, NEVER
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.inheritance import lacks, with_inherited
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import lacks, with_inherited
 from tocsin.model.secret import without_secrets
 from tocsin.search import parse
 from tocsin.search.fields import COUNTED_BY, NAMES, SORTED_BY, resembles

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from sqlalchemy import Connection, select, update
 
-from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document
+from tocsin.model.stored import Stored
 from tocsin.store.access.tables import access_revision
 
 _REVISION = access_revision.c.revision

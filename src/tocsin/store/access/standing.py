@@ -14,12 +14,12 @@ from sqlalchemy import Connection, Engine, select
 from tocsin.access.decide import View
 from tocsin.access.logic import asks_about
 from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, named_by, with_found
-from tocsin.flow.capture.inheritance import Entry, Heritage, lacks, with_asked, with_inherited
 from tocsin.flow.resolve.visibility import Subject
 from tocsin.model.access import Operation
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import Entry, Heritage, lacks, with_asked, with_inherited
 from tocsin.store.catalogue.inheritance import heritage_on
 from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text

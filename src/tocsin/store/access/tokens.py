@@ -12,8 +12,8 @@ from enum import StrEnum
 from sqlalchemy import ColumnElement, Connection, Engine, Row, delete, insert, select
 
 from tocsin.errors import Unauthenticated
-from tocsin.flow.capture.ports import Stored
 from tocsin.model.people import Actor
+from tocsin.model.stored import Stored
 from tocsin.store.access import rules_revision
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.tables import issued_token

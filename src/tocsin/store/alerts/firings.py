@@ -16,9 +16,8 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, case, func, se
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB
 
-from tocsin.explain.noise import Firing
 from tocsin.model.entity import Document
-from tocsin.model.match_result import Pair
+from tocsin.model.match_result import Firing, Pair
 from tocsin.model.subscription import Channel
 from tocsin.store.alerts.firing_tables import firing
 from tocsin.store.engine import inserting, is_sqlite, reading

@@ -14,11 +14,12 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, NestedTransaction, bindparam, select
 
-from tocsin.flow.capture.inheritance import Heritage, types_above
-from tocsin.flow.capture.list_identity import MEMBERSHIPS
-from tocsin.flow.capture.ports import CapturedEvent, Hold, Key, MustWriteError, Stored
+from tocsin.flow.capture.ports import Hold, MustWriteError
 from tocsin.model import fqn as names
 from tocsin.model.entity import Document
+from tocsin.model.inheritance import Heritage, types_above
+from tocsin.model.list_identity import MEMBERSHIPS
+from tocsin.model.stored import CapturedEvent, Key, Stored
 from tocsin.store import tables
 from tocsin.store.catalogue import changes, projections
 from tocsin.store.catalogue.changes import Change

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, bindparam, insert, update
 
-from tocsin.flow.capture.ports import Stored
+from tocsin.model.stored import Stored
 from tocsin.store import tables
 from tocsin.store.access import rules_revision, tokens
 from tocsin.store.catalogue import projections

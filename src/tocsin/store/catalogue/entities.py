@@ -14,12 +14,13 @@ from sqlalchemy.exc import DBAPIError, IntegrityError
 
 from tocsin.access.logic import Condition
 from tocsin.errors import NotFound
-from tocsin.flow.capture.inheritance import Entry, Heritage
 from tocsin.flow.capture.labels import TYPES, Name
-from tocsin.flow.capture.ports import Collision, Key, MustWriteError, Stored, missing
+from tocsin.flow.capture.ports import Collision, MustWriteError
 from tocsin.model.entity import Document
+from tocsin.model.inheritance import Entry, Heritage
 from tocsin.model.people import Person
 from tocsin.model.relations import Relation
+from tocsin.model.stored import Key, Stored, missing
 from tocsin.store import tables
 from tocsin.store.access import rules_revision
 from tocsin.store.access.revision import PeopleRevision

@@ -8,9 +8,9 @@ from __future__ import annotations
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.errors import NotFound
-from tocsin.flow.capture.ports import Key, missing
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key, missing
 from tocsin.store import tables
 from tocsin.store.catalogue.counts import Totals
 from tocsin.store.catalogue.versions import VersionPage, VersionsAsked, versions_in

@@ -1,6 +1,6 @@
 """Inherited owners and domains of entities, read from all their ancestors in one statement per page.
 
-Next: ``flow/capture/inheritance.py``, which selects among them.
+Next: ``model/inheritance.py``, which selects among them.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, bindparam, literal_column, select, union_all
 
-from tocsin.flow.capture.inheritance import Entry, Heritage, ancestors, nearest, types_above
 from tocsin.model.entity import Document
+from tocsin.model.inheritance import Entry, Heritage, ancestors, nearest, types_above
 from tocsin.store import tables
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.chunks import in_lots

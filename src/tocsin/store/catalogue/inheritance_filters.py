@@ -1,7 +1,7 @@
 """SQL conditions for own or inherited owners and domains.
 
 ``reached`` walks down from the named entity, so its cost is that of the descendants, not of the catalogue; ``lies_in``
-walks up from each row, for few rows. Next: ``flow/capture/inheritance.py``, which defines inheritance.
+walks up from each row, for few rows. Next: ``model/inheritance.py``, which defines inheritance.
 """
 
 from __future__ import annotations

@@ -12,10 +12,10 @@ from collections.abc import Set as AbstractSet
 from sqlalchemy import Connection, Select, Table, delete, insert, or_, select, update
 
 from tocsin.flow.capture import nested_references
-from tocsin.flow.capture.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES
-from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document
 from tocsin.model.labels import carries_labels, labels_of
+from tocsin.model.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES
+from tocsin.model.stored import Stored
 from tocsin.store import tables
 from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.chunks import in_lots

@@ -12,13 +12,14 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
 
-from tocsin.flow.capture.inheritance import Heritage
-from tocsin.flow.capture.ports import CapturedEvent, Hold, Key, Stored
+from tocsin.flow.capture.ports import Hold
 from tocsin.model import fqn as names
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document, version_to_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import Heritage
 from tocsin.model.lineage import Edge
+from tocsin.model.stored import CapturedEvent, Key, Stored
 from tocsin.model.thread import THREAD
 from tocsin.store import tables
 from tocsin.store.access import people, rules_revision, tokens

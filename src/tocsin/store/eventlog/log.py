@@ -12,12 +12,12 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Select, and_, func, insert, literal, or_, select, text
 
 from tocsin.errors import LogDiverged
-from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.eventlog.position import BEGINNING, LAST_EVENT, LogPosition
 from tocsin.flow.eventlog.readable import POSTGRESQL_ANNOUNCE, POSTGRESQL_END, POSTGRESQL_TAKE, POSTGRESQL_TAKEN
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.stored import CapturedEvent
 from tocsin.store import tables
 from tocsin.store.chunks import in_lots
 from tocsin.store.documents import Row, from_text, to_text

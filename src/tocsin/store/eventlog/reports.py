@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, Engine, func, insert, select
 
-from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.flow.match.streak import StatusReport, report_in
 from tocsin.model.change import EventType, LoggedEvent
+from tocsin.model.stored import CapturedEvent
 from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading

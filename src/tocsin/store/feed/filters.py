@@ -12,9 +12,8 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select, true
 
-from tocsin.flow.capture.feed.ports import Part
 from tocsin.model.entity_link import joined
-from tocsin.model.thread import TaskStatus, ThreadType
+from tocsin.model.thread import Part, TaskStatus, ThreadType
 from tocsin.store.access.visibility import Scopes, in_scopes
 from tocsin.store.engine import is_sqlite
 from tocsin.store.feed.rows import teams_of

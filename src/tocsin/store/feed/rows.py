@@ -1,6 +1,6 @@
 """Threads in one write transaction: rows of threads, their posts and their participants.
 
-Implements ``flow/capture/feed/ports.ThreadRows``. Next: ``store/feed/threads.py`` for reads.
+Implements ``ThreadRows`` of ``flow/capture/ports.py``. Next: ``store/feed/threads.py`` for reads.
 """
 
 from __future__ import annotations
@@ -10,10 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select, update
 
-from tocsin.flow.capture.feed.ports import Part, PartTaken
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import joined, steps_of
-from tocsin.model.thread import StoredThread, ThreadType
+from tocsin.model.thread import Part, PartTaken, StoredThread, ThreadType
 from tocsin.store import documents
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.feed.tables import task_number, thread, thread_part, thread_post, tombstone_part

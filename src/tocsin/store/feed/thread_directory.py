@@ -10,9 +10,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, literal, select
 
-from tocsin.flow.capture.feed.ports import Part
 from tocsin.flow.resolve.directory import NO_END, Principal
 from tocsin.model.notification import ReasonKind
+from tocsin.model.thread import Part
 from tocsin.store.chunks import in_lots
 from tocsin.store.feed.tables import thread, thread_part, tombstone_part
 

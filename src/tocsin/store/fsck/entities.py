@@ -12,10 +12,10 @@ import orjson
 from sqlalchemy import Connection, and_, select
 
 from tocsin.flow.capture.diff import diff
-from tocsin.flow.capture.ports import Stored
 from tocsin.model import fqn
 from tocsin.model.entity import version_from_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Stored
 from tocsin.store.catalogue import projections
 from tocsin.store.documents import Row, entity_row
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding

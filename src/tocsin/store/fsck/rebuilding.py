@@ -12,11 +12,11 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from tocsin.flow.capture.diff import diff
-from tocsin.flow.capture.list_identity import MEMBERSHIPS
 from tocsin.flow.capture.rebuild import versions
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.list_identity import MEMBERSHIPS
 from tocsin.store.documents import from_text
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding
 from tocsin.store.tables import change_event, entity_version

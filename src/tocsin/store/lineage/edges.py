@@ -11,9 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, and_, delete, insert, select, union
 
-from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
+from tocsin.model.stored import Stored
 from tocsin.store import tables
 from tocsin.store.documents import from_text, reference_of, to_text
 from tocsin.store.lineage.tables import lineage_carrier

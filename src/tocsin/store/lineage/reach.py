@@ -12,9 +12,9 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from sqlalchemy import Column, Connection, Engine, select
 
 from tocsin.errors import NotFound
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
+from tocsin.model.stored import Key
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.chunks import in_lots
 from tocsin.store.engine import reading

@@ -14,8 +14,8 @@ from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, in
 from tocsin.access.logic import ALWAYS, Condition
 from tocsin.errors import NotFound
 from tocsin.flow.capture.observations.incidents import with_test_case
-from tocsin.flow.capture.observations.ports import IncidentStep
 from tocsin.model.entity import Document
+from tocsin.model.report import IncidentStep
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible
 from tocsin.store.cursors import ReportPage, Window, place_of, place_text

@@ -10,9 +10,9 @@ from typing import Any
 from sqlalchemy import Connection, and_, delete, insert, or_, select, update
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.observations.ports import Line, StoredReport
 from tocsin.flow.capture.secrets import KIND as SECRETS
 from tocsin.model.entity import Document
+from tocsin.model.report import Line, StoredReport
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.observations.tables import attachment, entity_usage, incident_status, series, suite_member
 from tocsin.store.vault import vault_of

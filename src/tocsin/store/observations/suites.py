@@ -11,8 +11,8 @@ from types import MappingProxyType
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, select
 
-from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document
+from tocsin.model.stored import Stored
 from tocsin.store.access.visibility import Scopes, in_scopes
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import reading

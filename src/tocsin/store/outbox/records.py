@@ -13,8 +13,8 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, func, select
 
-from tocsin.explain.records import AttemptRecord, DeliveryRecord, Record
 from tocsin.model.notification import Notification, Reason
+from tocsin.model.notification_record import AttemptRecord, DeliveryRecord, NotificationRecord
 from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.chunks import in_lots
 from tocsin.store.engine import reading
@@ -31,7 +31,7 @@ class Records:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def by_id(self, ids: Collection[str]) -> dict[str, Record]:
+    def by_id(self, ids: Collection[str]) -> dict[str, NotificationRecord]:
         """Return those of these notifications that are stored."""
         found: list[Row[Any]] = []
         with reading(self._engine) as connection:
@@ -39,14 +39,14 @@ class Records:
                 found += connection.execute(select(notification).where(notification.c.id.in_(some)))
             return _records(connection, found)
 
-    def of_event(self, log_offset: int, *, limit: int) -> dict[str, Record]:
+    def of_event(self, log_offset: int, *, limit: int) -> dict[str, NotificationRecord]:
         """Return at most ``limit`` of the notifications of the event at that place, in the order of their ids."""
         query = select(notification).where(notification.c.log_offset == log_offset)
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(notification.c.id).limit(limit)).all()
             return _records(connection, rows)
 
-    def of_user(self, log_offset: int, user_id: str) -> dict[str, Record]:
+    def of_user(self, log_offset: int, user_id: str) -> dict[str, NotificationRecord]:
         """Return what is stored for one person of the event at that place."""
         mine = (notification.c.recipient_id == user_id, notification.c.log_offset == log_offset)
         with reading(self._engine) as connection:
@@ -65,11 +65,13 @@ class Records:
             return int(connection.execute(query).scalar() or 0)
 
 
-def _records(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, Record]:
+def _records(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, NotificationRecord]:
     deliveries = _deliveries(connection, [row.id for row in rows])
     names = _names(connection, {row.recipient_id for row in rows if row.recipient_id})
     return {
-        row.id: Record(_notification(row), row.read_at_ms, deliveries.get(row.id), names.get(row.recipient_id))
+        row.id: NotificationRecord(
+            _notification(row), row.read_at_ms, deliveries.get(row.id), names.get(row.recipient_id)
+        )
         for row in rows
     }
 

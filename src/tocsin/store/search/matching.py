@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, Join, Select, and_, cast, exists, false, join, literal, not_, or_, select, true
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from tocsin.flow.capture.inheritance import types_above
+from tocsin.model.inheritance import types_above
 from tocsin.search.fields import NAMES
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.nodes import ANY_ENTRY, EVERYTHING, Below, Both, Compare, Either, Fact, Node, Without, Words, both

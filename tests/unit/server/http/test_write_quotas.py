@@ -6,9 +6,9 @@ import pytest
 
 from tocsin.clock import FixedClock
 from tocsin.errors import TooManyRequests
-from tocsin.flow.capture.ports import CapturedEvent
 from tocsin.model.change import ChangeEvent, EventType
 from tocsin.model.people import Actor
+from tocsin.model.stored import CapturedEvent
 from tocsin.server.http.write_quotas import PersonalLedger
 
 HOUR_MS = 3_600_000

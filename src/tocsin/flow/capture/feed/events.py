@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tocsin.conditions.fields import derive
-from tocsin.flow.capture.ports import CapturedEvent, Stored
 from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.write import Record, last_changed_ms
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.stored import CapturedEvent, Stored
 from tocsin.model.thread import SHOWN_POSTS, THREAD, StoredThread, thread_document
 
 _WHOLE = ("message", "resolved")

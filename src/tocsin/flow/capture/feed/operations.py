@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture import json_patch
 from tocsin.flow.capture.feed import events, people, requests, rights, tasks
-from tocsin.flow.capture.feed.ports import ThreadRows
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Hold, Key, Stored, Written, missing
+from tocsin.flow.capture.ports import Hold, ThreadRows
 from tocsin.flow.capture.redaction import Veil, hidden_in
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
@@ -22,6 +21,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_link import parse_link
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
+from tocsin.model.stored import Key, Stored, Written, missing
 from tocsin.model.thread import StoredThread, TaskStatus, ThreadType
 
 _OPEN = frozenset({"message", "reactions", "resolved"})

@@ -1,6 +1,6 @@
 """Participants of a thread: authors, assignees and mentioned people, resolved and stored.
 
-Next: ``flow/capture/feed/ports.py``.
+Next: ``store/feed/rows.py``.
 """
 
 from __future__ import annotations
@@ -8,15 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.feed.ports import Part, PartTaken
 from tocsin.flow.capture.feed.requests import MOST_PEOPLE
 from tocsin.flow.capture.permit import check_view
-from tocsin.flow.capture.ports import Hold, Key, missing
+from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.mentions import mentions_in, texts_of
-from tocsin.model.thread import StoredThread
+from tocsin.model.stored import Key, missing
+from tocsin.model.thread import Part, PartTaken, StoredThread
 
 
 def assignees(record: Record, given: Iterable[Document]) -> list[Document]:

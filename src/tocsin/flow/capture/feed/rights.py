@@ -10,9 +10,9 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from tocsin.errors import Forbidden
-from tocsin.flow.capture.ports import Stored
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
+from tocsin.model.stored import Stored
 from tocsin.model.thread import StoredThread
 
 

@@ -11,7 +11,6 @@ from typing import Any
 import orjson
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.ports import Stored
 from tocsin.flow.capture.prepare import patched
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
@@ -19,6 +18,7 @@ from tocsin.model import fqn
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Stored
 from tocsin.model.thread import DESCRIPTION_TASKS, TAG_TASKS, StoredThread
 
 Value = Any  # Any: a description or a list of tag labels

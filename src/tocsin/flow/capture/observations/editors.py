@@ -6,8 +6,8 @@ Next: ``store/alerts/event_subjects.py``.
 
 from __future__ import annotations
 
-from tocsin.flow.capture.ports import Key, Written, missing
 from tocsin.flow.capture.write import Record
+from tocsin.model.stored import Key, Written, missing
 
 KIND = "behind"
 """As what the ids of these people are attached to an alert."""

@@ -14,13 +14,13 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture import json_patch
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.field_checks import checked, mapping, moment, name, one_of, shape, text
-from tocsin.flow.capture.observations.ports import IncidentStep
 from tocsin.flow.capture.observations.profiles import place_of
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.report import IncidentStep
+from tocsin.model.stored import Key, Stored, Written
 
 FIELD = "incidentStatus"
 STATUSES = ("New", "Ack", "Assigned", "Resolved")

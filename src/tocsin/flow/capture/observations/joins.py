@@ -14,9 +14,9 @@ from tocsin.flow.capture.field_checks import checked, count, day, each, name, sh
 from tocsin.flow.capture.observations.profiles import place_of
 from tocsin.flow.capture.observations.table_details import check_columns
 from tocsin.flow.capture.observations.usage import day_number, day_text
-from tocsin.flow.capture.ports import Key, Stored, Written, missing
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key, Stored, Written, missing
 
 JOINS = "joins"
 KEPT_DAYS = 30

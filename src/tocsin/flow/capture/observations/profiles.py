@@ -10,14 +10,14 @@ from __future__ import annotations
 from tocsin.errors import NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.field_checks import checked
-from tocsin.flow.capture.observations.ports import Line, StoredReport
 from tocsin.flow.capture.observations.profile_fields import OPERATIONS, PROFILE_REQUEST
-from tocsin.flow.capture.ports import Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.columns import column_paths, missing_column
 from tocsin.model.entity import Document
+from tocsin.model.report import Line, StoredReport
+from tocsin.model.stored import Stored, Written
 
 FIELD = "profile"
 TABLE_PROFILE, COLUMN_PROFILE, SYSTEM_PROFILE = "tableProfile", "columnProfile", "systemProfile"

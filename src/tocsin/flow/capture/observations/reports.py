@@ -13,11 +13,11 @@ from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.field_checks import Check, checked
 from tocsin.flow.capture.observations import report_fields as shapes
-from tocsin.flow.capture.observations.ports import Line, StoredReport
-from tocsin.flow.capture.ports import Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.report import Line, StoredReport
+from tocsin.model.stored import Stored, Written
 
 MOST_AT_ONCE = 1_000
 """Reports that one request may bring."""

@@ -13,12 +13,12 @@ from tocsin.flow.capture import json_patch
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.field_checks import checked
 from tocsin.flow.capture.observations import incidents
-from tocsin.flow.capture.observations.ports import Line, StoredReport
 from tocsin.flow.capture.observations.reports import REPORTS, append_event, append_removal, is_unchanged
-from tocsin.flow.capture.ports import Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import EventType, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.report import Line, StoredReport
+from tocsin.model.stored import Stored, Written
 
 _KIND = REPORTS["testCase"]
 _FAILED = "Failed"

@@ -10,9 +10,10 @@ from tocsin.flow.capture.field_checks import Check, checked, each, shape, text
 from tocsin.flow.capture.observations.profiles import place_of
 from tocsin.flow.capture.observations.report_fields import SAMPLED_ROWS
 from tocsin.flow.capture.observations.table_details import check_columns
-from tocsin.flow.capture.ports import Hold, Key, Stored, Written
+from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key, Stored, Written
 
 SAMPLE, FAILED_ROWS, QUERY = "sampleData", "failedRowsSample", "inspectionQuery"
 _MESSAGES = shape({"messages": each(text)})

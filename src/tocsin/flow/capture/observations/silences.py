@@ -11,11 +11,11 @@ from uuid import uuid5
 
 from tocsin.errors import NotFound
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.capture.write import Ids, Record
 from tocsin.model.change import SILENCE, ChangeDescription, EventType, FieldChange
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key, Written
 
 
 @dataclass(frozen=True)

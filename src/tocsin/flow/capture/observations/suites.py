@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.observations.reports import MOST_AT_ONCE
-from tocsin.flow.capture.ports import Hold, Key, Stored, Written
+from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.references import reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, EventType, FieldChange
+from tocsin.model.stored import Key, Stored, Written
 
 _FIELD = "tests"
 

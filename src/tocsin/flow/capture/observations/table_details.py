@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from tocsin.errors import NotFound
 from tocsin.flow.capture.diff import is_same
-from tocsin.flow.capture.ports import Stored, Written
 from tocsin.flow.capture.request import clean, shaped, without_server_keys
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
@@ -19,6 +18,7 @@ from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.columns import column_paths, missing_column
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Stored, Written
 
 CONFIG, METRICS = "tableProfilerConfig", "customMetrics"
 _INHERITED = ("description", "tags")

@@ -11,10 +11,10 @@ from datetime import date, timedelta
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.field_checks import checked, count, day, shape
-from tocsin.flow.capture.ports import Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.stored import Stored, Written
 
 USED_TYPES = ("table", "dashboard", "chart", "pipeline", "mlmodel")
 """Types whose use can be reported."""

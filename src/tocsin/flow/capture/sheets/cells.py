@@ -13,11 +13,12 @@ from typing import Any
 import orjson
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.ports import Key, Transaction
+from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.request import TAG_DEFAULTS
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.labels import SOURCES
+from tocsin.model.stored import Key
 
 _PART = re.compile(r'\s*"((?:[^"]|"")*)"\s*(?:;|$)|([^;]*)(?:;|$)')
 _DERIVED = "Derived"

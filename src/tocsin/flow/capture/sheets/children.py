@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.ports import Key, Stored, Transaction
+from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.sheets.child_cells import (
     PROCEDURE_SETTERS,
     SETTERS,
@@ -26,6 +26,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored
 
 _PEOPLE = ("`user:jane;team:sales`",)
 HEADERS = (

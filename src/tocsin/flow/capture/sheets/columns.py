@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.flow.capture import renames
-from tocsin.flow.capture.ports import Stored, Transaction, Written
+from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.prepare import patched
 from tocsin.flow.capture.sheets.cells import labels_cell, with_labels
 from tocsin.flow.capture.sheets.rows import Header, Outcome, Row, SheetKind
@@ -20,6 +20,7 @@ from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.shapes import check
+from tocsin.model.stored import Stored, Written
 from tocsin.model.wording import hint
 
 _COLUMN = "column."

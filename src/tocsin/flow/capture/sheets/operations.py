@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.sheets.children import CHILD_SHEETS, import_children
 from tocsin.flow.capture.sheets.columns import TABLE_SHEET, import_columns
 from tocsin.flow.capture.sheets.rows import BrokenSheet, Outcome, Row, SheetKind, aborted, import_result, read_sheet
@@ -16,6 +15,7 @@ from tocsin.flow.capture.sheets.trees import TREE_SHEETS, import_tree
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
+from tocsin.model.stored import Key, Stored, Written
 
 SHEETS: dict[str, SheetKind] = {"table": TABLE_SHEET, "glossary": TERM_SHEET, **CHILD_SHEETS}
 """Per type that has sheets: what they hold."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.ports import Key, Stored, Transaction, Written
+from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.sheets.cells import (
     extension,
     extension_cell,
@@ -26,6 +26,7 @@ from tocsin.flow.capture.upsert import create
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key, Stored, Written
 
 _TERM = "glossaryTerm"
 _RELATED = "relatedTo"

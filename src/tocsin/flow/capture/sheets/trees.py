@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from tocsin.errors import InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture import renames
-from tocsin.flow.capture.ports import Hold, Key, Stored, Transaction, missing
+from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.flow.capture.prepare import patched
 from tocsin.flow.capture.sheets.child_cells import procedure_cells
 from tocsin.flow.capture.sheets.children import HEADERS, bring_child, document_of, missing_headers, request_of
@@ -24,6 +24,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored, missing
 
 _COLUMN, _TABLE, _PROCEDURE = "column", "table", "storedProcedure"
 _TYPE, _FULL = "entityType", "fullyQualifiedName"

@@ -11,7 +11,7 @@ from typing import Any
 from tocsin.errors import TocsinError
 from tocsin.flow.capture import renames
 from tocsin.flow.capture.diff import is_empty
-from tocsin.flow.capture.ports import Stored, Transaction, Written
+from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.prepare import patched
 from tocsin.flow.capture.redaction import hidden_in
 from tocsin.flow.capture.sheets.rows import Outcome, Row
@@ -19,6 +19,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.pointers import without
+from tocsin.model.stored import Stored, Written
 
 Json = Any  # Any: a JSON value
 Setter = Callable[[Transaction, Document, str], object]

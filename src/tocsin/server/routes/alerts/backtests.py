@@ -16,11 +16,11 @@ from starlette.concurrency import run_in_threadpool
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.operations import new_entity_id
-from tocsin.flow.capture.ports import Key
 from tocsin.model.access import Operation
 from tocsin.model.backtest import OPEN, Backtest, BacktestState
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.backtests import GIVEN_UP_MS, NO_PIPELINE, backtest_json, in_sight
 from tocsin.server.alerts.request import checked_alert

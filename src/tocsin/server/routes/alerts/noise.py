@@ -10,9 +10,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import Forbidden, NotFound
-from tocsin.flow.capture.ports import Key
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.explanations import tends, visible_alerts
 from tocsin.server.alerts.noise import detail, overview

@@ -19,12 +19,12 @@ from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, Precondit
 from tocsin.flow.capture import etag, json_patch
 from tocsin.flow.capture.observations.editors import stand_behind
 from tocsin.flow.capture.operations import Writes, new_entity_id
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.capture.redaction import Veil
 from tocsin.flow.track.destination_status import Standing
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Written
 from tocsin.model.subscription import Destination, SubscriptionState
 from tocsin.server.access.permissions import require, require_on
 from tocsin.server.alerts.quotas import check_quotas, check_trial, count_alert, count_trials

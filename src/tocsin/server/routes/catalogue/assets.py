@@ -12,13 +12,13 @@ from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.flow.capture.memberships import GROUPS, member_of
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.references import key_of
 from tocsin.flow.capture.upsert import belong
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.entities.view import addressed
 from tocsin.server.http.errors import status_of

@@ -15,9 +15,9 @@ from pydantic.alias_generators import to_camel
 
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.flow.capture.bulk import BulkWrites, Outcome
-from tocsin.flow.capture.ports import Written
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
+from tocsin.model.stored import Written
 from tocsin.server.http.errors import explain, status_of
 from tocsin.server.http.request import Asked, Caller, JsonBody, Row, answer, no_misspelt_rehearsal
 

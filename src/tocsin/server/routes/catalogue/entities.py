@@ -14,11 +14,11 @@ from fastapi import APIRouter, Header, Query, Response
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.capture import etag
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.send.wording import version_lines
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
+from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import check_delete, require, require_now
 from tocsin.server.entities.serialize import past, presented
 from tocsin.server.entities.view import parse_fields

@@ -12,12 +12,12 @@ from uuid import UUID, uuid4
 from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
-from tocsin.flow.capture.ports import Key, Written
 from tocsin.flow.resolve.viewer import Sight
 from tocsin.flow.send.render import as_seed
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Written
 from tocsin.server.access.permissions import seen
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.view import addressed

@@ -15,13 +15,13 @@ from fastapi import APIRouter, Depends, Header, Query, Response
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture import etag
 from tocsin.flow.capture.diff import diff
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.rollback import RolledBack
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.secret import change_without_secrets
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, require_now, scope_of
 from tocsin.server.entities.serialize import may_edit, past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, Timestamp, answer

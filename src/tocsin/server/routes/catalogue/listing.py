@@ -10,8 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of
 from tocsin.server.entities.serialize import presented
 from tocsin.server.entities.view import parse_fields

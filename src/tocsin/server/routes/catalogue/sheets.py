@@ -11,7 +11,6 @@ from typing import Annotated
 from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.sheets.children import CHILD_SHEETS, CHILDREN, child_rows
 from tocsin.flow.capture.sheets.columns import column_rows
 from tocsin.flow.capture.sheets.operations import SHEETS, import_sheet, sheet_kind
@@ -22,6 +21,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, sees
 from tocsin.server.http.request import Asked, Caller, PathText, Row, answer, body_of, no_misspelt_rehearsal
 from tocsin.server.routes.catalogue.entities import found

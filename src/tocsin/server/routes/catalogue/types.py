@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from tocsin.flow.capture.ports import Key
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.http.request import Asked, DocumentBody, PathId
 from tocsin.server.routes.catalogue.entities import found, written_answer

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from tocsin.flow.capture.ports import Key
+from tocsin.model.stored import Key
 from tocsin.server.http.request import Asked, DocumentBody, PathId, Row, answer
 from tocsin.server.routes.catalogue.entities import found
 from tocsin.server.routes.catalogue.followers import event_of

@@ -10,9 +10,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Response
 
 from tocsin.flow.capture.feed.tasks import field_of
-from tocsin.flow.capture.ports import Key
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.quotas import count_post
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, answer

@@ -14,12 +14,12 @@ from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Key
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import EntityLink, parse_link
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.mentions import texts_of
+from tocsin.model.stored import Key
 from tocsin.model.thread import SHOWN_POSTS, TaskStatus, ThreadType
 from tocsin.server.access import permissions
 from tocsin.server.access.permissions import require, scopes_of

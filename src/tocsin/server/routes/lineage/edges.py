@@ -9,12 +9,12 @@ from fastapi import APIRouter, Path, Query, Response
 
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture.lineage_events import ReceivedEdge, edges_in, events_in
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.capture.references import key_of
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, seen
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.view import addressed

@@ -12,8 +12,8 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import Forbidden, InvalidInput
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import seen
 from tocsin.server.entities.view import addressed
 from tocsin.server.http.request import Asked, answer

@@ -11,7 +11,6 @@ from typing import Annotated, cast
 
 from fastapi import APIRouter, Path, Query, Response
 
-from tocsin.flow.capture.ports import Key
 from tocsin.flow.resolve.impact import Reached, counts, used_columns
 from tocsin.model import fqn as names
 from tocsin.model.access import Operation
@@ -20,6 +19,7 @@ from tocsin.model.columns import changed_columns, column_fqns, column_paths, mis
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.server.access.events import shown_event
 from tocsin.server.access.permissions import require, seen
 from tocsin.server.entities.view import addressed

@@ -11,9 +11,9 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import NotFound
-from tocsin.flow.capture.ports import Key, missing
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
+from tocsin.model.stored import Key, missing
 from tocsin.model.subscription import EventSubscription
 from tocsin.server.access.events import shown_event
 from tocsin.server.alerts.explanation_json import on_wire

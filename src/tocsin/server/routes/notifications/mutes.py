@@ -12,10 +12,10 @@ from fastapi import APIRouter, Depends, Response
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
+from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel
 from tocsin.server.access.permissions import seen
 from tocsin.server.http.errors import describe_validation

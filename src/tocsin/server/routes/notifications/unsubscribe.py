@@ -13,9 +13,9 @@ from fastapi import APIRouter, Path, Response
 from fastapi.responses import HTMLResponse
 
 from tocsin.errors import NotFound
-from tocsin.explain.records import Record
 from tocsin.flow.send.unsubscribe import notification_of
 from tocsin.model.mute import Mute, MuteKind
+from tocsin.model.notification_record import NotificationRecord
 from tocsin.server.build import Parts
 from tocsin.server.http.request import PartsHere, answer
 
@@ -58,7 +58,7 @@ def unsubscribe(token: Token, parts: PartsHere) -> Response:
     return answer({"unsubscribed": sorted(alerts.values())})
 
 
-def _record(token: str, parts: Parts) -> Record:
+def _record(token: str, parts: Parts) -> NotificationRecord:
     """Return the notification of the mail, which only its recipient can name by its token."""
     notification_id = notification_of(token, parts.telling.unsubscribe_key)
     found = parts.telling.records.by_id([notification_id]) if notification_id else {}

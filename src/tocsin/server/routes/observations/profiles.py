@@ -18,13 +18,13 @@ from tocsin.flow.capture.observations.profiles import (
     put_profile,
     remove_profile,
 )
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn as names
 from tocsin.model.access import Operation
 from tocsin.model.columns import column_fqns
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.samples import masked_columns, masked_profile, masked_tags_for
 from tocsin.server.entities.reports import WindowAsked, paged, permitted
 from tocsin.server.entities.serialize import past

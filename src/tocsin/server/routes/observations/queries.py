@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.query_usage import USED_BY, USED_IN, USERS, used
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.entities.reports import permitted
 from tocsin.server.http.request import Asked, Caller, JsonBody, PathId, answer
 from tocsin.server.routes.catalogue.followers import event_of

@@ -8,10 +8,10 @@ from fastapi import APIRouter, Path, Response
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.observations.reports import REPORTS, add_run, add_runs, remove_run
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.entities.reports import WindowAsked, paged, permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer

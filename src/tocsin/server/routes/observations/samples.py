@@ -22,12 +22,12 @@ from tocsin.flow.capture.observations.samples import (
     remove_failed_rows,
     remove_sample,
 )
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.samples import masked_messages, masked_rows, masked_tags_for
 from tocsin.server.entities.included_fields import included
 from tocsin.server.entities.reports import permitted

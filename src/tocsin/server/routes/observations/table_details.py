@@ -15,10 +15,10 @@ from tocsin.flow.capture.observations.table_details import (
     remove_config,
     remove_metric,
 )
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.entities.included_fields import included
 from tocsin.server.entities.reports import permitted
 from tocsin.server.entities.serialize import past

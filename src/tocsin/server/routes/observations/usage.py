@@ -9,11 +9,11 @@ from fastapi import APIRouter, Path, Query, Response
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.observations.usage import USED_TYPES, day_number, day_text, report_usage
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require_apart
 from tocsin.server.entities.reports import permitted
 from tocsin.server.entities.view import addressed

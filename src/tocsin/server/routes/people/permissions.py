@@ -16,12 +16,12 @@ from tocsin.access.resources import RESOURCES
 from tocsin.access.rules import policy_of
 from tocsin.access.subject import Grant, Subject
 from tocsin.errors import Forbidden, InvalidInput, NotFound
-from tocsin.flow.capture.inheritance import with_asked
-from tocsin.flow.capture.ports import Key, missing
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import with_asked
+from tocsin.model.stored import Key, missing
 from tocsin.server.access.permissions import require
 from tocsin.server.http.request import Asked, Caller, PathId, PathText, answer
 

@@ -14,9 +14,9 @@ from fastapi import APIRouter, Query, Response
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import NotFound
 from tocsin.flow.capture import team_members
-from tocsin.flow.capture.ports import Key
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of
 from tocsin.server.entities.view import href
 from tocsin.server.http.request import Asked, JsonBody, PathId, answer

@@ -8,10 +8,10 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.ports import Key, missing
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Person
+from tocsin.model.stored import Key, missing
 from tocsin.server.entities.serialize import presented
 from tocsin.server.entities.view import parse_fields
 from tocsin.server.http.request import Asked, DocumentBody, Fields, PartsHere, TokenId, answer

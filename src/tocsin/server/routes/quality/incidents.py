@@ -10,10 +10,10 @@ from pydantic.alias_generators import to_camel
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.observations.incidents import STATUSES, correct_step, take_step
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require, scope_on
 from tocsin.server.entities.reports import WindowAsked, paged, permitted
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer

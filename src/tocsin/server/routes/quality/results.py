@@ -11,11 +11,11 @@ from tocsin.flow.capture.observations.profiles import place_of
 from tocsin.flow.capture.observations.reports import REPORTS
 from tocsin.flow.capture.observations.results import patch_result, remove_result
 from tocsin.flow.capture.observations.samples import SAMPLE
-from tocsin.flow.capture.ports import Key, Stored, Written
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
 from tocsin.server.entities.reports import WindowAsked, paged, permitted
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer

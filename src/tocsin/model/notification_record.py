@@ -36,7 +36,7 @@ class DeliveryRecord:
 
 
 @dataclass(frozen=True)
-class Record:
+class NotificationRecord:
     """A notification as it is stored, and what its recipient, if a user, is called.
 
     ``delivery`` is None for the inbox, whose row is its own.

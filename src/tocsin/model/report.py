@@ -1,0 +1,50 @@
+"""Reports over time, which belong to an entity outside its document, and the steps of incidents."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tocsin.model.entity import Document
+
+
+@dataclass(frozen=True)
+class Line:
+    """One series: of which entity, what is reported, and of which part of it.
+
+    Attributes
+    ----------
+    kind : ``testCaseResult``, ``pipelineStatus``, ``tableProfile``, …
+    part : a column's path, a run's id; empty for the entity itself
+    """
+
+    entity_id: str
+    kind: str
+    part: str = ""
+
+
+@dataclass(frozen=True)
+class StoredReport:
+    """One report: when, what, and the status it reports, if it is of a kind that reports one."""
+
+    at_ms: int
+    document: Document
+    status: str | None = None
+
+
+@dataclass(frozen=True)
+class IncidentStep:
+    """One step of an incident; ``document`` is OpenMetadata's ``TestCaseResolutionStatus``."""
+
+    id: str
+    state_id: str
+    test_case_id: str
+    tested_id: str
+    at_ms: int
+    status: str
+    document: Document
+    assignee_id: str | None = None
+
+    @property
+    def is_open(self) -> bool:
+        """Whether something is still to be done."""
+        return self.status != "Resolved"

@@ -1,0 +1,94 @@
+"""Stored entities, the keys that find them, and what a write of one comes to.
+
+Next: ``flow/capture/ports.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+
+from tocsin.errors import NotFound
+from tocsin.model.change import ChangeEvent
+from tocsin.model.entity import Document
+from tocsin.model.inheritance import INHERITED_KEYS
+
+
+@dataclass(frozen=True)
+class Key:
+    """By what an entity is looked up: its id or its FQN."""
+
+    id: str | None = None
+    fqn: str | None = None
+
+    @classmethod
+    def by_id(cls, entity_id: str) -> Key:
+        """Return the key of the entity with that id."""
+        return cls(id=entity_id)
+
+    @classmethod
+    def by_name(cls, fqn: str) -> Key:
+        """Return the key of the entity with that FQN."""
+        return cls(fqn=fqn)
+
+    def __str__(self) -> str:
+        return self.id or self.fqn or ""
+
+
+def missing(entity_type: str, key: Key) -> NotFound:
+    """Return the error for an entity that does not exist."""
+    return NotFound(f"{entity_type} {key} not found", entity_type=entity_type, fqn=key.fqn)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A stored entity; ``document`` holds all of it but followers."""
+
+    id: str
+    entity_type: str
+    fqn: str
+    version: Decimal
+    document: Document
+
+    @property
+    def deleted(self) -> bool:
+        """Whether it is soft-deleted."""
+        return bool(self.document.get("deleted"))
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A document asked for, and the FQN it will have."""
+
+    fqn: str
+    document: Document
+
+
+@dataclass(frozen=True)
+class CapturedEvent:
+    """A change event on its way into the log, with its derived fields."""
+
+    event: ChangeEvent
+    derived: Document
+
+
+@dataclass(frozen=True)
+class Written:
+    """Result of a write.
+
+    ``event`` is None when nothing changed. ``cascaded`` holds the events of other entities that the same
+    transaction wrote: descendants of what was deleted, a test suite made on demand.
+    """
+
+    document: Document
+    event: ChangeEvent | None
+    created: bool = False
+    cascaded: tuple[ChangeEvent, ...] = ()
+
+    @property
+    def as_read(self) -> Document | None:
+        """The entity with its inherited values, as in its event; None without an event."""
+        told = self.event.entity if self.event else None
+        if not told or told.get("id") != self.document.get("id"):
+            return None
+        return self.document | {key: told[key] for key in INHERITED_KEYS if key in told}

@@ -6,13 +6,8 @@ from collections.abc import Iterator
 
 import httpx
 import pytest
-from sqlalchemy import Engine
 from tests.contract.test_access import made, patched, restrict
 from tests.serving import Json, Served, table
-
-from tocsin.access.defaults import POLICIES
-from tocsin.access.resources import ASSETS
-from tocsin.server.bootstrap import first_start
 
 _SCHEMA = "warehouse.shop.public"
 _HIDDEN = [{"tagFQN": "Secret.Salaries"}]
@@ -195,20 +190,3 @@ def test_restoring_with_all_beneath_needs_the_right_on_each(
     refused = mallory.client.put("/databaseSchemas/restore", json={"id": schema["id"]})
     assert (refused.status_code, "there are 1 you may not restore" in refused.text) == (403, True)
     assert administrator.put("/databaseSchemas/restore", json={"id": schema["id"]}).status_code == 200
-
-
-def test_default_policies_of_former_versions_are_renewed_unless_they_were_changed(
-    sqlite_engine: Engine, served: Served, administrator: httpx.Client, mallory: Mallory
-) -> None:
-    path = "/policies/name/OrganizationPolicy"
-    default = next(one for one in POLICIES if one["name"] == "OrganizationPolicy")
-    stored = administrator.get(path).json()["rules"]
-    (at,) = (at for at, rule in enumerate(stored) if rule["name"] == "OrganizationPolicy-NoOwner-Rule")
-    former = {"op": "replace", "path": f"/rules/{at}/resources", "value": list(ASSETS)}
-    assert patched(administrator, path, former).status_code == 200
-    first_start(sqlite_engine, served.app.state.parts.settings)
-    assert administrator.get(path).json()["rules"][at]["resources"] == default["rules"][at]["resources"]
-    theirs = {"op": "replace", "path": f"/rules/{at}/resources", "value": ["table"]}
-    assert patched(administrator, path, theirs).status_code == 200
-    first_start(sqlite_engine, served.app.state.parts.settings)
-    assert administrator.get(path).json()["rules"][at]["resources"] == ["table"]

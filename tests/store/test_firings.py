@@ -5,15 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from sqlalchemy import Engine, select, text
+from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.telling import tell_all
 
 from tocsin.model.match_result import match_results_of
-from tocsin.store.alerts.firing_tables import firing
 from tocsin.store.alerts.firings import Firings, Tally
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.migrations.versions import v0013_firings, v0014_silent_firings
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import pipeline_progress
@@ -111,20 +109,3 @@ def bell_row(company: SmallCompany, alert_id: str, who: str) -> dict[str, object
     named = {"id": f"note of {who}", "event_id": logged.event.id, "log_offset": logged.offset, "reasons": reasons}
     told = {"channel": "ActivityFeed", "key": person, "recipient_id": person, "subscription_ids": [alert_id]}
     return {**named, **told, "due_at_ms": 1, "created_at_ms": 1, "delivery_id": None}
-
-
-def test_what_was_told_before_is_counted_afterwards(company: SmallCompany) -> None:
-    company.alert("quiet", [{"category": "Admins", "type": "ActivityFeed"}])
-    company.describe("orders", "again", by="ben")
-    tell_all(company.engine)
-    Inbox(company.engine).mark_all_read(company.ids["ana"], FAR_MS)
-    with company.engine.begin() as connection:
-        kept = connection.execute(select(firing).order_by(*firing.primary_key)).all()
-        connection.execute(firing.delete())
-        reasons, alert = v0013_firings._REASONS[company.engine.dialect.name]
-        connection.execute(text(v0013_firings._FILL.format(reasons=reasons, alert=alert)))
-        told = [row for row in kept if row.told_count]
-        assert connection.execute(select(firing).order_by(*firing.primary_key)).all() == told
-        connection.execute(text(v0014_silent_firings._FILL))
-        assert connection.execute(select(firing).order_by(*firing.primary_key)).all() == kept
-        assert len(told) < len(kept)

@@ -1,18 +1,16 @@
-"""Tests of report series: keyed by time and part, newest first, and migrated from earlier tables."""
+"""Tests of report series: keyed by time and part, newest first."""
 
 from __future__ import annotations
 
 import pytest
-from sqlalchemy import Engine, text
-from tests.postgres import Cluster
+from sqlalchemy import Engine
 
 from tocsin.errors import InvalidInput
 from tocsin.model.report import Line, StoredReport
 from tocsin.store.cursors import Window
-from tocsin.store.engine import open_engine, writing
+from tocsin.store.engine import writing
 from tocsin.store.observations.reads import ObservationReads
 from tocsin.store.observations.series import SqlAttachments, SqlSeries
-from tocsin.store.schema import migrate
 
 _LINE = Line("t", "columnProfile", "email")
 
@@ -78,37 +76,3 @@ def test_an_attachment_is_replaced_and_taken_away(store_engine: Engine) -> None:
 def test_a_part_whose_name_no_index_holds_is_refused(store_engine: Engine) -> None:
     with pytest.raises(InvalidInput):
         _put(store_engine, Line("t", "k", "😀" * 300), 1)
-
-
-def test_older_results_and_runs_are_carried_over_on_sqlite(tmp_path: object) -> None:
-    _carried_over(f"sqlite:///{tmp_path}/old.db")
-
-
-@pytest.mark.postgres
-def test_older_results_and_runs_are_carried_over_on_postgresql(postgres: Cluster) -> None:
-    postgres.run("CREATE DATABASE carried")
-    _carried_over(postgres.url("carried"))
-
-
-def _carried_over(url: str) -> None:
-    engine = open_engine(url)
-    migrate(engine, "0005")
-    with engine.begin() as connection:
-        for number in range(2_500):
-            row = {"id": f"c{number % 3}", "at": number, "document": '{"testCaseStatus": "Failed"}'}
-            connection.execute(text("INSERT INTO test_case_result VALUES (:id, :at, :document)"), row)
-        connection.execute(text("""INSERT INTO pipeline_run VALUES ('p', 1, '{"executionStatus": "Pending"}')"""))
-        case = {"id": "c0", "document": '{"testSuite": {"id": "s"}}'}
-        entity = (
-            "INSERT INTO entity (id, entity_type, fqn, name, version_tenths, updated_at_ms, updated_by, deleted, "
-            "document) VALUES (:id, 'testCase', 'c', 'c', 1, 1, 'x', false, :document)"
-        )
-        connection.execute(text(entity), case)
-    migrate(engine)
-    reader = ObservationReads(engine)
-    assert sum(reader.page(f"c{case}", "testCaseResult", Window(), status="Failed").total for case in range(3)) == 2_500
-    assert reader.page("p", "pipelineStatus", Window(), status="Pending").documents == [{"executionStatus": "Pending"}]
-    with engine.connect() as connection:
-        members = connection.execute(text("SELECT suite_id, test_case_id, own FROM suite_member")).all()
-    assert [tuple(row) for row in members] == [("s", "c0", True)]
-    engine.dispose()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Engine, delete, select
+from sqlalchemy import Engine
 from tests.company import SmallCompany
 
 from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
-from tocsin.store.eventlog.streak_tables import status_report
-from tocsin.store.migrations.versions import v0011_reports
 
 
 def test_reports_stand_in_the_order_of_the_log_and_know_what_they_speak_of(store_engine: Engine) -> None:
@@ -50,16 +48,3 @@ def test_only_what_stands_is_live_and_only_what_was_told_is_told(store_engine: E
     company.writes.delete("pipeline", company.key("gone"), actor=company.actor("ana"))
     assert reports.live([company.ids["etl"], company.ids["gone"], "nobody"]) == {company.ids["etl"]: "pipeline"}
     assert reports.told([event["id"], "nothing"]) == {event["id"]}
-
-
-def test_reports_that_are_in_the_log_already_are_found_after_the_upgrade(store_engine: Engine) -> None:
-    company = SmallCompany(store_engine)
-    company.pipeline("etl")
-    company.run("etl", "Failed")
-    company.run("etl", "Successful")
-    with store_engine.begin() as connection:
-        rows = connection.execute(select(status_report)).all()
-        connection.execute(delete(status_report))
-        connection.exec_driver_sql(v0011_reports.filling(connection.dialect.name))
-        assert connection.execute(select(status_report)).all() == rows
-    assert len(rows) == 2

@@ -7,17 +7,19 @@ from pathlib import Path
 
 import pytest
 from pydantic import SecretStr
-from sqlalchemy import Engine, select, update
+from sqlalchemy import Engine, select
 from tests.store.catalogues import JANE
 
 from tocsin.clock import FixedClock
-from tocsin.errors import InvalidSetting, Unavailable, WrongKey
+from tocsin.errors import InvalidSetting, Unavailable, WrongKey, WrongSealOfKeys
 from tocsin.flow.capture.operations import Writes
 from tocsin.settings import Settings
+from tocsin.store.access.people import People
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
 from tocsin.store.observations.reads import ObservationReads
 from tocsin.store.observations.tables import attachment
+from tocsin.store.tables import server_secret
 from tocsin.store.vault import KEY_FILE, Vault, new_key, reseal, use_vault, vault_of
 
 _SERVICE = {
@@ -33,21 +35,18 @@ def _kept(engine: Engine) -> str:
         return str(connection.execute(select(attachment.c.document)).scalar_one())
 
 
+def _signing_keys(engine: Engine) -> str:
+    with engine.connect() as connection:
+        return str(connection.execute(select(server_secret)).all())
+
+
 def test_a_secret_is_sealed_and_opened(store_engine: Engine) -> None:
     made = Writes(SqlCatalogue(store_engine), FixedClock(1)).create("databaseService", _SERVICE, actor=JANE)
     assert "xyzzy" not in _kept(store_engine)
+    assert reseal(store_engine) == 1
     assert ObservationReads(store_engine).attached([made.document["id"]], "secrets") == {
         made.document["id"]: {_PLACE: "xyzzy"}
     }
-
-
-def test_what_lay_there_in_clear_is_sealed(store_engine: Engine) -> None:
-    Writes(SqlCatalogue(store_engine), FixedClock(1)).create("databaseService", _SERVICE, actor=JANE)
-    with store_engine.begin() as connection:
-        connection.execute(update(attachment).values(document=f'{{"{_PLACE}":"xyzzy"}}'))
-    assert (reseal(store_engine, only_plain=True), reseal(store_engine, only_plain=True)) == (1, 0)
-    assert "xyzzy" not in _kept(store_engine)
-    assert reseal(store_engine) == 1
 
 
 def test_any_known_key_opens_and_the_first_seals() -> None:
@@ -90,3 +89,20 @@ def test_without_a_key_nothing_is_kept() -> None:
     with engine.connect() as connection, pytest.raises(Unavailable, match="no key"):
         vault_of(connection)
     engine.dispose()
+
+
+def test_the_keys_that_sign_are_sealed_and_a_wrong_key_says_the_way_out(store_engine: Engine, store_url: str) -> None:
+    made = People(store_engine).secret("token-key", lambda: "the-first-key")
+    assert "the-first-key" not in _signing_keys(store_engine)
+    assert (made, People(store_engine).secret("token-key", lambda: "the-second-key")) == (
+        "the-first-key",
+        "the-first-key",
+    )
+    other = open_engine(store_url)
+    use_vault(other, Settings(secrets_key=SecretStr(new_key())))
+    with pytest.raises(WrongSealOfKeys, match=r"secrets_key.*renew-keys"):
+        People(other).secret("token-key", lambda: "the-second-key")
+    assert People(other).forget_secrets() == 1
+    assert People(other).secret("token-key", lambda: "the-second-key") == "the-second-key"
+    assert reseal(other) == 1
+    other.dispose()

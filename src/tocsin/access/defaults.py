@@ -212,31 +212,6 @@ POLICIES: tuple[Document, ...] = (
 )
 """Every policy of the first start."""
 
-FORMER = frozenset({"OrganizationPolicy-NoOwner-Rule", "DataConsumerPolicy-EditRule"})
-"""Rules that spoke of all assets in former versions."""
-
-
-def renewed(stored: list[Document], default: Document) -> list[Document] | None:
-    """Return the rules of a stored default policy with its unmodified rules updated; None if none changes.
-
-    Only rules of ``FORMER`` have changed; one that an administrator has rewritten stays as it is.
-    """
-    now = {rule["name"]: rule for rule in default["rules"]}
-    outdated = {rule["name"] for rule in stored if _is_former(rule, now.get(rule["name"]))}
-    if not outdated:
-        return None
-    known = {rule["name"] for rule in stored}
-    kept = [now[rule["name"]] if rule["name"] in outdated else rule for rule in stored]
-    return [*kept, *(rule for name, rule in now.items() if name not in known)]
-
-
-def _is_former(rule: Document, now: Document | None) -> bool:
-    if now is None or rule["name"] not in FORMER:
-        return False
-    is_same = all(rule.get(key) == now.get(key) for key in ("effect", "operations", "condition"))
-    return is_same and set(rule["resources"]) == set(ASSETS)
-
-
 ROLES: tuple[Document, ...] = (
     _role("DataConsumer", "Data Consumer", "Uses data, and says what it means.", "DataConsumerPolicy"),
     _role("DataSteward", "Data Steward", "Keeps the catalogue in order.", "DataStewardPolicy"),

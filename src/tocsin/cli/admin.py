@@ -93,19 +93,6 @@ def migrate(*, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def derive(*, as_json: AsJson = False) -> None:
-    """Work out what old events lack for conditions to ask: what their changes mean, how long nothing had changed.
-
-    Safe to repeat, and while servers run.
-    """
-    with existing_store(settings_of()) as engine:
-        from tocsin.store.eventlog.derive import derive_missing
-
-        count = derive_missing(engine)
-    show_facts({"events": count}, as_json=as_json)
-
-
-@app.command()
 def secrets_key() -> None:
     """Print a fresh key for the setting `secrets_key`."""
     with needing("server"):

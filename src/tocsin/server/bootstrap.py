@@ -9,22 +9,19 @@ import contextlib
 
 from sqlalchemy import Engine
 
-from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM, renewed
+from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
 from tocsin.clock import SystemClock
-from tocsin.errors import Conflict, NotFound
+from tocsin.errors import Conflict
 from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.renames import put
 from tocsin.flow.capture.seed_entities import establish
-from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.login.tokens import hash_password, new_password
 from tocsin.settings import Settings
 from tocsin.store.access.people import People, ensure_administrator
 from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.schema import migrate
-from tocsin.store.vault import reseal, use_vault
+from tocsin.store.vault import use_vault
 
 ADMINISTRATOR: Document = {
     "name": "admin",
@@ -117,7 +114,6 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
     """
     use_vault(engine, settings)
     migrate(engine)
-    reseal(engine, only_plain=True)
     writes = Writes(SqlCatalogue(engine), SystemClock())
     people = People(engine)
 
@@ -129,7 +125,6 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
 
     for request in POLICIES:
         _create_once(writes, "policy", request)
-        _renew(writes, request)
     for request in ROLES:
         _create_once(writes, "role", request)
     _create_once(writes, "team", ROOT_TEAM)
@@ -138,19 +133,6 @@ def first_start(engine: Engine, settings: Settings) -> str | None:
         _create_once(writes, "eventsubscription", alert)
     establish(writes)
     return password
-
-
-def _renew(writes: Writes, default: Document) -> None:
-    """Update the unmodified rules of a default policy."""
-
-    def work(record: Record, policy: Stored) -> Written:
-        rules = renewed(policy.document["rules"], default)
-        return (
-            Written(policy.document, None) if rules is None else put(record, policy, policy.document | {"rules": rules})
-        )
-
-    with contextlib.suppress(NotFound):  # renamed or deleted: it is theirs by now
-        writes.on_live("policy", Key.by_name(default["name"]), work, actor=SYSTEM)
 
 
 def _create_once(writes: Writes, entity_type: str, request: Document) -> None:

@@ -14,7 +14,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import OperationalError
 
-from tocsin.errors import Unavailable
+from tocsin.errors import Conflict, Unavailable
 from tocsin.store import tables
 from tocsin.store.access import tables as access_tables
 from tocsin.store.alerts import backtest_tables, firing_tables, match_result_tables, mute_tables
@@ -57,17 +57,29 @@ def migrate(engine: Engine, revision: str = HEAD) -> None:
     Raises
     ------
     Unavailable : the store does not answer; it is the first that every process asks of it
+    Conflict : the store has a schema of another version of Tocsin
     """
+    address = engine.url.render_as_string(hide_password=True)
     try:
         with writing(engine) as connection:
             if not is_sqlite(connection):  # SQLite's write lock is taken already
                 connection.execute(_LOCK)
+            _check_version(connection, address)
             upgrade(connection, revision)
     except OperationalError as error:
-        address = engine.url.render_as_string(hide_password=True)
         fault = fault_of(error)
         way_out = f" {fault.sentence}" if fault is not None else ""
         raise Unavailable(f"The store at {address} cannot be used: {error.orig}.{way_out}") from error
+
+
+def _check_version(connection: Connection, address: str) -> None:
+    found = _revision(connection)
+    if found is not None and not is_known(found):
+        raise Conflict(
+            f"The store at {address} has a schema that this version of Tocsin does not know ({found}): a later version "
+            "made it, or a development version before 0.1.0. Run the version that made it, or use another store: set "
+            "data_dir or database_url."
+        )
 
 
 def upgrade(connection: Connection, revision: str = HEAD) -> None:
@@ -85,7 +97,11 @@ def is_known(revision: str) -> bool:
 def revision_of(engine: Engine) -> str | None:
     """Return the revision the store is at; None for one that was never migrated."""
     with reading(engine) as connection:
-        return MigrationContext.configure(connection).get_current_revision()
+        return _revision(connection)
+
+
+def _revision(connection: Connection) -> str | None:
+    return MigrationContext.configure(connection).get_current_revision()
 
 
 def _config() -> Config:

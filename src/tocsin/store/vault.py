@@ -53,27 +53,25 @@ class Vault:
         return to_text(self.sealed({_TEXT: secret}))
 
     def opened_text(self, kept: str) -> str:
-        """Return the decrypted text; one that was stored before there was a key, unchanged.
+        """Return the decrypted text.
 
         Raises
         ------
         WrongKey : it was sealed with a key that is not among those known
         """
-        return str(self.opened(from_text(kept))[_TEXT]) if kept.startswith("{") else kept
+        return str(self.opened(from_text(kept))[_TEXT])
 
     def sealed(self, secrets: Document) -> Document:
         """Return what is stored in the place of these secrets."""
         return {_SEALED: self._fernet.encrypt(to_text(secrets).encode()).decode()}
 
     def opened(self, kept: Document) -> Document:
-        """Return the secrets that were sealed; those that were kept before there was a key, as they are.
+        """Return the secrets that were sealed.
 
         Raises
         ------
         WrongKey : they were sealed with a key that is not among those known
         """
-        if _SEALED not in kept:
-            return kept
         from cryptography.fernet import InvalidToken
 
         try:
@@ -128,19 +126,17 @@ def vault_of(connection: Connection) -> Vault:
     return found
 
 
-def reseal(engine: Engine, *, only_plain: bool = False) -> int:
-    """Encrypt every secret anew with the first key, or only those stored in clear; return how many were."""
+def reseal(engine: Engine) -> int:
+    """Encrypt every secret anew with the first key; return how many there are."""
     with writing(engine) as connection:
-        return sum(_reseal(connection, column, holds, only_plain=only_plain) for column, holds in _KEPT_IN)
+        return sum(_reseal(connection, column, holds) for column, holds in _KEPT_IN)
 
 
-def _reseal(connection: Connection, column: Column[Any], holds: ColumnElement[bool], *, only_plain: bool) -> int:
+def _reseal(connection: Connection, column: Column[Any], holds: ColumnElement[bool]) -> int:
     table, vault = column.table, vault_of(connection)
-    wanted = holds & ~column.like(f'{{"{_SEALED}":%') if only_plain else holds
-    rows = connection.execute(select(*table.primary_key, column).where(wanted)).all()
+    rows = connection.execute(select(*table.primary_key, column).where(holds)).all()
     for *key, text in rows:
-        is_document = text.startswith("{")
-        anew = to_text(vault.sealed(vault.opened(from_text(text)))) if is_document else vault.sealed_text(text)
+        anew = to_text(vault.sealed(vault.opened(from_text(text))))
         this = (part == value for part, value in zip(table.primary_key, key, strict=True))
         connection.execute(update(table).where(*this).values({column.name: anew}))
     return len(rows)

@@ -79,11 +79,6 @@ def split(parts: Document) -> tuple[Document, Document]:
     return {key: _mapped((key,), value, mask) for key, value in parts.items()}, kept
 
 
-def masked_value(steps: Steps, value: _Value) -> _Value:
-    """Return the value at a path of a document with its secrets replaced by masks and dropped."""
-    return _mapped(steps, value, _shown)
-
-
 def keeps_its_secrets(transaction: Transaction, kind: EntityType, old: tuple[str, Document], fields: Document) -> bool:
     """Say whether ``hidden`` would take these fields, with all the masks in them, for an entity: id and document."""
     entity_id, before = old

@@ -37,7 +37,7 @@ class LogPosition:
     def is_in(self, end: int, last_event_id: str | None) -> bool:
         """Say whether it belongs to a log that ends at ``end`` and whose last event up to the offset has this id.
 
-        A position without an event, as written by earlier releases, is compared with the log's length alone.
+        A position without an event, such as the beginning, is compared with the log's length alone.
         """
         if self.event_id is None:
             return self.offset <= end

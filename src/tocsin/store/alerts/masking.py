@@ -50,12 +50,6 @@ def split_secrets(config: Document, known: Document) -> tuple[Document, Document
     return masked, kept
 
 
-def masked_config(config: Document) -> Document:
-    """Return ``config`` with masks in place of its secrets, which are forgotten."""
-    masked, endpoint = _mapped(config, lambda _place, _value: MASK), config.get(ENDPOINT)
-    return masked | ({ENDPOINT: masked_url(endpoint, with_path=True)} if isinstance(endpoint, str) else {})
-
-
 def masked_map(value: Any) -> Any:  # Any: a JSON value
     """Return a free map with a mask in place of every text: nothing here reads it, and any of it may be secret."""
     if isinstance(value, dict):
@@ -63,23 +57,6 @@ def masked_map(value: Any) -> Any:  # Any: a JSON value
     if isinstance(value, list):
         return [masked_map(one) for one in value]
     return MASK if isinstance(value, str) else value
-
-
-def split_again(config: Document, known: Document) -> tuple[Document, Document]:
-    """Return what ``split_secrets`` does for a stored ``config`` whose masks an earlier release set, for less."""
-    kept: Document = {}
-
-    def keep(place: KeyPath, value: str) -> str:
-        secret = _at(known, place) if value == MASK else value
-        if secret is not None:
-            _put(kept, place, secret)
-        return MASK
-
-    _mapped(config, keep)
-    shown, masked = config.get(ENDPOINT), masked_config(config)
-    endpoint = known.get(ENDPOINT) if MASK in str(shown) else shown
-    is_hidden = masked.get(ENDPOINT) != endpoint
-    return masked, kept | ({ENDPOINT: endpoint} if isinstance(endpoint, str) and (kept or is_hidden) else {})
 
 
 def holds_mask(config: Document) -> bool:

@@ -11,7 +11,7 @@ from tests.unit.access.people import rule
 
 from tocsin.access.decide import View
 from tocsin.access.language import checked
-from tocsin.access.logic import ALWAYS, Condition
+from tocsin.access.nodes import ALWAYS, Condition
 from tocsin.access.views import Views
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.resolve.visibility import only_visible

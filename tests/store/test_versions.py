@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, SCHEMA, Company, company
 
-from tocsin.access.logic import Tagged
+from tocsin.access.nodes import Tagged
 from tocsin.errors import InvalidInput
 from tocsin.model.stored import Key
 from tocsin.store.catalogue import versions

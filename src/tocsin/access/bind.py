@@ -5,7 +5,7 @@ Next: ``access/decide.py``.
 
 from __future__ import annotations
 
-from tocsin.access.logic import (
+from tocsin.access.nodes import (
     NEVER,
     And,
     Asks,

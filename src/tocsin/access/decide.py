@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from tocsin.access.bind import bound, guard
 from tocsin.access.evaluate import Facts, holds
-from tocsin.access.logic import (
+from tocsin.access.nodes import (
     ALWAYS,
     NEVER,
     About,

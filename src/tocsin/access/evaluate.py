@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from tocsin.access.logic import (
+from tocsin.access.nodes import (
     About,
     And,
     Asks,

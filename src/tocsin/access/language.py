@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tocsin.access.logic import Asks, Condition, Constant, Question, both, either, negated
+from tocsin.access.nodes import Asks, Condition, Constant, Question, both, either, negated
 from tocsin.conditions.errors import refused, unknown
 from tocsin.conditions.parse import parse
 from tocsin.conditions.syntax import Call, Comparison, Junction, Listing, Name, Negation, Position, Word, Written

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tocsin.access.logic import Asks, Question, leaves
+from tocsin.access.nodes import Asks, Question, leaves
 from tocsin.access.rules import Policy
 from tocsin.model.entity import Document
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 from tocsin.access.decide import Reach, Ruling, View
 from tocsin.access.evaluate import Facts, holds
-from tocsin.access.logic import ALWAYS
+from tocsin.access.nodes import ALWAYS
 from tocsin.access.rules import Effect
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tocsin.access.language import Known, checked
-from tocsin.access.logic import ALWAYS, Condition
+from tocsin.access.nodes import ALWAYS, Condition
 from tocsin.access.operations import ALL_RESOURCES, includes
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model import fqn

@@ -6,7 +6,7 @@ import pytest
 from tests.unit.access.people import ALICE, OTHER, TEAM, owned_by, policy, rule, table, view
 
 from tocsin.access.decide import View
-from tocsin.access.logic import ALWAYS, NEVER
+from tocsin.access.nodes import ALWAYS, NEVER
 from tocsin.access.subject import Grant, Subject
 from tocsin.model.access import Operation
 

@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 from tocsin.access.decide import View
-from tocsin.access.logic import ALWAYS
+from tocsin.access.nodes import ALWAYS
 from tocsin.flow.resolve.visibility import Subject, concerned
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange

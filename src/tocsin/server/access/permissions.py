@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from tocsin.access.logic import ALWAYS, NEVER, Condition
+from tocsin.access.nodes import ALWAYS, NEVER, Condition
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Forbidden
 from tocsin.flow.resolve.visibility import may_view

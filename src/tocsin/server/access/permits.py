@@ -9,7 +9,7 @@ from collections.abc import Collection
 from typing import Protocol
 
 from tocsin.access.decide import Verdict, View
-from tocsin.access.logic import ALWAYS, NEVER
+from tocsin.access.nodes import ALWAYS, NEVER
 from tocsin.access.views import Moment, Views
 from tocsin.errors import Forbidden
 from tocsin.flow.capture.permit import EVERYTHING, Permit

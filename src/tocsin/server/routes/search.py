@@ -14,7 +14,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from tocsin.access.logic import ALWAYS, NEVER
+from tocsin.access.nodes import ALWAYS, NEVER
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES

@@ -12,7 +12,7 @@ from functools import partial
 from sqlalchemy import Connection, Engine, select
 
 from tocsin.access.decide import View
-from tocsin.access.logic import asks_about
+from tocsin.access.nodes import asks_about
 from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, named_by, with_found
 from tocsin.flow.resolve.visibility import Subject
 from tocsin.model.access import Operation

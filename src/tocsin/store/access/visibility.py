@@ -1,4 +1,4 @@
-"""Visibility conditions (``access/logic.py``) as SQL: the rows that a person may see.
+"""Visibility conditions (``access/nodes.py``) as SQL: the rows that a person may see.
 
 ``access/evaluate.py`` evaluates them for one document, this for all at once, so that filtered lists keep their pages
 and totals. Next: ``store/catalogue/listing.py``.
@@ -15,7 +15,7 @@ from sqlalchemy import ColumnElement, Connection, and_, case, exists, false, fun
 from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB
 
-from tocsin.access.logic import (
+from tocsin.access.nodes import (
     ALWAYS,
     About,
     And,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 from sqlalchemy import Connection, Engine, Select, select
 from sqlalchemy.exc import DBAPIError, IntegrityError
 
-from tocsin.access.logic import Condition
+from tocsin.access.nodes import Condition
 from tocsin.errors import NotFound
 from tocsin.flow.capture.labels import TYPES, Name
 from tocsin.flow.capture.ports import Collision, MustWriteError

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, func, or_, select
 
-from tocsin.access.logic import ALWAYS, Condition
+from tocsin.access.nodes import ALWAYS, Condition
 from tocsin.errors import TooLarge
 from tocsin.model.entity import Document
 from tocsin.store import tables

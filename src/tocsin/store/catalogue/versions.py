@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select, tuple_
 
-from tocsin.access.logic import ALWAYS, Condition
+from tocsin.access.nodes import ALWAYS, Condition
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.store import tables

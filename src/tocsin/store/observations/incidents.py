@@ -11,7 +11,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, insert, or_, select, true, update
 
-from tocsin.access.logic import ALWAYS, Condition
+from tocsin.access.nodes import ALWAYS, Condition
 from tocsin.errors import NotFound
 from tocsin.flow.capture.observations.incidents import with_test_case
 from tocsin.model.entity import Document

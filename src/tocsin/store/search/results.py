@@ -13,7 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Select, and_, case, exists, func, literal, or_, select, true, union
 
-from tocsin.access.logic import Condition
+from tocsin.access.nodes import Condition
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.search.fields import NAMES, WORD_COLUMNS, whole_number

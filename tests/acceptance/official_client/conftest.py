@@ -38,12 +38,24 @@ def served(sqlite_engine: Engine, founded: Founded) -> Iterator[Served]:
         yield server
 
 
+@pytest.fixture(scope="session")
+def runner() -> Iterator[subprocess.Popen[str]]:
+    """The process that runs the flows; it has imported the client, which takes longer than most flows."""
+    command = [str(PYTHON), "-W", "ignore", "run.py"]
+    environment = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, cwd=FLOWS, env=environment, text=True, **pipes) as process:
+        yield process
+
+
 @pytest.fixture
-def flow(served: Served) -> Flow:
+def flow(served: Served, request: pytest.FixtureRequest, tmp_path: Path) -> Flow:
     """Run one flow, as a bot that administers or as one that only brings metadata, and return what it returns."""
+    runner = request.getfixturevalue("runner")  # after the server, which skips
 
     def run(name: str, *, is_admin: bool = True) -> Json:
-        return returned(served, name, bot_token(served, is_admin=is_admin))
+        environment = {"TOCSIN_SERVER": served.url, "TOCSIN_TOKEN": bot_token(served, is_admin=is_admin)}
+        return returned(runner, name, environment, tmp_path / "printed")
 
     return run
 
@@ -76,18 +88,14 @@ def bot_token(served: Served, *, is_admin: bool) -> str:
     return token
 
 
-def returned(served: Served, name: str, token: str) -> Json:
-    """Run a flow in the official client's environment; fail with what it printed, or return what it returned."""
-    environment = {
-        "TOCSIN_SERVER": served.url,
-        "TOCSIN_TOKEN": token,
-        "PATH": os.environ["PATH"],
-        "HOME": "/nonexistent",
-    }
-    command = [str(PYTHON), "-W", "ignore", "run.py", name]
-    run = subprocess.run(command, cwd=FLOWS, env=environment, capture_output=True, text=True, timeout=200)
-    assert run.returncode == 0, f"{run.stdout[-3000:]}\n{run.stderr[-6000:]}"
-    line = next(line for line in run.stdout.splitlines() if line.startswith("RETURNED "))
+def returned(runner: subprocess.Popen[str], name: str, environment: dict[str, str], printed: Path) -> Json:
+    """Run a flow; fail with what it printed, or return what it returned."""
+    assert runner.stdin and runner.stdout
+    runner.stdin.write(json.dumps({"flow": name, "environment": environment, "print": str(printed)}) + "\n")
+    runner.stdin.flush()
+    ended, text = runner.stdout.readline().strip(), printed.read_text() if printed.exists() else ""
+    assert ended == "0", f"{ended or runner.poll()}\n{text[-9000:]}"
+    line = next(line for line in text.splitlines() if line.startswith("RETURNED "))
     return json.loads(line.removeprefix("RETURNED "))
 
 

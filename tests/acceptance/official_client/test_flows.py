@@ -8,7 +8,7 @@ import pytest
 from tests.acceptance.official_client.conftest import Flow, events_of
 from tests.serving import Json, Served
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("official client")]
 
 
 def test_everything_is_created_once_however_often_it_is_put(served: Served, flow: Flow) -> None:
@@ -83,22 +83,24 @@ def test_a_bulk_request_is_one_event_for_each_entity_that_it_changes(served: Ser
 
 
 def test_results_runs_profiles_and_use_are_each_told_once(served: Served, flow: Flow) -> None:
-    assert flow("quality") == [2, 3, 1]
+    assert flow("quality") == [2, 3, 1], "results, runs and profiles, however often they were sent"
     told = Counter(
-        (event["eventType"], event["entityType"], *_changed(event))
+        (event["eventType"], event["entityType"], event["entityFullyQualifiedName"], *_changed(event))
         for event in events_of(served)
         if event["eventType"] != "entityCreated"
     )
+    updated = "entityUpdated"
+    case, table = ("testCase", "pg.shop.public.orders.enough"), ("table", "pg.shop.public.orders")
     assert told == {
-        ("entityUpdated", "testCase", "testCaseResult"): 1,
-        ("entityUpdated", "testCase", "incidentStatus", "testCaseResult"): 1,
-        ("entityUpdated", "testCase", "incidentStatus"): 1,
-        ("logicalTestCaseAdded", "testSuite", "tests"): 1,
-        ("entityUpdated", "pipeline", "pipelineStatus"): 3,
-        ("entityUpdated", "ingestionPipeline", "pipelineStatus"): 1,
-        ("entityUpdated", "table", "profile"): 1,
-        ("entityUpdated", "table", "dataModel"): 1,
-        ("entityUpdated", "table", "usageSummary"): 1,
+        (updated, *case, "testCaseResult"): 1,
+        (updated, *case, "incidentStatus", "testCaseResult"): 1,
+        (updated, *case, "incidentStatus"): 1,
+        ("logicalTestCaseAdded", "testSuite", "nightly_checks", "tests"): 1,
+        (updated, "pipeline", "airflow.nightly", "pipelineStatus"): 3,
+        (updated, "ingestionPipeline", "pg.pg_metadata", "pipelineStatus"): 1,
+        (updated, *table, "profile"): 1,
+        (updated, *table, "dataModel"): 1,
+        (updated, *table, "usageSummary"): 1,
     }
 
 
@@ -113,27 +115,6 @@ def test_the_newer_face_of_the_client_works_too(served: Served, flow: Flow) -> N
     assert told["entityUpdated", "pg.shop.public.customers"] == 4, "a tag, a description, a follower who came and went"
     assert told["entityUpdated", "pg.shop.public.orders"] == 1, "the edge that leads to it"
     assert told["entityCreated", "Imported.Basket"] == 1
-
-
-def test_results_runs_and_profiles_each_tell_once(served: Served, flow: Flow) -> None:
-    assert flow("quality") == [2, 3, 1], "results, runs and profiles, however often they were sent"
-    told = Counter(
-        (event["entityFullyQualifiedName"], *_changed(event))
-        for event in events_of(served)
-        if event["eventType"] != "entityCreated"
-    )
-    case, table = "pg.shop.public.orders.enough", "pg.shop.public.orders"
-    assert told == {
-        (case, "testCaseResult"): 1,
-        (case, "incidentStatus", "testCaseResult"): 1,
-        (case, "incidentStatus"): 1,
-        ("nightly_checks", "tests"): 1,
-        ("airflow.nightly", "pipelineStatus"): 3,
-        ("pg.pg_metadata", "pipelineStatus"): 1,
-        (table, "profile"): 1,
-        (table, "dataModel"): 1,
-        (table, "usageSummary"): 1,
-    }
 
 
 def test_what_is_described_in_terms_of_ones_own_is_found_by_them(served: Served, flow: Flow) -> None:

@@ -22,7 +22,7 @@ def run(metadata: Any) -> object:
     furnished(metadata)
     until = time.monotonic() + 150
     while not all(_is_found(metadata, *one) for one in AWAITED) and time.monotonic() < until:
-        time.sleep(0.5)
+        time.sleep(0.05)
     assert metadata.get_reference_by_name.__wrapped__(metadata, "crew").root[0].type == "team"
     assert metadata.get_reference_by_email.__wrapped__(metadata, "olga@example.org").root[0].name == "olga"
     found = metadata.es_search_from_fqn(Table, "pg.shop.public.orders")

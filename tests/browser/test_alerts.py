@@ -68,10 +68,10 @@ def _claimed(backtests: Backtests, taken: list[Backtest], now_ms: int) -> bool:
 
 def test_the_noisiest_alerts_are_ranked_and_what_would_spare_it_is_said(alerts: Page) -> None:
     row = alerts.locator("#noise li.card").filter(has_text="Described")
-    expect(row).to_contain_text("1 event, 1 told to 1 person, 0 opened, 0 muted, 0 unsubscribed")
-    expect(row.get_by_role("img", name="1 told, 0 of it opened")).to_be_visible()
-    row.get_by_text("What would a tighter rule spare?").click()
-    expect(row).to_contain_text("Nothing: whatever was tried")
+    expect(row).to_contain_text("1 event, 1 notification to 1 person, 0 opened, 0 muted, 0 unsubscribed")
+    expect(row.get_by_role("img", name="1 notification, 0 opened")).to_be_visible()
+    row.get_by_text("How to reduce it").click()
+    expect(row).to_contain_text("None: no condition that was tried")
     expect(alerts.get_by_text("noise = notifications to people - opened in the app")).to_be_visible()
 
 
@@ -81,8 +81,8 @@ def test_a_backtest_is_drawn_with_whom_it_would_have_told(alerts: Page, sqlite_e
         alerts.get_by_role("button", name="Backtest").click()
         answer = alerts.locator("#backtest")
         expect(answer.locator(".answer")).to_have_text(
-            "30 of 1,200 events match, about 1 asset; 4 of them tell nobody. It would have told 2 recipients 60 times "
-            "(Email 60); 5 further reasons merged into these."
+            "30 of 1,200 events match, about 1 asset; 4 of them notify nobody. It would have sent 60 notifications"
+            " to 2 recipients (Email 60); 5 duplicates merged."
         )
     assert taken[0].alert["name"] == "Described"
     drawn = answer.get_by_role("img", name="Matches per day")

@@ -168,16 +168,16 @@ def test_an_asset_is_muted_from_the_bell_and_heard_again(
     expect(page.locator("#unread")).to_have_text("1")
     page.get_by_role("button", name="Notifications").click()
     expect(page.get_by_role("heading", name="Muted")).to_be_hidden()
-    page.get_by_text("Hear less").click()
-    page.get_by_label("For how long").select_option("for a week")
+    page.get_by_text("Mute", exact=True).click()
+    page.get_by_label("Duration").select_option("for a week")
     page.get_by_role("button", name="Mute this asset").click()
-    expect(page.get_by_role("status")).to_have_text("Done: Mute this asset.")
+    expect(page.get_by_role("status")).to_have_text("Muted the asset.")
     muted = page.locator("#mutes > li")
     expect(muted).to_contain_text("asset warehouse.shop.public.loud, until")
     with served.administrator() as client:
         (mute,) = client.get(f"/users/{user_id}/mutes").json()["data"]
         assert (mute["kind"], mute["name"], mute["until"] - mute["since"] > 6 * 86_400_000) == ("asset", "loud", True)
-    muted.get_by_role("button", name="Hear again").click()
+    muted.get_by_role("button", name="Unmute").click()
     expect(muted).to_have_count(0)
     expect(page.get_by_role("heading", name="Muted")).to_be_hidden()
 
@@ -222,7 +222,7 @@ def test_why_somebody_got_this_is_told_rule_by_rule(
     expect(alert.locator("li").filter(has_text="alice over ActivityFeed")).to_contain_text(
         "you own it (alert Described)"
     )
-    expect(entry).to_contain_text("Alerts and relations are those of now")
+    expect(entry).to_contain_text("Alerts and relations as of now")
     expect(page).to_have_title("Tocsin")
 
 

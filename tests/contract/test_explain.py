@@ -213,7 +213,7 @@ def test_who_is_not_meant_is_told_so_and_a_muted_alert_is_named(
     answer = explained(zoe, event, user="zoe", subscription="Watch")
     assert answer["answer"] == "No: Watch matched, but zoe is none of those whom it tells."
     mine = explained(ann[1], event, subscription="Watch", user="ann")
-    assert mine["answer"] == "No: Watch matched, but ann muted this alert for good."
+    assert mine["answer"] == "No: Watch matched, but ann muted this alert permanently."
     assert mine["disagreements"] == []
 
 

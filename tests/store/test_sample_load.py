@@ -117,7 +117,7 @@ def test_the_webhook_has_a_key_that_no_version_and_no_event_shows(sample: Engine
             assert all(secret["secretKey"] not in document for document in documents)
 
 
-def test_the_webhook_follows_the_post_room_and_stays_where_it_was_led_elsewhere(sqlite_engine: Engine) -> None:
+def test_the_webhook_follows_the_dev_receiver_and_stays_where_it_was_led_elsewhere(sqlite_engine: Engine) -> None:
     load(sqlite_engine, LOOPBACK, now_ms=NOW_MS, receiver_port=11241)
     secret = Subscriptions(sqlite_engine).secrets_of(_orders(sqlite_engine).id)
     lead_hook_to(sqlite_engine, 8586, clock=FixedClock(NOW_MS + 1))

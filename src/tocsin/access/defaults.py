@@ -47,40 +47,40 @@ POLICIES: tuple[Document, ...] = (
     _policy(
         "OrganizationPolicy",
         "Organization Policy",
-        "What everybody in the organization may do.",
-        _allow("OrganizationPolicy-View-Rule", "Everybody may view everything.", _VIEW, on=["all"]),
+        "Permissions of all users.",
+        _allow("OrganizationPolicy-View-Rule", "All users may view everything.", _VIEW, on=["all"]),
         _allow(
             "OrganizationPolicy-Owner-Rule",
-            "Owners may do everything with what they own, and add to it.",
+            "Owners may edit and delete what they own, and create entities in it.",
             ["Create", "EditAll", "ViewAll", "Delete"],
             on=_ASSETS,
             when="isOwner()",
         ),
         _allow(
             "OrganizationPolicy-NoOwner-Rule",
-            "Everybody may name an owner for what has none and holds nothing of others.",
+            "All users may set an owner for assets that have none and contain nothing owned by others.",
             ["EditOwners"],
             on=_CLAIMABLE,
             when="noOwner()",
         ),
         _allow(
             "OrganizationPolicy-Self-Rule",
-            "Everybody may say who they are.",
+            "Users may edit their own description and display name.",
             ["EditDescription", "EditDisplayName"],
             on=["user"],
             when="isOwner()",
         ),
         _allow(
             "OrganizationPolicy-Team-Rule",
-            "Who owns a team may describe it and say who is in it.",
+            "Owners of a team may edit its description, display name and members.",
             ["EditDescription", "EditDisplayName", "EditUsers"],
             on=["team"],
             when="isOwner()",
         ),
-        _allow("OrganizationPolicy-Alert-Rule", "Everybody may make alerts.", ["Create"], on=["eventsubscription"]),
+        _allow("OrganizationPolicy-Alert-Rule", "All users may create alerts.", ["Create"], on=["eventsubscription"]),
         _allow(
             "OrganizationPolicy-Alert-Owner-Rule",
-            "Who made an alert, or owns it, may do everything with it.",
+            "The creator and the owners of an alert may edit and delete it.",
             ["EditAll", "Delete"],
             on=["eventsubscription"],
             when="isOwner()",
@@ -89,11 +89,13 @@ POLICIES: tuple[Document, ...] = (
     _policy(
         "DataConsumerPolicy",
         "Data Consumer Policy",
-        "What everybody may write about assets.",
-        _allow("DataConsumerPolicy-EditRule", "Everybody may describe and tag assets.", _DESCRIBE, on=_DATA),
+        "What all users may edit in assets.",
+        _allow(
+            "DataConsumerPolicy-EditRule", "All users may edit descriptions and tags of assets.", _DESCRIBE, on=_DATA
+        ),
         _allow(
             "DataConsumerPolicy-Order-Rule",
-            "Everybody may describe what orders assets.",
+            "All users may edit descriptions of domains, glossaries, tags and the like.",
             ["ViewAll", "EditDescription"],
             on=list(ORDER),
         ),
@@ -101,10 +103,10 @@ POLICIES: tuple[Document, ...] = (
     _policy(
         "DataStewardPolicy",
         "Data Steward Policy",
-        "What those may do who keep the catalogue in order.",
+        "Permissions of data stewards.",
         _allow(
             "DataStewardPolicy-EditRule",
-            "Stewards may describe, tag and name assets, and say who owns them and what they are made from.",
+            "Stewards may edit descriptions, tags, display names, owners and lineage of assets.",
             [*_DESCRIBE, "EditDisplayName", "EditLineage", "EditOwners"],
             on=_ASSETS,
         ),
@@ -112,10 +114,10 @@ POLICIES: tuple[Document, ...] = (
     _policy(
         "TeamOnlyPolicy",
         "Team Only Access Policy",
-        "Attached to a team, it keeps what the team owns to those who are in it, and them to what it owns.",
+        "Attach it to a team: only members may access the team's assets, and members may access no others.",
         _deny(
             "TeamOnlyPolicy-Rule",
-            "Nobody may do anything with an asset outside the hierarchy of the team.",
+            "Denies all operations on assets outside the team's hierarchy.",
             ["All"],
             on=_ASSETS,
             when="!matchTeam()",
@@ -124,10 +126,10 @@ POLICIES: tuple[Document, ...] = (
     _policy(
         "DomainOnlyAccessPolicy",
         "Domain Only Access Policy",
-        "Given to somebody, it keeps them to the assets of their own domains.",
+        "Assign it to restrict users to the assets of their own domains.",
         _deny(
             "DomainOnlyAccessPolicy-Deny-Rule",
-            "They may do nothing with an asset of another domain.",
+            "Denies all operations on assets of other domains.",
             ["All"],
             on=_ASSETS,
             when="!hasDomain()",
@@ -136,16 +138,16 @@ POLICIES: tuple[Document, ...] = (
     _policy(
         "DefaultBotPolicy",
         "Default Bot Policy",
-        "What no bot may do.",
+        "Restrictions of all bots.",
         _deny(
             "DefaultBotPolicy-Powers-Rule",
-            "A bot cannot make bots, roles or policies.",
+            "Bots may not create, edit or delete bots, roles and policies.",
             ["Create", "Delete", "EditAll"],
             on=list(POWERS),
         ),
         _deny(
             "DefaultBotPolicy-Grants-Rule",
-            "A bot cannot give anybody roles or policies.",
+            "Bots may not assign roles or policies.",
             ["EditRole", "EditPolicy"],
             on=["user", "team"],
         ),
@@ -153,26 +155,31 @@ POLICIES: tuple[Document, ...] = (
     _policy(
         "IngestionBotPolicy",
         "Ingestion Bot Policy",
-        "What the bots of connectors may do.",
+        "Permissions of ingestion bots.",
         _allow(
             "IngestionBotPolicy-Asset-Rule",
-            "Connectors may do everything with assets.",
+            "Ingestion bots may create, edit and delete assets.",
             [*_WRITE, "Delete"],
             on=_ASSETS,
         ),
-        _allow("IngestionBotPolicy-People-Rule", "Connectors may bring people and teams.", _WRITE, on=["user", "team"]),
-        _allow("IngestionBotPolicy-Alert-Rule", "Bots may make alerts.", ["Create"], on=["eventsubscription"]),
+        _allow(
+            "IngestionBotPolicy-People-Rule",
+            "Ingestion bots may create and edit users and teams.",
+            _WRITE,
+            on=["user", "team"],
+        ),
+        _allow("IngestionBotPolicy-Alert-Rule", "Bots may create alerts.", ["Create"], on=["eventsubscription"]),
         _allow(
             "IngestionBotPolicy-Alert-Owner-Rule",
-            "Bots may change the alerts they made.",
+            "Bots may edit and delete the alerts they created.",
             ["EditAll", "Delete"],
             on=["eventsubscription"],
             when="isOwner()",
         ),
-        _allow("IngestionBotPolicy-View-Rule", "Connectors may view everything.", _VIEW, on=["all"]),
+        _allow("IngestionBotPolicy-View-Rule", "Ingestion bots may view everything.", _VIEW, on=["all"]),
         _deny(
             "IngestionBotPolicy-DisplayName-Rule",
-            "Connectors leave the names that people gave.",
+            "Ingestion bots may not overwrite display names.",
             ["EditDisplayName"],
             on=_ASSETS,
         ),
@@ -180,24 +187,31 @@ POLICIES: tuple[Document, ...] = (
     _policy(
         "LineageBotPolicy",
         "Lineage Bot Policy",
-        "What bots may do that report what is made from what.",
-        _allow("LineageBotPolicy-Rule", "They may write lineage.", ["EditAll", "ViewAll"], on=[*_ASSETS, "lineage"]),
-        _allow("LineageBotPolicy-Query-Rule", "They may bring queries.", ["Create"], on=["query"]),
+        "Permissions of bots that report lineage.",
+        _allow(
+            "LineageBotPolicy-Rule", "Lineage bots may edit lineage.", ["EditAll", "ViewAll"], on=[*_ASSETS, "lineage"]
+        ),
+        _allow("LineageBotPolicy-Query-Rule", "Bots may create queries.", ["Create"], on=["query"]),
     ),
     _policy(
         "ProfilerBotPolicy",
         "Profiler Bot Policy",
-        "What bots may do that look at data.",
-        _allow("ProfilerBotPolicy-Rule", "They may write profiles and samples.", ["EditAll", "ViewAll"], on=_ASSETS),
+        "Permissions of bots that profile data.",
+        _allow(
+            "ProfilerBotPolicy-Rule",
+            "Profiler bots may write profiles and sample data.",
+            ["EditAll", "ViewAll"],
+            on=_ASSETS,
+        ),
     ),
     _policy(
         "QualityBotPolicy",
         "Quality Bot Policy",
-        "What bots may do that test data.",
-        _allow("QualityBotPolicy-Rule", "They may report results.", ["EditAll", "ViewAll"], on=_ASSETS),
+        "Permissions of bots that test data.",
+        _allow("QualityBotPolicy-Rule", "Quality bots may report test results.", ["EditAll", "ViewAll"], on=_ASSETS),
         _allow(
             "QualityBotPolicy-Test-Rule",
-            "They may make tests.",
+            "Quality bots may create tests.",
             ["Create", "CreateTests"],
             on=["testCase", "testSuite"],
         ),
@@ -205,20 +219,20 @@ POLICIES: tuple[Document, ...] = (
     _policy(
         "UsageBotPolicy",
         "Usage Bot Policy",
-        "What bots may do that report who uses what.",
-        _allow("UsageBotPolicy-Rule", "They may write usage.", ["EditAll", "ViewAll"], on=_ASSETS),
-        _allow("UsageBotPolicy-Query-Rule", "They may bring queries.", ["Create"], on=["query"]),
+        "Permissions of bots that report usage.",
+        _allow("UsageBotPolicy-Rule", "Usage bots may report usage.", ["EditAll", "ViewAll"], on=_ASSETS),
+        _allow("UsageBotPolicy-Query-Rule", "Bots may create queries.", ["Create"], on=["query"]),
     ),
 )
 """Every policy of the first start."""
 
 ROLES: tuple[Document, ...] = (
-    _role("DataConsumer", "Data Consumer", "Uses data, and says what it means.", "DataConsumerPolicy"),
-    _role("DataSteward", "Data Steward", "Keeps the catalogue in order.", "DataStewardPolicy"),
-    _role("DefaultBotRole", "Default bot role", "What every bot is kept to.", "DefaultBotPolicy"),
-    _role("IngestionBotRole", "Ingestion bot role", "Brings metadata.", "IngestionBotPolicy", "DefaultBotPolicy"),
+    _role("DataConsumer", "Data Consumer", "Uses data and documents it.", "DataConsumerPolicy"),
+    _role("DataSteward", "Data Steward", "Maintains the catalogue.", "DataStewardPolicy"),
+    _role("DefaultBotRole", "Default bot role", "Restrictions of all bots.", "DefaultBotPolicy"),
+    _role("IngestionBotRole", "Ingestion bot role", "Ingests metadata.", "IngestionBotPolicy", "DefaultBotPolicy"),
     _role("LineageBotRole", "Lineage bot role", "Reports lineage.", "LineageBotPolicy", "DefaultBotPolicy"),
-    _role("ProfilerBotRole", "Profiler bot role", "Looks at data.", "ProfilerBotPolicy", "DefaultBotPolicy"),
+    _role("ProfilerBotRole", "Profiler bot role", "Profiles data.", "ProfilerBotPolicy", "DefaultBotPolicy"),
     _role("QualityBotRole", "Quality bot role", "Tests data.", "QualityBotPolicy", "DefaultBotPolicy"),
     _role("UsageBotRole", "Usage bot role", "Reports usage.", "UsageBotPolicy", "DefaultBotPolicy"),
 )
@@ -230,7 +244,7 @@ BOT_WITHOUT_ROLES = "IngestionBotRole"
 ROOT_TEAM: Document = {
     "name": ORGANIZATION,
     "displayName": ORGANIZATION,
-    "description": "The team above all teams: whoever is in no other team is in this one.",
+    "description": "The root team; users without a team belong to it.",
     "teamType": ORGANIZATION,
     "isJoinable": False,
     "policies": ["OrganizationPolicy"],

@@ -28,20 +28,18 @@ class Function:
 
 
 _ROWS = (
-    Function(Question.IS_OWNER, "who asks owns it, alone or in a team; of a user: it is they themselves"),
-    Function(Question.NO_OWNER, "nobody owns it"),
-    Function(Question.IS_ADMIN, "who asks is an administrator"),
-    Function(Question.IS_BOT, "who asks is a bot"),
-    Function(Question.HAS_DOMAIN, "who asks and the asset share a domain, or neither has one"),
-    Function(Question.NO_DOMAIN, "it is in no domain"),
-    Function(Question.MATCH_ALL_TAGS, "it, or a column of it, carries each of these tags", "tag"),
-    Function(Question.MATCH_ANY_TAG, "it, or a column of it, carries one of these tags", "tag"),
-    Function(Question.MATCH_ANY_CERTIFICATION, "its certification is one of these", "tag"),
-    Function(
-        Question.MATCH_TEAM, "who asks and an owner both belong to the team the policy is attached to, or under it"
-    ),
-    Function(Question.IN_ANY_TEAM, "who asks belongs to one of these teams, or to one under it", "team"),
-    Function(Question.HAS_ANY_ROLE, "who asks has one of these roles, their own or through a team", "role"),
+    Function(Question.IS_OWNER, "the requester owns the entity, directly or through a team; a user owns themselves"),
+    Function(Question.NO_OWNER, "the entity has no owner"),
+    Function(Question.IS_ADMIN, "the requester is an administrator"),
+    Function(Question.IS_BOT, "the requester is a bot"),
+    Function(Question.HAS_DOMAIN, "the requester and the entity share a domain, or neither has one"),
+    Function(Question.NO_DOMAIN, "the entity has no domain"),
+    Function(Question.MATCH_ALL_TAGS, "the entity or one of its columns has all of these tags", "tag"),
+    Function(Question.MATCH_ANY_TAG, "the entity or one of its columns has one of these tags", "tag"),
+    Function(Question.MATCH_ANY_CERTIFICATION, "the entity has one of these certifications", "tag"),
+    Function(Question.MATCH_TEAM, "the requester and an owner belong to the team of the policy or to teams below it"),
+    Function(Question.IN_ANY_TEAM, "the requester belongs to one of these teams or to teams below them", "team"),
+    Function(Question.HAS_ANY_ROLE, "the requester has one of these roles, directly or through a team", "role"),
 )
 
 FUNCTIONS: dict[str, Function] = {row.question.value: row for row in _ROWS}
@@ -77,7 +75,7 @@ def _meaning(written: Written, known: Known | None) -> Condition:
         case Name(name=name, at=at):
             raise unknown("function", name, at, FUNCTIONS)
         case _:
-            raise refused("the condition of a rule is made of functions, !, && and ||", written.at, expected=_EXAMPLES)
+            raise refused("the condition of a rule consists of functions, !, && and ||", written.at, expected=_EXAMPLES)
 
 
 def _called(written: Call, known: Known | None) -> Condition:
@@ -86,7 +84,7 @@ def _called(written: Call, known: Known | None) -> Condition:
         raise unknown("function", written.function, written.at, FUNCTIONS)
     words = [word for argument in written.arguments for word in _words(argument)]
     if function.names is None and words:
-        raise refused(f"{written.function} takes no argument", written.arguments[0].at)
+        raise refused(f"{written.function} takes no arguments", written.arguments[0].at)
     if function.names is not None and not words:
         raise refused(f"{written.function} needs the name of a {function.names}", written.at, expected=("a text",))
     for word in words:
@@ -98,7 +96,7 @@ def _words(argument: Written) -> tuple[Word, ...]:
     given = argument.words if isinstance(argument, Listing) else (argument,)
     for word in given:
         if not isinstance(word, Word) or not isinstance(word.value, str):
-            raise refused("a name is a text", word.at, expected=("a text in quotes",))
+            raise refused("a name must be text in quotes", word.at, expected=("text in quotes",))
     return tuple(word for word in given if isinstance(word, Word))
 
 

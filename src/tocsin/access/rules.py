@@ -101,7 +101,7 @@ def _checked(rule: object, place: str, resources: Collection[str], known: Known 
     if not isinstance(rule, dict):
         raise InvalidInput("must be an object", field=place)
     if extra := sorted(rule.keys() - _KEYS):
-        raise InvalidInput(f"a rule has no {extra[0]}", field=f"{place}.{extra[0]}")
+        raise InvalidInput(f"a rule has no field {extra[0]}", field=f"{place}.{extra[0]}")
     name = rule.get("name")
     if not isinstance(name, str) or not name.strip():
         raise InvalidInput("a rule needs a name", field=f"{place}.name")
@@ -118,7 +118,7 @@ def _checked(rule: object, place: str, resources: Collection[str], known: Known 
 
 def _checked_condition(condition: object, place: str, known: Known | None, rule: str) -> Document:
     if not isinstance(condition, str):
-        raise InvalidInput("must be a text", field=place)
+        raise InvalidInput("must be a string", field=place)
     if not condition.strip():
         return {"condition": None}
     try:
@@ -131,7 +131,7 @@ def _checked_condition(condition: object, place: str, known: Known | None, rule:
 def _texts(rule: Document, key: str, place: str) -> list[str]:
     given = rule.get(key)
     if not isinstance(given, list) or not given or not all(isinstance(one, str) for one in given):
-        raise InvalidInput("must be a list of at least one text", field=f"{place}.{key}")
+        raise InvalidInput("must be a list of at least one string", field=f"{place}.{key}")
     return given
 
 
@@ -144,14 +144,14 @@ def _known_operation(name: str, place: str) -> str:
         return _operation(name).value
     except ValueError:
         known = [one.value for one in Operation]
-        raise InvalidInput(f"there is no operation {name!r}{hint(name, known)}", field=f"{place}.operations") from None
+        raise InvalidInput(f"unknown operation {name!r}{hint(name, known)}", field=f"{place}.operations") from None
 
 
 def _known_resource(name: str, resources: Collection[str], place: str) -> str:
     if _is_all(name):
         return ALL_RESOURCES
     if name not in resources:
-        raise InvalidInput(f"there is no resource {name!r}{hint(name, resources)}", field=f"{place}.resources")
+        raise InvalidInput(f"unknown resource {name!r}{hint(name, resources)}", field=f"{place}.resources")
     return name
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # the store's library is an extra
 
     from tocsin.store.access.people import People
 
-app = typer.Typer(help="Make people and bots, reset passwords, migrate the store.", no_args_is_help=True)
+app = typer.Typer(help="Create users and bots, reset passwords, migrate the store.", no_args_is_help=True)
 
 UserName = Annotated[str, typer.Argument(help="Name of the user.")]
 
@@ -28,11 +28,11 @@ UserName = Annotated[str, typer.Argument(help="Name of the user.")]
 def create_user(
     name: UserName,
     *,
-    email: Annotated[str, typer.Option(help="Address to log in with and to send mail to.")],
-    admin: Annotated[bool, typer.Option("--admin", help="Make it an administrator.")] = False,
+    email: Annotated[str, typer.Option(help="E-mail address, for log-in and notifications.")],
+    admin: Annotated[bool, typer.Option("--admin", help="Make the user an administrator.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Create a person and print the password made for them, once."""
+    """Create a user and print a generated password, once."""
     with opened_store(settings_of()) as engine:
         user_id = _create(engine, {"name": name, "email": email, "isAdmin": admin})
         password = _set_new_password(engine, user_id)
@@ -41,7 +41,7 @@ def create_user(
 
 @app.command()
 def reset_password(name: UserName, *, as_json: AsJson = False) -> None:
-    """Give a person a new password and print it, once; the old one and every token of theirs stop working."""
+    """Set and print a new password for a user, once; revokes the old one and all of the user's tokens."""
     with existing_store(settings_of()) as engine:
         person = _people(engine).by_name(name)
         if person is None or person.deleted:
@@ -52,7 +52,7 @@ def reset_password(name: UserName, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def forget_identity(name: UserName, *, as_json: AsJson = False) -> None:
-    """Forget which identity of OpenID Connect a person has: their next log-in goes by their e-mail address again."""
+    """Forget a user's OpenID Connect identity; the next log-in is matched by e-mail address."""
     with existing_store(settings_of()) as engine:
         person = _people(engine).by_name(name)
         if person is None:
@@ -63,11 +63,11 @@ def forget_identity(name: UserName, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def token(
-    name: Annotated[str, typer.Argument(help="Name of the bot; it is created when there is none.")],
+    name: Annotated[str, typer.Argument(help="Name of the bot; created if it does not exist.")],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Print a token for a bot, which does not expire: export TOCSIN_TOKEN=$(tocsin admin token ingestion)."""
+    """Print a token for a bot. It does not expire: export TOCSIN_TOKEN=$(tocsin admin token ingestion)."""
     settings = settings_of()
     with opened_store(settings) as engine:
         from tocsin.server.login.tokens import issue_token
@@ -85,7 +85,7 @@ def token(
 
 @app.command()
 def migrate(*, as_json: AsJson = False) -> None:
-    """Bring the store to the newest schema; safe to repeat, and to run while servers start."""
+    """Migrate the store to the latest schema. Safe to repeat and to run while servers start."""
     settings = settings_of()
     with opened_store(settings) as engine:
         store = engine.url.render_as_string(hide_password=True)
@@ -94,7 +94,7 @@ def migrate(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def secrets_key() -> None:
-    """Print a fresh key for the setting `secrets_key`."""
+    """Print a new key for the setting `secrets_key`."""
     with needing("server"):
         from tocsin.store.vault import new_key
     typer.echo(new_key())
@@ -102,7 +102,7 @@ def secrets_key() -> None:
 
 @app.command()
 def reseal(*, as_json: AsJson = False) -> None:
-    """Seal all secrets, and the keys that sign, with the first key of `secrets_key`; no other is needed then."""
+    """Encrypt all secrets and signing keys with the first key of `secrets_key`; the others are no longer needed."""
     with existing_store(settings_of()) as engine:
         from tocsin.store.vault import reseal as seal_anew
 
@@ -112,9 +112,9 @@ def reseal(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def renew_keys(*, as_json: AsJson = False) -> None:
-    """Make the keys anew that sign tokens and links in mails: everybody logs in again, and bots need new tokens.
+    """Replace the keys that sign tokens and mail links: all users must log in again, and bots need new tokens.
 
-    For who has lost the key that they were sealed with. Start all servers and workers anew afterwards.
+    Use it if the key that encrypted them is lost. Restart all servers and workers afterwards.
     """
     with existing_store(settings_of()) as engine:
         count = _people(engine).forget_secrets()

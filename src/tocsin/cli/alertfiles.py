@@ -38,7 +38,7 @@ def parse_alerts(text: str, source: str) -> list[Document]:
     source = named(source)
     alerts = _listed(parsed, source) if isinstance(parsed, dict) else parsed
     if not isinstance(alerts, list) or not alerts:
-        raise InvalidInput(f"{source} holds no alerts.")
+        raise InvalidInput(f"{source} contains no alerts.")
     for number, alert in enumerate(alerts, start=1):
         if not isinstance(alert, dict) or not isinstance(alert.get("name"), str):
             raise InvalidInput(f"{source}: alert {number} has no name.", field="name")
@@ -56,7 +56,7 @@ def text_of(file: str) -> str:
     except OSError as error:
         raise InvalidInput(f"{file} cannot be read: {(error.strerror or str(error)).lower()}.") from error
     except UnicodeDecodeError as error:
-        raise InvalidInput(f"{file} cannot be read: byte {error.start + 1} is no text in UTF-8.") from error
+        raise InvalidInput(f"{file} cannot be read: byte {error.start + 1} is not UTF-8.") from error
 
 
 def named(source: str) -> str:
@@ -74,10 +74,10 @@ def _parse(text: str, source: str) -> Any:  # Any: what a file may hold; parse_a
         kind = "TOML" if is_toml else "JSON"
         raise InvalidInput(f"{named(source)} is not valid {kind}: {error}.{_hint_of_quotes(text, error)}") from error
     except RecursionError as error:
-        raise InvalidInput(f"{named(source)} is nested too deep to be an alert.") from error
+        raise InvalidInput(f"{named(source)} is nested too deeply.") from error
     except UnicodeEncodeError as error:
         half = error.object[error.start : error.end]
-        raise InvalidInput(f"{named(source)} holds {half!a}, which is half a character.") from error
+        raise InvalidInput(f"{named(source)} contains {half!a}, an incomplete character.") from error
     return parsed
 
 
@@ -87,7 +87,7 @@ def _hint_of_quotes(text: str, error: tomllib.TOMLDecodeError | json.JSONDecodeE
     lines = dict(enumerate(text.splitlines(), start=1))
     line = lines.get(int(found[1]), "") if found else ""
     is_condition = re.search(r"""\bcondition"?\s*[=:]\s*(["']).*\1.*\1""", line)
-    return " Inside a text in double quotes, write those of the condition as '." if is_condition else ""
+    return " Within double quotes, write the quotes of a condition as '." if is_condition else ""
 
 
 def _is_toml(text: str) -> bool:
@@ -99,7 +99,7 @@ def _listed(parsed: Document, source: str) -> Any:  # Any: as above
     """Return the list under ``alerts``, or the one alert that the file is."""
     written = next((key for key in parsed if nearest(key, (_LIST_KEY,))), None)
     if _LIST_KEY not in parsed and "name" not in parsed and written is not None:
-        raise InvalidInput(f"{source} holds no alerts: there is no such key as {written}; did you mean {_LIST_KEY}?")
+        raise InvalidInput(f"{source} contains no alerts: unknown key {written}; did you mean {_LIST_KEY}?")
     return parsed.get(_LIST_KEY, [parsed] if parsed else [])
 
 
@@ -107,4 +107,4 @@ def _standard_input() -> str:
     try:
         return sys.stdin.read()
     except UnicodeDecodeError as error:
-        raise InvalidInput("Standard input cannot be read: it is no text in UTF-8.") from error
+        raise InvalidInput("Standard input cannot be read: it is not UTF-8.") from error

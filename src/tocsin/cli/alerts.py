@@ -27,14 +27,14 @@ NameOfAlert = Annotated[str, typer.Argument(help="Name of the alert.")]
 
 @app.command()
 def apply(
-    file: Annotated[str, typer.Argument(help="A JSON or TOML file, or - for standard input.")],
+    file: Annotated[str, typer.Argument(help="A JSON or TOML file; - reads standard input.")],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Create the alerts of a file, or bring those of the same names to what it says.
+    """Create or update the alerts of a file, by name.
 
-    A JSON file holds one alert or a list; a TOML file one alert, or several in a list called alerts. Says which
-    conditions are always or never true, or are evaluated for every event.
+    A JSON file contains one alert or a list; a TOML file one alert, or several in a list called alerts. Warns of
+    conditions that are always true, never true, or evaluated for every event.
     """
     documents = parse_alerts(text_of(file), file)
     with Client() as client:
@@ -58,7 +58,7 @@ def list_alerts(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def status(name: NameOfAlert, *, as_json: AsJson = False) -> None:
-    """Show how each destination of an alert fares."""
+    """Show the status of each destination of an alert."""
     with Client() as client:
         answer = client.subscription_status(find_alert(client, name).id)
     if as_json:
@@ -69,19 +69,19 @@ def status(name: NameOfAlert, *, as_json: AsJson = False) -> None:
 
 @app.command()
 def enable(name: NameOfAlert) -> None:
-    """Switch an alert on: it tells of what happens from now on."""
+    """Enable an alert; it covers events from now on."""
     _switch(name, is_on=True)
 
 
 @app.command()
 def disable(name: NameOfAlert) -> None:
-    """Switch an alert off: it stays, and tells nobody of anything."""
+    """Disable an alert; it notifies nobody until it is enabled."""
     _switch(name, is_on=False)
 
 
 @app.command()
 def delete(name: NameOfAlert) -> None:
-    """Delete an alert for good, and who had muted it; what it told of stays."""
+    """Delete an alert and its mutes permanently. Its notifications remain."""
     with Client() as client:
         client.delete_subscription(find_alert(client, name).id)
     typer.echo(f"Deleted alert {name}.")
@@ -91,7 +91,7 @@ def _switch(name: str, *, is_on: bool) -> None:
     with Client() as client:
         operation = {"op": "add", "path": "/enabled", "value": is_on}
         client.patch_subscription(find_alert(client, name).id, [operation])
-    typer.echo(f"Alert {name} is switched {'on' if is_on else 'off'}.")
+    typer.echo(f"Alert {name} is {'enabled' if is_on else 'disabled'}.")
 
 
 def _apply(client: Client, document: Document) -> Document:

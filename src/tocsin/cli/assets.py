@@ -19,10 +19,12 @@ _ASSET_TYPES = tuple(
 )
 
 _MEANT = "did you mean"
-_WHOLE = "; it takes the fully qualified name, which the page shows."
+_WHOLE = "; give the fully qualified name, as shown on the asset's page."
 
 AssetFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
-OfType = Annotated[str | None, typer.Option("--type", help="Type of the asset; tried in turn if not given.")]
+OfType = Annotated[
+    str | None, typer.Option("--type", help="Type of the asset; if omitted, common types are tried in turn.")
+]
 
 
 def find_asset(client: Client, fqn: str, entity_type: str | None) -> Entity:

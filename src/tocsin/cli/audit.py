@@ -20,10 +20,10 @@ def audit(
     window_hours: Annotated[float | None, typer.Option(help="Hours to look back.", min=0.001)] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Prove that everybody was told exactly once of what the pipeline is done with; the pipeline does so by itself.
+    """Check that each match led to exactly one notification per recipient. The pipeline also does this regularly.
 
-    What is wrong becomes an event on the alert it concerns, once, whoever finds it. Ends with 7 when something is
-    wrong. It needs Java 17.
+    Each finding is recorded once, as an event of its alert. Exits with 7 if there are findings. Requires Java 17 or
+    newer.
     """
     check_java()
     settings = settings_of(audit_window_hours=window_hours)
@@ -31,7 +31,7 @@ def audit(
         from tocsin.jobs import audit as job
         from tocsin.jobs.lake import opened
     with (
-        waiting_for("Comparing what matched with what was told"),
+        waiting_for("Comparing matches with notifications"),
         existing_store(settings) as engine,
         opened(settings, engine) as history,
     ):
@@ -41,14 +41,14 @@ def audit(
     if as_json:
         show_json({**facts, "told": audited.told, "findings": rows})
     else:
-        typer.echo(f"Judged {audited.judged:,} matches of the events after {audited.after:,}, to {audited.through:,}.")
+        typer.echo(f"Checked {audited.judged:,} matches of events {audited.after:,} to {audited.through:,}.")
         if audited.unjudged:
             typer.echo(
-                f"Not judged: {audited.unjudged:,} matches of alerts that have changed since, or are told of later."
+                f"Not checked: {audited.unjudged:,} matches of alerts that have changed since or are not due yet."
             )
         if rows:
             show_rows(rows, as_json=False)
         else:
-            typer.echo("Each came to exactly one end.")
+            typer.echo("No findings: each match has exactly one result.")
     if rows:
         raise typer.Exit(DAMAGED)

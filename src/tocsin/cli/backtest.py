@@ -53,20 +53,18 @@ class Bars:
 def backtest(
     alert: Annotated[
         str,
-        typer.Argument(
-            help="A JSON or TOML file that holds one alert, - for standard input, or a stored alert's name."
-        ),
+        typer.Argument(help="A JSON or TOML file with one alert, - for standard input, or the name of a stored alert."),
     ],
     *,
     since: Annotated[
-        str | None, typer.Option(help="How long ago (90d), or a date; the whole history if left out.")
+        str | None, typer.Option(help="How far back: a duration (90d) or a date. Default: the whole history.")
     ] = None,
-    until: Annotated[str | None, typer.Option(help="Where to stop, as --since; now if left out.")] = None,
+    until: Annotated[str | None, typer.Option(help="End of the range, in the same form. Default: now.")] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Say what an alert would have told whom, before it is switched on.
+    """Evaluate an alert against past events: show whom it would have notified, without notifying anybody.
 
-    The pipeline works it out from the whole history. Ctrl-C cancels it.
+    The pipeline does the work. Ctrl-C cancels it.
     """
     with Client() as client:
         asked_for = _alert(client, alert)
@@ -93,7 +91,7 @@ def _alert(client: Client, given: str) -> Document:
             raise NotFound(f"{error.message} (and there is no file {given})") from error
     alerts = parse_alerts(text_of(given), given)
     if len(alerts) > 1:
-        raise InvalidInput(f"{given} holds {len(alerts)} alerts; a backtest is of one.")
+        raise InvalidInput(f"{given} contains {len(alerts)} alerts; backtest one at a time.")
     return alerts[0]
 
 
@@ -151,17 +149,17 @@ def _followed(client: Client, asked: Document, report: ReportProgress) -> Docume
 
 def _summary(ended: Document) -> Text:
     result = ended["result"]
-    told, people = counted(result["told"], "time"), counted(result["recipientCount"], "recipient")
+    sent, people = counted(result["told"], "notification"), counted(result["recipientCount"], "recipient")
     text = Text(f"{ended['alert']['name']}: ", style="bold")
     text.append(f"{result['matched']:,} of {result['events']:,} events match")
     if not result["matched"]:
         return text.append(".")
-    silent = f"; {result['toldNobody']:,} of them tell nobody" if result["toldNobody"] else ""
+    silent = f"; {result['toldNobody']:,} of them notify nobody" if result["toldNobody"] else ""
     text.append(f", about {counted(result['assetCount'], 'asset')}{silent}. ")
-    text.append(f"It would have told {people} {told}")
+    text.append(f"It would have sent {sent} to {people}")
     through = ", ".join(f"{one['channel']} {one['told']:,}" for one in result["channels"])
     text.append(f" ({through}); " if through else "; ")
-    text.append(f"{counted(result['merged'], 'further reason')} merged into these.")
+    text.append(f"{counted(result['merged'], 'duplicate')} merged.")
     return text
 
 
@@ -194,10 +192,10 @@ def _assets(result: Document) -> list[Document]:
 def _people(result: Document) -> list[Document]:
     return [
         {
-            "told": one.get("name") or one.get("target") or "somebody",
-            "through": one["channel"],
-            "times": f"{one['told']:,}",
-            "as": ", ".join(one["because"]),
+            "recipient": one.get("name") or one.get("target") or "somebody",
+            "channel": one["channel"],
+            "notifications": f"{one['told']:,}",
+            "reasons": ", ".join(one["because"]),
         }
         for one in result["recipients"][:_ROWS]
     ]

@@ -17,15 +17,18 @@ from tocsin.clock import SystemClock
 
 
 def backup(
-    folder: Annotated[Path, typer.Argument(help="Folder to make the backup in; empty, or not there yet.")],
+    folder: Annotated[Path, typer.Argument(help="Folder for the backup; must be empty or not exist.")],
     *,
-    key: Annotated[bool, typer.Option(help="Include secrets.key, which opens the secrets in the store.")] = True,
-    lake: Annotated[bool, typer.Option(help="Include the lake; without it, it is made again from the log.")] = True,
+    key: Annotated[bool, typer.Option(help="Include secrets.key, which decrypts the secrets in the store.")] = True,
+    lake: Annotated[
+        bool, typer.Option(help="Include the lake; otherwise it is rebuilt from the log after a restore.")
+    ] = True,
     as_json: AsJson = False,
 ) -> None:
-    """Back up the store while everything goes on: database, lake and key, as they were at one moment.
+    """Back up database, lake and key as of one moment, without stopping anything.
 
-    Whoever can read the backup can read the store, and with the key its secrets. Example: tocsin backup /backups/monday
+    Keep the backup safe: whoever can read it can read the store, and with the key also its secrets.
+    Example: tocsin backup /backups/monday
     """
     settings = settings_of()
     with existing_store(settings) as engine:
@@ -39,15 +42,15 @@ def backup(
 
 
 def restore(
-    folder: Annotated[Path, typer.Argument(help="Folder of the backup.")],
+    folder: Annotated[Path, typer.Argument(help="Folder with the backup.")],
     *,
-    force: Annotated[bool, typer.Option("--force", help="Put it in the place of a store that was used.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace a store that already has data.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Put a backup in the place of the store: end server, pipeline and worker first.
+    """Replace the store by a backup. Stop server, pipeline and worker first.
 
-    Every file is verified before anything is changed. What the backup had not told is told then; what was sent after it
-    was made may be sent again, with the same webhook-id. Example: tocsin restore /backups/monday
+    All files are verified before anything changes. Events of the backup that had not been notified are notified;
+    deliveries sent after the backup may be repeated, with the same webhook-id. Example: tocsin restore /backups/monday
     """
     settings = settings_of()
     with needing("server"):

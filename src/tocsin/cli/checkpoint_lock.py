@@ -47,6 +47,6 @@ def check_alone(checkpoints: Path) -> None:
 def _taken(checkpoints: Path, process: str) -> str:
     who = f" (process {process})" if process else ""
     return (
-        f"A pipeline{who} already works on the checkpoints in {checkpoints}. End it first, or keep this one's data"
-        " elsewhere with TOCSIN_DATA_DIR."
+        f"A pipeline{who} already uses the checkpoints in {checkpoints}. Stop it first, or choose another"
+        " data folder with TOCSIN_DATA_DIR."
     )

@@ -19,7 +19,7 @@ from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.wording import counted
 
-app = typer.Typer(help="Check conditions and alerts before they are saved.", no_args_is_help=True)
+app = typer.Typer(help="Check conditions and alerts without saving them.", no_args_is_help=True)
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,19 @@ def conditions() -> None:
 
 @app.command()
 def check(
-    file: Annotated[str, typer.Argument(help="One condition a line, or alerts (.json, .toml); - for standard input.")],
+    file: Annotated[
+        str,
+        typer.Argument(
+            help="A file with one condition per line, or with alerts (.json, .toml); - reads standard input."
+        ),
+    ],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Say what is wrong with conditions, where, and what was expected; a condition that cannot be meant is named, too.
+    """Check conditions and report each error with its position and what was expected.
 
-    Empty lines and lines that begin with # are passed over. Ends with 2 when something is wrong.
+    Also reports conditions that are always or never true. Ignores empty lines and lines that begin with #. Exits with 2
+    if there are errors.
     """
     with needing("server"):
         from tocsin.conditions.check import checked  # noqa: F401  # the language's library is an extra
@@ -96,7 +102,7 @@ def summary(count: int, noun: str, findings: Sequence[ConditionFinding]) -> str:
     found = [f"{wrong} wrong"] if wrong else []
     if warnings := len(findings) - wrong:
         found.append(counted(warnings, "warning"))
-    return f"{counted(count, noun)}: {', '.join(found)}" if found else f"{counted(count, noun)}, all right"
+    return f"{counted(count, noun)}: {', '.join(found)}" if found else f"{counted(count, noun)} checked, no errors"
 
 
 def _conditions(text: str) -> list[tuple[int, str]]:

@@ -40,7 +40,7 @@ def settings_of(**options: object) -> Settings:
     """
     for name in unknown_variables():
         meant = hint(name, _variables())
-        sys.stderr.write(f"tocsin: {name} is no setting{meant}\n")
+        sys.stderr.write(f"tocsin: unknown setting {name}{meant}\n")
     given = {name: value for name, value in options.items() if value is not None}
     try:
         return Settings(**given)  # type: ignore[arg-type]  # pydantic checks the values just here
@@ -48,7 +48,7 @@ def settings_of(**options: object) -> Settings:
         first = error.errors()[0]
         name = str(first["loc"][0])
         if first["type"] == "extra_forbidden":
-            raise InvalidSetting(f"tocsin.toml: {name} is no setting{_meant(name)}", field=name) from error
+            raise InvalidSetting(f"tocsin.toml: unknown setting {name}{_meant(name)}", field=name) from error
         raise _wrong(name, message_of(first)) from error
     except SettingsError as error:
         raise _unread(error) from error
@@ -57,7 +57,7 @@ def settings_of(**options: object) -> Settings:
 
 
 def _meant(name: str) -> str:
-    return hint(name, Settings.model_fields) or "; docs/settings.md has them all."
+    return hint(name, Settings.model_fields) or "; docs/settings.md lists all settings."
 
 
 def _wrong(name: str, problem: str) -> InvalidSetting:

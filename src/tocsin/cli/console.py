@@ -9,7 +9,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-_COLOURS = {"server": "cyan", "pipeline": "magenta", "worker": "green", "post room": "yellow", "up": "bold"}
+_COLOURS = {"server": "cyan", "pipeline": "magenta", "worker": "green", "dev receiver": "yellow", "up": "bold"}
 _WIDTH = max(map(len, _COLOURS))
 
 
@@ -27,12 +27,12 @@ class Login:
 class Welcome:
     """What a newcomer needs: the address, the logins, and where mails and webhooks can be seen.
 
-    ``post_room`` is None when a mail server is set, ``server`` when commands find the server by themselves.
+    ``dev_receiver`` is None when a mail server is set, ``server`` when commands find the server by themselves.
     """
 
     address: str
     logins: tuple[Login, ...]
-    post_room: str | None
+    dev_receiver: str | None
     server: str | None = None
 
 
@@ -57,10 +57,10 @@ class Screen:
         for login in welcome.logins:
             rows.add_row("Log in as", Text.assemble(login.email, (f"  {login.who}", "dim")))
             rows.add_row("", self._password(login))
-        if welcome.post_room:
-            rows.add_row("Mails and webhooks", Text(welcome.post_room, style="cyan"))
+        if welcome.dev_receiver:
+            rows.add_row("Mails and webhooks", Text(welcome.dev_receiver, style="cyan"))
         if welcome.server:
-            rows.add_row("For commands", Text(f"export TOCSIN_SERVER={welcome.server}"))
+            rows.add_row("For the command line", Text(f"export TOCSIN_SERVER={welcome.server}"))
         rows.add_row("End", "Ctrl-C")
         self._console.print(Panel(rows, title="Tocsin is ready", expand=False))
 
@@ -68,12 +68,12 @@ class Screen:
         """Say that all parts have ended; passwords that nobody has seen yet are not lost."""
         for login in welcome.logins:
             if login.password and self._is_terminal and not self._has_welcomed:
-                self.say("up", f"{login.email} has the password {login.password}")
-        self.say("up", "all parts have ended")
+                self.say("up", f"{login.email}, password {login.password}")
+        self.say("up", "all processes have stopped")
 
     def _password(self, login: Login) -> Text:
         """Return how to log in; the password is omitted if the output is no terminal, because it may be stored."""
         if login.password and self._is_terminal:
-            return Text.assemble("password ", (login.password, "bold"), ("  shown only this once", "dim"))
-        why = "is shown on a terminal alone" if login.password else "was shown at the first start"
-        return Text(f"the password {why}; a new one: tocsin admin reset-password {login.name}", style="dim")
+            return Text.assemble("password ", (login.password, "bold"), ("  shown only once", "dim"))
+        why = "is shown only on a terminal" if login.password else "was shown at the first start"
+        return Text(f"the password {why}; to set a new one: tocsin admin reset-password {login.name}", style="dim")

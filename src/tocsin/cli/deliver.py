@@ -7,9 +7,9 @@ from tocsin.cli.extras import needing
 
 
 def deliver() -> None:
-    """Run a worker: claim due deliveries, send them, record what happened.
+    """Run a worker: claim due deliveries, send them, record the outcome.
 
-    Any number may run beside each other; what a killed one had claimed is taken over by another.
+    Run any number of workers. If one is killed, another takes over its deliveries.
     """
     settings = settings_of()
     with needing("server"):

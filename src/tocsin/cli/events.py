@@ -14,7 +14,7 @@ from tocsin.cli.output import AsJson, console
 from tocsin.client import Change, Client
 from tocsin.errors import InvalidInput
 
-app = typer.Typer(help="See change events as they happen.", no_args_is_help=True)
+app = typer.Typer(help="Watch change events.", no_args_is_help=True)
 
 _EVERY_S = 0.5
 _SLICE = 500
@@ -28,11 +28,11 @@ def events() -> None:
 @app.command()
 def tail(
     *,
-    since: Annotated[str, typer.Option(help="Where to begin: now, start, or a log offset.")] = "now",
+    since: Annotated[str, typer.Option(help="Where to begin: now, start, or an offset.")] = "now",
     once: Annotated[bool, typer.Option("--once", help="Stop at the end of the log instead of waiting.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Print every change event from now on, with the id that `tocsin explain` takes; with --json one event a line.
+    """Print change events as they happen, with the ids that `tocsin explain` takes; with --json one event per line.
 
     Examples: tocsin events tail · tocsin events tail --since start --once --json
     """
@@ -60,7 +60,7 @@ def _first_offset(client: Client, since: str) -> int:
     if since == "start":
         return 0
     if not since.isdecimal():
-        raise InvalidInput(f"--since takes now, start or a log offset, not {since!r}.", field="since")
+        raise InvalidInput(f"--since must be now, start or an offset, not {since!r}.", field="since")
     return int(since)
 
 

@@ -30,14 +30,14 @@ class Exit:
 
 EXITS = (
     Exit(0, "done"),
-    Exit(1, "Tocsin itself is at fault"),
-    Exit(2, "the command, a setting or a file holds something that cannot be accepted", (InvalidInput,)),
-    Exit(3, "there is nothing by that name", (NotFound,)),
+    Exit(1, "internal error"),
+    Exit(2, "invalid command, setting or file", (InvalidInput,)),
+    Exit(3, "not found", (NotFound,)),
     Exit(4, "not logged in, or not allowed", (Unauthenticated, Forbidden)),
-    Exit(5, "something else stands there already, or a port is taken", (Conflict,)),
-    Exit(6, "a part that is needed does not answer or is not installed", (Unavailable,)),
-    Exit(7, "the store is damaged, or `tocsin audit` found something wrong", (StoreDamaged,)),
-    Exit(130, "stopped by Ctrl-C"),
+    Exit(5, "conflict: already exists, or the port is taken", (Conflict,)),
+    Exit(6, "a required service or package is unavailable", (Unavailable,)),
+    Exit(7, "the store is damaged, or an audit has findings", (StoreDamaged,)),
+    Exit(130, "interrupted by Ctrl-C"),
 )
 """Every exit code there is."""
 

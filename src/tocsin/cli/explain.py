@@ -25,10 +25,12 @@ _MOST_VALUES = 4
 _MOST_CHANGES = 10
 
 EventId = Annotated[str | None, typer.Argument(metavar="[EVENT]", help="Id of a change event.")]
-OfAsset = Annotated[str | None, typer.Option("--asset", help="The last event of this asset, instead of an id.")]
-OfAlert = Annotated[str | None, typer.Option("--alert", help="Only this alert, by name or id.")]
-EveryAlert = Annotated[bool, typer.Option("--all", help="Show alerts in full that do not concern who is asked about.")]
-ToUser = Annotated[str | None, typer.Option("--user", help="Only this person, by name or id.")]
+OfAsset = Annotated[str | None, typer.Option("--asset", help="Explain the latest event of this asset.")]
+OfAlert = Annotated[str | None, typer.Option("--alert", help="Only this alert (name or id).")]
+EveryAlert = Annotated[
+    bool, typer.Option("--all", help="Show all alerts in full, also those that do not concern the person.")
+]
+ToUser = Annotated[str | None, typer.Option("--user", help="Only this person (name or id).")]
 
 
 def explain(
@@ -41,9 +43,9 @@ def explain(
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
-    """Explain who was told of a change and why, or why not: rule by rule, person by person.
+    """Explain who was notified of a change and why, or why not: rule by rule, person by person.
 
-    Alerts that have nothing to do with who is asked about are only counted. `tocsin events tail` prints ids of events.
+    Alerts that do not concern the person are only counted. `tocsin events tail` prints event ids.
 
     Examples: tocsin explain EVENT-ID --user dana.whitlock · tocsin explain --asset postgres_prod.shop.public.orders
     """
@@ -59,10 +61,10 @@ def explain(
 
 def _event(client: Client, event: str | None, asset: str | None, entity_type: str | None) -> str:
     if (event is None) == (asset is None):
-        raise InvalidInput("Say which event: its id, or --asset for the last one of an asset.", field="event")
+        raise InvalidInput("Give the id of an event, or --asset for an asset's latest event.", field="event")
     if event is not None:
         if not _EVENT_ID.fullmatch(event):
-            raise InvalidInput(f"{event!r} is no id of an event; --asset takes a name.", field="event")
+            raise InvalidInput(f"{event!r} is not an event id; to give an asset, use --asset.", field="event")
         return event
     entity = find_entity(client, str(asset), entity_type)
     last = deque(client.events(entity_id=entity.id, limit=1_000), maxlen=1)
@@ -80,13 +82,13 @@ def _tree(answer: Document, *, every: bool) -> Tree:
     tree.add(Text(f"event {event['id']}", style="dim"))
     shown = [alert for alert in answer["alerts"] if every or _concerns(alert, answer)]
     for alert in shown:
-        _grow_alert(tree, alert, verdict=_verdict(alert, answer), unreached=f"it does not tell {_whom(answer)}")
+        _grow_alert(tree, alert, verdict=_verdict(alert, answer), unreached=f"it does not notify {_whom(answer)}")
     if others := answer["paging"]["total"] - len(shown):
         tree.add(Text(_folded(answer, others, every=every), style="dim"))
     _grow_notified(tree, answer["told"])
     for one in answer["disagreements"]:
         tree.add(Text(f"! {one['says']}", style="yellow"))
-    tree.add(Text(f"relations and alerts are those of now, {_moment(answer['asOf'])}", style="dim"))
+    tree.add(Text(f"alerts and relations as of now, {_moment(answer['asOf'])}", style="dim"))
     return tree
 
 
@@ -113,7 +115,7 @@ def _verdict(alert: Document, answer: Document) -> str:
     """Say whether the alert matches; one that sent a notification and has changed since did match then."""
     if alert["matched"]:
         return "matched"
-    return "would not match now, but did then" if _is_notified(alert, answer) else "did not match"
+    return "would not match now, but matched then" if _is_notified(alert, answer) else "did not match"
 
 
 def _whom(answer: Document) -> str:
@@ -124,12 +126,12 @@ def _whom(answer: Document) -> str:
 
 
 def _folded(answer: Document, others: int, *, every: bool) -> str:
-    said = f"and {counted(others, 'other alert')}"
+    said = f"{counted(others, 'more alert')}"
     if every:
-        return f"{said}; --alert asks of one"
+        return f"{said}; use --alert to select one"
     about_all = answer["user"] is None and answer["told"]["isWhole"]
-    why = "did not match" if about_all else f"would not tell {_whom(answer)}"
-    return f"{said} that {why}; --all shows them"
+    why = "did not match" if about_all else f"would not notify {_whom(answer)}"
+    return f"{said} {why}; use --all to show them"
 
 
 def _grow_alert(tree: Tree, alert: Document, *, verdict: str, unreached: str) -> None:
@@ -169,7 +171,7 @@ def _grow_person(branch: Tree, one: Document) -> None:
         says = way["reason"]["sentence"] + (f": {stopped['says']}" if stopped else "")
         below.add(_marked(stopped is None, says))
     if one["toldTogetherWith"]:
-        below.add(Text(f"told once, together with {', '.join(one['toldTogetherWith'])}", style="dim"))
+        below.add(Text(f"sent as one notification with {', '.join(one['toldTogetherWith'])}", style="dim"))
 
 
 def _grow_notified(tree: Tree, told: Document) -> None:
@@ -180,7 +182,7 @@ def _grow_notified(tree: Tree, told: Document) -> None:
     verb = "is" if told["total"] == 1 else "are"
     branch = tree.add(f"{counted(told['total'], 'notification')} {verb} stored")
     for one in told["data"]:
-        read = "" if one["delivery"] else f", {'read' if one['isRead'] else 'not read'}"
+        read = "" if one["delivery"] else f", {'read' if one['isRead'] else 'unread'}"
         due = f"  due {_moment(one['dueAt'])}{read}"
         whom = one["recipientName"] or (one["delivery"] or {}).get("target") or one["recipient"]
         below = branch.add(Text.assemble(f"{one['channel']} to {whom}", (due, "dim")))
@@ -191,7 +193,7 @@ def _grow_notified(tree: Tree, told: Document) -> None:
 def _delivered(delivery: Document | None) -> Iterator[Text]:
     if delivery is None:
         return
-    last = " (given up; it stays as it is)" if delivery["isDeadLetter"] else ""
+    last = " (given up; final)" if delivery["isDeadLetter"] else ""
     yield Text(f"{delivery['status']}{last}")
     for one in delivery["attempts"]:
         is_good = one["outcome"] == "delivered"

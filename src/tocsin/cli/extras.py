@@ -17,5 +17,5 @@ def needing(extra: str) -> Iterator[None]:
         missing = error.name or "a module"
         if missing.partition(".")[0] == "tocsin":
             raise  # a fault of ours, not of the installation
-        message = f"This command needs {missing}, which is not installed: pip install 'tocsin[{extra}]'"
+        message = f"This command needs {missing}. Install it: pip install 'tocsin[{extra}]'"
         raise MissingExtra(message, extra=extra) from error

@@ -33,7 +33,7 @@ def report_surprise(kind: type[BaseException], error: BaseException, trace: Trac
     """Write one line about an unexpected error with the path of its traceback; fits ``sys.excepthook``."""
     with tempfile.NamedTemporaryFile("w", prefix="tocsin-", suffix=".log", delete=False, encoding="utf-8") as log:
         traceback.print_exception(kind, error, trace, file=log)
-    _line(f"Tocsin itself is at fault ({kind.__name__}: {error}). The log is {log.name}; --debug shows it here.")
+    _line(f"Internal error ({kind.__name__}: {error}). See the log {log.name}, or use --debug.")
 
 
 def _line(text: str) -> None:

@@ -10,11 +10,11 @@ from tocsin.cli.assets import AssetFqn, OfType, find_asset
 from tocsin.cli.output import AsJson, show_json
 from tocsin.client import Client, Entity
 
-AsUser = Annotated[str | None, typer.Option("--as", help="Name of the user who follows; yourself if not given.")]
+AsUser = Annotated[str | None, typer.Option("--as", help="Name of the user; you if omitted.")]
 
 
 def follow(asset: AssetFqn, *, user: AsUser = None, entity_type: OfType = None, as_json: AsJson = False) -> None:
-    """Follow an asset: every change of it then rings the bell.
+    """Follow an asset: you are notified in the app of each of its changes.
 
     Example: tocsin follow postgres_prod.ecommerce.public.orders --as dana.whitlock
     """
@@ -25,7 +25,7 @@ def follow(asset: AssetFqn, *, user: AsUser = None, entity_type: OfType = None, 
 
 
 def unfollow(asset: AssetFqn, *, user: AsUser = None, entity_type: OfType = None, as_json: AsJson = False) -> None:
-    """Follow an asset no longer."""
+    """Stop following an asset."""
     with Client() as client:
         found, follower = find_asset(client, asset, entity_type), _user(client, user)
         client.remove_follower(found.entity_type, found.id, follower.id)

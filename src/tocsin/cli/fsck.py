@@ -22,15 +22,15 @@ def fsck(
     deep: Annotated[
         bool, typer.Option("--deep", help="Also read every value, and rebuild every version from its events.")
     ] = False,
-    mend: Annotated[bool, typer.Option("--repair", help="Make anew the rows that documents say.")] = False,
+    mend: Annotated[bool, typer.Option("--repair", help="Rebuild rows that are derived from documents.")] = False,
     accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="Go on from where the log ends, whatever was seen beyond.")
+        bool, typer.Option("--accept-loss", help="Accept that the log ends before offsets that were already read.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look whether the store is sound: events, versions, references, names, rows and offsets all agree.
+    """Check the store: events, versions, references, names, derived rows and offsets.
 
-    And whether it holds all that is known outside of it to have been in it. Ends with 7 when something is wrong.
+    Also checks that nothing was lost that is known outside of the store. Exits with 7 if it finds damage.
     Example: tocsin fsck --deep
     """
     settings = settings_of()
@@ -46,7 +46,7 @@ def fsck(
             inspection = inspect(engine, report, deep=deep, known=known)
         repaired = repair(engine, inspection.repairable) if mend else 0
         if repaired:
-            with progress_bar("fsck, once more") as report:
+            with progress_bar("fsck, second pass") as report:
                 inspection = inspect(engine, report, deep=deep, known=known)
     _show(inspection, repaired, as_json=as_json)
     if inspection.counts:
@@ -60,11 +60,11 @@ def _show(inspection: Inspection, repaired: int, *, as_json: bool) -> None:
         show_json({"rows": inspection.rows, "damages": counts, "repaired": repaired, "findings": found})
         return
     looked_at = ", ".join(f"{count:,} of {name}" for name, count in inspection.rows.items())
-    typer.echo(f"Looked at {looked_at}.")
+    typer.echo(f"Checked {looked_at}.")
     if repaired:
-        typer.echo(f"Made the rows of {repaired:,} entities anew.")
+        typer.echo(f"Rebuilt the rows of {repaired:,} entities.")
     if not inspection.counts:
-        typer.echo("The store is sound.")
+        typer.echo("No damage found.")
         return
     show_rows(found, as_json=False)
     for damage, count in inspection.counts.items():

@@ -17,12 +17,10 @@ from tocsin.clock import to_datetime
 from tocsin.model.entity import Document
 
 EntityFqn = Annotated[str, typer.Argument(help="Fully qualified name, e.g. postgres_prod.ecommerce.public.orders.")]
-FromVersion = Annotated[str, typer.Argument(metavar="FROM", help="Version to compare, e.g. 0.1.")]
-ToVersion = Annotated[str, typer.Argument(metavar="TO", help="Version to compare it with, e.g. 0.4.")]
-Full = Annotated[
-    bool, typer.Option("--full", help="Show long texts whole; so they are, too, when the output is piped.")
-]
-BackTo = Annotated[str, typer.Option("--to", metavar="VERSION", help="Version to bring back, e.g. 0.3.")]
+FromVersion = Annotated[str, typer.Argument(metavar="FROM", help="First version, e.g. 0.1.")]
+ToVersion = Annotated[str, typer.Argument(metavar="TO", help="Second version, e.g. 0.4.")]
+Full = Annotated[bool, typer.Option("--full", help="Show long texts in full; implied when the output is piped.")]
+BackTo = Annotated[str, typer.Option("--to", metavar="VERSION", help="Version to return to, e.g. 0.3.")]
 
 _LONGEST = 60
 _HEADINGS = 3  # of a unified diff: two files and a place
@@ -30,7 +28,7 @@ _KINDS = {"fieldsAdded": "added", "fieldsUpdated": "updated", "fieldsDeleted": "
 
 
 def history(entity: EntityFqn, *, entity_type: OfType = None, as_json: AsJson = False) -> None:
-    """List every version of an entity, newest first: when it was made, by whom, and what changed.
+    """List the versions of an entity, newest first: time, author, changes.
 
     Example: tocsin history postgres_prod.ecommerce.public.orders
     """
@@ -52,7 +50,7 @@ def diff(
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show what changed between two versions, field by field, in either direction.
+    """Show the differences between two versions, field by field.
 
     Example: tocsin diff postgres_prod.ecommerce.public.orders 0.1 0.4
     """
@@ -69,12 +67,12 @@ def rollback(
     entity: EntityFqn,
     to: BackTo,
     *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would change.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would change, without changing it.")] = False,
     full: Full = False,
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
-    """Bring an entity back to an earlier version, as a new version: history is never rewritten.
+    """Return an entity to an earlier version. This creates a new version; history is never rewritten.
 
     Example: tocsin rollback postgres_prod.ecommerce.public.orders --to 0.3 --dry-run
     """
@@ -88,9 +86,9 @@ def rollback(
     _show(said["changeDescription"], is_full=is_full)
     for one in said["leftOut"]:
         value = _words(one["value"])
-        typer.echo(f"Does not come back: {one['field']} {value if is_full else _short(value)}: {one['reason']}.")
+        typer.echo(f"Not restored: {one['field']} {value if is_full else _short(value)}: {one['reason']}.")
     version = said["entity"]["version"]
-    typer.echo(f"{'This would make' if dry_run else 'This made'} version {version} of {entity}.")
+    typer.echo(f"{'Would create' if dry_run else 'Created'} version {version} of {entity}.")
 
 
 def _row(version: Entity) -> Document:
@@ -112,7 +110,7 @@ def _show(change: Document, *, is_full: bool) -> None:
     show_rows([row | {"before": _short(row["before"]), "after": _short(row["after"])} for row in fields], as_json=False)
     long = [row for row in fields if max(len(row["before"]), len(row["after"])) > _LONGEST]
     if long and not is_full:
-        typer.echo("Long texts are cut; --full shows them whole.")
+        typer.echo("Long texts are shortened; use --full to see them in full.")
     for row in long if is_full else ():
         typer.echo(f"\n{row['field']} {row['']}:")
         before, after = row["before"].splitlines(), row["after"].splitlines()

@@ -17,15 +17,17 @@ from tocsin.model.entity import Document
 
 _EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 
-Subject = Annotated[str, typer.Argument(metavar="ASSET", help="Full name of an asset, or the id of a change event.")]
-Depth = Annotated[int, typer.Option(min=1, max=50, help="How many levels downstream to go.")]
-Columns = Annotated[str | None, typer.Option(help="Only these columns change: names with commas between them.")]
+Subject = Annotated[
+    str, typer.Argument(metavar="ASSET", help="Fully qualified name of an asset, or id of a change event.")
+]
+Depth = Annotated[int, typer.Option(min=1, max=50, help="Maximum number of levels downstream.")]
+Columns = Annotated[str | None, typer.Option(help="Only these columns, separated by commas.")]
 
 
 def impact(
     subject: Subject, *, entity_type: OfType = None, depth: Depth = 5, columns: Columns = None, as_json: AsJson = False
 ) -> None:
-    """Show everything that is made from an asset, and whose it is.
+    """Show everything downstream of an asset, with owners.
 
     Examples: tocsin impact postgres_prod.ecommerce.public.orders --columns total · tocsin impact EVENT-ID
     """
@@ -41,7 +43,9 @@ def impact(
 def _asked(client: Client, subject: str, entity_type: str | None, *, depth: int, columns: str | None) -> Document:
     if _EVENT_ID.fullmatch(subject):
         if columns:
-            raise InvalidInput("An event says itself which columns changed.", field="columns")
+            raise InvalidInput(
+                "--columns cannot be used with an event, which determines the columns itself.", field="columns"
+            )
         return client.event_impact(subject, depth=depth)
     asset = find_asset(client, subject, entity_type)
     wanted = [name for name in (columns or "").split(",") if name]
@@ -83,19 +87,19 @@ def _line(asset: Document) -> Text:
         start = f"{asset['fullyQualifiedName']}."
         line.append(f"  columns {', '.join(name.removeprefix(start) for name in asset['affectedColumns'])}")
     elif asset.get("basis") == "table":
-        line.append("  not known to use the columns", style="dim")
+        line.append("  column lineage unknown", style="dim")
     owners = ", ".join(owner["name"] for owner in asset["owners"])
-    line.append(f"  owned by {owners}" if owners else "  owned by nobody", style="dim")
+    line.append(f"  owners: {owners}" if owners else "  no owner", style="dim")
     return line
 
 
 def _summary(answer: Document) -> str:
     counts, people = answer["counts"], answer["people"]
     if not counts["total"]:
-        return "Nothing is made from it."
+        return "Nothing is downstream of it."
     kinds = ", ".join(_kinds((group, len(assets)) for group, assets in answer["affected"].items()))
-    more = " There is more; this is where the answer ends." if answer["truncated"] else ""
-    known = f"Owned by {people['owners']} people, followed by {people['followers']}."
+    more = " The result is truncated." if answer["truncated"] else ""
+    known = f"{people['owners']} owners, {people['followers']} followers."
     return f"{counts['total']} assets: {kinds}. {known}{more}"
 
 

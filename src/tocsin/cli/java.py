@@ -28,12 +28,12 @@ def check_java() -> int:
     """
     program = java_program()
     if program is None:
-        raise Unavailable(f"Java {OLDEST} or newer is needed and was not found; {_HOW_TO_GET_IT}.")
+        raise Unavailable(f"Java {OLDEST} or newer is required but was not found; {_HOW_TO_GET_IT}.")
     version = java_version(program)
     if version is None:
-        raise Unavailable(f"{program} does not start, and Java {OLDEST} or newer is needed; {_HOW_TO_GET_IT}.")
+        raise Unavailable(f"{program} does not start. Java {OLDEST} or newer is required; {_HOW_TO_GET_IT}.")
     if version < OLDEST:
-        raise Unavailable(f"{program} is Java {version}, and {OLDEST} or newer is needed; {_HOW_TO_GET_IT}.")
+        raise Unavailable(f"{program} is Java {version}; {OLDEST} or newer is required; {_HOW_TO_GET_IT}.")
     return version
 
 

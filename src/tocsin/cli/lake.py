@@ -26,16 +26,16 @@ _ASKS = ("SELECT", "WITH", "DESCRIBE", "SHOW", "EXPLAIN")
 _FIRST_WORD = re.compile(r"(?:\s|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*(?P<word>\w*)", re.DOTALL)
 _WRITES = re.compile(r"\)\s*INSERT\b", re.IGNORECASE)  # after a WITH
 
-app = typer.Typer(help="Keep the whole history as Parquet, and ask it questions in SQL.", no_args_is_help=True)
+app = typer.Typer(help="Keep the event history as Parquet files and query it with SQL.", no_args_is_help=True)
 
 
 @app.command()
 def append(*, as_json: AsJson = False) -> None:
-    """Bring the lake up to the end of the log, and merge small files. The pipeline does so by itself.
+    """Append new events to the lake and merge small files. The pipeline also does this regularly.
 
-    It needs Java 17.
+    Requires Java 17 or newer.
     """
-    with _lake() as parts, progress_bar("Into the lake") as report:
+    with _lake() as parts, progress_bar("Appending to the lake") as report:
         from tocsin.jobs.lake import grow
 
         grown = grow(parts, report)
@@ -45,7 +45,7 @@ def append(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def status(*, as_json: AsJson = False) -> None:
-    """Show what the lake holds, and how far it is behind the log."""
+    """Show the contents of the lake and how far it is behind the log."""
     settings = settings_of()
     with existing_store(settings) as engine:
         from tocsin.store.eventlog.lake import Lake
@@ -68,13 +68,13 @@ def status(*, as_json: AsJson = False) -> None:
 
 @app.command()
 def query(
-    sql: Annotated[str, typer.Argument(help="A question in Spark SQL, or - for standard input.")],
+    sql: Annotated[str, typer.Argument(help="A Spark SQL query; - reads standard input.")],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Ask the view change_events, which is the lake and the log as one, a question in SQL.
+    """Query the view change_events (lake and log together) with SQL.
 
-    It reads the store itself, so whoever may run it sees every event. It needs Java 17.
+    Reads the store directly, so it shows all events. Requires Java 17 or newer.
     """
     text = question_in(sys.stdin.read() if sql == "-" else sql)
     with _lake() as parts, waiting_for("Asking"):
@@ -94,7 +94,7 @@ def question_in(sql: str) -> str:
     found = _FIRST_WORD.match(sql)
     word = found["word"].upper() if found else ""
     if word not in (*_ASKS, "DESC") or (word == "WITH" and _WRITES.search(sql)):
-        raise InvalidInput(f"That is no question; one begins with {', '.join(_ASKS)}. Nothing was asked or changed.")
+        raise InvalidInput(f"Not a query: it must begin with {', '.join(_ASKS)}. Nothing was run.")
     return sql
 
 

@@ -60,8 +60,8 @@ def existing_store(settings: Settings) -> Iterator[Engine]:
     file = settings.data_dir.absolute() / "tocsin.db"
     if settings.database_url is None and not file.is_file() and not _left_of(settings):
         raise NotFound(
-            f"There is no store at {file}. Go to the folder where Tocsin was started, or set TOCSIN_DATA_DIR or "
-            "TOCSIN_DATABASE_URL."
+            f"There is no store at {file}. Change to the folder where Tocsin was started, or set"
+            " TOCSIN_DATA_DIR or TOCSIN_DATABASE_URL."
         )
     with opened_store(settings) as engine:
         yield engine

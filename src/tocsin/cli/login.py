@@ -12,14 +12,16 @@ from tocsin.client import Client
 
 
 def login(
-    email: Annotated[str, typer.Argument(help="The address you log in with.")],
+    email: Annotated[str, typer.Argument(help="Your e-mail address.")],
     *,
-    password_stdin: Annotated[bool, typer.Option("--password-stdin", help="Read the password from a pipe.")] = False,
+    password_stdin: Annotated[
+        bool, typer.Option("--password-stdin", help="Read the password from standard input.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Log in and print a token: export TOCSIN_TOKEN=$(tocsin login you@example.com).
 
-    The server is TOCSIN_SERVER, or one on this machine, on TOCSIN_PORT or 8585.
+    The server is TOCSIN_SERVER; by default this machine at port TOCSIN_PORT (8585).
     """
     # The prompt goes to stderr, so that $(…) holds nothing but the token.
     piped = password_stdin or not sys.stdin.isatty()

@@ -44,23 +44,19 @@ from tocsin.cli.failure import known, report, report_surprise
 from tocsin.cli.parent_pipe import hold_lifeline
 from tocsin.errors import TocsinError
 
-_ABOUT = (
-    "Watches data assets and tells the right people, once.\n\n"
-    "Every change of a catalogued asset becomes a change event. Alerts and follows say who is told of which. "
-    "Everybody is told once, by bell, mail or webhook, and why."
-)
+_ABOUT = "Notifies the right people of every change of a data asset, once, and says why."
 
 _EXAMPLES = f"""[bold]To begin[/bold]
 
-[cyan]tocsin up[/cyan] — everything on this machine, with a sample company; prints an address and a login
+[cyan]tocsin up[/cyan] — start everything on this machine, with a sample company
 
 [cyan]export TOCSIN_TOKEN=$(tocsin login admin@tocsin.example.org)[/cyan] — log in for the commands below
 
-[cyan]tocsin follow postgres_prod.ecommerce.public.orders[/cyan] — be told when that table changes
+[cyan]tocsin follow postgres_prod.ecommerce.public.orders[/cyan] — be notified when that table changes
 
-[cyan]tocsin events tail[/cyan] — see every change as it happens
+[cyan]tocsin events tail[/cyan] — watch changes as they happen
 
-[cyan]tocsin alerts apply alerts.toml[/cyan] — tell others, by rules
+[cyan]tocsin alerts apply alerts.toml[/cyan] — create alerts from a file
 
 Settings come from TOCSIN_* variables and tocsin.toml; [cyan]tocsin settings[/cyan] shows them.
 
@@ -69,7 +65,7 @@ Exit codes: {"; ".join(f"{row.code} {row.meaning}" for row in EXITS)}"""
 _OURS_ALONE = 0o077
 """The umask of every process: what it makes is for its own account alone."""
 
-_RUN, _USE, _TEND = "Run", "Follow and watch", "Tend"
+_RUN, _USE, _TEND = "Run", "Follow and watch", "Maintain"
 
 app = typer.Typer(
     name="tocsin",
@@ -122,7 +118,7 @@ def tocsin(
     *,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an unexpected error.")] = False,
     _wants_version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and stop.")
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
     """Take the options that all commands share."""

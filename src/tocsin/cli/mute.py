@@ -20,9 +20,9 @@ _LENGTH = re.compile(r"([1-9][0-9]{0,4})([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 Asset = Annotated[str | None, typer.Argument(metavar="[ASSET]", help="Fully qualified name of an asset.")]
-OfAlert = Annotated[str | None, typer.Option("--alert", help="Name of an alert, instead of an asset.")]
-Length = Annotated[str | None, typer.Option("--for", help="How long, such as 8h, 7d or 2w; for good if not given.")]
-OnlyMail = Annotated[bool, typer.Option("--mail", help="Only mails; the bell goes on.")]
+OfAlert = Annotated[str | None, typer.Option("--alert", help="Name of an alert.")]
+Length = Annotated[str | None, typer.Option("--for", help="For how long: 8h, 7d, 2w. Default: permanently.")]
+OnlyMail = Annotated[bool, typer.Option("--mail", help="Mute mail only; in-app notifications continue.")]
 
 
 def mute(
@@ -35,7 +35,7 @@ def mute(
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hear no more of an asset, or of an alert: for a while, or for good.
+    """Mute an asset or an alert, for a time or permanently.
 
     Examples: tocsin mute postgres_prod.ecommerce.public.orders --for 7d · tocsin mute --alert NightlyTests --mail
     """
@@ -46,8 +46,8 @@ def mute(
     if as_json:
         show_json(answer)
         return
-    end = f"until {until:%Y-%m-%d %H:%M} UTC" if until else "for good"
-    typer.echo(f"{who.name} hears no more of {about.name}{' by mail' if only_mail else ''}, {end}.")
+    end = f"until {until:%Y-%m-%d %H:%M} UTC" if until else "permanently"
+    typer.echo(f"{who.name} has muted {about.name}{' for mail' if only_mail else ''} {end}.")
 
 
 def unmute(
@@ -58,7 +58,7 @@ def unmute(
     entity_type: OfType = None,
     as_json: AsJson = False,
 ) -> None:
-    """Hear of a muted asset or alert again."""
+    """Unmute an asset or an alert."""
     with Client() as client:
         who, about = _user(client, user), _about(client, asset, alert, entity_type)
         try:
@@ -68,11 +68,11 @@ def unmute(
     if as_json:
         show_json({"user": who.name, "name": about.name, "muted": False})
         return
-    typer.echo(f"{who.name} hears of {about.name} again.")
+    typer.echo(f"{who.name} has unmuted {about.name}.")
 
 
 def mutes(*, user: AsUser = None, as_json: AsJson = False) -> None:
-    """List what is muted."""
+    """List muted assets and alerts."""
     with Client() as client:
         answer = client.mutes(_user(client, user).id)
     show_rows(answer["data"] if as_json else [_row(one) for one in answer["data"]], as_json=as_json)
@@ -80,7 +80,7 @@ def mutes(*, user: AsUser = None, as_json: AsJson = False) -> None:
 
 def _about(client: Client, asset: str | None, alert: str | None, entity_type: str | None) -> Entity:
     if (asset is None) == (alert is None):
-        raise InvalidInput("Name an asset, or an alert with --alert.", field="asset")
+        raise InvalidInput("Give an asset, or an alert with --alert.", field="asset")
     return find_alert(client, alert) if alert else find_asset(client, str(asset), entity_type)
 
 
@@ -93,7 +93,7 @@ def _until(length: str | None) -> datetime | None:
         return None
     found = _LENGTH.fullmatch(length)
     if found is None:
-        raise InvalidInput(f"--for takes a length such as 8h, 7d or 2w, not {length!r}.", field="for")
+        raise InvalidInput(f"--for must be a duration such as 8h, 7d or 2w, not {length!r}.", field="for")
     return datetime.now(UTC) + timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
@@ -102,5 +102,5 @@ def _row(one: Document) -> Document:
         "what": one["kind"],
         "name": one["fullyQualifiedName"] or one["name"] or one["id"],
         "over": one["channel"] or "all",
-        "until": f"{to_datetime(one['until']):%Y-%m-%d %H:%M}" if one["until"] else "for good",
+        "until": f"{to_datetime(one['until']):%Y-%m-%d %H:%M}" if one["until"] else "permanently",
     }

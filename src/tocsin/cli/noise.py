@@ -16,13 +16,13 @@ from tocsin.model.wording import counted
 
 _WIDTH = 30
 
-AlertName = Annotated[str | None, typer.Argument(help="One alert, by name; the noisiest if not given.")]
+AlertName = Annotated[str | None, typer.Argument(help="Name of an alert. Default: the noisiest alerts.")]
 Window = Annotated[str, typer.Option(help="How far back: 30d, 12h, or epoch milliseconds.")]
-Most = Annotated[int, typer.Option(min=1, max=1000, help="How many alerts to list.")]
+Most = Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of alerts.")]
 
 
 def noise(name: AlertName = None, *, since: Window = "30d", limit: Most = 10, as_json: AsJson = False) -> None:
-    """Show the noisiest alerts, or for one alert where its noise comes from and what would spare it.
+    """Rank alerts by unread notifications, or show where one alert's noise comes from and how to reduce it.
 
     Examples: tocsin alerts noise --since 7d · tocsin alerts noise PaymentsSchemaChanges
     """
@@ -41,17 +41,17 @@ def noise(name: AlertName = None, *, since: Window = "30d", limit: Most = 10, as
 def _ranking(answer: Document) -> Iterator[Text]:
     rows = answer["data"]
     if not rows:
-        yield Text("No alert matched anything.")
+        yield Text("No alert matched any event.")
         return
     yield from _bars([(row["name"], row) for row in rows])
     hidden = answer["paging"]["total"] - len(rows)
-    more = f"; {hidden} more alerts matched something" if hidden > 0 else ""
-    yield Text(f"█ opened  ░ not opened{more}. {answer['formula']}", style="dim")
+    more = f"; {hidden} more alerts matched events" if hidden > 0 else ""
+    yield Text(f"█ opened  ░ unopened{more}. {answer['formula']}", style="dim")
 
 
 def _one(answer: Document) -> Iterator[Text]:
     if not answer["fired"]:
-        yield Text(f"{answer['name']} matched nothing in this time.")
+        yield Text(f"{answer['name']} matched no events in this time.")
         return
     yield from _bars([(answer["name"], answer)])
     if answer["assets"]:
@@ -60,10 +60,10 @@ def _one(answer: Document) -> Iterator[Text]:
     if answer["rules"]:
         yield Text(f"\nby rule, over the newest {answer['examined']} events", style="bold")
         for one in answer["rules"]:
-            yield Text(f"held for {one['held']:>5} of {one['examined']}  {one['condition']}")
-    yield Text("\nwhat a tighter rule would have spared", style="bold")
+            yield Text(f"true for {one['held']:>5} of {one['examined']}  {one['condition']}")
+    yield Text("\nnotifications that a stricter condition would save", style="bold")
     if not answer["suggestions"]:
-        yield Text("Nothing: whatever was tried leaves out nothing, or all of it, or too much of what people opened.")
+        yield Text("None: no condition that was tried helps without hiding too much of what people opened.")
     for one in answer["suggestions"]:
         yield Text(f"{one['says']}: {one['saved']} of {one['told']}{_missed(one, answer)}")
         yield Text(f"    {one['condition']}", style="cyan")
@@ -90,10 +90,10 @@ def _bars(rows: Sequence[tuple[str, Document]]) -> Iterator[Text]:
 
 def _numbers(row: Document) -> str:
     people = f" to {counted(row['people'], 'person', 'people')}" if row.get("people") else ""
-    silent = f" ({row['toldNobody']} told nobody)" if row.get("toldNobody") else ""
+    silent = f" ({row['toldNobody']} notified nobody)" if row.get("toldNobody") else ""
     parts = [
         f"{counted(row['fired'], 'event')}{silent}",
-        f"{row['told']:,} told{people}",
+        f"{counted(row['told'], 'notification')}{people}",
         f"{row['opened']:,} opened",
     ]
     parts += [f"{row[key]} {key}" for key in ("muted", "unsubscribed") if row.get(key)]

@@ -23,7 +23,7 @@ _EVERYWHERE = {"0.0.0.0": LOOPBACK, "::": "[::1]"}  # noqa: S104  # what a serve
 
 
 @dataclass(frozen=True)
-class PostRoom:
+class DevReceiver:
     """The ports of the development receiver, in place of a mail server and a webhook receiver."""
 
     http_port: int
@@ -34,18 +34,18 @@ class PostRoom:
         return f"http://{LOOPBACK}:{self.http_port}/received"
 
 
-def post_room_of(settings: Settings) -> PostRoom | None:
-    """Return the post room to start, or None when a mail server is set."""
+def dev_receiver_of(settings: Settings) -> DevReceiver | None:
+    """Return the development receiver to start, or None when a mail server is set."""
     if settings.smtp_host is not None:
         return None
-    return PostRoom(free_port(HTTP_PORT), free_port(SMTP_PORT))
+    return DevReceiver(free_port(HTTP_PORT), free_port(SMTP_PORT))
 
 
-def with_post_room(settings: Settings, post_room: PostRoom | None) -> Settings:
-    """Return the settings with which webhooks may reach the post room, and nothing else that they might not before."""
-    if post_room is None:
+def with_dev_receiver(settings: Settings, dev_receiver: DevReceiver | None) -> Settings:
+    """Return the settings that let webhooks reach the development receiver, and nothing else besides."""
+    if dev_receiver is None:
         return settings
-    receiver = f"{LOOPBACK}:{post_room.http_port}"
+    receiver = f"{LOOPBACK}:{dev_receiver.http_port}"
     return settings.model_copy(update={"egress_allow": (*settings.egress_allow, receiver)})
 
 
@@ -59,7 +59,7 @@ def tocsin(*arguments: str) -> tuple[str, ...]:
     return (sys.executable, "-m", "tocsin", *arguments)
 
 
-def parts_of(settings: Settings, post_room: PostRoom | None, pipeline_is_ready: Question) -> tuple[Part, ...]:
+def parts_of(settings: Settings, dev_receiver: DevReceiver | None, pipeline_is_ready: Question) -> tuple[Part, ...]:
     """Return the processes to start, each with what it must know of the others."""
     shared = {
         "TOCSIN_PORT": str(settings.port),
@@ -69,9 +69,9 @@ def parts_of(settings: Settings, post_room: PostRoom | None, pipeline_is_ready: 
     server_is_ready = answers_at(f"{local_url(settings)}/api/v1/system/version")
     server = Part("server", tocsin("serve"), server_is_ready, shared)
     pipeline = Part("pipeline", tocsin("pipeline"), pipeline_is_ready, shared, _SPARKS_CHATTER)
-    if post_room is None:
+    if dev_receiver is None:
         return server, pipeline, Part("worker", tocsin("deliver"), has_started(), shared)
-    smtp = {"TOCSIN_SMTP_HOST": LOOPBACK, "TOCSIN_SMTP_PORT": str(post_room.smtp_port)}
-    ports = ("--http-port", str(post_room.http_port), "--smtp-port", str(post_room.smtp_port))
+    smtp = {"TOCSIN_SMTP_HOST": LOOPBACK, "TOCSIN_SMTP_PORT": str(dev_receiver.smtp_port)}
+    ports = ("--http-port", str(dev_receiver.http_port), "--smtp-port", str(dev_receiver.smtp_port))
     worker = Part("worker", tocsin("deliver"), has_started(), {**shared, **smtp})
-    return Part("post room", tocsin("receive", *ports), answers_at(post_room.url())), server, pipeline, worker
+    return Part("dev receiver", tocsin("receive", *ports), answers_at(dev_receiver.url())), server, pipeline, worker

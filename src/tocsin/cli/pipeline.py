@@ -18,7 +18,7 @@ def pipeline(
 ) -> None:
     """Run the pipeline: read the log, match alerts, find recipients, write notifications.
 
-    One runs per checkpoint folder. It needs Java 17 or newer.
+    Run one pipeline per checkpoint folder. Requires Java 17 or newer.
     """
     check_java()
     settings = settings_of(spark_master=master)

@@ -27,7 +27,7 @@ def is_free(host: str, port: int) -> bool:
 def check_free(host: str, port: int, *, option: str) -> None:
     """Raise Conflict if something listens on ``port`` already; ``option`` is what chooses another."""
     if not is_free(host, port):
-        raise Conflict(f"Port {port} on {host} is taken; choose another with {option}.")
+        raise Conflict(f"Port {port} on {host} is already in use; choose another with {option}.")
 
 
 def free_port(wanted: int) -> int:

@@ -15,10 +15,10 @@ SMTP_PORT = 8587
 
 def receive(
     *,
-    http_port: Annotated[int, typer.Option(help="Port that takes webhooks, and shows all at /received.")] = HTTP_PORT,
-    smtp_port: Annotated[int, typer.Option(help="Port that takes mail.")] = SMTP_PORT,
+    http_port: Annotated[int, typer.Option(help="Port for webhooks; /received lists what arrived.")] = HTTP_PORT,
+    smtp_port: Annotated[int, typer.Option(help="Port for mail.")] = SMTP_PORT,
 ) -> None:
-    """Run a post room on this machine: a mail server and a webhook receiver that print what arrives."""
+    """Run a development receiver: a mail server and a webhook endpoint that print what arrives."""
     with needing("server"):
         from tocsin.worker.dev_receiver import main
     check_free(LOOPBACK, http_port, option="--http-port")

@@ -17,11 +17,11 @@ from tocsin.errors import NotFound
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(help="A history: states as JSON Lines, plain or .gz.")],
+    file: Annotated[Path, typer.Argument(help="A history: states as JSON Lines, optionally compressed (.gz).")],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Replay a history: every state in it is written as if it came over the API, at its own time.
+    """Replay a history: write each state as if it came through the API at its own time.
 
     Example: tocsin replay states.jsonl.gz
     """

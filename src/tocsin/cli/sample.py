@@ -11,7 +11,7 @@ from tocsin.cli.output import AsJson, show_facts
 from tocsin.cli.progress import progress_bar
 from tocsin.clock import SystemClock
 
-app = typer.Typer(help="The sample company, to try things out on.", no_args_is_help=True)
+app = typer.Typer(help="Load the sample company.", no_args_is_help=True)
 
 
 @app.callback()
@@ -21,9 +21,9 @@ def sample() -> None:
 
 @app.command()
 def load(*, as_json: AsJson = False) -> None:
-    """Load the sample company into the store: some 300 assets, their people, lineage, tests and a year of changes.
+    """Load the sample company into the store: 300 assets, people, lineage, tests and a year of changes.
 
-    Prints a login of somebody who works there. Loading again only gives them a new password.
+    Prints a log-in. Loading it again only sets a new password.
     """
     settings = settings_of()
     with needing("server"):

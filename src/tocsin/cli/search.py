@@ -11,7 +11,7 @@ from tocsin.cli.local_store import existing_store
 from tocsin.cli.output import AsJson, show_facts
 from tocsin.cli.progress import progress_bar
 
-app = typer.Typer(help="Make the index of search anew.", no_args_is_help=True)
+app = typer.Typer(help="Rebuild the search index.", no_args_is_help=True)
 
 
 @app.callback()
@@ -21,9 +21,9 @@ def search() -> None:
 
 @app.command()
 def rebuild(*, as_json: AsJson = False) -> None:
-    """Make the index of search anew from the catalogue, while everything goes on.
+    """Rebuild the search index from the catalogue, while everything keeps running.
 
-    Needed only if the index is damaged or was lost: the pipeline keeps it up to date by itself. It needs Java 17.
+    Only needed if the index is damaged or lost; the pipeline keeps it up to date. Requires Java 17 or newer.
     """
     check_java()
     settings = settings_of()

@@ -15,11 +15,13 @@ def serve(
     *,
     host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
     port: Annotated[int | None, typer.Option(help="Port to listen on.")] = None,
-    processes: Annotated[int | None, typer.Option(help="Processes to serve with; one per core if left out.")] = None,
+    processes: Annotated[
+        int | None, typer.Option(help="Number of processes. Default: one per core, at most four.")
+    ] = None,
 ) -> None:
-    """Run the server: REST API, page, live notifications.
+    """Run the server: REST API, web page, live notifications.
 
-    It is made of several processes at one address; several servers may run over one store. It never starts Java.
+    Several processes share one address, and several servers may share one store. Java is not needed.
     """
     settings = settings_of(host=host, port=port, processes=processes)
     with needing("server"):

@@ -10,7 +10,7 @@ from tocsin.settings import Settings
 
 
 def settings(*, as_json: AsJson = False) -> None:
-    """Show every setting: its variable, its value now, and what it is for.
+    """Show all settings with variable, current value and meaning.
 
     Values come from TOCSIN_* variables, then tocsin.toml in this folder, then the defaults.
     """

@@ -98,10 +98,10 @@ class _Watch:
             started, start_count = time.monotonic(), start_count + 1
             code = await self._run_once()
             if not self._was_ready and start_count >= STARTS_BEFORE_GIVING_UP:
-                raise Unavailable(f"The {self._part.name} does not start; its lines above say why.")
+                raise Unavailable(f"The {self._part.name} does not start; see its output above.")
             if time.monotonic() - started > STEADY_AFTER_S:
                 wait_s = self._first_wait_s
-            self._say(self._part.name, f"ended {_how(code)}; starting again in {wait_s:g} s")
+            self._say(self._part.name, f"exited {_how(code)}; restarting in {wait_s:g} s")
             await asyncio.sleep(wait_s)
             wait_s = min(wait_s * 2, LONGEST_WAIT_S)
 

@@ -48,7 +48,7 @@ class Entity:
         try:
             return self.document[to_camel(name)]
         except KeyError:
-            raise AttributeError(f"this {self.entity_type} has no {name}") from None
+            raise AttributeError(f"{self.entity_type} has no field {name}") from None
 
     def __hash__(self) -> int:
         return hash(self.id)

@@ -338,7 +338,7 @@ def _typed(entity_type: str) -> str:
 def _collection(entity_type: str) -> str:
     row = ENTITY_TYPES.get(entity_type)
     if row is None:
-        raise InvalidInput(f"There is no entity type {entity_type!r}; {meant(entity_type, ENTITY_TYPES)}")
+        raise InvalidInput(f"unknown entity type {entity_type!r}; {meant(entity_type, ENTITY_TYPES)}")
     return row.collection
 
 

@@ -71,6 +71,4 @@ def answer_of(call: Call[T], response: httpx.Response) -> T:
         answer = call.read(response.json() if response.content else None)
         return call.read_headers(answer, response.headers) if call.read_headers else answer
     except (ValueError, KeyError, TypeError) as error:
-        raise InternalError(
-            f"{response.url} gave an answer that cannot be understood; is TOCSIN_SERVER right? ({error!r})"
-        ) from error
+        raise InternalError(f"Unexpected answer from {response.url} ({error!r}); check TOCSIN_SERVER.") from error

@@ -56,10 +56,10 @@ def reaching(server: str) -> Iterator[None]:
     try:
         yield
     except httpx.TimeoutException:
-        raise Unavailable(f"{server} took too long to answer.") from None
+        raise Unavailable(f"{server} did not answer in time.") from None
     except (httpx.TransportError, httpx.InvalidURL) as error:
         # The sentence says all that the long chain below it would.
         raise Unavailable(
-            f"{server} cannot be reached ({error or type(error).__name__}). "
-            "Is Tocsin running there, and is TOCSIN_SERVER right?"
+            f"{server} cannot be reached ({error or type(error).__name__}). Check that Tocsin is running there"
+            " and that TOCSIN_SERVER is right."
         ) from None

@@ -47,7 +47,7 @@ def text_test(test: Test, of: Operand, given: Operand) -> Node:
     if of.kind not in TEXTUAL:
         raise refused(f"{test} asks something of a text, and this is a {of.kind}", of.at)
     if not isinstance(given.value, Literals) or given.kind is not Kind.TEXT:
-        raise refused(f"{test} needs a text", given.at, expected=("a text in quotes",))
+        raise refused(f"{test} needs a text", given.at, expected=("text in quotes",))
     if of.is_status and test is not Test.MATCHES:
         of, given = folded(of), folded(given)
     assert isinstance(given.value, Literals)  # noqa: S101  # folding keeps a literal a literal
@@ -90,7 +90,7 @@ def _contains(of: Operand, given: Operand) -> Node:
     if of.is_status:
         of, given = folded(of), folded(given)
     if not isinstance(given.value, Literals):
-        raise refused("contains needs a literal", given.at, expected=("a text in quotes", "a number"))
+        raise refused("contains needs a literal", given.at, expected=("text in quotes", "a number"))
     return of.guarded(Contains(of.value, given.value) if given.value.values else Constant(False))
 
 

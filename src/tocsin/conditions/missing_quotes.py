@@ -57,7 +57,7 @@ def check_quoted(written: Written, beside: Written, words: Collection[str] = ())
 
 def _meant(message: str, at: Position, suggestion: str) -> InvalidCondition:
     """Return the error of a message that has the suggestion in its own words."""
-    error = refused(message, at, expected=("a text in quotes",))
+    error = refused(message, at, expected=("text in quotes",))
     error.suggestion = suggestion
     return error
 

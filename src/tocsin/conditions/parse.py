@@ -26,7 +26,7 @@ _CONSTANTS = {"true": True, "false": False, "null": None}
 _FRIENDLY = {
     "$END": "the end",
     "NAME": "a field or function",
-    "TEXT": "a text in quotes",
+    "TEXT": "text in quotes",
     "NUMBER": "a number",
     "BANG": "!",
     "NOT": "!",

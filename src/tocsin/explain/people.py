@@ -202,7 +202,7 @@ def muted_in_words(mute: Mute) -> str:
         return "unsubscribed from this alert by the link in a mail"
     what = "this alert" if mute.kind is MuteKind.ALERT else "the asset"
     over = f" over {mute.channel}" if mute.channel else ""
-    end = "for good" if mute.until_ms >= FOR_GOOD_MS else f"until {to_datetime(mute.until_ms):%Y-%m-%d %H:%M UTC}"
+    end = "permanently" if mute.until_ms >= FOR_GOOD_MS else f"until {to_datetime(mute.until_ms):%Y-%m-%d %H:%M UTC}"
     return f"muted {what}{over} {end}"
 
 

@@ -25,12 +25,12 @@ _HOME = re.compile(r"http://127\.0\.0\.1:\d+/hook")
 
 
 def hook_url(port: int) -> str:
-    """Return where a post room that listens on ``port`` of this machine takes webhooks."""
+    """Return the webhook URL of a development receiver on ``port`` of this machine."""
     return f"http://127.0.0.1:{port}/hook"
 
 
 def lead_hook_to(engine: Engine, port: int, *, clock: Clock) -> None:
-    """Change the sample's alert so that it calls the post room on ``port``; one that calls something else is left."""
+    """Point the sample's alert to the development receiver on ``port``, unless it calls something else."""
     catalogue, name = SqlCatalogue(engine), Key.by_name(HOOK_ALERT)
     try:
         document = catalogue.get(ENTITY_TYPE, name)
@@ -47,7 +47,7 @@ def lead_hook_to(engine: Engine, port: int, *, clock: Clock) -> None:
 
 
 def _take_secrets_along(subscriptions: Subscriptions, alert: Document) -> None:
-    """Let the secrets of the moved destinations belong to their new address: it is the same post room."""
+    """Let the secrets of the moved destinations belong to their new address: it is the same development receiver."""
     endpoints = {one["id"]: one["config"]["endpoint"] for one in alert["destinations"]}
     known = subscriptions.secrets_of(alert["id"])
     subscriptions.keep_secrets(

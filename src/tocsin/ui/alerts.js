@@ -1,5 +1,5 @@
-// Which alerts are noise, and what would one have told? The ranking, what a tighter rule would spare, and backtests.
-// Everything that comes from the server is put in as text, never as markup.
+// The page about alerts: the noise ranking, suggested conditions, and backtests.
+// Everything from the server is inserted as text, never as markup.
 
 import { backtestForm } from "./backtest.js";
 import { call } from "./api.js";
@@ -14,8 +14,8 @@ const WINDOWS = [
 
 // Fills the page about alerts.
 export async function showAlerts(make, place) {
-  const since = make("select", { "aria-label": "Of which time" });
-  WINDOWS.forEach(([value, text]) => since.append(make("option", { value, text: `of ${text}` })));
+  const since = make("select", { "aria-label": "Period" });
+  WINDOWS.forEach(([value, text]) => since.append(make("option", { value, text })));
   since.value = "30d";
   const ranking = make("div", { id: "noise" });
   const fill = async () => ranking.replaceChildren(...(await ranked(make, since.value)));
@@ -23,18 +23,18 @@ export async function showAlerts(make, place) {
   await fill();
   const alerts = await call("GET", `${PATH}?limit=1000`);
   place.replaceChildren(
-    make("div", { class: "row" }, make("h2", { text: "Which alerts are noise?" }), since),
+    make("div", { class: "row" }, make("h2", { text: "Noisy alerts" }), since),
     ranking,
-    make("h2", { text: "What would an alert have told?" }),
+    make("h2", { text: "Backtest" }),
     backtestForm(make, alerts.data),
   );
 }
 
 async function ranked(make, since) {
   const { data, formula, paging } = await call("GET", `${PATH}/noise?since=${since}&limit=10`);
-  if (!data.length) return [make("p", { text: "No alert matched anything." })];
+  if (!data.length) return [make("p", { text: "No alert matched any event." })];
   const most = Math.max(...data.map((one) => one.told), 1);
-  const hidden = paging.total > data.length ? `${paging.total - data.length} more alerts matched something. ` : "";
+  const hidden = paging.total > data.length ? `${paging.total - data.length} more alerts matched events. ` : "";
   return [
     make("ol", {}, ...data.map((one) => noisy(make, one, most, since))),
     make("p", { class: "soft", text: `${hidden}${formula}.` }),
@@ -46,15 +46,15 @@ function noisy(make, one, most, since) {
     ["opened", one.opened],
     ["unopened", one.told - one.opened],
   ];
-  const label = `${one.told} told, ${one.opened} of it opened`;
-  const spare = make("div", { "aria-live": "polite" });
-  const box = make("details", { class: "why-this" }, make("summary", { text: "What would a tighter rule spare?" }), spare);
+  const label = `${amount(one.told, "notification")}, ${one.opened} opened`;
+  const place = make("div", { "aria-live": "polite" });
+  const box = make("details", { class: "why-this" }, make("summary", { text: "How to reduce it" }), place);
   box.addEventListener("toggle", async () => {
     if (!box.open) return;
     try {
-      spare.replaceChildren(...suggested(make, await call("GET", `${PATH}/${one.id}/noise?since=${since}`)));
+      place.replaceChildren(...suggested(make, await call("GET", `${PATH}/${one.id}/noise?since=${since}`)));
     } catch (error) {
-      spare.replaceChildren(make("p", { text: error.message }));
+      place.replaceChildren(make("p", { text: error.message }));
     }
   });
   const name = make("strong", { text: one.displayName || one.name });
@@ -62,14 +62,14 @@ function noisy(make, one, most, since) {
 }
 
 function numbers(one) {
-  const silent = one.toldNobody ? ` (${one.toldNobody} told nobody)` : "";
+  const silent = one.toldNobody ? ` (${one.toldNobody} notified nobody)` : "";
   const people = one.people ? ` to ${amount(one.people, "person", "people")}` : "";
   const rest = ["opened", "muted", "unsubscribed"].map((key) => `${one[key]} ${key}`).join(", ");
-  return `${amount(one.fired, "event")}${silent}, ${one.told} told${people}, ${rest}`;
+  return `${amount(one.fired, "event")}${silent}, ${amount(one.told, "notification")}${people}, ${rest}`;
 }
 
 function suggested(make, { suggestions, toldInApp }) {
-  const nothing = "Nothing: whatever was tried leaves out nothing, or all of it, or too much of what people opened.";
+  const nothing = "None: no condition that was tried helps without hiding too much of what people opened.";
   if (!suggestions.length) return [make("p", { text: nothing })];
   const none = toldInApp ? ", none of them opened" : "";
   const lines = suggestions.map((one) => {

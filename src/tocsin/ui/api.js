@@ -1,11 +1,11 @@
-// How does the page speak with the server? JSON over fetch, with the token of this tab.
+// Client of the API: JSON over fetch, with this tab's token.
 
 const KEY = "tocsin.token";
 
 export const token = () => sessionStorage.getItem(KEY);
 export const forgetToken = () => sessionStorage.removeItem(KEY);
 
-// Whoever comes back from OpenID Connect brings the token in the fragment, which no server ever sees.
+// After an OpenID Connect log-in the token is in the fragment, which browsers never send to a server.
 const brought = new URLSearchParams(location.hash.slice(1)).get("token");
 if (brought) {
   sessionStorage.setItem(KEY, brought);

@@ -1,5 +1,5 @@
-// Whom would an alert have told of what? Asks for a backtest, shows how far it is, and draws what came of it.
-// Everything that comes from the server is put in as text, never as markup.
+// The form and result of a backtest.
+// Everything from the server is inserted as text, never as markup.
 
 import { call } from "./api.js";
 import { amount, columns } from "./drawn.js";
@@ -14,12 +14,12 @@ const WINDOWS = [
 const ROWS = 10;
 const DAY_MS = 86_400_000;
 
-// Returns what to choose an alert and a time with; the answer comes below.
+// Returns the form for alert and period; the result appears below it.
 export function backtestForm(make, alerts) {
   const which = make("select", { "aria-label": "Alert" });
   alerts.forEach((one) => which.append(make("option", { value: one.id, text: one.displayName || one.name })));
   const since = make("select", { "aria-label": "Since" });
-  WINDOWS.forEach(([value, text]) => since.append(make("option", { value, text: `over ${text}` })));
+  WINDOWS.forEach(([value, text]) => since.append(make("option", { value, text })));
   since.value = "90d";
   const start = make("button", { type: "button", text: "Backtest" });
   const place = make("div", { id: "backtest", "aria-live": "polite" });
@@ -37,7 +37,7 @@ export function backtestForm(make, alerts) {
   return make("div", {}, make("div", { class: "row start" }, which, since, start), place);
 }
 
-// Returns the backtest once it is over; meanwhile shows how far it is, and cancels it for whoever goes away.
+// Returns the backtest once it has ended; shows its progress, and cancels it if the user leaves the page.
 async function followed(make, place, asked) {
   let test = await call("POST", `${PATH}?wait=1`, asked);
   const cancel = make("button", { type: "button", class: "quiet", text: "Cancel" });
@@ -69,7 +69,7 @@ function shown(make, test) {
     make("p", { class: "answer", text: summary(result) }),
     ...(result.matched ? plot(make, days(test)) : []),
     ...table(make, "Assets", ["Asset", "Type", "Matched"], result.assets.map((one) => [one.fullyQualifiedName, one.type, one.matched])),
-    ...table(make, "Would have been told", ["Who", "Through", "Times", "As"], told),
+    ...table(make, "Recipients", ["Recipient", "Channel", "Notifications", "Reasons"], told),
     ...table(make, "Newest events", ["When", "Event", "Asset", "By"], samples),
     make("p", { class: "soft", text: result.people }),
   ];
@@ -84,16 +84,16 @@ function plot(make, drawn) {
 function summary(result) {
   const head = `${result.matched.toLocaleString("en")} of ${amount(result.events, "event")} match`;
   if (!result.matched) return `${head}.`;
-  const silent = result.toldNobody ? `; ${result.toldNobody.toLocaleString("en")} of them tell nobody` : "";
+  const silent = result.toldNobody ? `; ${result.toldNobody.toLocaleString("en")} of them notify nobody` : "";
   const through = result.channels.map((one) => `${one.channel} ${one.told.toLocaleString("en")}`).join(", ");
   return (
-    `${head}, about ${amount(result.assetCount, "asset")}${silent}. It would have told ` +
-    `${amount(result.recipientCount, "recipient")} ${amount(result.told, "time")}${through ? ` (${through})` : ""}; ` +
-    `${amount(result.merged, "further reason")} merged into these.`
+    `${head}, about ${amount(result.assetCount, "asset")}${silent}. It would have sent ` +
+    `${amount(result.told, "notification")} to ${amount(result.recipientCount, "recipient")}${through ? ` (${through})` : ""}; ` +
+    `${amount(result.merged, "duplicate")} merged.`
   );
 }
 
-// Returns every day (UTC) of the window as [date, count], also those on which nothing matched.
+// Returns each day (UTC) of the period as [date, count], days without matches included.
 function days(test) {
   const counts = new Map(test.result.perDay.map((one) => [one.date, one.matched]));
   const known = [...counts.keys()].map((date) => Date.parse(date));

@@ -1,4 +1,4 @@
-// How are counts drawn and said? Bars as SVG, and amounts with their noun.
+// Charts as SVG, and counts with their noun.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -6,7 +6,7 @@ export function amount(count, noun, plural = `${noun}s`) {
   return `${count.toLocaleString("en")} ${count === 1 ? noun : plural}`;
 }
 
-// Returns bars that lie, one below the other, each of parts [kind, count] in a row; `most` fills the width.
+// Returns horizontal stacked bars, each a list of [kind, count]; `most` fills the width.
 export function chart(bars, most, label) {
   const drawn = drawing(most, bars.length, "lying", label);
   bars.forEach((parts, row) => {
@@ -19,7 +19,7 @@ export function chart(bars, most, label) {
   return drawn;
 }
 
-// Returns a bar for each [day, count]; whoever points at one is told both.
+// Returns a column for each [day, count], with a tooltip.
 export function columns(days, label) {
   const most = Math.max(...days.map(([, count]) => count), 1);
   const drawn = drawing(days.length, most, "standing", label);

@@ -1,19 +1,19 @@
-// What does a person not want to hear of? Mutes an alert or an asset from the bell, and hears of it again.
-// Everything that comes from the server is put in as text, never as markup.
+// Muting and unmuting alerts and assets from the list of notifications.
+// Everything from the server is inserted as text, never as markup.
 
 import { call } from "./api.js";
 
 const LENGTHS = [
-  ["for good", null],
+  ["permanently", null],
   ["for a week", 7 * 24 * 3600_000],
   ["for 8 hours", 8 * 3600_000],
 ];
 
-// Returns what stands below a notification: how long, and a button for each thing that could be quiet.
-export function hearLess(make, me, one, done) {
-  const length = make("select", { "aria-label": "For how long" });
+// Returns the mute controls of a notification: a duration, and a button for its asset and for each alert.
+export function muteControls(make, me, one, done) {
+  const length = make("select", { "aria-label": "Duration" });
   LENGTHS.forEach(([text], index) => length.append(make("option", { value: String(index), text })));
-  const box = make("details", { class: "less" }, make("summary", { text: "Hear less" }), length);
+  const box = make("details", { class: "mute" }, make("summary", { text: "Mute" }), length);
   const asset = one.about || { type: one.entityType, id: one.entityId };
   const alerts = new Map(one.reasons.map((reason) => [reason.subscriptionId, reason.subscriptionName]));
   const quiet = [["asset", asset.id, "Mute this asset", { type: asset.type }]];
@@ -23,7 +23,7 @@ export function hearLess(make, me, one, done) {
     button.addEventListener("click", async () => {
       const ms = LENGTHS[Number(length.value)][1];
       const until = ms ? { until: Date.now() + ms } : {};
-      await tried(done, () => call("PUT", `/users/${me.id}/mutes`, { kind, id, ...more, ...until }), `Done: ${text}.`);
+      await tried(done, () => call("PUT", `/users/${me.id}/mutes`, { kind, id, ...more, ...until }), `Muted ${kind === "asset" ? "the asset" : `alert ${name}`}.`);
       box.open = false;
     });
     box.append(button);
@@ -31,17 +31,17 @@ export function hearLess(make, me, one, done) {
   return box;
 }
 
-// Fills the list of what is muted, each with a button that ends it.
+// Fills the list of mutes, each with a button that removes it.
 export async function showMutes(make, me, list, done) {
   const { data } = await call("GET", `/users/${me.id}/mutes`);
   list.replaceChildren(
     ...data.map((one) => {
       const name = one.fullyQualifiedName || one.name || one.id;
       const over = one.channel === "Email" ? ", by mail" : "";
-      const end = one.until ? `until ${new Date(one.until).toLocaleString()}` : "for good";
-      const button = make("button", { type: "button", class: "quiet", text: "Hear again" });
-      const end_it = () => call("DELETE", `/users/${me.id}/mutes/${one.id}`);
-      button.addEventListener("click", () => tried(done, end_it, `You hear of ${name} again.`));
+      const end = one.until ? `until ${new Date(one.until).toLocaleString()}` : "permanently";
+      const button = make("button", { type: "button", class: "quiet", text: "Unmute" });
+      const unmute = () => call("DELETE", `/users/${me.id}/mutes/${one.id}`);
+      button.addEventListener("click", () => tried(done, unmute, `${name} is unmuted.`));
       return make("li", { class: "row" }, make("span", { text: `${one.kind} ${name}${over}, ${end}` }), button);
     }),
   );

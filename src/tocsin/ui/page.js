@@ -1,9 +1,9 @@
-// What does a person see? Log in, find an asset, follow it, and hear the bell. Speaks only the public API.
-// Everything that comes from the server is put in as text, never as markup.
+// The web page: log in, find and follow assets, read notifications. Uses only the public API.
+// Everything from the server is inserted as text, never as markup.
 
 import { showAlerts } from "./alerts.js";
 import { call, forgetToken, logIn, token } from "./api.js";
-import { hearLess, showMutes } from "./mutes.js";
+import { muteControls, showMutes } from "./mutes.js";
 import { openStream } from "./stream.js";
 import { whyThis } from "./why.js";
 
@@ -123,14 +123,14 @@ function listAssets() {
   );
 }
 
-// A last bare word may be unfinished; what is written in the language of searches is asked as it stands.
+// The last word may be incomplete, so it gets a star, unless the text uses the query language.
 function withStar(wanted) {
   const [last] = wanted.match(/(?<=^|\s)[\p{L}\p{N}](?:[\p{L}\p{N}._-]*[\p{L}\p{N}])?$/u) || [""];
   const isBare = last && !["AND", "OR", "NOT"].includes(last) && !/["([{/]/.test(wanted);
   return isBare ? `${wanted}*` : wanted;
 }
 
-// What is loaded shows at once; what the server finds by words, columns and descriptions follows.
+// Shows loaded assets at once, then what the server finds by words, columns and descriptions.
 async function search() {
   const wanted = at("search").value.trim();
   hits = [];
@@ -169,7 +169,7 @@ async function route() {
 }
 window.addEventListener("hashchange", route);
 
-// Mails link to /table/<fully qualified name>: find it, and go on under its id.
+// Mails link to /table/<fully qualified name>; resolves it to the id.
 async function openLink() {
   const [, type, name] = location.pathname.match(/^\/([^/]+)\/([^/]+)$/) || [];
   history.replaceState(null, "", "/");
@@ -261,7 +261,7 @@ async function loadInbox(after) {
 }
 
 function line(one) {
-  const asset = one.about || { type: one.entityType, id: one.entityId }; // what a thread is about has a page, it has none
+  const asset = one.about || { type: one.entityType, id: one.entityId }; // a thread has no page of its own
   const collection = COLLECTION_OF[asset.type];
   const title = collection
     ? make("a", { href: `#/${collection}/${asset.id}`, text: one.title })
@@ -270,7 +270,7 @@ function line(one) {
   const entry = make("li", { "data-id": one.id, class: one.read ? "" : "unread" }, title);
   if (one.changes.length > 1) entry.append(make("ul", { class: "plain" }, ...one.changes.map((text) => make("li", { text }))));
   entry.append(make("div", { class: "soft", text: `${one.userName || "somebody"} · ${when(one.timestamp)}` }));
-  entry.append(make("div", { class: "soft why", text: why }), whyThis(make, me, one), hearLess(make, me, one, muted));
+  entry.append(make("div", { class: "soft why", text: why }), whyThis(make, me, one), muteControls(make, me, one, muted));
   title.addEventListener("click", () => markRead(entry));
   return entry;
 }

@@ -5,15 +5,15 @@ import { token } from "./api.js";
 const SOON_MS = 1000;
 const LATEST_MS = 30000;
 
-// Calls hear(notification) for each one after the event `from`; comes back after every break and misses nothing.
-// Calls reset() when the server's store is another one than before. Returns how to stop.
-export function openStream(path, from, hear, reset) {
+// Calls onNotification for each one after the event `from`; reconnects after each break and misses none.
+// Calls onReset when the server's store was replaced. Returns a function that stops the stream.
+export function openStream(path, from, onNotification, onReset) {
   const stop = new AbortController();
-  run(path, from, { hear, reset }, stop.signal);
+  run(path, from, { onNotification, onReset }, stop.signal);
   return () => stop.abort();
 }
 
-async function run(path, from, { hear, reset }, signal) {
+async function run(path, from, { onNotification, onReset }, signal) {
   let last = from;
   let wait = SOON_MS;
   while (!signal.aborted) {
@@ -21,8 +21,8 @@ async function run(path, from, { hear, reset }, signal) {
       await listen(path, last, signal, (event) => {
         wait = SOON_MS;
         last = event.id || last;
-        if (event.event === "notification") hear(JSON.parse(event.data));
-        if (event.event === "reset") reset();
+        if (event.event === "notification") onNotification(JSON.parse(event.data));
+        if (event.event === "reset") onReset();
       });
     } catch (error) {
       if (signal.aborted) return;

@@ -1,5 +1,5 @@
-// Why did somebody get this? Asks the server to explain one event to whoever reads, and shows it rule by rule.
-// Everything that comes from the server is put in as text, never as markup.
+// The explanation of a notification, rule by rule, as the server gives it.
+// Everything from the server is inserted as text, never as markup.
 
 import { call } from "./api.js";
 
@@ -8,16 +8,16 @@ const JOINED = { and: "all of", or: "one of", not: "not" };
 const MARKS = new Map([
   [true, ["✓", "holds"]],
   [false, ["✗", "does not hold"]],
-  [null, ["?", "depends on who is told"]],
+  [null, ["?", "depends on the recipient"]],
 ]);
 
-// Returns what stands below a notification: closed until it is asked for, worked out anew whenever it is opened.
+// Returns the closed explanation box of a notification; each opening loads it again.
 export function whyThis(make, me, one) {
   const place = make("div", { "aria-live": "polite" });
   const box = make("details", { class: "why-this" }, make("summary", { text: "Why did I get this?" }), place);
   box.addEventListener("toggle", async () => {
     if (!box.open) return;
-    place.replaceChildren(make("p", { class: "soft", text: "One moment …" }));
+    place.replaceChildren(make("p", { class: "soft", text: "Loading …" }));
     try {
       const path = `/events/${one.eventId}/explain?user=${me.id}&limit=${MOST_ALERTS}`;
       place.replaceChildren(...explained(make, one, await call("GET", path)));
@@ -32,9 +32,9 @@ function explained(make, one, answer) {
   const reasons = new Set(one.reasons.map((reason) => reason.subscriptionId));
   const shown = answer.alerts.filter((alert) => reasons.has(alert.id) || (alert.matched && alert.reached.total));
   const hidden = answer.paging.total - shown.length;
-  const others = hidden ? [make("li", { class: "soft", text: `Of this, ${hidden} other alerts do not tell you.` })] : [];
+  const others = hidden ? [make("li", { class: "soft", text: `${hidden} other ${hidden === 1 ? "alert does" : "alerts do"} not notify you of this event.` })] : [];
   const differing = answer.disagreements.map((each) => make("li", { text: `! ${each.says}` }));
-  const asOf = `Alerts and relations are those of now, ${new Date(answer.asOf).toLocaleString()}.`;
+  const asOf = `Alerts and relations as of now, ${new Date(answer.asOf).toLocaleString()}.`;
   return [
     make("p", { class: "answer", text: answer.answer }),
     make("ul", { class: "tree" }, ...shown.map((alert) => alertBranch(make, alert, reasons.has(alert.id))), ...others, ...differing),
@@ -48,7 +48,7 @@ function alertBranch(make, alert, hasTold) {
     ...alert.rules.map((rule) => ruleBranch(make, rule)),
     ...alert.reached.data.map((person) => personBranch(make, person)),
   ];
-  const otherwise = hasTold ? "would not match now, but did then" : "did not match";
+  const otherwise = hasTold ? "would not match now, but matched then" : "did not match";
   const verdict = alert.matched ? "matched" : otherwise;
   return branch(make, alert.matched, `alert ${alert.displayName || alert.name} ${verdict}`, below);
 }
@@ -80,7 +80,7 @@ function personBranch(make, person) {
     branch(make, !stoppedBy, reason.sentence + (stoppedBy ? `: ${stoppedBy.says}` : "")),
   );
   const others = person.toldTogetherWith.join(", ");
-  if (others) ways.push(make("li", { class: "soft", text: `told once, together with ${others}` }));
+  if (others) ways.push(make("li", { class: "soft", text: `sent as one notification with ${others}` }));
   return branch(make, person.isDue || person.notification !== null, `${person.name} over ${person.channel}`, ways);
 }
 

@@ -99,15 +99,15 @@ def is_dead(pid: int) -> bool:
 def test_everything_starts_is_kept_running_and_ends_in_order(up: tuple[subprocess.Popen[str], Printed]) -> None:
     process, printed = up
     shown = printed.wait_for("Tocsin is ready", READY_WITHIN_S)
-    assert "password is shown on a terminal alone; a new one: tocsin admin reset-password admin" in flat(shown)
+    assert "password is shown only on a terminal; to set a new one: tocsin admin reset-password admin" in flat(shown)
     parts, started = children_of(process.pid), descendants_of(process.pid)
     assert set(parts) == {"receive", "serve", "pipeline", "deliver"}
     os.kill(parts["deliver"], signal.SIGKILL)
-    printed.wait_for("ended by signal SIGKILL; starting again in 1 s", END_WITHIN_S)
+    printed.wait_for("exited by signal SIGKILL; restarting in 1 s", END_WITHIN_S)
     printed.wait_for("worker.started", END_WITHIN_S, times=2)
     process.send_signal(signal.SIGINT)
     assert process.wait(END_WITHIN_S) == 0
-    assert "all parts have ended" in printed.all()
+    assert "all processes have stopped" in printed.all()
     assert "Traceback" not in printed.all()
     wait_until_gone(started)
 
@@ -126,7 +126,7 @@ def test_a_taken_port_is_said_at_once(shell: Shell) -> None:
         taken.listen()
         ended = shell.run("up")
     assert ended.returncode == 5
-    assert (
-        ended.stderr == f"tocsin: Port {shell.port} on 127.0.0.1 is taken; choose another with --port or TOCSIN_PORT.\n"
+    assert ended.stderr == (
+        f"tocsin: Port {shell.port} on 127.0.0.1 is already in use; choose another with --port or TOCSIN_PORT.\n"
     )
     assert not (shell.folder / "data").exists()

@@ -48,8 +48,8 @@ def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServe
     assert ended.code == 0, ended.err
     assert small_server.asked[0].body == {"name": "a", "resources": ["table"], "since": "90d"}
     assert "30 of 1,200 events match" in ended.out
-    assert "1 asset; 4 of them tell nobody" in " ".join(ended.out.split())
-    assert "5 further reasons merged" in " ".join(ended.out.split())
+    assert "1 asset; 4 of them notify nobody" in " ".join(ended.out.split())
+    assert "5 duplicates merged" in " ".join(ended.out.split())
     plot = [line for line in ended.out.splitlines() if line.startswith("2026-03")]
     assert [line.count("█") for line in plot] == [30, 0, 60]
     assert "Matches per day" in ended.out

@@ -33,7 +33,7 @@ def test_a_store_that_was_damaged_comes_back(run: Run, store: Path, damage: str)
     assert run("fsck").code == 7
     ended = run("restore", "monday", *(["--force"] if damage == "overwritten" else []))
     assert ended.code == 0
-    assert run("fsck", "--deep").out.splitlines()[-1] == "The store is sound."
+    assert run("fsck", "--deep").out.splitlines()[-1] == "No damage found."
 
 
 def test_a_store_that_was_used_is_not_written_over_by_mistake(run: Run, store: Path) -> None:

@@ -28,7 +28,7 @@ ALERT: dict[str, Any] = {
 def test_help_teaches_with_examples_and_names_every_command(run: Run) -> None:
     shown = run("--help")
     assert shown.code == 0
-    for word in ("tocsin follow", "Run", "Follow and watch", "Tend", "Exit codes"):
+    for word in ("tocsin follow", "Run", "Follow and watch", "Maintain", "Exit codes"):
         assert word in shown.out
     assert app.registered_commands
     for command in app.registered_commands:
@@ -69,7 +69,9 @@ def test_somebody_else_can_be_named_and_the_answer_is_json_if_asked(run: Run, sm
 def test_an_unknown_asset_ends_with_three_and_one_line(run: Run) -> None:
     ended = run("follow", "nothing")
     assert (ended.code, ended.out) == (3, "")
-    assert ended.err == "tocsin: asset 'nothing' not found; it takes the fully qualified name, which the page shows.\n"
+    assert ended.err == (
+        "tocsin: asset 'nothing' not found; give the fully qualified name, as shown on the asset's page.\n"
+    )
 
 
 def test_a_missing_login_ends_with_four(run: Run, small_server: SmallServer) -> None:
@@ -210,7 +212,7 @@ def test_an_alert_reads_the_same_in_every_form(text: str, source: str) -> None:
 def test_what_holds_no_alerts_is_refused_with_the_files_name(text: str) -> None:
     with pytest.raises(InvalidInput, match=r"a\.json"):
         parse_alerts(text, "a.json")
-    with pytest.raises(InvalidInput, match="holds no alerts"):
+    with pytest.raises(InvalidInput, match="contains no alerts"):
         parse_alerts("", "a.toml")
 
 
@@ -235,7 +237,7 @@ def test_an_alert_is_switched_off_and_on_and_deleted_by_its_name(run: Run, small
     small_server.answer("GET", f"{path}/name/owners", {**ALERT, "id": "1"})
     small_server.answer("PATCH", f"{path}/1", {**ALERT, "id": "1"})
     small_server.answer("DELETE", f"{path}/1", {**ALERT, "id": "1"})
-    said = {"disable": "Alert owners is switched off.", "enable": "Alert owners is switched on."}
+    said = {"disable": "Alert owners is disabled.", "enable": "Alert owners is enabled."}
     for command, is_on in (("disable", False), ("enable", True)):
         assert run("alerts", command, "owners").out == f"{said[command]}\n"
         assert small_server.asked[-1].body == [{"op": "add", "path": "/enabled", "value": is_on}]
@@ -274,7 +276,7 @@ def test_an_alert_that_is_refused_is_named(run: Run, small_server: SmallServer, 
 
 def test_a_misspelt_type_is_told_the_nearest_alone(run: Run) -> None:
     ended = run("follow", "a.b", "--type", "tabel")
-    assert (ended.code, ended.err) == (2, "tocsin: There is no entity type 'tabel'; did you mean table?\n")
+    assert (ended.code, ended.err) == (2, "tocsin: unknown entity type 'tabel'; did you mean table?\n")
     assert "there are: databaseService, " in run("follow", "a.b", "--type", "xxxxxx").err
 
 
@@ -283,7 +285,7 @@ def test_a_server_that_is_not_there_is_named_with_the_way_out(run: Run, monkeypa
     ended = run("mutes")
     assert ended.code == 6
     assert ended.err.startswith("tocsin: http://127.0.0.1:1 cannot be reached (")
-    assert ended.err.endswith("Is Tocsin running there, and is TOCSIN_SERVER right?\n")
+    assert ended.err.endswith("Check that Tocsin is running there and that TOCSIN_SERVER is right.\n")
 
 
 def test_names_in_a_table_are_not_broken(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -294,14 +296,14 @@ def test_names_in_a_table_are_not_broken(run: Run, monkeypatch: pytest.MonkeyPat
 @pytest.mark.parametrize(
     ("content", "says"),
     [
-        (b'[[alert]]\nname = "a"\n', "holds no alerts: there is no such key as alert; did you mean alerts?"),
+        (b'[[alert]]\nname = "a"\n', "contains no alerts: unknown key alert; did you mean alerts?"),
         (b'name = "a"\nname = "b"\n', "is not valid TOML: Cannot overwrite a value (at line 2, column 11)."),
         (
             b'name = "a"\ncondition = "tags == "a""\n',
-            "is not valid TOML: Expected newline or end of document after a statement (at line 2, column 23). "
-            "Inside a text in double quotes, write those of the condition as '.",
+            "is not valid TOML: Expected newline or end of document after a statement (at line 2, column 23)."
+            " Within double quotes, write the quotes of a condition as '.",
         ),
-        (b"\xff\xfe", "cannot be read: byte 1 is no text in UTF-8."),
+        (b"\xff\xfe", "cannot be read: byte 1 is not UTF-8."),
         (None, "cannot be read: is a directory."),
     ],
 )
@@ -330,12 +332,12 @@ def test_a_condition_that_a_server_refuses_is_shown_with_a_caret(
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ('{"name": "a", "input": ' + '{"a":' * 5000 + "1" + "}" * 5001, "is nested too deep to be an alert."),
-        ('{"name": "a\\ud800"}', "holds '\\ud800', which is half a character."),
+        ('{"name": "a", "input": ' + '{"a":' * 5000 + "1" + "}" * 5001, "is nested too deeply."),
+        ('{"name": "a\\ud800"}', "contains '\\ud800', an incomplete character."),
         (
             '{"name": "a",\n "condition": "tags == "a""}',
-            "is not valid JSON: Expecting ',' delimiter: line 2 column 25 (char 38). "
-            "Inside a text in double quotes, write those of the condition as '.",
+            "is not valid JSON: Expecting ',' delimiter: line 2 column 25 (char 38). Within double quotes,"
+            " write the quotes of a condition as '.",
         ),
     ],
     ids=["deep", "half", "quotes"],

@@ -160,6 +160,6 @@ def test_programs_get_kind_line_column_and_suggestion(tmp_path: Path) -> None:
 
 def test_what_came_of_it_is_said_in_a_line() -> None:
     wrong, odd = ConditionFinding("a", "", "invalidAlert", is_error=True), ConditionFinding("a", "", "unindexed")
-    assert summary(3, "condition", []) == "3 conditions, all right"
+    assert summary(3, "condition", []) == "3 conditions checked, no errors"
     assert summary(1, "alert", [odd]) == "1 alert: 1 warning"
     assert summary(12, "alert", [wrong, wrong, odd, odd]) == "12 alerts: 2 wrong, 2 warnings"

@@ -16,7 +16,7 @@ def test_a_variable_that_is_no_setting_is_named_with_the_nearest(run: Run, monke
     ended = run("settings", "--json")
     assert ended.code == 0
     (line,) = (one for one in ended.err.splitlines() if "DATABSE" in one)
-    assert line == "tocsin: TOCSIN_DATABSE_URL is no setting; did you mean TOCSIN_DATABASE_URL?"
+    assert line == "tocsin: unknown setting TOCSIN_DATABSE_URL; did you mean TOCSIN_DATABASE_URL?"
     assert "TOCSIN_DATABSE_URL" in unknown_variables()
     assert not {"TOCSIN_TOKEN", "TOCSIN_TEST_HISTORIES", "tocsin_port"}.intersection(unknown_variables())
 
@@ -39,9 +39,9 @@ def test_a_list_or_an_object_that_is_no_json_is_refused_with_an_example(
 def test_a_misspelt_name_in_the_file_is_told_the_nearest(run: Run, tmp_path: Path) -> None:
     (tmp_path / "tocsin.toml").write_text("prot = 9000")
     ended = run("settings")
-    assert (ended.code, ended.err) == (2, "tocsin: tocsin.toml: prot is no setting; did you mean port?\n")
+    assert (ended.code, ended.err) == (2, "tocsin: tocsin.toml: unknown setting prot; did you mean port?\n")
     (tmp_path / "tocsin.toml").write_text("zzzzzz = 1")
-    assert run("settings").err == "tocsin: tocsin.toml: zzzzzz is no setting; docs/settings.md has them all.\n"
+    assert run("settings").err == "tocsin: tocsin.toml: unknown setting zzzzzz; docs/settings.md lists all settings.\n"
 
 
 @pytest.mark.parametrize("address", ["postgres://ada:hush@127.0.0.1/x", "nonsense"])

@@ -115,7 +115,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│   ├── ✓ ann over Email",
         "│   │   ├── ✓ you own it (alert A)",
         "│   │   ├── ✗ you follow it (alert A): ann made the change",
-        "│   │   └── told once, together with B",
+        "│   │   └── sent as one notification with B",
         "│   └── and 2 more",
         "├── 1 notification is stored",
         "│   └── Email to a@x  due 2023-11-14 22:13:20",
@@ -123,7 +123,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│       ├── ✗ attempt 1 at 2023-11-14 22:13:20: timeout 503",
         "│       └── next attempt at 2023-11-14 22:14:20",
         "├── ! as of now A tells zoe, but nothing is stored",
-        "└── relations and alerts are those of now, 2023-11-14 22:13:20",
+        "└── alerts and relations as of now, 2023-11-14 22:13:20",
     ]
     assert small_server.asked[-1].query == {"subscription": "A", "user": "ann", "limit": "100"}
 
@@ -138,10 +138,10 @@ def test_what_does_not_concern_somebody_is_only_counted(run: Run, small_server: 
     answer = {**ANSWER, "alerts": [*ANSWER["alerts"], *others], "paging": {"total": 3}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
     shown = run("explain", EVENT, "--user", "ann").out.splitlines()
-    assert "├── and 2 other alerts that would not tell ann; --all shows them" in shown
+    assert "├── 2 more alerts would not notify ann; use --all to show them" in shown
     assert not [line for line in shown if "alert B" in line]
     whole = run("explain", EVENT, "--user", "ann", "--all").out.splitlines()
-    assert whole[whole.index("├── ✓ alert B matched") + 1] == "│   └── ✗ it does not tell ann"
+    assert whole[whole.index("├── ✓ alert B matched") + 1] == "│   └── ✗ it does not notify ann"
     assert "├── ✗ alert C did not match" in whole
 
 
@@ -150,12 +150,12 @@ def test_of_everybody_the_alerts_that_matched_are_shown(run: Run, small_server: 
     answer = {**ANSWER, "user": None, "alerts": others, "paging": {"total": 2}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", answer)
     shown = run("explain", EVENT).out.splitlines()
-    assert shown[shown.index("├── ✓ alert B matched") + 1] == "│   └── ✗ it does not tell anybody"
-    assert "├── and 1 other alert that did not match; --all shows them" in shown
+    assert shown[shown.index("├── ✓ alert B matched") + 1] == "│   └── ✗ it does not notify anybody"
+    assert "├── 1 more alert did not match; use --all to show them" in shown
     narrowed = {**answer, "told": {"total": 0, "isWhole": False, "data": []}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", narrowed)
     shown = run("explain", EVENT).out.splitlines()
-    assert "├── and 2 other alerts that would not tell you; --all shows them" in shown
+    assert "├── 2 more alerts would not notify you; use --all to show them" in shown
     assert "├── no notification that you may see is stored" in shown
 
 
@@ -179,4 +179,4 @@ def test_an_alert_that_has_changed_since_it_told_did_match_then(run: Run, small_
     changed = {**ANSWER["alerts"][0], "matched": False}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", {**ANSWER, "alerts": [changed]})
     shown = run("explain", EVENT, "--user", "ann").out.splitlines()
-    assert "├── ✗ alert A would not match now, but did then" in shown
+    assert "├── ✗ alert A would not match now, but matched then" in shown

@@ -27,7 +27,7 @@ def _break(store: Path, statement: str) -> None:
 def test_a_sound_store_is_said_to_be_sound(run: Run, store: Path) -> None:
     ended = run("fsck", "--deep")
     assert ended.code == 0
-    assert ended.out.splitlines()[-1] == "The store is sound."
+    assert ended.out.splitlines()[-1] == "No damage found."
     said = json.loads(run("fsck", "--json").out)
     assert (said["damages"], said["findings"], said["rows"]["entity"]) == ({}, [], 1)
 
@@ -50,7 +50,7 @@ def test_rows_that_documents_say_are_mended(run: Run, store: Path) -> None:
     _break(store, "DELETE FROM person")
     ended = run("fsck", "--repair")
     assert ended.code == 0
-    assert "Made the rows of 1 entities anew.\nThe store is sound." in ended.out
+    assert "Rebuilt the rows of 1 entities.\nNo damage found." in ended.out
 
 
 @pytest.mark.parametrize("command", [("fsck",), ("lake", "status"), ("admin", "reset-password", "ada")])

@@ -63,7 +63,7 @@ def test_what_is_too_long_for_a_line_is_cut_on_a_terminal_unless_it_is_asked_for
     small_server.answer("GET", f"{API}/t/diff", CHANGE, CHANGE)
     cut = run("diff", "a.orders", "0.1", "0.2").out
     assert "b" * 100 not in cut
-    assert "Long texts are cut; --full shows them whole." in cut
+    assert "Long texts are shortened; use --full to see them in full." in cut
     assert f"+{'b' * 100}" in run("diff", "a.orders", "0.1", "0.2", "--full").out
 
 
@@ -73,6 +73,6 @@ def test_a_dry_run_says_what_would_change_and_what_would_not_come_back(run: Run,
     small_server.answer("POST", f"{API}/t/rollback", answer, answer)
     shown = run("rollback", "a.orders", "--to", "0.1", "--dry-run").out
     assert small_server.asked[-1].body == {"version": "0.1", "dryRun": True}
-    assert "Does not come back: owners jane: it is no more." in shown
-    assert "This would make version 0.3 of a.orders." in shown
+    assert "Not restored: owners jane: it is no more." in shown
+    assert "Would create version 0.3 of a.orders." in shown
     assert json.loads(run("rollback", "a.orders", "--to", "0.1", "--json").out) == answer

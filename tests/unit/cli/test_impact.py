@@ -39,11 +39,10 @@ def test_what_is_made_from_an_asset_is_a_tree(run: Run, small_server: SmallServe
     shown = run("impact", "a", "--columns", "x,y", "--depth", "4").out
     assert shown.splitlines() == [
         "table a",
-        "├── table b  columns x  owned by sales",
-        "│   └── dashboard d  not known to use the columns  owned by nobody",
-        "└── table c  owned by nobody",
-        "3 assets: 1 dashboards, 2 tables. Owned by 2 people, followed by 5. "
-        "There is more; this is where the answer ends.",
+        "├── table b  columns x  owners: sales",
+        "│   └── dashboard d  column lineage unknown  no owner",
+        "└── table c  no owner",
+        "3 assets: 1 dashboards, 2 tables. 2 owners, 5 followers. The result is truncated.",
     ]
     assert small_server.asked[-1].query == {"depth": "4", "columns": "x,y"}
 
@@ -56,4 +55,4 @@ def test_an_event_is_known_by_its_id(run: Run, small_server: SmallServer) -> Non
 
 def test_nothing_is_made_from_it(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/events/{EVENT}/impact", ANSWER | {"counts": {"total": 0}, "affected": {}})
-    assert run("impact", EVENT).out == "table a\nNothing is made from it.\n"
+    assert run("impact", EVENT).out == "table a\nNothing is downstream of it.\n"

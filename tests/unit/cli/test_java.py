@@ -80,5 +80,5 @@ def test_make_asks_for_java_before_it_installs_anything(tmp_path: Path) -> None:
     command = ["make", "-s", "-C", str(repository), "up", f"VENV={tmp_path}/venv"]
     ended = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert ended.returncode != 0
-    assert "Java 17 or newer is needed" in ended.stderr.splitlines()[0]
+    assert "Java 17 or newer is required" in ended.stderr.splitlines()[0]
     assert not (tmp_path / "venv").exists()

@@ -23,7 +23,7 @@ def test_an_asset_is_muted_for_a_while(run: Run, small_server: SmallServer) -> N
         "GET", f"{API}/tables/name/orders", {"id": "t", "name": "orders", "fullyQualifiedName": "orders"}
     )
     small_server.answer("PUT", f"{API}/users/u/mutes", MUTED)
-    assert run("mute", "orders", "--for", "2h").out.startswith("ann hears no more of orders, until ")
+    assert run("mute", "orders", "--for", "2h").out.startswith("ann has muted orders until ")
     body = small_server.asked[-1].body
     assert {**body, "until": 0} == {"kind": "asset", "type": "table", "id": "t", "channel": None, "until": 0}
     assert 0 < body["until"] - time.time() * 1000 <= 7_200_000
@@ -41,9 +41,9 @@ def test_an_alert_is_muted_by_mail_and_heard_again(run: Run, small_server: Small
     )
     small_server.answer("PUT", f"{API}/users/u/mutes", MUTED)
     small_server.answer("DELETE", f"{API}/users/u/mutes/s", {})
-    assert run("mute", "--alert", "A", "--mail").out == "ann hears no more of A by mail, for good.\n"
+    assert run("mute", "--alert", "A", "--mail").out == "ann has muted A for mail permanently.\n"
     assert small_server.asked[-1].body == {"kind": "alert", "id": "s", "channel": "Email"}
-    assert run("unmute", "--alert", "A").out == "ann hears of A again.\n"
+    assert run("unmute", "--alert", "A").out == "ann has unmuted A.\n"
 
 
 def test_what_is_not_muted_is_said_by_name(run: Run, small_server: SmallServer) -> None:
@@ -60,6 +60,6 @@ def test_what_is_muted_is_listed(run: Run, small_server: SmallServer) -> None:
     shown = run("mutes").out.splitlines()
     assert [line.split() for line in shown] == [
         ["what", "name", "over", "until"],
-        ["asset", "a.orders", "all", "for", "good"],
+        ["asset", "a.orders", "all", "permanently"],
     ]
     assert json.loads(run("mutes", "--json").out) == [MUTED]

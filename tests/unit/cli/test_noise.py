@@ -28,14 +28,14 @@ ONE = {
 def test_the_noisiest_alerts_are_bars(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/noise", RANKED)
     assert run("alerts", "noise", "--since", "7d").out.splitlines() == [
-        "Loud  ████████░░░░░░░░░░░░░░░░░░░░░░  80 events, 80 told to 4 people, 20 opened, 1 muted",
-        "Low   ░░░                             80 events (72 told nobody), 8 told to 1 person, 0 opened",
-        "█ opened  ░ not opened; 3 more alerts matched something. noise = told - opened",
+        "Loud  ████████░░░░░░░░░░░░░░░░░░░░░░  80 events, 80 notifications to 4 people, 20 opened, 1 muted",
+        "Low   ░░░                             80 events (72 notified nobody), 8 notifications to 1 person, 0 opened",
+        "█ opened  ░ unopened; 3 more alerts matched events. noise = told - opened",
     ]
     assert small_server.asked[-1].query == {"since": "7d", "limit": "10"}
     assert json.loads(run("alerts", "noise", "--json").out) == RANKED
     small_server.answer("GET", f"{API}/noise", {**RANKED, "data": []})
-    assert run("alerts", "noise").out == "No alert matched anything.\n"
+    assert run("alerts", "noise").out == "No alert matched any event.\n"
 
 
 def test_one_alert_shows_what_would_spare_it(run: Run, small_server: SmallServer) -> None:
@@ -44,12 +44,12 @@ def test_one_alert_shows_what_would_spare_it(run: Run, small_server: SmallServer
     assert run("alerts", "noise", "Loud").out.splitlines()[1:] == [
         "",
         "by asset",
-        "a.b  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  1 event, 1 told, 0 opened",
+        "a.b  ░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░  1 event, 1 notification, 0 opened",
         "",
         "by rule, over the newest 80 events",
-        "held for     3 of 80  isBot()",
+        "true for     3 of 80  isBot()",
         "",
-        "what a tighter rule would have spared",
+        "notifications that a stricter condition would save",
         "without bots: 62 of 80, none of them opened",
         "    isBot() == false",
         "only Tier1: 71 of 80, of which 2 were opened",
@@ -67,11 +67,11 @@ def test_of_what_only_programs_get_nothing_is_opened(run: Run, small_server: Sma
     small_server.answer("GET", f"{API}/x/noise", silent)
     assert "without bots: 62 of 80" in run("alerts", "noise", "Loud").out.splitlines()
     small_server.answer("GET", f"{API}/x/noise", {**silent, "suggestions": []})
-    assert "Nothing: whatever was tried leaves out nothing" in run("alerts", "noise", "Loud").out
+    assert "None: no condition that was tried" in run("alerts", "noise", "Loud").out
 
 
 def test_an_alert_that_matched_nothing_says_so(run: Run, small_server: SmallServer) -> None:
     quiet = {**ONE, "fired": 0, "told": 0, "opened": 0, "assets": [], "suggestions": []}
     small_server.answer("GET", f"{API}/name/Loud", {"id": "1", "name": "Loud"})
     small_server.answer("GET", f"{API}/1/noise", quiet)
-    assert run("alerts", "noise", "Loud").out == "Loud matched nothing in this time.\n"
+    assert run("alerts", "noise", "Loud").out == "Loud matched no events in this time.\n"

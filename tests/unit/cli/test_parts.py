@@ -11,7 +11,7 @@ import pytest
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
-from tocsin.cli.parts import PostRoom, local_url, parts_of, post_room_of, with_post_room
+from tocsin.cli.parts import DevReceiver, dev_receiver_of, local_url, parts_of, with_dev_receiver
 from tocsin.cli.ports import any_free_port, check_free, free_port, is_free
 from tocsin.cli.readiness import answers_at, has_started
 from tocsin.cli.serve import serve
@@ -22,25 +22,25 @@ from tocsin.settings import Settings
 SETTINGS = Settings(port=4711, data_dir=Path("kept"))
 
 
-def test_the_worker_is_told_where_the_post_room_takes_mail() -> None:
-    parts = {part.name: part for part in parts_of(SETTINGS, PostRoom(1, 2), has_started())}
-    assert list(parts) == ["post room", "server", "pipeline", "worker"]
+def test_the_worker_is_told_where_the_dev_receiver_takes_mail() -> None:
+    parts = {part.name: part for part in parts_of(SETTINGS, DevReceiver(1, 2), has_started())}
+    assert list(parts) == ["dev receiver", "server", "pipeline", "worker"]
     assert parts["worker"].environment["TOCSIN_SMTP_PORT"] == "2"
-    assert parts["post room"].command[-4:] == ("--http-port", "1", "--smtp-port", "2")
+    assert parts["dev receiver"].command[-4:] == ("--http-port", "1", "--smtp-port", "2")
 
 
-def test_webhooks_may_reach_the_post_room_and_nothing_else_on_this_machine() -> None:
-    settings = with_post_room(SETTINGS, PostRoom(8586, 2))
-    for part in parts_of(settings, PostRoom(8586, 2), has_started())[1:]:
+def test_webhooks_may_reach_the_dev_receiver_and_nothing_else_on_this_machine() -> None:
+    settings = with_dev_receiver(SETTINGS, DevReceiver(8586, 2))
+    for part in parts_of(settings, DevReceiver(8586, 2), has_started())[1:]:
         egress = egress_of(json.loads(part.environment["TOCSIN_EGRESS_ALLOW"]))
         assert egress.permits("127.0.0.1", 8586)
         assert not egress.permits("127.0.0.1", 8585)
         assert not egress.permits("127.0.0.2", 8586)
-    assert Settings().egress_allow == with_post_room(SETTINGS, None).egress_allow == ()
+    assert Settings().egress_allow == with_dev_receiver(SETTINGS, None).egress_allow == ()
 
 
-def test_with_a_mail_server_there_is_no_post_room() -> None:
-    assert post_room_of(Settings(smtp_host="mail.example.com")) is None
+def test_with_a_mail_server_there_is_no_dev_receiver() -> None:
+    assert dev_receiver_of(Settings(smtp_host="mail.example.com")) is None
     parts = {part.name: part for part in parts_of(SETTINGS, None, has_started())}
     assert list(parts) == ["server", "pipeline", "worker"]
     assert "TOCSIN_SMTP_HOST" not in parts["worker"].environment
@@ -62,7 +62,7 @@ def test_a_taken_port_is_said_and_replaced_where_it_may_be() -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        with pytest.raises(Conflict, match=f"Port {port} on 127.0.0.1 is taken"):
+        with pytest.raises(Conflict, match=f"Port {port} on 127.0.0.1 is already in use"):
             check_free("127.0.0.1", port, option="--port")
         other = free_port(port)
         assert other != port
@@ -82,7 +82,7 @@ def test_a_part_that_is_started_alone_says_that_its_port_is_taken(run: Run, comm
         ended = run(command, *others, option, str(port))
     assert ended.code == 5
     ways = f"{option} or TOCSIN_PORT" if command == "serve" else option
-    assert ended.err == f"tocsin: Port {port} on 127.0.0.1 is taken; choose another with {ways}.\n"
+    assert ended.err == f"tocsin: Port {port} on 127.0.0.1 is already in use; choose another with {ways}.\n"
 
 
 async def test_a_part_is_ready_once_its_address_answers_well(small_server: SmallServer) -> None:

@@ -13,7 +13,7 @@ def test_a_terminal_shows_what_is_waited_for(
     monkeypatch.setenv("TTY_COMPATIBLE", "1")
     with waiting_for("Starting Spark"):
         pass
-    with progress_bar("Into the lake") as report:
+    with progress_bar("Appending to the lake") as report:
         report(1, 2)
     shown = capsys.readouterr()
     assert shown.out == ""
@@ -23,6 +23,6 @@ def test_a_terminal_shows_what_is_waited_for(
 
 
 def test_a_pipe_gets_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    with waiting_for("Starting Spark"), progress_bar("Into the lake") as report:
+    with waiting_for("Starting Spark"), progress_bar("Appending to the lake") as report:
         report(1, 2)
     assert capsys.readouterr().err == ""

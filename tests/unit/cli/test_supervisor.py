@@ -80,10 +80,10 @@ async def test_all_parts_are_ready_together_and_end_together() -> None:
 async def test_a_killed_part_is_started_again_and_it_is_said() -> None:
     heard, stop = Heard(), asyncio.Event()
     heard.on("pid", lambda: os.kill(pids(heard)[0], signal.SIGKILL))
-    heard.on("starting again", lambda: heard.on("pid", stop.set))
+    heard.on("restarting", lambda: heard.on("pid", stop.set))
     async with asyncio.timeout(WITHIN_S):
         await supervise([part("one", PID)], say=heard, on_ready=lambda: None, stop=stop, first_wait_s=NO_WAIT_S)
-    assert ("one", "ended by signal SIGKILL; starting again in 0.01 s") in heard.lines
+    assert ("one", "exited by signal SIGKILL; restarting in 0.01 s") in heard.lines
     assert len(set(pids(heard))) == 2
 
 

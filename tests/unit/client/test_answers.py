@@ -18,7 +18,7 @@ def test_every_key_is_an_attribute_in_either_spelling() -> None:
 
 
 def test_a_key_that_did_not_come_is_no_attribute() -> None:
-    with pytest.raises(AttributeError, match="this table has no columns"):
+    with pytest.raises(AttributeError, match="table has no field columns"):
         _ = TABLE.columns
     assert not hasattr(TABLE, "owners")
 

@@ -85,7 +85,11 @@ def test_an_unknown_name_is_refused_with_the_nearest_known_one(text: str, column
         ("matchAnyTag({'a'},{'b'})", 1, "matchAnyTag takes tags"),
         ("matchAnyTag({1})", 13, "matchAnyTag takes texts"),
         ("matchAnyTag(userName)", 13, "matchAnyTag takes texts"),
-        ("isBot({'a'})", 1, "isBot takes no argument"),
+        (
+            "isBot({'a'})",
+            1,
+            "isBot takes no argument",
+        ),
         ("getTestCaseStatusIfInTestSuite({'a'})", 1, "takes statuses and suites"),
         ("oldValue({'a','b'}) == 1", 1, "takes one path"),
         ("tags.contains()", 6, "contains takes one value, as contains('PII.Sensitive')"),

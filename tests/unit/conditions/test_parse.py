@@ -14,7 +14,7 @@ from tocsin.errors import InvalidCondition
     [
         ("", 1, 1, "a condition"),
         ("   \n", 1, 1, "a condition"),
-        ("eventType ==", 1, 13, "a text in quotes"),
+        ("eventType ==", 1, 13, "text in quotes"),
         ("eventType == 'a' &&", 1, 20, "a field or function"),
         ("eventType == 'a' &&\n  && isBot()", 2, 3, "!"),
         ("(isBot()", 1, 9, ")"),
@@ -26,7 +26,7 @@ from tocsin.errors import InvalidCondition
         ("userName == 'ann", 1, 13, "a closing quote"),
         ("entity.columns[1.5].name", 1, 16, "a whole number"),
         ("entity.columns[-1].name", 1, 16, "a whole number"),
-        ("{'a', eventType}", 1, 7, "a text in quotes"),
+        ("{'a', eventType}", 1, 7, "text in quotes"),
         ("userName == #", 1, 13, "a number"),
         ("isBot() ||\n  userName == 'a\x00b'", 2, 17, "any other sign"),
     ],

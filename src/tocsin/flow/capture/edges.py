@@ -61,7 +61,7 @@ def checked_details(resolver: Resolver, ends: Ends, given: Document, known: Docu
     _check_keys("lineageDetails", given, _DETAILS)
     details = {key: value for key, value in given.items() if key not in STAMPS and value not in (None, "", [])}
     for key in _TEXTS & details.keys():
-        _check(isinstance(details[key], str), key, "must be a text")
+        _check(isinstance(details[key], str), key, "must be a string")
     for key in _LISTS & details.keys():
         _check(isinstance(details[key], list), key, "must be a list")
     details["source"] = _source(details.get("source", LineageSource.MANUAL.value))
@@ -131,7 +131,7 @@ def _entry(entry: object, of_from: _Columns, of_to: _Columns) -> Document:
     if entry.get("toColumn") is not None:
         checked["toColumn"] = of_to.checked(entry["toColumn"])
     if entry.get("function") is not None:
-        _check(isinstance(entry["function"], str), "function", "must be a text")
+        _check(isinstance(entry["function"], str), "function", "must be a string")
         checked["function"] = entry["function"]
     return checked
 

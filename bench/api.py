@@ -22,13 +22,13 @@ from uuid_utils import uuid7
 
 from bench.measured import Measurement, Report
 from bench.running import Served, opened, serving, settings_in
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.settings import Settings
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.tables import change_event, entity
 
 CLIENT_COUNT, TABLES_PER_CLIENT = 16, 4

@@ -24,12 +24,12 @@ from uuid_utils import uuid4, uuid7
 from bench.api import CLIENT_COUNT, Call, bare_writes, load
 from bench.measured import Measurement, Report, p95, scaled
 from bench.running import Served, opened, serving, settings_in
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.store.catalogue.entities import SqlCatalogue
-from tocsin.store.catalogue.listing import cursor_of
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.entities.listing import cursor_of
 
 SIZES = (10_000, 100_000, 1_000_000)
 ROWS_PER_REQUEST, MEASURED_REQUESTS = 1_000, 10

@@ -17,14 +17,13 @@ from sqlalchemy import Engine, select
 
 from bench.measured import Measurement, Report, scaled
 from bench.running import opened, serving, settings_in
+from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.bulk import BulkWrites
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Written
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.fsck.inspection import inspect
 from tocsin.store.tables import change_event, entity_version
 

@@ -16,14 +16,14 @@ from typing import Any
 from sqlalchemy import Connection, Engine, insert, select
 
 from bench.alerts import TAGS, TIERS, requests
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Transaction
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading, writing
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.tables import entity, follow, ownership
 
 PERSON_COUNT, TEAM_COUNT, SCHEMA_COUNT = 300, 20, 10

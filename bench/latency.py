@@ -20,14 +20,14 @@ from sqlalchemy import Engine, func, select
 
 from bench.measured import Measurement, Report, p50, p95, scaled
 from bench.running import Served, opened, serving, settings_in, until
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.jobs.match_stream import QUERY_NAME
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.settings import Settings
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.tables import change_event, notification
 

@@ -19,15 +19,14 @@ from tocsin.access.defaults import POLICIES
 from tocsin.access.resources import RESOURCES
 from tocsin.access.rules import checked_rules, policy_of
 from tocsin.access.subject import Grant, Subject
+from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.bulk import BulkWrites
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.store.catalogue.entities import SqlCatalogue
-from tocsin.store.catalogue.listing import Listing
 from tocsin.store.engine import open_engine
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.entities.listing import Listing
 from tocsin.store.schema import migrate
 
 CHECK_COUNT, TABLE_COUNT, PAGE_COUNT = 500_000, 20_000, 60

@@ -21,15 +21,15 @@ from sqlalchemy import Engine, func, select
 from bench.measured import Measurement, Report, p50, scaled
 from bench.running import Running, Served, answers, family, opened, peak_mib, running, serving, settings_in
 from bench.running import tocsin_command as ours
+from tocsin.catalogue.writes import Writes
 from tocsin.cli.ports import any_free_port
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.jobs.match_stream import QUERY_NAME
 from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.people import SYSTEM
 from tocsin.settings import Settings
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.tables import delivery
 

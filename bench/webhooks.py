@@ -27,8 +27,8 @@ from bench.estate import Size, build_estate
 from bench.measured import Measurement, Report, scaled
 from bench.running import opened, running, settings_in, tocsin_command
 from bench.traffic import append_events
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.flow.schedule.due import Scheduled, schedule
 from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.notification import Reason, ReasonKind
@@ -36,8 +36,8 @@ from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import reading
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import delivery

@@ -7,13 +7,13 @@ from uuid import uuid5
 
 from sqlalchemy import Engine
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.notification import NAMESPACE
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
 
 STARTED_MS = 1_760_000_000_000
 

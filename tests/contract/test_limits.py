@@ -16,7 +16,7 @@ from sqlalchemy import Engine
 from tests.founded import Founded
 from tests.serving import KEY, Served, running_server, warehouse
 
-from tocsin.server.routes.catalogue.entities import OLDEST_LEFT_OUT
+from tocsin.server.routes.entities.crud import OLDEST_LEFT_OUT
 from tocsin.settings import Settings
 
 LONGEST_S = 20

@@ -10,16 +10,16 @@ from sqlalchemy import Engine
 from tests.founded import Founded
 from tests.serving import KEY, running_server
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import TooManyRequests, Unauthenticated
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.people import SYSTEM, Person
 from tocsin.server.login import throttle
 from tocsin.server.login.throttle import LoginThrottle, source_of
 from tocsin.settings import Settings
-from tocsin.store.access.attempts import LoginAttempts, Pace
-from tocsin.store.access.people import People
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.people.identities import People
+from tocsin.store.people.login_attempts import LoginAttempts, Pace
 
 HASH = "not looked at"
 PACE = Pace(longest_ms=30_000, forget_ms=600_000)

@@ -9,12 +9,12 @@ import pytest
 from sqlalchemy import Engine
 from tests.serving import Json, Served
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.people import Actor
 from tocsin.store.access.quotas import Quotas
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
 
 ALERTS = "/events/subscriptions"
 

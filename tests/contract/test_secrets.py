@@ -14,8 +14,8 @@ from tests.founded import Founded
 from tests.serving import Json, Served, running_server
 
 from tocsin.settings import Settings
-from tocsin.store.access.people import People
 from tocsin.store.engine import open_engine
+from tocsin.store.people.identities import People
 from tocsin.store.vault import new_key, reseal, use_vault, vault_of
 
 PATCH = {"Content-Type": "application/json-patch+json"}

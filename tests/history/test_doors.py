@@ -25,16 +25,15 @@ from tests.history.test_histories import _FOLDER
 from tests.serving import KEY, running_server
 from tests.whole import WHOLE
 
+from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.bulk import BulkWrites
-from tocsin.flow.capture.operations import Writes
 from tocsin.flow.eventlog.selection import EventSelection
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
 from tocsin.settings import Settings
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.fsck.inspection import inspect
 from tocsin.store.vault import use_vault

@@ -17,17 +17,16 @@ import pytest
 from sqlalchemy import Engine, select
 from tests.history.oracle import Atom, expected_of, said_by
 
+from tocsin.catalogue.replay import GroupCommits, Progress, replay
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.batched_catalogue import Together
 from tocsin.flow.capture.diff import diff
-from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.rebuild import versions
-from tocsin.flow.capture.replay import Progress, replay
 from tocsin.model.change import LoggedEvent
 from tocsin.model.people import SYSTEM
 from tocsin.store import tables
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.schema import migrate
 
@@ -55,7 +54,7 @@ def test_the_sample_history_written_together_leaves_the_same_events(store_engine
     one_by_one = open_engine(f"sqlite:///{tmp_path}/one-by-one.db", synchronous="OFF")
     migrate(one_by_one)
     _replayed(one_by_one, *paths)
-    with Together(SqlCatalogue(store_engine), rows=100) as catalogue:
+    with GroupCommits(SqlCatalogue(store_engine), rows=100) as catalogue:
         written = list(replay(Writes(catalogue, SystemClock()), *paths))
     _check_the_log_tells_all(store_engine, written)
     assert _told(store_engine) == _told(one_by_one)

@@ -16,7 +16,7 @@ from tests.spark.test_streak_stream import following
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
-from tocsin.flow.capture.audit_findings import FindingLog
+from tocsin.catalogue.alerts.findings import FindingLog
 from tocsin.jobs.audit import Audited, AuditParts, audit
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.change import LoggedEvent
@@ -25,10 +25,10 @@ from tocsin.spark.lake import HistoryLocation
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.alerts.audit import AuditRows
-from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.alerts.match_results import MatchResults
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.alerts.tables import match_result
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports

@@ -16,8 +16,8 @@ from tests.telling import tell_all
 from tests.waiting import until
 
 from tocsin.access.views import Views
+from tocsin.catalogue.feed.operations import FeedWrites
 from tocsin.clock import FixedClock
-from tocsin.flow.capture.feed.operations import FeedWrites
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
@@ -33,9 +33,9 @@ from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.firings import Firings
-from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.tables import match_result
 from tocsin.store.backup.making import BackupContents, back_up
 from tocsin.store.backup.restoring import restore
 from tocsin.store.eventlog.log import EventLog

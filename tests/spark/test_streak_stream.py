@@ -17,8 +17,8 @@ from tests.spark.test_match_stream import FOLLOWERS_BELL, OWNERS_MAIL, expected,
 from tests.stores import ON_BOTH_STORES, store_url
 from tests.waiting import until
 
+from tocsin.catalogue.observations.silences import Silences
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.observations.silences import Silences
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs import match_stream
 from tocsin.jobs.alerts import CurrentAlerts
@@ -29,8 +29,8 @@ from tocsin.jobs.supervision import Ground, running_alongside
 from tocsin.model.change import EventType
 from tocsin.spark.session import interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
-from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.alerts.tables import match_result
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.eventlog.waits import Waits

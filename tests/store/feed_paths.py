@@ -8,7 +8,7 @@ from typing import Any
 from tests.store.catalogues import JANE, ORDERS, Company
 from tests.store.paths import Row, Step
 
-from tocsin.flow.capture.feed.operations import FeedWrites
+from tocsin.catalogue.feed.operations import FeedWrites
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key

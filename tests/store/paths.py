@@ -12,8 +12,8 @@ from typing import Any
 
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company
 
-from tocsin.flow.capture import team_members
-from tocsin.flow.capture.bulk import BulkWrites
+from tocsin.catalogue.people import members
+from tocsin.catalogue.writes import BulkWrites
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
@@ -107,7 +107,7 @@ def _set_users(*names: str) -> Step:
     def step(shop: Company) -> Any:
         given = [_reference(shop, name, "user") for name in names]
         return shop.writes.on_live(
-            "team", Key.by_name("sales"), lambda record, team: team_members.set_users(record, team, given), actor=JANE
+            "team", Key.by_name("sales"), lambda record, team: members.set_users(record, team, given), actor=JANE
         )
 
     return step
@@ -117,7 +117,7 @@ def _take_out(name: str) -> Step:
     return lambda shop: shop.writes.on_live(
         "team",
         Key.by_name("sales"),
-        lambda record, team: team_members.take_out(record, team, shop.ids[name]),
+        lambda record, team: members.take_out(record, team, shop.ids[name]),
         actor=JANE,
     )
 

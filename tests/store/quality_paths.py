@@ -8,15 +8,15 @@ from functools import partial
 from tests.store.catalogues import JANE, ORDERS, Company
 from tests.store.paths import Row, Step
 
-from tocsin.flow.capture.observations.incidents import take_step
-from tocsin.flow.capture.observations.joins import put_joins
-from tocsin.flow.capture.observations.profiles import TABLE_PROFILE, put_profile, remove_profile
-from tocsin.flow.capture.observations.reports import add_runs, remove_run
-from tocsin.flow.capture.observations.results import patch_result, remove_result
-from tocsin.flow.capture.observations.samples import put_sample
-from tocsin.flow.capture.observations.suites import add_cases, remove_case
-from tocsin.flow.capture.observations.table_details import put_config, put_metric, put_model, remove_metric
-from tocsin.flow.capture.observations.usage import report_usage
+from tocsin.catalogue.observations.joins import put_joins
+from tocsin.catalogue.observations.profiles import TABLE_PROFILE, put_profile, remove_profile
+from tocsin.catalogue.observations.reports import add_runs, remove_run
+from tocsin.catalogue.observations.samples import put_sample
+from tocsin.catalogue.observations.table_details import put_config, put_metric, put_model, remove_metric
+from tocsin.catalogue.observations.usage import report_usage
+from tocsin.catalogue.quality.incidents import take_step
+from tocsin.catalogue.quality.results import patch_result, remove_result
+from tocsin.catalogue.quality.suites import add_cases, remove_case
 from tocsin.flow.capture.write import Record
 from tocsin.model.stored import Key, Stored, Written
 

@@ -25,9 +25,9 @@ from tocsin.store.access.standing import SqlStanding
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.access.visibility import visible
 from tocsin.store.alerts.event_subjects import SqlEvents
-from tocsin.store.catalogue import inheritance_filters
-from tocsin.store.catalogue.listing import Listing
 from tocsin.store.engine import is_sqlite, reading
+from tocsin.store.entities import inheritance_filters
+from tocsin.store.entities.listing import Listing
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.tables import entity
 

@@ -14,18 +14,19 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
 from tests.store.catalogues import JANE, Company, company
 
+from tocsin.catalogue.replay import GroupCommits
+from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.errors import Conflict, InvalidInput, NotFound, TocsinError
 from tocsin.flow.capture import bulk
-from tocsin.flow.capture.batched_catalogue import Together
-from tocsin.flow.capture.bulk import BulkWrites, Outcome
-from tocsin.flow.capture.operations import Writes, new_entity_id
+from tocsin.flow.capture.bulk import Outcome
+from tocsin.flow.capture.operations import new_entity_id
 from tocsin.model import fqn
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine, reading
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.tables import change_event, entity, entity_version, outbox
 
 
@@ -270,7 +271,7 @@ def _plain(document: Document) -> Document:
 
 def test_writes_together_see_each_other_and_fail_alone(shop: Company) -> None:
     end = shop.log.readable_end()
-    with Together(shop.catalogue, rows=3) as catalogue:
+    with GroupCommits(shop.catalogue, rows=3) as catalogue:
         writes = Writes(catalogue, shop.clock)
         for _ in range(3):
             made = writes.create("table", shop.table("passing"), actor=JANE)

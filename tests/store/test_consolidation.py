@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
-from tocsin.flow.capture.operations import Writes
+from tocsin.catalogue.writes import Writes
 from tocsin.model.change import ChangeEvent
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Written
-from tocsin.store.catalogue.listing import Listing
+from tocsin.store.entities.listing import Listing
 from tocsin.store.fsck.inspection import inspect
 
 JOHN = Actor("00000000-0000-4000-8000-000000000002", "john")

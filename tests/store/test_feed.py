@@ -9,9 +9,9 @@ from sqlalchemy import Engine, func, insert, select
 from tests.company import SmallCompany
 from tests.store.catalogues import add_tags
 
+from tocsin.catalogue.feed.operations import FeedWrites
 from tocsin.clock import FixedClock
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound
-from tocsin.flow.capture.feed.operations import FeedWrites
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of

@@ -6,16 +6,16 @@ import pytest
 from sqlalchemy import Engine, select
 from tests.store.catalogues import JANE
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.relations import RELATIONS
 from tocsin.model.stored import Key
-from tocsin.store.catalogue.domains import belongs
-from tocsin.store.catalogue.entities import SqlCatalogue
-from tocsin.store.catalogue.listing import Listing
 from tocsin.store.engine import reading
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.entities.listing import Listing
+from tocsin.store.governance.domains import belongs
 from tocsin.store.tables import entity
 
 _COLUMNS = [{"name": "id", "dataType": "BIGINT"}, {"name": "mail", "dataType": "TEXT"}]

@@ -7,15 +7,15 @@ import threading
 from sqlalchemy import Engine
 
 from tocsin.access.views import Views
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
 from tocsin.store.access.views import SqlSubjects
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
 
 
 def test_two_first_starts_at_once_leave_one_password(store_engine: Engine) -> None:

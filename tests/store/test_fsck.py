@@ -10,13 +10,13 @@ from sqlalchemy import Column, ColumnElement, Connection, Engine, Table, delete,
 from tests.store.catalogues import JANE, ORDERS, Company, company
 from tests.store.paths import furnish
 
+from tocsin.catalogue.replay import replay
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.replay import replay
 from tocsin.model.stored import Key
 from tocsin.store import tables
-from tocsin.store.catalogue.entities import SqlCatalogue
-from tocsin.store.catalogue.reference_tables import entity_reference
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.entities.tables import entity_reference
 from tocsin.store.fsck.finding import Damage
 from tocsin.store.fsck.inspection import Inspection, inspect, repair
 

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, Company, company
 
-from tocsin.flow.capture.bulk import BulkWrites
+from tocsin.catalogue.writes import BulkWrites
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key
 from tocsin.store.lineage.reach import Lineage

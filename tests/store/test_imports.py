@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
+from tocsin.catalogue.sheets.columns import column_rows
+from tocsin.catalogue.sheets.operations import SHEETS, import_sheet
+from tocsin.catalogue.sheets.rows import write_sheet
+from tocsin.catalogue.sheets.terms import term_rows
 from tocsin.errors import NotFound
-from tocsin.flow.capture.sheets.columns import column_rows
-from tocsin.flow.capture.sheets.operations import SHEETS, import_sheet
-from tocsin.flow.capture.sheets.rows import write_sheet
-from tocsin.flow.capture.sheets.terms import term_rows
 from tocsin.model.entity import Document
 
 COLUMN = "column.fullyQualifiedName,column.description,column.dataType,column.dataLength,column.tags\n"

@@ -8,12 +8,12 @@ from collections.abc import Callable
 import pytest
 from sqlalchemy import Engine, insert
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import NotFound
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.people import SYSTEM
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import writing
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.inbox import Arrival, Inbox, InboxCursor
 from tocsin.store.tables import notification

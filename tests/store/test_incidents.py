@@ -8,13 +8,13 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
+from tocsin.catalogue.quality.incidents import correct_step, take_step
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.observations.incidents import correct_step, take_step
 from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.store.cursors import Window
-from tocsin.store.observations.incidents import IncidentFilter, IncidentLog
+from tocsin.store.quality.incidents import IncidentFilter, IncidentLog
 
 _CASE = f"{ORDERS}.id.not_null"
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from sqlalchemy import Engine, func, select
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
+from tocsin.catalogue.lineage.external import edges_in
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.lineage_events import edges_in
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Written

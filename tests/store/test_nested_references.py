@@ -9,7 +9,7 @@ from tests.store.catalogues import JANE, ORDERS, Company, company
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.stored import Key
 from tocsin.store import tables
-from tocsin.store.catalogue.reference_tables import entity_reference
+from tocsin.store.entities.tables import entity_reference
 from tocsin.store.fsck.finding import Damage
 from tocsin.store.fsck.inspection import inspect
 

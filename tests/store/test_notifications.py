@@ -12,7 +12,7 @@ from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.model.match_result import MatchResult
-from tocsin.store.alerts.match_result_tables import match_result
+from tocsin.store.alerts.tables import match_result
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import delivery, notification, outbox

@@ -7,12 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from sqlalchemy import Engine
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
-from tocsin.store.access.people import People, ensure_administrator
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.people.identities import People, ensure_administrator
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ import orjson
 import pytest
 from sqlalchemy import Engine
 
+from tocsin.catalogue.replay import Progress, replay
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.replay import Progress, replay
 from tocsin.model.stored import Key
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.lineage.reach import Lineage
 

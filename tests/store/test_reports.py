@@ -6,9 +6,9 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
+from tocsin.catalogue.observations.reports import add_run, add_runs, remove_run
+from tocsin.catalogue.quality.results import patch_result, remove_result
 from tocsin.errors import Conflict, InvalidInput, NotFound
-from tocsin.flow.capture.observations.reports import add_run, add_runs, remove_run
-from tocsin.flow.capture.observations.results import patch_result, remove_result
 from tocsin.model.entity import Document
 from tocsin.model.stored import Key, Written
 from tocsin.store.cursors import Window

@@ -11,8 +11,8 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, text
 from tests.serving import KEY
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock, SystemClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.flow.match.plan import plan_of
 from tocsin.model.change import EventType
 from tocsin.model.people import SYSTEM
@@ -23,11 +23,11 @@ from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.hook import lead_hook_to
 from tocsin.sample.load import is_loaded, load
 from tocsin.settings import Settings
-from tocsin.store.access.people import People
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine, reading
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.people.identities import People
 from tocsin.store.vault import use_vault
 
 NOW_MS = 1_790_000_000_000

@@ -10,8 +10,8 @@ from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.serving import KEY
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.once import World, scheduled_for
@@ -25,12 +25,12 @@ from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.load import load
 from tocsin.server.bootstrap import first_start
 from tocsin.settings import Settings
-from tocsin.store.access.people import People
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.people.identities import People
 
 NOW_MS = 1_890_000_000_000
 NEW_COLUMN: Document = {"op": "add", "path": "/columns/-", "value": {"name": "gift_note", "dataType": "TEXT"}}

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
 
+from tocsin.catalogue.observations.silences import Silence, Silences
 from tocsin.errors import NotFound
-from tocsin.flow.capture.observations.silences import Silence, Silences
 from tocsin.flow.match.streak import StatusReport, report_of
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports

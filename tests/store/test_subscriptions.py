@@ -6,17 +6,17 @@ import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine, select
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import WrongKey
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.outbox.routes import Routes
 from tocsin.store.tables import destination_secret
 from tocsin.store.vault import new_key, reseal, use_vault

@@ -8,12 +8,12 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
+from tocsin.catalogue.quality.suites import add_cases, remove_case
+from tocsin.catalogue.seed_entities import establish, standards
 from tocsin.errors import Conflict, InvalidInput, NotFound
-from tocsin.flow.capture.observations.suites import add_cases, remove_case
-from tocsin.flow.capture.seed_entities import establish, standards
 from tocsin.model.change import EventType
 from tocsin.model.stored import Key, Written
-from tocsin.store.observations.suites import SuiteReader
+from tocsin.store.quality.suites import SuiteReader
 
 
 @pytest.fixture

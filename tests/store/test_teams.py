@@ -6,15 +6,15 @@ import pytest
 from sqlalchemy import Engine
 
 from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.relations import RELATIONS
 from tocsin.model.stored import Key, Written
 from tocsin.store.access.views import SqlSubjects
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
 
 TYPES = ("Organization", "BusinessUnit", "Division", "Department", "Group")
 MAY = {

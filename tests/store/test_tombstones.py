@@ -9,15 +9,15 @@ from sqlalchemy import Engine, delete, func, select
 from tests.company import SmallCompany
 from tests.telling import tell_all
 
-from tocsin.flow.capture.operations import Writes
+from tocsin.catalogue.writes import Writes
 from tocsin.flow.capture.ports import Collision
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import SYSTEM
 from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.alerts.match_results import MatchResults
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.alerts.tables import match_result
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.tables import outbox, tombstone, tombstone_relation

@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import Engine, func, select
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
-from tocsin.flow.capture.observations.joins import put_joins
-from tocsin.flow.capture.observations.profiles import put_profile
-from tocsin.flow.capture.observations.samples import put_sample
-from tocsin.flow.capture.observations.usage import day_number, day_text, report_usage
+from tocsin.catalogue.observations.joins import put_joins
+from tocsin.catalogue.observations.profiles import put_profile
+from tocsin.catalogue.observations.samples import put_sample
+from tocsin.catalogue.observations.usage import day_number, day_text, report_usage
 from tocsin.flow.capture.write import Record
 from tocsin.model.stored import Key, Written
 from tocsin.store.observations.tables import attachment, entity_usage, series

@@ -10,15 +10,15 @@ from pydantic import SecretStr
 from sqlalchemy import Engine, select
 from tests.store.catalogues import JANE
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.errors import InvalidSetting, Unavailable, WrongKey, WrongSealOfKeys
-from tocsin.flow.capture.operations import Writes
 from tocsin.settings import Settings
-from tocsin.store.access.people import People
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import open_engine
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.observations.reads import ObservationReads
 from tocsin.store.observations.tables import attachment
+from tocsin.store.people.identities import People
 from tocsin.store.tables import server_secret
 from tocsin.store.vault import KEY_FILE, Vault, new_key, reseal, use_vault, vault_of
 

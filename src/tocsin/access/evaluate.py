@@ -51,7 +51,7 @@ class Facts:
 
     @cached_property
     def tags(self) -> frozenset[str]:
-        """The FQNs of its labels and of those of its members, as ``store/catalogue/projections.py`` keeps them."""
+        """The FQNs of its labels and of those of its members, as ``store/entities/projections.py`` keeps them."""
         return frozenset(str(label["tagFQN"]) for label in labels_of(self._document))
 
     @cached_property

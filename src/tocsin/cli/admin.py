@@ -17,7 +17,7 @@ from tocsin.model.people import SYSTEM
 if TYPE_CHECKING:  # the store's library is an extra
     from sqlalchemy import Engine
 
-    from tocsin.store.access.people import People
+    from tocsin.store.people.identities import People
 
 app = typer.Typer(help="Create users and bots, reset passwords, migrate the store.", no_args_is_help=True)
 
@@ -122,14 +122,14 @@ def renew_keys(*, as_json: AsJson = False) -> None:
 
 
 def _people(engine: Engine) -> People:
-    from tocsin.store.access.people import People
+    from tocsin.store.people.identities import People
 
     return People(engine)
 
 
 def _create(engine: Engine, request: dict[str, object]) -> str:
-    from tocsin.flow.capture.operations import Writes
-    from tocsin.store.catalogue.entities import SqlCatalogue
+    from tocsin.catalogue.writes import Writes
+    from tocsin.store.entities.catalogue import SqlCatalogue
 
     written = Writes(SqlCatalogue(engine), SystemClock()).create("user", request, actor=SYSTEM)
     return str(written.document["id"])

@@ -28,13 +28,13 @@ def replay(
     if not file.is_file():
         raise NotFound(f"file {file} not found")
     with needing("server"):
-        from tocsin.flow.capture.batched_catalogue import Together
-        from tocsin.flow.capture.operations import Writes
-        from tocsin.flow.capture.replay import replay as steps_of
-        from tocsin.store.catalogue.entities import SqlCatalogue
+        from tocsin.catalogue.replay import GroupCommits
+        from tocsin.catalogue.replay import replay as steps_of
+        from tocsin.catalogue.writes import Writes
+        from tocsin.store.entities.catalogue import SqlCatalogue
     with opened_store(settings_of()) as engine, progress_bar(f"Replaying {file.name}") as report:
         line_count = event_count = 0
-        with Together(SqlCatalogue(engine)) as catalogue:
+        with GroupCommits(SqlCatalogue(engine)) as catalogue:
             for step in steps_of(Writes(catalogue, SystemClock()), file):
                 report(step.read_bytes, step.total_bytes)
                 line_count += 1

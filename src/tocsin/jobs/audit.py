@@ -18,8 +18,8 @@ import structlog
 from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
 
+from tocsin.catalogue.alerts.findings import FindingLog
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.audit_findings import FindingLog
 from tocsin.flow.eventlog.readers import MATCH_STREAM, STREAK_STREAM
 from tocsin.flow.match.plan import Plan, at_reports, between_reports, plan_of
 from tocsin.jobs.lake import LakeParts
@@ -32,7 +32,7 @@ from tocsin.spark.match import Index, index_of, matches
 from tocsin.store.alerts.audit import AuditRows
 from tocsin.store.alerts.match_results import MatchResults
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 

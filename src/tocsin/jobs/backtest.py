@@ -35,12 +35,12 @@ from tocsin.spark.lake import part, reported
 from tocsin.spark.lookups import batch_of, each_once
 from tocsin.spark.match import Index, index_of, matches
 from tocsin.spark.resolve import recipients
-from tocsin.store.access.people import People
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.subscriptions import alert_of
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.people.identities import People
 
 EVENTS_PER_STEP = 200_000
 MATCHES_AT_ONCE = 20_000

@@ -18,9 +18,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 from sqlalchemy import Engine
 
 from tocsin.access.views import Views
+from tocsin.catalogue.alerts.findings import FindingLog
 from tocsin.clock import Clock, SystemClock
 from tocsin.errors import NotFound
-from tocsin.flow.capture.audit_findings import FindingLog
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.resolve.audience import audience_of
@@ -44,8 +44,8 @@ from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.engine import PATIENT_S, open_engine
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.high_water_marks import check_and_warn
 from tocsin.store.outbox.notifications import Notifications

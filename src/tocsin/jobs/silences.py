@@ -13,10 +13,10 @@ import structlog
 from pyspark.sql import SparkSession
 from sqlalchemy import Engine
 
+from tocsin.catalogue.observations.silences import Silence, Silences
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.errors import NotFound
-from tocsin.flow.capture.observations.silences import Silence, Silences
-from tocsin.flow.capture.operations import Writes
 from tocsin.flow.match.plan import at_reports
 from tocsin.jobs.alerts import CurrentAlerts
 from tocsin.jobs.checkpoint import committed
@@ -25,7 +25,7 @@ from tocsin.settings import Settings
 from tocsin.spark.session import interpreting
 from tocsin.spark.streaks import STATE_CONF, streaks
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 

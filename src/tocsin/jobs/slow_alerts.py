@@ -1,7 +1,7 @@
 """Matching under a time limit: slow alerts are identified, and the others are matched without them.
 
 A condition may be slow on a single event. A micro-batch that exceeds the limit is matched again in halves of the alerts
-with residual conditions, until each part is fast or a single alert. Next: ``flow/capture/audit_findings.py``, which
+with residual conditions, until each part is fast or a single alert. Next: ``catalogue/alerts/findings.py``, which
 suspends the alerts found.
 """
 

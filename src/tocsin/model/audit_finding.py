@@ -1,6 +1,6 @@
 """Audit findings: a match, notification or delivery without exactly one result.
 
-Next: ``jobs/audit.py`` detects them, ``flow/capture/audit_findings.py`` records them.
+Next: ``jobs/audit.py`` detects them, ``catalogue/alerts/findings.py`` records them.
 """
 
 from __future__ import annotations

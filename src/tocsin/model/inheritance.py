@@ -1,7 +1,7 @@
 """Inheritance of owners and domains from the nearest ancestor that has them.
 
 Inherited values are computed on reading and when an event is made, marked ``inherited``, and never stored.
-Source: OpenMetadata's ``EntityRepository.setInheritedFields``. Next: ``store/catalogue/inheritance.py``.
+Source: OpenMetadata's ``EntityRepository.setInheritedFields``. Next: ``store/entities/inheritance.py``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lineage edges: data flows from one asset to another, with optional details.
 
-Source: schemas/type/entityLineage.json. ``flow/capture/lineage.py`` writes edges, ``store/lineage/edges.py`` stores
+Source: schemas/type/entityLineage.json. ``catalogue/lineage/edges.py`` writes edges, ``store/lineage/edges.py`` stores
 them.
 """
 

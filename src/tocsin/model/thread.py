@@ -1,6 +1,6 @@
 """Threads: conversations, tasks and announcements about an asset, with their posts.
 
-Source: OpenMetadata 1.13 ``entity/feed/thread.json``. Next: ``flow/capture/feed/operations.py``.
+Source: OpenMetadata 1.13 ``entity/feed/thread.json``. Next: ``catalogue/feed/operations.py``.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from random import Random
 
-from tocsin.flow.capture.seed_entities import standards
+from tocsin.catalogue.seed_entities import standards
 from tocsin.model.people import SYSTEM
 from tocsin.sample.assets import Asset, places
 from tocsin.sample.calendar import MINUTE_MS, Calendar

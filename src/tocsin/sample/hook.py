@@ -8,15 +8,15 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock
 from tocsin.errors import NotFound
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.sample.alerts import HOOK_ALERT
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
 
 if TYPE_CHECKING:  # only named here; opening stores is the store's business
     from sqlalchemy import Engine

@@ -15,8 +15,8 @@ from uuid import UUID
 
 from argon2 import PasswordHasher
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock, FixedClock
-from tocsin.flow.capture.operations import Writes
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.send.egress import egress_of
 from tocsin.model.address import MASK
@@ -28,9 +28,9 @@ from tocsin.sample.hook import hook_url
 from tocsin.sample.steps import Create, Step
 from tocsin.sample.teller import Teller
 from tocsin.settings import Settings
-from tocsin.store.access.people import People
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.people.identities import People
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

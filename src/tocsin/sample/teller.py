@@ -8,9 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import partial
 
+from tocsin.catalogue.quality.suites import add_cases
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
-from tocsin.flow.capture.observations.suites import add_cases
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key, Written

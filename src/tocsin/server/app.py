@@ -34,25 +34,15 @@ from tocsin.server.http.paths import API, RawPaths
 from tocsin.server.http.processes import listening, serve_in
 from tocsin.server.http.request import caller_of
 from tocsin.server.http.routing import COLLECTION, IndexedRouter, lay_out
-from tocsin.server.routes import search
+from tocsin.server.routes import events, search, sheets
 from tocsin.server.routes.alerts import backtests, conditions, noise, subscriptions
-from tocsin.server.routes.catalogue import (
-    assets,
-    bulk,
-    entities,
-    events,
-    followers,
-    history,
-    listing,
-    sheets,
-    types,
-    votes,
-)
-from tocsin.server.routes.feed import tasks, threads
+from tocsin.server.routes.entities import bulk, crud, history, listing
+from tocsin.server.routes.feed import tasks, threads, votes
+from tocsin.server.routes.governance import assets, custom_properties
 from tocsin.server.routes.lineage import edges, graph, impact
 from tocsin.server.routes.notifications import activity, explain, inbox, mutes, unsubscribe
 from tocsin.server.routes.observations import profiles, queries, runs, samples, table_details, usage
-from tocsin.server.routes.people import openid, permissions, teams, tokens, users
+from tocsin.server.routes.people import followers, openid, permissions, teams, tokens, users
 from tocsin.server.routes.quality import incidents, results, suites
 from tocsin.server.routes.system import connectors, page, version
 from tocsin.settings import Settings
@@ -276,10 +266,10 @@ def _routes() -> APIRouter:
         threads,
     ):
         lay_out(routes, resource.router, API, asked)
-    of_every_collection = (bulk, sheets, listing, history, assets, entities, votes)
+    of_every_collection = (bulk, sheets, listing, history, assets, crud, votes)
     for router in (*(resource.router for resource in of_every_collection), samples.of_asset, followers.of_asset):
         lay_out(routes, router, f"{API}/{COLLECTION}", asked)
-    for resource in (types, events):  # after what every collection has: their paths could mean that, too
+    for resource in (custom_properties, events):  # after what every collection has: their paths could mean that, too
         lay_out(routes, resource.router, API, asked)
     lay_out(routes, page.router, "")
     return routes

@@ -10,16 +10,16 @@ import contextlib
 from sqlalchemy import Engine
 
 from tocsin.access.defaults import POLICIES, ROLES, ROOT_TEAM
+from tocsin.catalogue.seed_entities import establish
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.errors import Conflict
-from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.seed_entities import establish
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.server.login.tokens import hash_password, new_password
 from tocsin.settings import Settings
-from tocsin.store.access.people import People, ensure_administrator
-from tocsin.store.catalogue.entities import SqlCatalogue
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.people.identities import People, ensure_administrator
 from tocsin.store.schema import migrate
 from tocsin.store.vault import use_vault
 

@@ -11,12 +11,11 @@ import anyio
 from sqlalchemy import Engine
 
 from tocsin.access.views import Views
+from tocsin.catalogue.feed.operations import FeedWrites
+from tocsin.catalogue.people.violations import Violations
+from tocsin.catalogue.writes import BulkWrites, Writes
 from tocsin.clock import Clock, SystemClock
 from tocsin.flow.capture.bounds import Bounds
-from tocsin.flow.capture.bulk import BulkWrites
-from tocsin.flow.capture.feed.operations import FeedWrites
-from tocsin.flow.capture.operations import Writes
-from tocsin.flow.capture.violations import Violations
 from tocsin.server.access.denials import RefusalLog
 from tocsin.server.access.permits import ActorPermits
 from tocsin.server.access.policy_cache import PolicyCache
@@ -30,30 +29,30 @@ from tocsin.server.login.throttle import LoginQueue, LoginThrottle
 from tocsin.server.login.token_cache import TokenCache
 from tocsin.server.login.tokens import Tokens
 from tocsin.settings import Settings
-from tocsin.store.access.attempts import LoginAttempts, Pace
-from tocsin.store.access.people import People
 from tocsin.store.access.quotas import Quotas
 from tocsin.store.access.revision import PeopleRevision
 from tocsin.store.access.standing import SqlStanding
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.backtests import Backtests
 from tocsin.store.alerts.subscriptions import Subscriptions
-from tocsin.store.catalogue.entities import SqlCatalogue
-from tocsin.store.catalogue.group_members import Grouped
-from tocsin.store.catalogue.history import History
+from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.entities.history import History
 from tocsin.store.eventlog.activity import Activity
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.wait_notes import WaitNotes
 from tocsin.store.eventlog.waits import Waits
 from tocsin.store.feed.threads import Feed
+from tocsin.store.governance.group_members import Grouped
 from tocsin.store.lineage.impact import Impact
 from tocsin.store.lineage.reach import Lineage
-from tocsin.store.observations.incidents import IncidentLog
 from tocsin.store.observations.reads import ObservationReads
-from tocsin.store.observations.suites import SuiteReader
 from tocsin.store.observations.usage import Usage
 from tocsin.store.outbox.inbox import Inbox
 from tocsin.store.outbox.status import Standings
+from tocsin.store.people.identities import People
+from tocsin.store.people.login_attempts import LoginAttempts, Pace
+from tocsin.store.quality.incidents import IncidentLog
+from tocsin.store.quality.suites import SuiteReader
 from tocsin.store.search.results import SearchIndex
 
 

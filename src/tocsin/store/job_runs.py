@@ -6,7 +6,7 @@ from sqlalchemy import Engine, select
 from sqlalchemy.dialects import postgresql, sqlite
 
 from tocsin.store.engine import is_sqlite, reading, writing
-from tocsin.store.eventlog.lake_tables import scheduled_job
+from tocsin.store.eventlog.tables import scheduled_job
 
 
 class ScheduledJobs:

@@ -17,32 +17,29 @@ from sqlalchemy.exc import OperationalError
 from tocsin.errors import Conflict, Unavailable
 from tocsin.store import tables
 from tocsin.store.access import tables as access_tables
-from tocsin.store.alerts import backtest_tables, firing_tables, match_result_tables, mute_tables
-from tocsin.store.catalogue import reference_tables
+from tocsin.store.alerts import tables as alerts_tables
 from tocsin.store.engine import is_sqlite, reading, writing
-from tocsin.store.eventlog import lake_tables, streak_tables, waits
+from tocsin.store.entities import tables as entities_tables
+from tocsin.store.eventlog import tables as eventlog_tables
 from tocsin.store.faults import fault_of
 from tocsin.store.feed import tables as feed_tables
 from tocsin.store.lineage import tables as lineage_tables
-from tocsin.store.observations import tables as beside_tables
+from tocsin.store.observations import tables as observations_tables
+from tocsin.store.people import tables as people_tables
 from tocsin.store.search import tables as search_tables
 
 HEAD = "head"
 TABLES = (
     tables,
     access_tables,
-    backtest_tables,
-    beside_tables,
+    alerts_tables,
+    entities_tables,
+    eventlog_tables,
     feed_tables,
-    firing_tables,
-    lake_tables,
     lineage_tables,
-    mute_tables,
-    reference_tables,
+    observations_tables,
+    people_tables,
     search_tables,
-    streak_tables,
-    match_result_tables,
-    waits,
 )
 """Where tables are described: all that a store has, once this module is there."""
 

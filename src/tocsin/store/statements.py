@@ -1,7 +1,7 @@
 """Precompiled SQL statements for frequent writes, executed by the driver directly.
 
 SQLAlchemy takes several times as long over a small statement as the database does. Rare statements use SQLAlchemy;
-only statements that thousands of writes repeat are worth precompiling. Next: ``store/catalogue/changes.py``.
+only statements that thousands of writes repeat are worth precompiling. Next: ``store/entities/changes.py``.
 """
 
 from __future__ import annotations

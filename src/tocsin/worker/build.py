@@ -24,7 +24,6 @@ from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.mail import Sender
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
-from tocsin.store.access.people import People, unsubscribe_key
 from tocsin.store.engine import open_engine
 from tocsin.store.folder import make_private
 from tocsin.store.high_water_marks import check_and_warn
@@ -32,6 +31,7 @@ from tocsin.store.outbox.deliveries import Deliveries
 from tocsin.store.outbox.routes import Routes
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
+from tocsin.store.people.identities import People, unsubscribe_key
 from tocsin.store.schema import migrate
 from tocsin.store.vault import use_vault
 

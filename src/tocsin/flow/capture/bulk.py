@@ -1,7 +1,7 @@
 """Bulk writes of thousands of entities, in chunks of one transaction each; a rejected row fails alone.
 
 Each row is handled as a single PUT (``flow/capture/upsert.py``) and makes the same version and event. If a chunk
-conflicts with a concurrent write, its rows are retried one at a time. Next: ``store/catalogue/batch.py``.
+conflicts with a concurrent write, its rows are retried one at a time. Next: ``store/entities/batch.py``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tocsin.flow.capture.permit import Permits, everything, in_place
 from tocsin.flow.capture.ports import BatchedCatalogue, BatchedTransaction, Collision, MustWriteError
 from tocsin.flow.capture.references import is_uuid
 from tocsin.flow.capture.upsert import create, kind_of, put
-from tocsin.flow.capture.write import Ids, Record
+from tocsin.flow.capture.write import Ids, Record, Rules
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -37,8 +37,10 @@ class _RehearsedError(Exception):
     """A rehearsal is over: what was written is taken back."""
 
 
-class BulkWrites:
+class EntityBulkWrites:
     """Creates and puts many entities of one type; its outcomes are in the order of the requests."""
+
+    rules = Rules()
 
     def __init__(
         self,
@@ -118,7 +120,7 @@ class BulkWrites:
         try:
             with batch.row():
                 permit = in_place(self._permits(actor), batch)
-                record = Record(batch, actor, self._clock.now_ms(), self._ids, permit, self._bounds)
+                record = Record(batch, actor, self._clock.now_ms(), self._ids, permit, self._bounds, self.rules)
                 written = row(record, kind.name, request)
                 batch.append(record.events)
                 self._bounds.ledger.add(actor, record.events)  # of a rehearsal, too: it takes as long

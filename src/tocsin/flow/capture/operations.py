@@ -11,25 +11,21 @@ from decimal import Decimal
 import uuid_utils
 
 from tocsin.clock import Clock
-from tocsin.errors import InvalidInput, NotFound, PreconditionFailed, Unavailable
-from tocsin.flow.capture import etag, json_patch, lineage, removal, renames, teams
+from tocsin.errors import NotFound, PreconditionFailed, Unavailable
+from tocsin.flow.capture import etag, json_patch, removal, renames
 from tocsin.flow.capture.bounds import BOUNDS, Bounds
 from tocsin.flow.capture.consolidation import begun_at
-from tocsin.flow.capture.observations import reports, results
 from tocsin.flow.capture.permit import Permits, check_delete, check_restore, everything, in_place
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold
 from tocsin.flow.capture.prepare import complete, patched, whole_state
-from tocsin.flow.capture.properties import with_property
 from tocsin.flow.capture.redaction import Veil, hidden_in
 from tocsin.flow.capture.rollback import Rehearsed, RolledBack, roll_back
-from tocsin.flow.capture.upsert import change, create, ensure, joined, kind_of, put
-from tocsin.flow.capture.votes import vote
-from tocsin.flow.capture.write import Ids, Record
+from tocsin.flow.capture.upsert import change, create, ensure, kind_of, put
+from tocsin.flow.capture.write import Ids, Record, Rules
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.people import Actor
 from tocsin.model.stored import Key, Stored, Written, missing
-from tocsin.model.wording import with_article
 
 Work = Callable[[Record], Written]
 _MOST_TRIES = 4
@@ -45,13 +41,15 @@ def new_event_id() -> str:
     return str(uuid_utils.uuid7())
 
 
-class Writes:
-    """Every write on the catalogue.
+class EntityWrites:
+    """Writes of entities; ``catalogue/writes.py`` adds those of other data, and the rules of all types.
 
     Each method is one transaction and returns its result; a write that changes nothing has no effect.
     ``key`` is ``Key.by_id(…)`` or ``Key.by_name(fqn)``. With ``is_history`` the clock gives times of the past, and
     alerts compare them with the time at which they were created.
     """
+
+    rules = Rules()
 
     def __init__(
         self,
@@ -120,14 +118,14 @@ class Writes:
             old = _live(record, entity_type, key)
             if if_match is not None and not etag.holds(if_match, old.document):
                 raise PreconditionFailed()
-            shown = teams.as_patched(record.transaction, record.as_read(old), old, operations)
+            shown = self.rules.shown(record, record.as_read(old), old, operations)
             hidden = hidden_in(shown, record.permit, record.transaction)
             document = veil.lifted(patching.of(veil.over(shown, hidden)))
             fields = patched(ENTITY_TYPES[entity_type], old, document)
             within_ms = self._consolidate_ms if if_match is None else 0
             since = begun_at(record, old, fields, within_ms=within_ms) if within_ms else None
             written = renames.put(record, old, fields, since=since)
-            return joined(record, entity_type, document, written) if "children" in shown else written
+            return self.rules.members(record, entity_type, document, written) if "children" in shown else written
 
         for _ in range(_MOST_TRIES):
             try:
@@ -201,62 +199,14 @@ class Writes:
             return rehearsed.outcome
         return outcome[0]
 
-    def follow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
-        """Make a user a follower; nothing if they are one already.
-
-        Raises
-        ------
-        NotFound : there is no such entity or user.
-        InvalidInput : the user is deleted, or nobody can follow this type.
-        """
-
-        def work(record: Record) -> Written:
-            _check_followable(entity_type)
-            entity = _live(record, entity_type, Key.by_id(entity_id), Hold.SHARED)
-            return reports.follow(record, entity, _user(record, user_id))
-
-        return self._write(work, actor)
-
-    def put_property(self, type_id: str, wanted: Document, *, actor: Actor) -> Written:
-        """Give a type of entity a custom property, or change the one of its name. Raises as ``patch``."""
-
-        def work(record: Record) -> Written:
-            old = _live(record, "type", Key.by_id(type_id))
-            return change(record, record.resolver(), old, with_property(record, old, wanted))
-
-        return self._write(work, actor)
-
-    def vote(self, entity_type: str, entity_id: str, wanted: object, *, actor: Actor) -> Written:
-        """Take the actor's vote on an entity; nothing if it was given before. Raises as ``flow/capture/votes.py``."""
-        return self._write(
-            lambda record: vote(record, _live(record, entity_type, Key.by_id(entity_id)), actor.id, wanted), actor
-        )
-
-    def unfollow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
-        """Make a user no follower; nothing if they are none. Raises as ``follow``."""
-
-        def work(record: Record) -> Written:
-            _check_followable(entity_type)
-            entity = _live(record, entity_type, Key.by_id(entity_id), Hold.SHARED)
-            return reports.unfollow(record, entity, _user(record, user_id, even_deleted=True))
-
-        return self._write(work, actor)
-
-    def add_test_result(self, fqn: str, result: Document, *, actor: Actor) -> Written:
-        """Report a run of a test case; nothing if the same was reported before."""
-        return self._write(
-            lambda record: results.add_result(record, _live(record, "testCase", Key.by_name(fqn)), result), actor
-        )
-
-    def add_pipeline_status(self, fqn: str, status: Document, *, actor: Actor) -> Written:
-        """Report a run of a pipeline; nothing if the same was reported before."""
-        return self._write(
-            lambda record: reports.add_run(record, _live(record, "pipeline", Key.by_name(fqn)), status),
-            actor,
-        )
-
     def on_live(
-        self, entity_type: str, key: Key, work: Callable[[Record, Stored], Written], *, actor: Actor
+        self,
+        entity_type: str,
+        key: Key,
+        work: Callable[[Record, Stored], Written],
+        *,
+        actor: Actor,
+        hold: Hold = Hold.CHANGE,
     ) -> Written:
         """Do a piece of work on an entity, which must be there and not deleted: a report, an attachment.
 
@@ -264,33 +214,7 @@ class Writes:
         ------
         NotFound : there is no such entity, or it is soft-deleted.
         """
-        return self._write(lambda record: work(record, _live(record, entity_type, key)), actor)
-
-    def put_edge(self, edge: Document, *, actor: Actor, at_ms: int | None = None) -> Written:
-        """Add a lineage edge (``fromEntity``, ``toEntity``, ``lineageDetails``) or replace its details."""
-        return self._write(lambda record: lineage.put_edge(record, edge), actor, at_ms)
-
-    def patch_edge(
-        self, from_entity: Document, to_entity: Document, operations: Sequence[json_patch.Operation], *, actor: Actor
-    ) -> Written:
-        """Apply a JSON Patch to the details of a lineage edge; ``NotFound`` if there is none."""
-        return self._write(lambda record: lineage.patch_edge(record, from_entity, to_entity, operations), actor)
-
-    def delete_edge(
-        self, from_entity: Document, to_entity: Document, *, actor: Actor, at_ms: int | None = None
-    ) -> Written:
-        """Remove the lineage edge between two references; ``NotFound`` if there is none."""
-        return self._write(lambda record: lineage.delete_edge(record, from_entity, to_entity), actor, at_ms)
-
-    def delete_edges_by_source(self, entity: Document, source: str, *, actor: Actor) -> Written:
-        """Remove the lineage edges to an entity that were found by ``source``; ``cascaded`` holds their events."""
-
-        def work(record: Record) -> Written:
-            gone = lineage.delete_by_source(record, entity, source)
-            events = tuple(written.event for written in gone if written.event)
-            return Written({"edges": [written.document for written in gone]}, None, cascaded=events)
-
-        return self._write(work, actor)
+        return self._write(lambda record: work(record, _live(record, entity_type, key, hold)), actor)
 
     def replace(self, entity_type: str, fqn: str, state: Document, at_ms: int, *, actor: Actor) -> Written:
         """Put a whole state, as a history has it: what it leaves out goes. Its parent need not exist."""
@@ -300,7 +224,8 @@ class Writes:
             old = record.transaction.find(entity_type, Key.by_name(fqn))
             fields = whole_state(old, state)
             if old is None:
-                return record.create(entity_type, fqn, complete(ENTITY_TYPES[entity_type], resolver, fields, {}))
+                fields = complete(record, ENTITY_TYPES[entity_type], resolver, fields, {})
+                return record.create(entity_type, fqn, fields)
             return change(record, resolver, old, fields)
 
         return self._write(work, actor, at_ms)
@@ -310,14 +235,14 @@ class Writes:
 
         def work(record: Record) -> Written:
             gone = removal.find_to_delete(record, entity_type, Key.by_name(fqn), hard=True)
-            lineage.leave_edges(record, gone)
+            self.rules.before_removal(record, gone, ())
             return record.remove(gone)
 
         return self._write(work, actor, at_ms)
 
-    def within(self, work: Work, *, actor: Actor) -> Written:
-        """Do a write of another part, such as ``flow/capture/feed``, in one transaction as those here."""
-        return self._write(work, actor)
+    def within(self, work: Work, *, actor: Actor, at_ms: int | None = None) -> Written:
+        """Do a write of ``catalogue`` in one transaction, as those here; ``at_ms`` is its time in a history."""
+        return self._write(work, actor, at_ms)
 
     def _write(self, work: Work, actor: Actor, at_ms: int | None = None) -> Written:
         try:
@@ -330,7 +255,7 @@ class Writes:
         with self._catalogue.transaction() as transaction:
             now_ms = self._clock.now_ms() if at_ms is None else at_ms
             permit = in_place(self._permits(actor), transaction)
-            record = Record(transaction, actor, now_ms, self._ids, permit, self.bounds)
+            record = Record(transaction, actor, now_ms, self._ids, permit, self.bounds, self.rules)
             record.is_recorded = self._is_history or at_ms is not None
             written = work(record)
             transaction.append(record.events)
@@ -367,11 +292,6 @@ class _Patching:
         self._computed = (shown, made)
 
 
-def _check_followable(entity_type: str) -> None:
-    if not kind_of(entity_type).is_followable:
-        raise InvalidInput(f"{with_article(entity_type)} cannot be followed")
-
-
 def _found(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored:
     found = record.transaction.find(kind_of(entity_type).name, key, hold)
     if found is None:
@@ -383,13 +303,4 @@ def _live(record: Record, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) 
     found = _found(record, entity_type, key, hold)
     if found.deleted:
         raise NotFound(f"{entity_type} {key} is deleted")
-    return found
-
-
-def _user(record: Record, user_id: str, *, even_deleted: bool = False) -> Document:
-    found = record.transaction.reference("user", Key.by_id(user_id))
-    if found is None:
-        raise NotFound(f"user {user_id} not found")
-    if found.get("deleted") and not even_deleted:
-        raise InvalidInput(f"user {found['name']} is deleted")
     return found

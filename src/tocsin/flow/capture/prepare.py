@@ -5,14 +5,9 @@ Next: ``flow/capture/write.py``.
 
 from __future__ import annotations
 
-from tocsin.flow.capture.case_definitions import check_purpose
-from tocsin.flow.capture.extension_values import check_extension
-from tocsin.flow.capture.labels import tagged
-from tocsin.flow.capture.policies import ruled
 from tocsin.flow.capture.references import Resolver, reference_to
 from tocsin.flow.capture.request import check_required, clean, shaped, without_server_keys
-from tocsin.flow.capture.shorthands import spelled_out
-from tocsin.flow.capture.teams import joined, placed
+from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, value_at
@@ -51,26 +46,17 @@ def inherited(kind: EntityType, field: str, parent: Stored) -> Document:
     return taken
 
 
-def complete(kind: EntityType, resolver: Resolver, document: Document, old: Document) -> Document:
-    """Return the document with full references and normalized texts.
+def complete(record: Record, kind: EntityType, resolver: Resolver, fields: Document, old: Document) -> Document:
+    """Return the document with full references and whatever the rules of its type fill in.
 
     Raises
     ------
-    InvalidInput : its schema does not allow a value; a history's values are not checked.
+    InvalidInput : a rule or its schema does not allow a value; a history's values are not checked.
     NotFound : a reference or a label leads to nothing.
     """
-    whole = document | resolver.lists(document, old) | resolver.singles(document, old)
-    if isinstance(whole.get("email"), str):
-        whole["email"] = whole["email"].strip().lower()
-    whole = ruled(resolver.transaction, whole)
+    fields = fields | resolver.lists(fields, old) | resolver.singles(fields, old)
+    whole = record.rules.complete(record, resolver, kind, fields, old)
     if resolver.strict:
-        whole = placed(resolver.transaction, whole, old) if kind.name == "team" else whole
-        whole = joined(resolver.transaction, whole, old) if kind.name == "user" else whole
-        whole = spelled_out(kind.name, resolver, whole, old)
-        whole = tagged(resolver.transaction, whole, old, resolver.permit)
-        check_extension(resolver.transaction, kind.name, whole, old)
-        if kind.name == "testCase":
-            check_purpose(resolver.transaction, whole, old)
         check_changed(kind.name, whole, old)
     return whole
 

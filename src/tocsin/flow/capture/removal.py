@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from tocsin.access.visibility_parents import gone_kinds
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture import lineage, nested_references
+from tocsin.flow.capture import nested_references
 from tocsin.flow.capture.permit import check_delete_under, check_restore_under
 from tocsin.flow.capture.ports import Hold
 from tocsin.flow.capture.write import Record
@@ -81,7 +81,7 @@ def find_to_delete(record: Record, entity_type: str, key: Key, *, hard: bool) ->
 def _delete_one(record: Record, entity: Stored, also_gone: frozenset[str], *, hard: bool) -> Written:
     if not hard and _can_be_soft(entity):
         return record.change(entity, entity.document | {"deleted": True}, EventType.ENTITY_SOFT_DELETED)
-    lineage.leave_edges(record, entity, also_gone)
+    record.rules.before_removal(record, entity, also_gone)
     return record.remove(entity)
 
 

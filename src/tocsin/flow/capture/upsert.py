@@ -8,17 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Conflict, InvalidInput
-from tocsin.flow.capture import case_placement
-from tocsin.flow.capture.labels import certified
-from tocsin.flow.capture.lineage import connect
-from tocsin.flow.capture.memberships import GIVEN, member_of
 from tocsin.flow.capture.permit import check_change, check_create, check_restore
-from tocsin.flow.capture.prepare import checked, complete, draft_of, merged
-from tocsin.flow.capture.properties import forget_values
-from tocsin.flow.capture.references import Resolver, key_of
-from tocsin.flow.capture.shorthands import named
+from tocsin.flow.capture.prepare import complete, draft_of, merged
+from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
@@ -34,7 +27,7 @@ def create(record: Record, entity_type: str, request: Document) -> Written:
     draft = _draft(record, entity_type, request)
     if record.transaction.find(entity_type, Key.by_name(draft.fqn)) is not None:
         raise Conflict(f"{entity_type} {draft.fqn} already exists")
-    return joined(record, entity_type, request, _created(record, entity_type, draft))
+    return record.rules.members(record, entity_type, request, _created(record, entity_type, draft))
 
 
 def ensure(record: Record, entity_type: str, request: Document) -> Written:
@@ -54,7 +47,7 @@ def put(record: Record, entity_type: str, request: Document) -> Written:
         record.visible(old)
         fields = merged(ENTITY_TYPES[entity_type], old.document, draft.document)
         written = change(record, record.resolver(), old, fields)
-    return joined(record, entity_type, request, written)
+    return record.rules.members(record, entity_type, request, written)
 
 
 def change(
@@ -73,14 +66,13 @@ def change(
     live = {"deleted": False} if "deleted" in old.document else {}
     event_type = EventType.ENTITY_RESTORED if old.deleted else EventType.ENTITY_UPDATED
     kind = ENTITY_TYPES[old.entity_type]
-    whole = complete(kind, resolver, certified(fields, record.at_ms), old.document)
+    whole = complete(record, kind, resolver, fields, old.document)
     check_change(record.permit, old, whole, record.transaction)
-    if old.entity_type == "type":
-        forget_values(record, old, whole)
+    record.rules.before_change(record, old, whole)
     if old.deleted:
         check_restore(record.permit, old, record.transaction)
     written = record.change(old, whole | live, event_type, fqn=fqn, since=since)
-    connect(record, old.entity_type, written.document, old.document)
+    record.rules.after_write(record, old.entity_type, written.document, old.document)
     return written
 
 
@@ -111,54 +103,16 @@ def _draft(record: Record, entity_type: str, request: Document) -> Draft:
     kind = kind_of(entity_type)
     record.bounds.check_size(request)
     resolver = record.resolver()
-    match entity_type:
-        case "testCase":
-            return case_placement.place_case(record, resolver, checked(kind, request))
-        case "testSuite":
-            return case_placement.place_suite(resolver, checked(kind, request))
-        case _:
-            return draft_of(resolver, kind, named(entity_type, request))
+    return record.rules.draft(record, resolver, kind, request) or draft_of(resolver, kind, request)
 
 
 def _created(record: Record, entity_type: str, draft: Draft) -> Written:
     made_before = tuple(captured.event for captured in record.events)
     kind = ENTITY_TYPES[entity_type]
-    given = certified(dict(kind.defaults) | draft.document, record.at_ms)
-    fields = complete(kind, record.resolver(), given, {})
+    fields = complete(record, kind, record.resolver(), dict(kind.defaults) | draft.document, {})
     check_create(record.permit, kind, fields, record.transaction)
     written = record.create(entity_type, draft.fqn, fields)
     place = len(record.events)
-    connect(record, entity_type, written.document, {})
+    record.rules.after_write(record, entity_type, written.document, {})
     made_after = tuple(captured.event for captured in record.events[place:])
     return replace(written, cascaded=(*made_before, *made_after)) if made_before or made_after else written
-
-
-def joined(record: Record, entity_type: str, request: Document, written: Written) -> Written:
-    """Make the members that the request names belong to the written entity, each as a change of its own.
-
-    Child teams that are no longer named lose this parent.
-    """
-    if entity_type not in GIVEN:
-        return written
-    key, field = GIVEN[entity_type]
-    named_there = request.get(key) or []
-    if not isinstance(named_there, list):
-        raise InvalidInput(f"{key} must be a list", field=key)
-    place = len(record.events)
-    if entity_type == "team" and request.get(key) is not None:
-        named_there = _regrouped(record, written.document, named_there)
-    for one in named_there:
-        target = str(one.get("type", entity_type)) if isinstance(one, dict) else entity_type
-        belong(record, (target, key_of(one)), field, member_of(entity_type, written.document), belongs=True)
-    events = tuple(captured.event for captured in record.events[place:])
-    return replace(written, cascaded=(*written.cascaded, *events)) if events else written
-
-
-def _regrouped(record: Record, team: Document, wanted: list[Document]) -> list[Document]:
-    """Remove this parent from unwanted child teams; return those that do not have it yet."""
-    found = [record.transaction.reference("team", key_of(one)) for one in wanted]
-    ids = {one["id"] for one in found if one}
-    before = {one["id"] for one in record.transaction.teams.children(team["id"])}
-    for one in sorted(before - ids) if team["name"] != ORGANIZATION else ():
-        belong(record, ("team", Key.by_id(one)), "parents", member_of("team", team), belongs=False)
-    return [one for one, reference in zip(wanted, found, strict=True) if not reference or reference["id"] not in before]

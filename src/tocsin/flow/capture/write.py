@@ -6,7 +6,7 @@ Source: seeds/002 "Event Generation Process". Next: ``flow/capture/operations.py
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 
@@ -14,6 +14,7 @@ from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
 from tocsin.flow.capture.diff import Difference, compare, with_place
+from tocsin.flow.capture.json_patch import Operation
 from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.rebuild import ORDER
@@ -22,11 +23,12 @@ from tocsin.flow.capture.secrets import hidden
 from tocsin.flow.capture.version import is_breaking, next_version
 from tocsin.model.change import RECORDED, ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document, version_to_wire
+from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import lacks, with_inherited
 from tocsin.model.list_identity import SERVER_KEPT
 from tocsin.model.people import Actor
-from tocsin.model.stored import CapturedEvent, Stored, Written
+from tocsin.model.stored import CapturedEvent, Draft, Stored, Written
 
 _INCREMENT = "incrementalChangeDescription"
 LONGEST_FQN_BYTES = 2_500
@@ -39,6 +41,40 @@ class Ids:
 
     entity: Callable[[], str]
     event: Callable[[], str]
+
+
+class Rules:
+    """What types of entities demand of a write beyond parent, references and version, asked at fixed points of it.
+
+    These demand nothing; those of the product are in ``catalogue/rules.py``.
+    """
+
+    def draft(self, record: Record, resolver: Resolver, kind: EntityType, request: Document) -> Draft | None:
+        """Return the checked document and FQN that a request to create or put asks for; None: those of its parent."""
+        return None
+
+    def shown(self, record: Record, document: Document, old: Stored, operations: Sequence[Operation]) -> Document:
+        """Return an entity as its readers see it, for the operations of a patch to be applied to."""
+        return document
+
+    def complete(
+        self, record: Record, resolver: Resolver, kind: EntityType, fields: Document, old: Document
+    ) -> Document:
+        """Return the document as it is stored: values checked, those that follow from others filled in."""
+        return fields
+
+    def before_change(self, record: Record, old: Stored, fields: Document) -> None:
+        """Write what must change before an entity does."""
+
+    def after_write(self, record: Record, entity_type: str, document: Document, before: Document) -> None:
+        """Write what follows from an entity's new document; ``before`` is empty when it was created."""
+
+    def members(self, record: Record, entity_type: str, request: Document, written: Written) -> Written:
+        """Write the memberships that a request gives with an entity; return its result with their events."""
+        return written
+
+    def before_removal(self, record: Record, gone: Stored, also_gone: Collection[str]) -> None:
+        """Write what the hard deletion of an entity means for others, those ``also_gone`` with it left out."""
 
 
 @dataclass
@@ -54,6 +90,7 @@ class Record:
     ids: Ids
     permit: Permit = EVERYTHING
     bounds: Bounds = BOUNDS
+    rules: Rules = field(default_factory=Rules)
     events: list[CapturedEvent] = field(default_factory=list)
     is_recorded: bool = False
 

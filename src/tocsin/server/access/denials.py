@@ -1,7 +1,7 @@
 """Log of denied requests as events, limited to one per person, asset and operation in a time window.
 
 A denial is only queued: the denied request neither waits for the log nor fails because of it. A thread
-writes the events (``flow/capture/violations.py``). Suppressed denials are counted, and the next event has
+writes the events (``catalogue/people/violations.py``). Suppressed denials are counted, and the next event has
 their number, so none is lost.
 """
 
@@ -17,9 +17,9 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from tocsin.access.decide import Verdict
 from tocsin.access.evaluate import Facts
+from tocsin.catalogue.people.violations import Violation
 from tocsin.clock import Clock
 from tocsin.errors import TocsinError
-from tocsin.flow.capture.violations import Violation
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Actor

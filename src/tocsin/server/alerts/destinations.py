@@ -31,7 +31,7 @@ _LONGEST_URL = 2048
 
 
 class Names(Protocol):
-    """Who exists (``store/access/people.py``)."""
+    """Who exists (``store/people/identities.py``)."""
 
     def by_name(self, name: str, /) -> Person | None:
         """Return the person of that name, deleted ones included."""

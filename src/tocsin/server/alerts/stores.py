@@ -11,13 +11,13 @@ from sqlalchemy import Engine
 
 from tocsin.flow.match.streak import report_of, with_facts
 from tocsin.model.change import LoggedEvent
-from tocsin.store.access.people import People, unsubscribe_key
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.event_subjects import SqlEvents
 from tocsin.store.alerts.firings import Firings
 from tocsin.store.alerts.mutes import Mutes
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.records import Records
+from tocsin.store.people.identities import People, unsubscribe_key
 
 
 @dataclass(frozen=True)

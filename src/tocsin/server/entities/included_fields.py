@@ -1,17 +1,17 @@
 """Optional fields of entities that are stored outside their documents, for ``fields=``: one function per field.
 
-Each function answers for a whole page. Next: ``store/observations/series.py``, ``store/observations/suites.py``.
+Each function answers for a whole page. Next: ``store/observations/series.py``, ``store/quality/suites.py``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tocsin.flow.capture import votes
-from tocsin.flow.capture.observations.joins import JOINS, summary
-from tocsin.flow.capture.observations.profiles import TABLE_PROFILE
-from tocsin.flow.capture.observations.samples import QUERY
-from tocsin.flow.capture.observations.table_details import CONFIG, METRICS
+from tocsin.catalogue.feed import votes
+from tocsin.catalogue.observations.joins import JOINS, summary
+from tocsin.catalogue.observations.profiles import TABLE_PROFILE
+from tocsin.catalogue.observations.samples import QUERY
+from tocsin.catalogue.observations.table_details import CONFIG, METRICS
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.server.build import Parts

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from tocsin.access.subject import ORGANIZATION
+from tocsin.catalogue.governance.labels import OF_THE_TAG, Name, derived_from, name_of
 from tocsin.flow.capture import secrets
-from tocsin.flow.capture.labels import OF_THE_TAG, Name, derived_from, name_of
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType

@@ -1,7 +1,7 @@
 """Response fields of an entity: the keys of its type, those requested with ``fields=``, and absolute URLs.
 
 OpenMetadata's client rejects a response with an unknown key, so keys outside the type's schema are removed.
-Next: ``server/routes/catalogue/entities.py``.
+Next: ``server/routes/entities/crud.py``.
 """
 
 from __future__ import annotations

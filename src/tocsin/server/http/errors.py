@@ -41,7 +41,7 @@ from tocsin.model.validation_errors import SchemaError, keys_at, message_of
 from tocsin.model.wording import nearest
 from tocsin.server.access.permissions import seen
 from tocsin.server.http.request import Caller
-from tocsin.store.catalogue.write import lookups
+from tocsin.store.entities.write import lookups
 from tocsin.store.faults import named
 
 STATUS_OF: dict[type[TocsinError], HTTPStatus] = {

@@ -2,7 +2,7 @@
 
 These are FastAPI dependencies; routes name them in their signatures. They are few and none is a plain function:
 FastAPI would run it in a separate thread, which costs more than all of them together.
-Next: ``server/routes/catalogue/entities.py``.
+Next: ``server/routes/entities/crud.py``.
 """
 
 from __future__ import annotations

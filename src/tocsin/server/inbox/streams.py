@@ -51,7 +51,7 @@ class Entries(Arrivals, Protocol):
 
 
 class Sessions(Protocol):
-    """What the loop asks about tokens (``store/access/tokens.py``)."""
+    """What the loop asks about tokens (``store/people/tokens.py``)."""
 
     def access_revision(self) -> tuple[int, ...]:
         """Return numbers that grow whenever a token is revoked, or a user changed."""

@@ -22,13 +22,13 @@ import httpx
 import jwt
 import orjson
 
+from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock
 from tocsin.errors import Forbidden, InvalidInput, Unauthenticated, Unavailable
-from tocsin.flow.capture.operations import Writes
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Person
 from tocsin.settings import Settings
-from tocsin.store.access.people import Identity, People
+from tocsin.store.people.identities import Identity, People
 
 COOKIE = "tocsin_login"
 WITHIN_S = 600

@@ -20,10 +20,10 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import Entry, Heritage, lacks, with_asked, with_inherited
-from tocsin.store.catalogue.inheritance import heritage_on
 from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
+from tocsin.store.entities.inheritance import heritage_on
 from tocsin.store.observations.tables import attachment
 from tocsin.store.tables import change_event, entity
 

@@ -19,9 +19,9 @@ from tocsin.access.policy_dependencies import footing_of
 from tocsin.access.rules import Policy, policy_of
 from tocsin.access.subject import ORGANIZATION, Grant, Subject
 from tocsin.store.access import rules_revision
-from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
+from tocsin.store.entities.tables import entity_reference
 from tocsin.store.tables import entity, entity_tag, membership, person
 
 _KEYS_PER_STATEMENT = 500

@@ -1,7 +1,7 @@
 """Visibility conditions (``access/nodes.py``) as SQL: the rows that a person may see.
 
 ``access/evaluate.py`` evaluates them for one document, this for all at once, so that filtered lists keep their pages
-and totals. Next: ``store/catalogue/listing.py``.
+and totals. Next: ``store/entities/listing.py``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ from tocsin.access.nodes import (
     inheritable,
 )
 from tocsin.access.visibility_parents import gone_kinds
-from tocsin.store.catalogue.inheritance_filters import (
+from tocsin.store.engine import is_sqlite as on_sqlite
+from tocsin.store.entities.inheritance_filters import (
     DOMAINS,
     OWNERS,
     TESTS,
@@ -44,8 +45,7 @@ from tocsin.store.catalogue.inheritance_filters import (
     names_no_table,
     tested_by,
 )
-from tocsin.store.catalogue.reference_tables import entity_reference
-from tocsin.store.engine import is_sqlite as on_sqlite
+from tocsin.store.entities.tables import entity_reference
 from tocsin.store.observations.tables import attachment
 from tocsin.store.tables import entity, entity_tag, membership, ownership
 

@@ -11,8 +11,8 @@ from typing import Any
 from sqlalchemy import Engine, func, select
 
 from tocsin.model.change import EventType
-from tocsin.store.alerts.match_result_tables import match_result
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE
+from tocsin.store.alerts.tables import match_result
 from tocsin.store.engine import reading
 from tocsin.store.tables import change_event, delivery, notification, tombstone
 

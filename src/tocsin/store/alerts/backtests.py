@@ -13,7 +13,7 @@ from sqlalchemy import ColumnElement, Engine, Row, and_, delete, func, insert, o
 from tocsin.errors import Conflict
 from tocsin.model.backtest import JOB, OPEN, Backtest, BacktestState
 from tocsin.model.entity import Document
-from tocsin.store.alerts.backtest_tables import backtest
+from tocsin.store.alerts.tables import backtest
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
 from tocsin.store.job_runs import ScheduledJobs

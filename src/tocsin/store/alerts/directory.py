@@ -18,12 +18,12 @@ from tocsin.model import fqn
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
-from tocsin.store.access.people import person_of
 from tocsin.store.alerts.mutes import mutes_in
-from tocsin.store.catalogue.inheritance import heritage_on
-from tocsin.store.catalogue.tombstones import DOWNSTREAM
 from tocsin.store.engine import reading
+from tocsin.store.entities.inheritance import heritage_on
+from tocsin.store.entities.tombstones import DOWNSTREAM
 from tocsin.store.feed import thread_directory
+from tocsin.store.people.identities import person_of
 from tocsin.store.tables import entity, follow, lineage_edge, membership, ownership, person, tombstone_relation
 
 _KEYS_PER_STATEMENT = 500

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 from sqlalchemy import Connection, Engine, select
 
-from tocsin.flow.capture.observations.editors import KIND
+from tocsin.catalogue.alerts.editors import KIND
 from tocsin.flow.resolve.visibility import Subject, concerned
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document

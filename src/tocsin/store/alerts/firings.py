@@ -19,7 +19,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from tocsin.model.entity import Document
 from tocsin.model.match_result import Firing, Pair
 from tocsin.model.subscription import Channel
-from tocsin.store.alerts.firing_tables import firing
+from tocsin.store.alerts.tables import firing
 from tocsin.store.engine import inserting, is_sqlite, reading
 from tocsin.store.tables import change_event, notification
 

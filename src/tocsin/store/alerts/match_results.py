@@ -12,9 +12,9 @@ from typing import Any
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
 from tocsin.model.match_result import MatchResult, Pair
-from tocsin.store.alerts.match_result_tables import match_result
-from tocsin.store.catalogue import tombstones
+from tocsin.store.alerts.tables import match_result
 from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.entities import tombstones
 from tocsin.store.tables import pipeline_progress
 
 KEPT_FROM = "tellings"

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine, Row, delete, func, select
 
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
-from tocsin.store.alerts.mute_tables import mute
+from tocsin.store.alerts.tables import mute
 from tocsin.store.chunks import in_lots
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.eventlog.log import announced

@@ -17,7 +17,7 @@ from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.masking import with_secrets
-from tocsin.store.alerts.mute_tables import mute
+from tocsin.store.alerts.tables import mute
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import is_sqlite, reading, writing
 from tocsin.store.tables import change_event, destination_secret, destination_status, entity, entity_version

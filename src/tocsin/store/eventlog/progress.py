@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlalchemy import Connection, func, select
 
 from tocsin.flow.eventlog.readers import MATCH_STREAM, READERS, STREAK_STREAM
-from tocsin.store.eventlog.streak_tables import status_report
+from tocsin.store.eventlog.tables import status_report
 from tocsin.store.tables import pipeline_progress
 
 

@@ -15,7 +15,7 @@ from tocsin.model.stored import CapturedEvent
 from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
-from tocsin.store.eventlog.streak_tables import status_report
+from tocsin.store.eventlog.tables import status_report
 from tocsin.store.tables import change_event, entity
 
 _INSERT = insert(status_report)

@@ -7,20 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from sqlalchemy import BigInteger, Column, Engine, String, Table, delete, select
+from sqlalchemy import Engine, delete, select
 
 from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.eventlog.tables import pipeline_wait
 from tocsin.store.eventlog.wait_notes import Wait, WaitNotes
-from tocsin.store.tables import METADATA, pipeline_progress
-
-pipeline_wait = Table(
-    "pipeline_wait",
-    METADATA,
-    Column("query_name", String(80), primary_key=True),
-    Column("fault", String(40), nullable=False),
-    Column("since_ms", BigInteger, nullable=False),
-)
-"""The queries that cannot work now."""
+from tocsin.store.tables import pipeline_progress
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from typing import Any
 from sqlalchemy import Column, Connection, func, select, text
 from sqlalchemy import Table as SqlTable
 
-from tocsin.store.catalogue.reference_tables import entity_reference
 from tocsin.store.engine import is_sqlite
+from tocsin.store.entities.tables import entity_reference
 from tocsin.store.eventlog.log import readable_end
-from tocsin.store.eventlog.streak_tables import status_report
+from tocsin.store.eventlog.tables import status_report
 from tocsin.store.feed.tables import task_number, thread, thread_part, thread_post
 from tocsin.store.fsck.finding import Advance, Damage, Finding
 from tocsin.store.lineage.tables import lineage_carrier

@@ -16,8 +16,8 @@ from tocsin.model import fqn
 from tocsin.model.entity import version_from_tenths
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Stored
-from tocsin.store.catalogue import projections
 from tocsin.store.documents import Row, entity_row
+from tocsin.store.entities import projections
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding
 from tocsin.store.tables import entity, entity_version
 

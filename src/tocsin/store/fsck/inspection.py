@@ -15,9 +15,9 @@ from sqlalchemy import Connection, Engine, func, select, update
 from sqlalchemy import Table as SqlTable
 from sqlalchemy.exc import DBAPIError
 
-from tocsin.store.catalogue import projections
 from tocsin.store.documents import entity_row
 from tocsin.store.engine import is_sqlite, writing
+from tocsin.store.entities import projections
 from tocsin.store.fsck import dangling, entities, events, rebuilding, values
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding, Look
 from tocsin.store.high_water_marks import Trace, lost

@@ -1,7 +1,7 @@
 """Downstream impact of an asset with owners: one query per level, limited to the number of assets asked for.
 
 A pipeline that carries an edge is reached with it; for a pipeline, the assets it writes come first. The downstream
-assets of a deleted entity are known until its deletion is notified (``store/catalogue/tombstones.py``). Next:
+assets of a deleted entity are known until its deletion is notified (``store/entities/tombstones.py``). Next:
 ``flow/resolve/impact.py``.
 """
 
@@ -15,11 +15,11 @@ from tocsin.flow.resolve.impact import Reached, Walk
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.store.alerts.directory import SqlDirectory
-from tocsin.store.catalogue.owners import owners_of
-from tocsin.store.catalogue.tombstones import DOWNSTREAM
 from tocsin.store.chunks import in_lots
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import reading
+from tocsin.store.entities.owners import owners_of
+from tocsin.store.entities.tombstones import DOWNSTREAM
 from tocsin.store.lineage import edges
 from tocsin.store.lineage.tables import lineage_carrier
 from tocsin.store.tables import entity, follow, tombstone_relation

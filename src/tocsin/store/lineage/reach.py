@@ -1,6 +1,6 @@
 """Lineage graph around an asset: breadth-first, level by level, each asset once despite cycles.
 
-One query per level, so the cost depends on the result and not on the catalogue. ``flow/capture/lineage.py`` writes
+One query per level, so the cost depends on the result and not on the catalogue. ``catalogue/lineage/edges.py`` writes
 edges.
 """
 
@@ -15,9 +15,9 @@ from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.model.stored import Key
-from tocsin.store.catalogue.entities import SqlCatalogue
 from tocsin.store.chunks import in_lots
 from tocsin.store.engine import reading
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.lineage import edges
 from tocsin.store.tables import lineage_edge
 

@@ -9,10 +9,10 @@ from sqlalchemy import Engine, and_, func, or_, select, tuple_
 
 from tocsin.flow.capture.secrets import KIND as SECRETS
 from tocsin.model.entity import Document
-from tocsin.store.catalogue.owners import owners_of
 from tocsin.store.cursors import ReportPage, Window, place_of, place_text
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
+from tocsin.store.entities.owners import owners_of
 from tocsin.store.observations.tables import attachment, series
 from tocsin.store.vault import vault_of
 

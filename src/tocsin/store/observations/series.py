@@ -1,6 +1,6 @@
 """Time series of reports per entity, and attachments without a time.
 
-Written inside the transaction of ``store/catalogue/write.py``; read newest first, in pages. A cursor is a timestamp.
+Written inside the transaction of ``store/entities/write.py``; read newest first, in pages. A cursor is a timestamp.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, bindparam, func, insert, select, update
 
-from tocsin.flow.capture.observations.usage import day_text
+from tocsin.catalogue.observations.usage import day_text
 from tocsin.model.entity import Document
 from tocsin.store.engine import reading
 from tocsin.store.observations.tables import entity_usage

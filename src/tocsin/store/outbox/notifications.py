@@ -16,8 +16,8 @@ from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.match_result import MatchResult
 from tocsin.store.alerts import match_results
 from tocsin.store.alerts.firings import note_firings
-from tocsin.store.catalogue import tombstones
 from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.entities import tombstones
 from tocsin.store.eventlog.log import check_holds, holds
 from tocsin.store.eventlog.progress import processed_through
 from tocsin.store.tables import delivery, notification, outbox, pipeline_progress

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, Engine, Row, func, select
 
 from tocsin.model.notification import Notification, Reason
 from tocsin.model.notification_record import AttemptRecord, DeliveryRecord, NotificationRecord
-from tocsin.store.alerts.match_result_tables import match_result
+from tocsin.store.alerts.tables import match_result
 from tocsin.store.chunks import in_lots
 from tocsin.store.engine import reading
 from tocsin.store.tables import attempt, delivery, notification, person

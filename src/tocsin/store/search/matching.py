@@ -18,8 +18,8 @@ from tocsin.search.fields import NAMES
 from tocsin.search.indexes import SEARCHED
 from tocsin.search.nodes import ANY_ENTRY, EVERYTHING, Below, Both, Compare, Either, Fact, Node, Without, Words, both
 from tocsin.search.tokens import token_of
-from tocsin.store.catalogue.inheritance_filters import DOMAINS, OWNERS, below
 from tocsin.store.engine import is_sqlite
+from tocsin.store.entities.inheritance_filters import DOMAINS, OWNERS, below
 from tocsin.store.search.tables import search_entry, search_words
 
 Sql = Any  # Any: SQLAlchemy's conditions

@@ -27,7 +27,7 @@ from tocsin.server.alerts.request import checked_alert
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
 from tocsin.server.routes.alerts.subscriptions import check_resources, put_over
-from tocsin.server.routes.catalogue.entities import found
+from tocsin.server.routes.entities.crud import found
 
 ROW = ENTITY_TYPES["eventsubscription"]
 

@@ -18,7 +18,7 @@ from tocsin.server.alerts.explanations import tends, visible_alerts
 from tocsin.server.alerts.noise import detail, overview
 from tocsin.server.alerts.time_arguments import moment
 from tocsin.server.http.request import Asked, PathId, answer
-from tocsin.server.routes.catalogue.entities import found
+from tocsin.server.routes.entities.crud import found
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Since = Annotated[str, Query(max_length=40)]

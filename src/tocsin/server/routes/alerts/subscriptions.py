@@ -15,10 +15,11 @@ from uuid import uuid4
 from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
+from tocsin.catalogue.alerts.editors import stand_behind
+from tocsin.catalogue.writes import Writes
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, WrongKey
 from tocsin.flow.capture import etag, json_patch
-from tocsin.flow.capture.observations.editors import stand_behind
-from tocsin.flow.capture.operations import Writes, new_entity_id
+from tocsin.flow.capture.operations import new_entity_id
 from tocsin.flow.capture.redaction import Veil
 from tocsin.flow.track.destination_status import Standing
 from tocsin.model.access import Operation
@@ -32,7 +33,7 @@ from tocsin.server.alerts.request import Alert, checked_alert, checked_destinati
 from tocsin.server.alerts.trial import try_destination
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
-from tocsin.server.routes.catalogue.entities import IfMatch, found, written_answer
+from tocsin.server.routes.entities.crud import IfMatch, found, written_answer
 
 ROW = ENTITY_TYPES["eventsubscription"]
 

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
+from tocsin.catalogue.lineage.external import ReceivedEdge, edges_in, events_in
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
-from tocsin.flow.capture.lineage_events import ReceivedEdge, edges_in, events_in
 from tocsin.flow.capture.references import key_of
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -19,7 +19,7 @@ from tocsin.server.access.permissions import require, seen
 from tocsin.server.entities.bulk_results import bulk_result, outcome_of
 from tocsin.server.entities.view import addressed
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, PathText, answer
-from tocsin.server.routes.catalogue.entities import found
+from tocsin.server.routes.entities.crud import found
 
 Depth = Annotated[int, Query(ge=0, le=50)]
 TypeName = Annotated[str, Path(max_length=40)]

@@ -24,7 +24,7 @@ from tocsin.server.access.events import shown_event
 from tocsin.server.access.permissions import require, seen
 from tocsin.server.entities.view import addressed
 from tocsin.server.http.request import Asked, Caller, PathId, PathText, answer
-from tocsin.server.routes.catalogue.entities import found
+from tocsin.server.routes.entities.crud import found
 from tocsin.server.routes.lineage.edges import row_of_type
 from tocsin.store.lineage.impact import MOST_ASSETS
 

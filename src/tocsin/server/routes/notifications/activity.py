@@ -17,7 +17,7 @@ from tocsin.model.entity import Document
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.http.request import Asked, PathId, Timestamp, answer
-from tocsin.server.routes.catalogue.events import parse_event_types
+from tocsin.server.routes.events import parse_event_types
 from tocsin.store.page_bytes import Portion
 
 router = APIRouter(tags=["inbox"])

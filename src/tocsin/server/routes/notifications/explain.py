@@ -20,7 +20,7 @@ from tocsin.server.alerts.explanation_json import on_wire
 from tocsin.server.alerts.explanations import Question, explain
 from tocsin.server.alerts.stores import with_streaks
 from tocsin.server.http.request import Asked, Caller, PathId, answer
-from tocsin.server.routes.catalogue.entities import found
+from tocsin.server.routes.entities.crud import found
 
 ROW = ENTITY_TYPES["eventsubscription"]
 Named = Annotated[str | None, Query(max_length=300)]

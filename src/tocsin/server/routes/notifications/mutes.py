@@ -20,7 +20,7 @@ from tocsin.model.subscription import Channel
 from tocsin.server.access.permissions import seen
 from tocsin.server.http.errors import describe_validation
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, PathId, answer
-from tocsin.server.routes.catalogue.entities import found
+from tocsin.server.routes.entities.crud import found
 from tocsin.server.routes.notifications.inbox import own_inbox
 
 _ALERT = "eventsubscription"

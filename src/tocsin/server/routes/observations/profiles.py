@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Response
 
-from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.observations.profiles import (
+from tocsin.catalogue.observations.profiles import (
     COLUMN_PROFILE,
     FIELD,
     KINDS,
@@ -18,6 +17,7 @@ from tocsin.flow.capture.observations.profiles import (
     put_profile,
     remove_profile,
 )
+from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn as names
 from tocsin.model.access import Operation

@@ -1,17 +1,17 @@
-"""Routes of a query's users and tables, as reported by connectors. Next: ``flow/capture/query_usage.py``."""
+"""Routes of a query's users and tables, as reported by connectors. Next: ``catalogue/observations/query_usage.py``."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from tocsin.flow.capture.query_usage import USED_BY, USED_IN, USERS, used
+from tocsin.catalogue.observations.query_usage import USED_BY, USED_IN, USERS, used
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.entities.reports import permitted
 from tocsin.server.http.request import Asked, Caller, JsonBody, PathId, answer
-from tocsin.server.routes.catalogue.followers import event_of
+from tocsin.server.routes.people.followers import event_of
 
 _QUERY = ENTITY_TYPES["query"]
 

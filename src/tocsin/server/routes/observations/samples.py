@@ -9,9 +9,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from tocsin.errors import NotFound
-from tocsin.flow.capture.observations.profiles import place_of
-from tocsin.flow.capture.observations.samples import (
+from tocsin.catalogue.observations.profiles import place_of
+from tocsin.catalogue.observations.samples import (
     FAILED_ROWS,
     FORMS,
     QUERY,
@@ -22,6 +21,7 @@ from tocsin.flow.capture.observations.samples import (
     remove_failed_rows,
     remove_sample,
 )
+from tocsin.errors import NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document

@@ -7,8 +7,8 @@ from uuid import UUID
 
 from fastapi import APIRouter, Response
 
-from tocsin.flow.capture.observations.joins import put_joins
-from tocsin.flow.capture.observations.table_details import (
+from tocsin.catalogue.observations.joins import put_joins
+from tocsin.catalogue.observations.table_details import (
     put_config,
     put_metric,
     put_model,

@@ -7,8 +7,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Response
 
+from tocsin.catalogue.observations.usage import USED_TYPES, day_number, day_text, report_usage
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.observations.usage import USED_TYPES, day_number, day_text, report_usage
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -18,7 +18,7 @@ from tocsin.server.access.permissions import require_apart
 from tocsin.server.entities.reports import permitted
 from tocsin.server.entities.view import addressed
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, answer
-from tocsin.server.routes.catalogue.followers import event_of
+from tocsin.server.routes.people.followers import event_of
 
 TypeName = Annotated[str, Path(max_length=40)]
 Days = Annotated[int, Query(ge=1, le=30)]

@@ -1,6 +1,6 @@
 """Routes of teams in addition to those of every collection: hierarchy and members.
 
-Next: ``flow/capture/team_members.py``.
+Next: ``catalogue/people/members.py``.
 """
 
 from __future__ import annotations
@@ -12,16 +12,16 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tocsin.access.subject import ORGANIZATION
+from tocsin.catalogue.people import members
 from tocsin.errors import NotFound
-from tocsin.flow.capture import team_members
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import scope_of
 from tocsin.server.entities.view import href
 from tocsin.server.http.request import Asked, JsonBody, PathId, answer
-from tocsin.server.routes.catalogue.followers import event_of
-from tocsin.store.catalogue.listing import Listing
+from tocsin.server.routes.people.followers import event_of
+from tocsin.store.entities.listing import Listing
 
 _TEAM = ENTITY_TYPES["team"]
 _KEYS = ("id", "teamType", "name", "description", "fullyQualifiedName", "displayName")
@@ -60,7 +60,7 @@ def set_users(team_id: PathId, body: JsonBody, caller: Asked) -> Response:
     written = caller.parts.writes.on_live(
         _TEAM.name,
         Key.by_id(str(team_id)),
-        lambda record, team: team_members.set_users(record, team, body),
+        lambda record, team: members.set_users(record, team, body),
         actor=caller.actor,
     )
     return answer(event_of(_TEAM, written, caller))
@@ -74,7 +74,7 @@ def take_out(team_id: PathId, user_id: PathId, caller: Asked) -> Response:
     written = caller.parts.writes.on_live(
         _TEAM.name,
         Key.by_id(str(team_id)),
-        lambda record, team: team_members.take_out(record, team, str(user_id)),
+        lambda record, team: members.take_out(record, team, str(user_id)),
         actor=caller.actor,
     )
     return answer(event_of(_TEAM, written, caller))

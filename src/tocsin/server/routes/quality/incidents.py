@@ -8,8 +8,8 @@ from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
+from tocsin.catalogue.quality.incidents import STATUSES, correct_step, take_step
 from tocsin.errors import InvalidInput, NotFound
-from tocsin.flow.capture.observations.incidents import STATUSES, correct_step, take_step
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -17,7 +17,7 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require, scope_on
 from tocsin.server.entities.reports import WindowAsked, paged, permitted
 from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, answer
-from tocsin.store.observations.incidents import IncidentFilter
+from tocsin.store.quality.incidents import IncidentFilter
 
 router = APIRouter(prefix="/dataQuality/testCases/testCaseIncidentStatus", tags=["incidents"])
 

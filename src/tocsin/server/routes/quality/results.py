@@ -6,11 +6,11 @@ from typing import Annotated, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 
+from tocsin.catalogue.observations.profiles import place_of
+from tocsin.catalogue.observations.reports import REPORTS
+from tocsin.catalogue.observations.samples import SAMPLE
+from tocsin.catalogue.quality.results import patch_result, remove_result
 from tocsin.errors import NotFound
-from tocsin.flow.capture.observations.profiles import place_of
-from tocsin.flow.capture.observations.reports import REPORTS
-from tocsin.flow.capture.observations.results import patch_result, remove_result
-from tocsin.flow.capture.observations.samples import SAMPLE
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -19,7 +19,7 @@ from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.samples import MASK, masked_columns, masked_tags_for
 from tocsin.server.entities.reports import WindowAsked, paged, permitted
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, DocumentBody, JsonBody, PathText, answer
-from tocsin.server.routes.catalogue.entities import written_answer
+from tocsin.server.routes.entities.crud import written_answer
 from tocsin.store.cursors import ReportPage, Window
 
 _KIND = REPORTS["testCase"].name

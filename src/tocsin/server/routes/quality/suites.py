@@ -7,8 +7,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Response
 
+from tocsin.catalogue.quality.suites import add_cases, remove_case
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.observations.suites import add_cases, remove_case
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
@@ -18,7 +18,7 @@ from tocsin.server.access.permissions import require
 from tocsin.server.entities.reports import permitted
 from tocsin.server.entities.serialize import past
 from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, answer
-from tocsin.server.routes.catalogue.entities import written_answer
+from tocsin.server.routes.entities.crud import written_answer
 
 _SUITE = ENTITY_TYPES["testSuite"]
 HardDelete = Annotated[bool, Query(alias="hardDelete")]

@@ -1,7 +1,7 @@
 """Route of the connection test definitions that connectors read at their start.
 
 OpenMetadata keeps a list of test steps for each connector. Tocsin requires none: a connector's first read is its test,
-and its failure has the source's own message. Next: ``server/routes/catalogue/entities.py``.
+and its failure has the source's own message. Next: ``server/routes/entities/crud.py``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,349 @@
+"""Write operations on threads, each in one transaction: thread, posts, change event and outbox row.
+
+They share the entry point of entity writes (``flow/capture/operations.py``): resolving a task writes its asset in
+the same transaction. Next: ``store/feed/rows.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from tocsin.catalogue.feed import events, people, requests, rights, tasks
+from tocsin.errors import Conflict, InvalidInput, NotFound
+from tocsin.flow.capture import json_patch
+from tocsin.flow.capture.operations import EntityWrites
+from tocsin.flow.capture.ports import Hold, ThreadRows
+from tocsin.flow.capture.redaction import Veil, hidden_in
+from tocsin.flow.capture.write import Record
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
+from tocsin.model.entity import Document
+from tocsin.model.entity_link import parse_link
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.people import Actor
+from tocsin.model.stored import Key, Stored, Written, missing
+from tocsin.model.thread import StoredThread, TaskStatus, ThreadType
+
+_OPEN = frozenset({"message", "reactions", "resolved"})
+_OPEN_BESIDES: dict[str, frozenset[str]] = {
+    ThreadType.TASK: frozenset({"task"}),
+    ThreadType.ANNOUNCEMENT: frozenset({"announcement"}),
+}
+
+
+class FeedWrites:
+    """Every write on threads; each method is one transaction and returns its result."""
+
+    def __init__(self, writes: EntityWrites) -> None:
+        self._writes = writes
+
+    def create(self, request: Document, *, actor: Actor) -> Written:
+        """Begin a thread.
+
+        Raises
+        ------
+        NotFound : what it is about, or an assignee, does not exist.
+        InvalidInput : the request is malformed, or an announcement overlaps another one of the asset.
+        """
+        return self._writes.within(lambda record: _create(record, request), actor=actor)
+
+    def reply(self, thread_id: str, request: Document, *, actor: Actor) -> Written:
+        """Add a post to a thread; ``document`` is the thread."""
+
+        def work(record: Record) -> Written:
+            thread, asset = _found(record, thread_id)
+            post = _post(record, requests.asked_post(request))
+            kept = _with_post(record, thread, post)
+            described = ChangeDescription(fields_added=(events.post_added(post),))
+            return _with_event(record, EventType.POST_CREATED, (kept, asset), described)
+
+        return self._writes.within(work, actor=actor)
+
+    def patch(self, thread_id: str, operations: Sequence[json_patch.Operation], *, actor: Actor) -> Written:
+        """Apply a JSON Patch to a thread: its message, reactions, assignees, announcement, whether it is resolved.
+
+        What else there is of a thread is fixed. A patch that changes nothing leaves nothing.
+        """
+
+        def work(record: Record) -> Written:
+            thread, asset = _found(record, thread_id)
+            shown = events.whole_thread(record, thread, asset)
+            veil = Veil(record.ids.event())
+            covered = veil.over(shown, hidden_in(shown, record.permit, record.transaction))
+            asked = veil.lifted(json_patch.applied(covered, operations, record.bounds))
+            requests.check_unchanged(shown, asked, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
+            document = _edited(record, thread, asset, asked)
+            described = events.thread_changes(thread.document, document)
+            if described.is_empty():
+                return Written(shown, None)
+            kept = _keep(record, replace(thread, document=document))
+            people.set_of_thread(record, kept)
+            return _with_event(record, EventType.THREAD_UPDATED, (kept, asset), described)
+
+        return self._writes.within(work, actor=actor)
+
+    def patch_post(
+        self, thread_id: str, post_id: str, operations: Sequence[json_patch.Operation], *, actor: Actor
+    ) -> Written:
+        """Apply a JSON Patch to a post: its message (only its author may), or one's own reactions to it.
+
+        ``document`` is the post.
+        """
+
+        def work(record: Record) -> Written:
+            thread, asset = _found(record, thread_id)
+            old = _found_post(record, thread, post_id)
+            post = _edited_post(record, old, json_patch.applied(old, operations, record.bounds))
+            described = events.post_changes(old, post)
+            if described.is_empty():
+                return Written(old, None)
+            record.transaction.threads.put_post(thread.id, post)
+            people.set_mentions(record, thread.id, (post["message"],), place=post_id)
+            kept = _keep(record, thread)
+            return replace(_with_event(record, EventType.POST_UPDATED, (kept, asset), described), document=post)
+
+        return self._writes.within(work, actor=actor)
+
+    def delete(self, thread_id: str, *, actor: Actor) -> Written:
+        """Delete a thread and its posts for good; only who began it and administrators may."""
+
+        def work(record: Record) -> Written:
+            thread, asset = _found(record, thread_id)
+            rights.check_remover(actor, thread.document["createdBy"], "a thread")
+            told = _with_event(record, EventType.ENTITY_DELETED, (thread, asset), ChangeDescription())
+            record.transaction.threads.erase(thread.id)
+            return told
+
+        return self._writes.within(work, actor=actor)
+
+    def delete_post(self, thread_id: str, post_id: str, *, actor: Actor) -> Written:
+        """Delete a post; only who wrote it and administrators may. ``document`` is the post."""
+
+        def work(record: Record) -> Written:
+            thread, asset = _found(record, thread_id)
+            post = _found_post(record, thread, post_id)
+            rights.check_remover(actor, post["from"], "a post")
+            record.transaction.threads.erase_post(thread.id, post_id)
+            kept = _keep(record, _counted(thread, -1))
+            described = events.post_removed(post)
+            return replace(_with_event(record, EventType.THREAD_UPDATED, (kept, asset), described), document=post)
+
+        return self._writes.within(work, actor=actor)
+
+    def resolve(self, thread_id: str, request: Document, *, actor: Actor) -> Written:
+        """Resolve a task by writing the requested value to the asset; ``cascaded`` holds the asset's own event.
+
+        Raises
+        ------
+        Conflict : it is closed already.
+        Forbidden : the actor takes no part in the task.
+        """
+
+        def work(record: Record) -> Written:
+            thread, asset = _task(record, thread_id, "resolve the task", Hold.CHANGE)
+            allowed = ("newValue", "testCaseFQN", "testCaseFailureReason")
+            value = requests.asked_text(request, "newValue", allowed)
+            cascaded = tasks.carry_out(record, thread, asset, value)
+            ended = _Ended({"newValue": value}, f"Resolved the task with: {value}", EventType.TASK_RESOLVED)
+            return replace(_end(record, thread, asset, ended), cascaded=(cascaded,) if cascaded else ())
+
+        return self._writes.within(work, actor=actor)
+
+    def close(self, thread_id: str, request: Document, *, actor: Actor) -> Written:
+        """Close a task without changing the asset, with a comment that gives the reason. Raises as ``resolve``."""
+
+        def work(record: Record) -> Written:
+            thread, asset = _task(record, thread_id, "close the task")
+            comment = requests.asked_text(request, "comment", ("comment", "testCaseFQN"))
+            ended = _Ended({}, f"Closed the task with comment: {comment}", EventType.TASK_CLOSED)
+            return _end(record, thread, asset, ended)
+
+        return self._writes.within(work, actor=actor)
+
+
+@dataclass(frozen=True)
+class _Ended:
+    """Result of ending a task: its updated details, the post that reports it, and its event."""
+
+    details: Document
+    message: str
+    event_type: EventType
+
+
+def _create(record: Record, request: Document) -> Written:
+    document = requests.asked_thread(request)
+    link = parse_link(request.get("about"), "about")
+    hold = Hold.CHANGE if document["type"] == ThreadType.ANNOUNCEMENT else Hold.SHARED
+    asset = _asset(record, link.entity_type, Key.by_name(link.fqn), hold)
+    if asset.deleted:
+        raise NotFound(f"{asset.entity_type} {asset.fqn} is deleted")
+    thread_id = record.ids.entity()
+    stamps = {"id": thread_id, "threadTs": record.at_ms, "createdBy": record.actor.name, "generatedBy": "user"}
+    thread = StoredThread(thread_id, asset.entity_type, asset.id, link.steps, record.actor.id, document | stamps)
+    thread.document.update(_addressed(request, asset), postsCount=0)
+    _check_kind(record, thread, asset)
+    kept = _keep(record, thread, is_new=True)
+    people.set_author(record, kept.id)
+    people.set_of_thread(record, kept)
+    return replace(_with_event(record, EventType.THREAD_CREATED, (kept, asset), _created(kept)), created=True)
+
+
+def _created(thread: StoredThread) -> ChangeDescription:
+    return events.thread_changes({}, {**thread.document, "resolved": None})
+
+
+def _addressed(request: Document, asset: Stored) -> Document:
+    given = request.get("addressedTo")
+    to = {} if given is None else {"addressedTo": str(parse_link(given, "addressedTo"))}
+    domains = [one["id"] for one in asset.document.get("domains") or () if "id" in one]
+    return {**to, **({"domains": domains} if domains else {})}
+
+
+def _check_kind(record: Record, thread: StoredThread, asset: Stored) -> None:
+    """Check the subject of the thread; check and complete the details of a task or an announcement."""
+    tasks.check_member(asset, thread.steps)
+    if thread.kind == ThreadType.TASK:
+        tasks.check_target(thread.task["type"], asset, thread.steps)
+        if record.actor.is_bot:
+            raise InvalidInput("a task cannot be created by a bot, only by people", field="type")
+        thread.task["assignees"] = people.assignees(record, thread.task["assignees"])
+        thread.task["id"] = record.transaction.threads.next_task_number(thread.id)
+    elif thread.kind == ThreadType.ANNOUNCEMENT:
+        _check_overlap(record, thread, thread.document["announcement"])
+
+
+def _check_overlap(record: Record, thread: StoredThread, announcement: Document) -> None:
+    start, end = announcement["startTime"], announcement["endTime"]
+    if record.transaction.threads.overlaps(thread.about_id, start, end, thread.id):
+        raise InvalidInput("another announcement of this asset overlaps these times", field="announcementDetails")
+
+
+def _edited(record: Record, thread: StoredThread, asset: Stored, asked: Document) -> Document:
+    """Return the thread's document with what a patch may change, if the actor may change it."""
+    threads, actor, old = record.transaction.threads, record.actor, thread.document
+    document = dict(old)
+    if asked.get("message") != old["message"]:
+        rights.check_author(actor, old["createdBy"], "a message")
+        document["message"] = requests.asked_message(asked)
+    document["reactions"] = _reactions(record, old, asked)
+    document["resolved"] = asked.get("resolved") is True
+    if thread.kind == ThreadType.TASK:
+        document["task"] = old["task"] | {"assignees": _assigned(record, old["task"], asked.get("task"))}
+    if thread.kind == ThreadType.ANNOUNCEMENT:
+        record.transaction.find(asset.entity_type, Key.by_id(asset.id))  # held: no other announcement meanwhile
+        document["announcement"] = requests.checked_announcement(asked.get("announcement"))
+        _check_overlap(record, thread, document["announcement"])
+    decided = ("resolved", "task", "announcement")
+    if any(document.get(key) != old.get(key) for key in decided):
+        teams = threads.teams_of(actor.id)
+        rights.standing(actor, teams, thread, asset).check_concerned("change this of a thread")
+    if thread.kind == ThreadType.TASK and document["task"] != old["task"]:
+        requests.check_assignees(document["task"]["assignees"])
+    return document
+
+
+def _assigned(record: Record, old: Document, asked: object) -> list[Document]:
+    given = requests.checked_assignees(asked.get("assignees") if isinstance(asked, dict) else None)
+    before: list[Document] = old["assignees"]
+    if {one.get("id") for one in given} == {one["id"] for one in before}:
+        return before
+    if old["status"] != TaskStatus.OPEN:
+        raise Conflict(f"task {old['id']} is closed")
+    return people.assignees(record, given)
+
+
+def _edited_post(record: Record, old: Document, asked: Document) -> Document:
+    post = dict(old)
+    if asked.get("message") != old["message"]:
+        rights.check_author(record.actor, old["from"], "a post")
+        post["message"] = requests.asked_message(asked)
+    post["reactions"] = _reactions(record, old, asked)
+    return post
+
+
+def _reactions(record: Record, old: Document, asked: Document) -> list[Document]:
+    reactions = requests.checked_reactions(asked.get("reactions") or [])
+    rights.check_reactions(record.actor, old.get("reactions"), reactions)
+    return people.reacting(record, old.get("reactions") or [], reactions)
+
+
+def _task(record: Record, thread_id: str, what: str, hold: Hold = Hold.SHARED) -> tuple[StoredThread, Stored]:
+    thread, asset = _found(record, thread_id, hold)
+    if thread.kind != ThreadType.TASK:
+        raise InvalidInput("this thread is no task")
+    teams = record.transaction.threads.teams_of(record.actor.id)
+    rights.standing(record.actor, teams, thread, asset).check_concerned(what)
+    if thread.task["status"] != TaskStatus.OPEN:
+        raise Conflict(f"task {thread.task['id']} is closed")
+    if asset.deleted:
+        raise Conflict(f"{asset.entity_type} {asset.fqn} is deleted")
+    return thread, asset
+
+
+def _end(record: Record, thread: StoredThread, asset: Stored, ended: _Ended) -> Written:
+    closed = {"status": TaskStatus.CLOSED.value, "closedBy": record.actor.name, "closedAt": record.at_ms}
+    document = thread.document | {"task": thread.task | ended.details | closed}
+    post = _post(record, ended.message)
+    kept = _with_post(record, replace(thread, document=document), post)
+    described = events.thread_changes(thread.document, document)
+    told = events.with_added(described, events.post_added(post))
+    return _with_event(record, ended.event_type, (kept, asset), told)
+
+
+def _post(record: Record, message: str) -> Document:
+    return {
+        "id": record.ids.event(),
+        "message": message,
+        "postTs": record.at_ms,
+        "from": record.actor.name,
+        "reactions": [],
+    }
+
+
+def _with_post(record: Record, thread: StoredThread, post: Document) -> StoredThread:
+    record.transaction.threads.put_post(thread.id, post)
+    people.set_author(record, thread.id, place=post["id"])
+    people.set_mentions(record, thread.id, (post["message"],), place=post["id"])
+    return _keep(record, _counted(thread, 1))
+
+
+def _counted(thread: StoredThread, more: int) -> StoredThread:
+    return replace(thread, document=thread.document | {"postsCount": thread.document["postsCount"] + more})
+
+
+def _keep(record: Record, thread: StoredThread, *, is_new: bool = False) -> StoredThread:
+    stamps = {"updatedAt": record.at_ms, "updatedBy": record.actor.name}
+    kept = replace(thread, document=thread.document | stamps)
+    threads: ThreadRows = record.transaction.threads
+    keep: Callable[[StoredThread], None] = threads.insert if is_new else threads.update
+    keep(kept)
+    return kept
+
+
+def _with_event(
+    record: Record, event_type: EventType, about: tuple[StoredThread, Stored], described: ChangeDescription
+) -> Written:
+    thread, asset = about
+    event: ChangeEvent = events.append_event(record, event_type, thread, asset, described)
+    return Written(event.entity or {}, event)
+
+
+def _found(record: Record, thread_id: str, hold: Hold = Hold.SHARED) -> tuple[StoredThread, Stored]:
+    thread = record.transaction.threads.find(thread_id)
+    if thread is None:
+        raise NotFound(f"thread {thread_id} not found")
+    return thread, _asset(record, thread.about_type, Key.by_id(thread.about_id), hold)
+
+
+def _asset(record: Record, entity_type: str, key: Key, hold: Hold) -> Stored:
+    found = record.transaction.find(entity_type, key, hold) if entity_type in ENTITY_TYPES else None
+    if found is None:
+        raise missing(entity_type, key)
+    return record.visible(found)
+
+
+def _found_post(record: Record, thread: StoredThread, post_id: str) -> Document:
+    post = record.transaction.threads.post(thread.id, post_id)
+    if post is None:
+        raise NotFound(f"post {post_id} not found")
+    return post

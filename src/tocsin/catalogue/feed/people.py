@@ -1,0 +1,79 @@
+"""Participants of a thread: authors, assignees and mentioned people, resolved and stored.
+
+Next: ``store/feed/rows.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tocsin.catalogue.feed.requests import MOST_PEOPLE
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.permit import check_view
+from tocsin.flow.capture.ports import Hold
+from tocsin.flow.capture.references import key_of, reference_to
+from tocsin.flow.capture.write import Record
+from tocsin.model.entity import Document
+from tocsin.model.mentions import mentions_in, texts_of
+from tocsin.model.stored import Key, missing
+from tocsin.model.thread import Part, PartTaken, StoredThread
+
+
+def assignees(record: Record, given: Iterable[Document]) -> list[Document]:
+    """Return full references to those a task is assigned to, each once, by name.
+
+    Raises
+    ------
+    NotFound : there is no such user or team, or it is deleted.
+    InvalidInput : one of them is a bot.
+    Forbidden : whoever assigns it may not see one of them.
+    """
+    found: dict[str, Document] = {}
+    for one in given:
+        who = record.transaction.find(one["type"], key_of(one), Hold.SHARED)
+        if who is None or who.deleted:
+            raise missing(one["type"], key_of(one))
+        check_view(record.permit, who)  # a full reference reveals a name
+        if who.document.get("isBot"):
+            raise InvalidInput(f"{who.fqn} is a bot: tasks are for people", field="assignees")
+        found[who.id] = reference_to(who)
+    return sorted(found.values(), key=lambda reference: str(reference["fullyQualifiedName"]))
+
+
+def reacting(record: Record, old: list[Document], new: list[Document]) -> list[Document]:
+    """Return the reactions with full references to who reacted."""
+    known = {one["user"]["id"]: one["user"] for one in old}
+    return [{**one, "user": known.get(one["user"]["id"]) or _user(record, one["user"]["id"])} for one in new]
+
+
+def set_author(record: Record, thread_id: str, *, place: str = "") -> None:
+    """Keep that the actor wrote the thread, or the post that ``place`` names."""
+    taken = PartTaken(Part.AUTHOR, record.actor.id, "user", place)
+    record.transaction.threads.set_parts(thread_id, Part.AUTHOR, place, [taken])
+
+
+def set_of_thread(record: Record, thread: StoredThread) -> None:
+    """Store the assignees of a thread, and the people its own texts mention."""
+    taken = [PartTaken(Part.ASSIGNEE, one["id"], one["type"]) for one in thread.task.get("assignees") or ()]
+    record.transaction.threads.set_parts(thread.id, Part.ASSIGNEE, "", taken)
+    set_mentions(record, thread.id, texts_of(thread.document))
+
+
+def set_mentions(record: Record, thread_id: str, texts: Iterable[object], *, place: str = "") -> None:
+    """Store the people these texts mention; unknown and former names mention nobody."""
+    named = mentions_in(*texts)
+    if len(named) > MOST_PEOPLE:
+        raise InvalidInput(f"mentions more than {MOST_PEOPLE} people and teams", field="message")
+    found = {}
+    for one in named:
+        who = record.transaction.reference(one.kind, Key.by_name(one.name))
+        if who is not None and not who.get("deleted"):
+            found[who["id"]] = PartTaken(Part.MENTION, who["id"], one.kind, place)
+    record.transaction.threads.set_parts(thread_id, Part.MENTION, place, list(found.values()))
+
+
+def _user(record: Record, user_id: str) -> Document:
+    found = record.transaction.reference("user", Key.by_id(user_id))
+    if found is None:
+        raise NotFound(f"user {user_id} not found")
+    return found

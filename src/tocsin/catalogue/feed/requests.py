@@ -1,0 +1,180 @@
+"""Validation of requests for threads and posts.
+
+Source: OpenMetadata 1.13 ``api/feed/*.json``. Next: ``catalogue/feed/operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+from typing import Any
+
+from tocsin.errors import InvalidInput
+from tocsin.model.entity import Document
+from tocsin.model.thread import TaskStatus, TaskType, ThreadType
+from tocsin.model.wording import hint
+
+LONGEST_MESSAGE = 65_536
+"""Characters that one message may have."""
+
+MOST_PEOPLE = 100
+"""People and teams that one text may mention, or that one task may be assigned to."""
+
+REACTIONS = frozenset({"thumbsUp", "thumbsDown", "hooray", "laugh", "confused", "heart", "rocket", "eyes"})
+
+_THREAD_KEYS = frozenset(
+    {"message", "about", "type", "taskDetails", "announcementDetails", "chatbotDetails", "addressedTo", "domains"}
+)
+_DETAILS = {
+    ThreadType.TASK: "taskDetails",
+    ThreadType.ANNOUNCEMENT: "announcementDetails",
+    ThreadType.CHATBOT: "chatbotDetails",
+}
+_LAST_SECOND = 2_147_483_647
+_LAST_MS = 253_402_300_799_999
+Given = Any  # Any: whatever JSON was sent
+
+
+def asked_thread(request: Document) -> Document:
+    """Return a request's own thread document: ``type``, ``message`` and the details that its type has."""
+    _check_keys(request, _THREAD_KEYS, "")
+    kind = _one_of(ThreadType, request.get("type") or ThreadType.CONVERSATION, "type")
+    for other, key in _DETAILS.items():
+        if request.get(key) is not None and other != kind:
+            raise InvalidInput(f"a thread of type {kind} has none; only one of type {other} has", field=key)
+    document: Document = {"type": kind, "message": asked_message(request), "resolved": False, "reactions": []}
+    match kind:
+        case ThreadType.TASK:
+            document["task"] = _asked_task(_details(request, "taskDetails"))
+        case ThreadType.ANNOUNCEMENT:
+            document["announcement"] = checked_announcement(_details(request, "announcementDetails"))
+        case ThreadType.CHATBOT:
+            document["chatbot"] = _asked_chatbot(request.get("chatbotDetails") or {})
+    return document
+
+
+def asked_message(request: Document, key: str = "message") -> str:
+    """Return the text under ``key``, which must say something."""
+    message = request.get(key)
+    if not isinstance(message, str) or not message.strip() or len(message) > LONGEST_MESSAGE:
+        raise InvalidInput(f"must be a text of 1 to {LONGEST_MESSAGE} characters", field=key)
+    return message
+
+
+def asked_post(request: Document) -> str:
+    """Return the message of a post that is asked for."""
+    _check_keys(request, {"message"}, "")
+    return asked_message(request)
+
+
+def asked_text(request: Document, key: str, allowed: Collection[str]) -> str:
+    """Return the text that ends a task: ``newValue`` or ``comment``."""
+    _check_keys(request, allowed, "")
+    value = request.get(key)
+    if not isinstance(value, str) or len(value) > LONGEST_MESSAGE:
+        raise InvalidInput(f"must be a text of at most {LONGEST_MESSAGE} characters", field=key)
+    return value
+
+
+def checked_announcement(given: Given) -> Document:
+    """Return an announcement with its times in milliseconds; seconds are understood, as upstream does."""
+    if not isinstance(given, dict):
+        raise InvalidInput("must be an object", field="announcementDetails")
+    _check_keys(given, {"description", "startTime", "endTime"}, "announcementDetails.")
+    start, end = _time(given, "startTime"), _time(given, "endTime")
+    if start >= end:
+        raise InvalidInput("an announcement's startTime must be earlier than its endTime", field="startTime")
+    if end <= _LAST_SECOND:
+        start, end = start * 1000, end * 1000
+    said = {} if given.get("description") is None else {"description": _text(given, "description")}
+    return {**said, "startTime": start, "endTime": end}
+
+
+def check_unchanged(shown: Document, asked: Document, open_keys: Collection[str]) -> None:
+    """Refuse a patch that touches what is fixed of a thread."""
+    for key in sorted(shown.keys() | asked.keys()):
+        if key not in open_keys and asked.get(key) != shown.get(key):
+            raise InvalidInput(f"is fixed; a patch may change: {', '.join(sorted(open_keys))}", field=key)
+
+
+def checked_reactions(given: Given) -> list[Document]:
+    """Return reactions, each once: ``{reactionType, user: {id, type}}``."""
+    if not isinstance(given, list):
+        raise InvalidInput("must be a list", field="reactions")
+    found: dict[tuple[str, str], Document] = {}
+    for one in given:
+        user = one.get("user") if isinstance(one, dict) else None
+        kind = one.get("reactionType") if isinstance(one, dict) else None
+        if kind not in REACTIONS or not isinstance(user, dict) or not isinstance(user.get("id"), str):
+            raise InvalidInput(f"each needs a user and one of {', '.join(sorted(REACTIONS))}", field="reactions")
+        found[kind, user["id"]] = {"reactionType": kind, "user": user}
+    return list(found.values())
+
+
+def checked_assignees(given: Given) -> list[Document]:
+    """Return the references to users and teams that a task is to be assigned to, as they were given."""
+    if not isinstance(given, list) or len(given) > MOST_PEOPLE:
+        raise InvalidInput(f"must be a list of at most {MOST_PEOPLE}", field="assignees")
+    for one in given:
+        if not isinstance(one, dict) or one.get("type") not in ("user", "team"):
+            raise InvalidInput("each must be a reference to a user or a team", field="assignees")
+    return given
+
+
+def check_assignees(assignees: list[Document]) -> list[Document]:
+    """Return the assignees of a task; there must be at least one."""
+    if not assignees:
+        raise InvalidInput("a task needs somebody to do it: name a user or a team", field="assignees")
+    return assignees
+
+
+def _asked_task(given: Document) -> Document:
+    _check_keys(given, {"type", "assignees", "oldValue", "suggestion"}, "taskDetails.")
+    task: Document = {
+        "type": _one_of(TaskType, given.get("type"), "taskDetails.type"),
+        "assignees": check_assignees(checked_assignees(given.get("assignees"))),
+        "status": TaskStatus.OPEN.value,
+    }
+    for key in ("oldValue", "suggestion"):
+        if given.get(key) is not None:
+            task[key] = _text(given, key)
+    return task
+
+
+def _asked_chatbot(given: Given) -> Document:
+    if not isinstance(given, dict):
+        raise InvalidInput("must be an object", field="chatbotDetails")
+    return {"query": _text(given, "query")} if given.get("query") is not None else {}
+
+
+def _details(request: Document, key: str) -> Document:
+    given = request.get(key)
+    if not isinstance(given, dict):
+        raise InvalidInput("is missing: a thread of this type needs it", field=key)
+    return given
+
+
+def _check_keys(given: Document, allowed: Collection[str], place: str) -> None:
+    unknown = sorted(given.keys() - set(allowed))
+    if unknown:
+        raise InvalidInput(f"there is no such key; there are: {', '.join(sorted(allowed))}", field=place + unknown[0])
+
+
+def _one_of(kinds: type[StrEnum], given: Given, field: str) -> str:
+    if given not in list(kinds):
+        raise InvalidInput(f"must be one of {', '.join(kinds)}{hint(given, kinds)}", field=field)
+    return str(given)
+
+
+def _text(given: Document, key: str) -> str:
+    value = given[key]
+    if not isinstance(value, str) or len(value) > LONGEST_MESSAGE:
+        raise InvalidInput(f"must be a text of at most {LONGEST_MESSAGE} characters", field=key)
+    return value
+
+
+def _time(given: Document, key: str) -> int:
+    at = given.get(key)
+    if not isinstance(at, int) or isinstance(at, bool) or not 0 <= at <= _LAST_MS:
+        raise InvalidInput("must be epoch milliseconds", field=key)
+    return at

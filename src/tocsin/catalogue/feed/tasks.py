@@ -1,0 +1,122 @@
+"""Resolution of tasks, which writes the agreed description or tags to the asset.
+
+The asset changes as by any other write, with its own version and event. Next: ``catalogue/feed/operations.py``.
+"""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import orjson
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.prepare import patched
+from tocsin.flow.capture.upsert import change
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn
+from tocsin.model.change import ChangeEvent
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Stored
+from tocsin.model.thread import DESCRIPTION_TASKS, TAG_TASKS, StoredThread
+
+Value = Any  # Any: a description or a list of tag labels
+
+_NESTED = {
+    "messageSchema": ("messageSchema", "schemaFields"),
+    "requestSchema": ("requestSchema", "schemaFields"),
+    "responseSchema": ("responseSchema", "schemaFields"),
+    "dataModel": ("dataModel", "columns"),
+}
+"""Paths to the members of a field that is no list itself; links name the field alone."""
+
+_MEMBERS = {*_NESTED, "columns", "tasks", "fields", "mlFeatures"}
+"""Fields whose members a link may lead to."""
+
+
+def field_of(kind: str) -> str | None:
+    """Return the key of the asset that a task of this type writes; None when it writes nothing."""
+    if kind in DESCRIPTION_TASKS:
+        return "description"
+    return "tags" if kind in TAG_TASKS else None
+
+
+def check_target(kind: str, asset: Stored, steps: tuple[str, ...]) -> None:
+    """Refuse a task that could never be resolved: its link leads nowhere."""
+    key = field_of(kind)
+    if key is not None:
+        _target(copy.deepcopy(asset.document), steps, key)
+
+
+def check_member(asset: Stored, steps: tuple[str, ...]) -> None:
+    """Refuse a link to a member, say a column, that the asset has not."""
+    if len(steps) > 1 and (steps[0] in _MEMBERS):
+        _member_of(asset.document, *steps[:2])
+
+
+def carry_out(record: Record, thread: StoredThread, asset: Stored, new_value: str) -> ChangeEvent | None:
+    """Write what the task asked for; return the asset's own event, None when nothing changes."""
+    key = field_of(thread.task["type"])
+    if key is None:
+        return None
+    value: Value = new_value if key == "description" else _labels(new_value)
+    document = copy.deepcopy(asset.document)
+    _target(document, thread.steps, key)[key] = value
+    fields = patched(ENTITY_TYPES[asset.entity_type], asset, document)
+    return change(record, record.resolver(), asset, fields).event
+
+
+def _target(document: Document, steps: tuple[str, ...], key: str) -> Document:
+    """Return what holds ``key``: the document itself, or the member of it that the steps lead to."""
+    if steps in ((), (key,)):
+        return document
+    if len(steps) not in (2, 3) or (len(steps) == 3 and steps[2] != key):
+        raise InvalidInput(f"such a task is about …::{key}> or …::columns::name::{key}>", field="about")
+    return _member_of(document, *steps[:2])
+
+
+def _member_of(document: Document, field: str, name: str) -> Document:
+    """Return the member of that name under a field."""
+    members: object = document
+    for inner in _NESTED.get(field, (field,)):
+        members = members.get(inner) if isinstance(members, dict) else None
+    found = _member(members, name)
+    if found is None:
+        raise InvalidInput(f"there is no {name!r} among {field}", field="about")
+    return found
+
+
+def _member(members: object, path: str) -> Document | None:
+    """Return the member of that name, or of that path through nested members."""
+    found = _named(members, path)
+    if found is not None:
+        return found
+    at: Document | None = None
+    for name in _parts(path):
+        at = _named(members, name)
+        members = (at or {}).get("children")
+    return at
+
+
+def _named(members: object, name: str) -> Document | None:
+    listed = members if isinstance(members, list) else []
+    return next((one for one in listed if isinstance(one, dict) and one.get("name") == name), None)
+
+
+def _parts(path: str) -> list[str]:
+    try:
+        return fqn.split(path)
+    except InvalidInput:
+        return []
+
+
+def _labels(text: str) -> list[Document]:
+    """Return the tag labels that a text spells as JSON, as OpenMetadata's page sends them."""
+    try:
+        labels = orjson.loads(text)
+    except orjson.JSONDecodeError as error:
+        raise InvalidInput("must be a JSON list of tag labels, as text", field="newValue") from error
+    if not isinstance(labels, list) or not all(isinstance(label, dict) for label in labels):
+        raise InvalidInput("must be a JSON list of tag labels, as text", field="newValue")
+    return labels

@@ -1,0 +1,167 @@
+"""Validation of lineage details in requests.
+
+Source: schemas/type/entityLineage.json, ``lineageDetails``. Next: ``catalogue/lineage/edges.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.references import Resolver
+from tocsin.model import fqn
+from tocsin.model.columns import column_fqns, missing_column
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.lineage import LineageSource
+from tocsin.model.stored import Stored
+
+STAMPS = frozenset({"createdAt", "createdBy", "updatedAt", "updatedBy"})
+"""What only the server says of an edge; a request may hold what it once read, and it is left aside."""
+
+_EDGE = frozenset({"fromEntity", "toEntity", "description", "lineageDetails"})
+_TEXTS = frozenset({"sqlQuery", "description"})
+_LISTS = frozenset({"columnsLineage", "tempLineageTables"})
+_DETAILS = STAMPS | _TEXTS | _LISTS | {"source", "pipeline", "assetEdges"}
+_COLUMN = frozenset({"fromColumns", "toColumn", "function"})
+_HOP = frozenset({"fromEntity", "toEntity"})
+_MOST_ASSETS = 2**53
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Where an edge leads from and to."""
+
+    from_: Stored
+    to: Stored
+
+
+def given_details(edge: Document) -> Document:
+    """Return the details that a request gives, including the edge's own description."""
+    _check_keys("an edge", edge, _EDGE)
+    details = edge.get("lineageDetails")
+    details = {} if details is None else details
+    if not isinstance(details, dict):
+        raise InvalidInput("must be an object", field="lineageDetails")
+    description = edge.get("description")
+    return details if description is None else {"description": description} | details
+
+
+def checked_details(resolver: Resolver, ends: Ends, given: Document, known: Document) -> Document:
+    """Return an edge's details as they are stored: without nulls, with explicit source and full references.
+
+    ``known`` are the existing details, whose pipeline and columns are trusted.
+
+    Raises
+    ------
+    InvalidInput : a key is unknown, a value of another kind, or a column not one of its end.
+    NotFound : there is no such pipeline.
+    """
+    _check_keys("lineageDetails", given, _DETAILS)
+    details = {key: value for key, value in given.items() if key not in STAMPS and value not in (None, "", [])}
+    for key in _TEXTS & details.keys():
+        _check(isinstance(details[key], str), key, "must be a string")
+    for key in _LISTS & details.keys():
+        _check(isinstance(details[key], list), key, "must be a list")
+    details["source"] = _source(details.get("source", LineageSource.MANUAL.value))
+    if "assetEdges" in details:
+        count = details["assetEdges"]
+        _check(type(count) is int and abs(count) <= _MOST_ASSETS, "assetEdges", "must be a whole number")
+    if "columnsLineage" in details:
+        details["columnsLineage"] = _columns(ends, details["columnsLineage"], known.get("columnsLineage") or [])
+    if "tempLineageTables" in details:
+        details["tempLineageTables"] = [_hop(hop) for hop in details["tempLineageTables"]]
+    if "pipeline" in details:
+        details["pipeline"] = _pipeline(resolver, details["pipeline"], known.get("pipeline") or {})
+    return details
+
+
+def without_stamps(details: Document) -> Document:
+    """Return the details without the server's stamps: what makes a change when it differs."""
+    return {key: value for key, value in details.items() if key not in STAMPS}
+
+
+def _source(given: object) -> str:
+    if not isinstance(given, str) or given not in set(LineageSource):
+        raise InvalidInput(f"{given!r} is none; there are: {', '.join(LineageSource)}", field="source")
+    return given
+
+
+def parse_source(text: str) -> LineageSource:
+    """Return the source a text names; ``InvalidInput`` if there is none like it."""
+    return LineageSource(_source(text))
+
+
+def _columns(ends: Ends, entries: list[Any], known: list[Document]) -> list[Document]:  # Any: whatever was sent
+    of_from, of_to = (_Columns.of(end) for end in (ends.from_, ends.to))
+    # What was known before may name a column that has gone since: it says whom that concerned.
+    checked = [entry if entry in known else _entry(entry, of_from, of_to) for entry in entries]
+    return [entry for at, entry in enumerate(checked) if entry and entry not in checked[:at]]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of one end; None where its type has none, or none are known."""
+
+    fqn: str
+    known: frozenset[str] | None
+
+    @classmethod
+    def of(cls, end: Stored) -> _Columns:
+        return cls(end.fqn, frozenset(column_fqns(end.entity_type, end.fqn, end.document)) or None)
+
+    def checked(self, column: object) -> str:
+        _check(isinstance(column, str) and column != "", "columnsLineage", "must name columns by their full names")
+        name = fqn.join(fqn.split(str(column)))
+        if self.known is not None and name not in self.known:
+            raise missing_column(self.fqn, name, self.known, field="columnsLineage")
+        return name
+
+
+def _entry(entry: object, of_from: _Columns, of_to: _Columns) -> Document:
+    if not isinstance(entry, dict):
+        raise InvalidInput("must hold objects", field="columnsLineage")
+    _check_keys("columnsLineage", entry, _COLUMN)
+    checked: Document = {}
+    from_columns = entry.get("fromColumns")
+    if from_columns is not None:
+        _check(isinstance(from_columns, list), "fromColumns", "must be a list")
+        checked["fromColumns"] = list(dict.fromkeys(of_from.checked(column) for column in from_columns))
+    if entry.get("toColumn") is not None:
+        checked["toColumn"] = of_to.checked(entry["toColumn"])
+    if entry.get("function") is not None:
+        _check(isinstance(entry["function"], str), "function", "must be a string")
+        checked["function"] = entry["function"]
+    return checked
+
+
+def _hop(hop: object) -> Document:
+    if not isinstance(hop, dict):
+        raise InvalidInput("must hold objects", field="tempLineageTables")
+    _check_keys("tempLineageTables", hop, _HOP)
+    whole = all(isinstance(hop.get(key), str) for key in _HOP)
+    _check(whole, "tempLineageTables", "each needs a fromEntity and a toEntity")
+    return dict(hop)
+
+
+def _pipeline(resolver: Resolver, given: object, known: Document) -> Document:
+    if not isinstance(given, dict):
+        raise InvalidInput("must be a reference", field="pipeline")
+    entity_type = given.get("type") or "pipeline"
+    if not isinstance(entity_type, str) or entity_type not in ENTITY_TYPES:
+        raise InvalidInput(f"there is no type {entity_type!r}", field="pipeline")
+    if known and given.get("id") == known.get("id"):
+        return known
+    return resolver.one(entity_type, {key: value for key, value in given.items() if value is not None})
+
+
+def _check_keys(what: str, given: Document, known: frozenset[str]) -> None:
+    unknown = sorted(given.keys() - known)
+    if unknown:
+        raise InvalidInput(f"{what} has no {unknown[0]}; it may have {', '.join(sorted(known))}", field=unknown[0])
+
+
+def _check(holds: bool, field: str, message: str) -> None:
+    if not holds:
+        raise InvalidInput(message, field=field)

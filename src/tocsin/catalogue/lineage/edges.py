@@ -1,0 +1,243 @@
+"""Lineage writes: each makes an event of the downstream asset and no version.
+
+Source: seeds/002 "Data Lineage Tracking": the field change is called ``lineage`` and its value is the edge.
+``catalogue/lineage/edge_details.py`` validates the edge's details.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from tocsin.catalogue.lineage.edge_details import Ends, checked_details, given_details, parse_source, without_stamps
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.diff import is_same
+from tocsin.flow.capture.json_patch import applied
+from tocsin.flow.capture.permit import check_view
+from tocsin.flow.capture.ports import Hold
+from tocsin.flow.capture.redaction import Veil, hidden_in
+from tocsin.flow.capture.references import key_of, reference_to
+from tocsin.flow.capture.write import Record
+from tocsin.model.access import Operation
+from tocsin.model.change import LINEAGE, ChangeDescription, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.lineage import Edge, LineageSource
+from tocsin.model.stored import Key, Stored, Written, missing
+from tocsin.model.wording import with_article
+
+_NO_ENDS = frozenset(
+    "user team role policy bot type classification tag eventsubscription notificationTemplate testDefinition".split()
+)
+"""Types of what no data is in, nor moves through."""
+
+Operations = Sequence[dict[str, Any]]  # Any: an operation's value is any JSON
+
+
+def put_edge(record: Record, edge: Document) -> Written:
+    """Add an edge, or replace its details; nothing if it exists unchanged. Checks permissions as ``asked_ends``."""
+    return _stand(record, asked_ends(record, edge.get("fromEntity"), edge.get("toEntity")), edge)
+
+
+def imply_edge(record: Record, from_entity: Document, to_entity: Document) -> Written:
+    """Add the edge that the document of one of its ends implies."""
+    return _stand(record, Ends(_end(record, from_entity), _end(record, to_entity)), {})
+
+
+def _stand(record: Record, ends: Ends, edge: Document) -> Written:
+    old = record.transaction.edge(ends.from_.id, ends.to.id)
+    return _put(record, ends, old, given_details(edge))
+
+
+def patch_edge(record: Record, from_entity: Document, to_entity: Document, operations: Operations) -> Written:
+    """Apply a JSON Patch to the details of an edge. Asks as ``asked_ends``.
+
+    Raises
+    ------
+    NotFound : there is no such edge.
+    InvalidInput : the patch does not fit, or leaves something malformed.
+    """
+    ends = asked_ends(record, from_entity, to_entity)
+    old = _known(record, ends)
+    # Who read no columns reads an empty list, and adds to that.
+    readable: Document = {"columnsLineage": []} | old.details
+    veil = Veil(record.ids.event())
+    shown = veil.over(readable, hidden_in(readable, record.permit, record.transaction))
+    return _put(record, ends, old, veil.lifted(applied(shown, operations, record.bounds)))
+
+
+def delete_edge(record: Record, from_entity: Document, to_entity: Document) -> Written:
+    """Remove an edge. Asks as ``asked_ends``.
+
+    Raises
+    ------
+    NotFound : there is no such edge.
+    """
+    ends = asked_ends(record, from_entity, to_entity)
+    return _drop(record, ends.to, _known(record, ends))
+
+
+def imply_none(record: Record, from_entity: Document, to_entity: Document) -> Written:
+    """Remove the edge that a document of an end no longer implies. Raises as ``delete_edge``."""
+    ends = Ends(_end(record, from_entity), _end(record, to_entity))
+    return _drop(record, ends.to, _known(record, ends))
+
+
+def asked_ends(record: Record, from_entity: object, to_entity: object) -> Ends:
+    """Return both ends of an edge to change, if the actor may: it changes the downstream asset.
+
+    Raises
+    ------
+    Forbidden : they may not see the upstream asset, or not edit the lineage of the downstream one.
+    """
+    ends = Ends(_end(record, from_entity), _end(record, to_entity))
+    check_view(record.permit, ends.from_)
+    check_edit(record, ends.to)
+    return ends
+
+
+def check_edit(record: Record, to: Stored) -> None:
+    """Refuse to change edges that lead to an asset whose lineage the actor may not edit, or which they may not see."""
+    record.permit.check(to.entity_type, (Operation.VIEW_BASIC, Operation.EDIT_LINEAGE), to.document)
+
+
+def delete_by_source(record: Record, entity: Document, source: str) -> list[Written]:
+    """Remove every edge to an entity that was found by ``source``, each with its event.
+
+    Asked of a pipeline for ``PipelineLineage``, the edges whose data it moves go too: they are asked for one by one.
+
+    Raises
+    ------
+    Forbidden : the actor may not edit the lineage of an asset that one of them leads to; all of them stay then.
+    """
+    wanted, end = parse_source(source), _end(record, entity)
+    check_edit(record, end)
+    return [
+        _drop(record, _asked_end(record, edge.to, end), edge)
+        for edge in record.transaction.edges_of(end.id)
+        if edge.details.get("source") == wanted and _is_meant(edge, end, wanted)
+    ]
+
+
+def _asked_end(record: Record, reference: Document, asked: Stored) -> Stored:
+    end = _end(record, reference)
+    if end.id != asked.id:
+        check_edit(record, end)
+    return end
+
+
+def leave_edges(record: Record, gone: Stored, also_gone: Collection[str] = ()) -> None:
+    """Record the effects of removing the edges of a hard-deleted entity, before they are removed with its rows.
+
+    An asset that loses a source, or the pipeline of an edge, gets an event, unless it is deleted as well:
+    its deletion says more.
+    """
+    for edge in record.transaction.edges_of(gone.id):
+        from_id, to_id = edge.from_["id"], edge.to["id"]
+        if to_id == gone.id or to_id in also_gone:
+            continue
+        if from_id == gone.id:
+            _note_loss(record, _end(record, edge.to), edge)
+        elif from_id not in also_gone:
+            details = {key: value for key, value in edge.details.items() if key != "pipeline"}
+            _put(record, Ends(_end(record, edge.from_), _end(record, edge.to)), edge, details)
+
+
+def _put(record: Record, ends: Ends, old: Edge | None, given: Document) -> Written:
+    known = old.details if old else {}
+    details = checked_details(record.resolver(), ends, given, known)
+    if old is not None and is_same(without_stamps(known), details):
+        return Written(old.to_wire(), None)
+    stamps: Document = {"updatedAt": record.at_ms, "updatedBy": record.actor.name}
+    made = {key: known[key] for key in ("createdAt", "createdBy") if key in known}
+    details |= {"createdAt": record.at_ms, "createdBy": record.actor.name} | made | stamps
+    record.transaction.put_edge(ends.from_, ends.to, details)
+    new = Edge(reference_to(ends.from_), reference_to(ends.to), details).to_wire()
+    if old is None:
+        change = ChangeDescription(fields_added=(FieldChange(name=LINEAGE, new_value=new),))
+    else:
+        change = ChangeDescription(fields_updated=(FieldChange(name=LINEAGE, old_value=old.to_wire(), new_value=new),))
+    return Written(new, record.note(ends.to, change).event, created=old is None)
+
+
+def _drop(record: Record, to: Stored, edge: Edge) -> Written:
+    record.transaction.delete_edge(edge.from_["id"], to.id)
+    return _note_loss(record, to, edge)
+
+
+def _note_loss(record: Record, to: Stored, edge: Edge) -> Written:
+    change = ChangeDescription(fields_deleted=(FieldChange(name=LINEAGE, old_value=edge.to_wire()),))
+    return Written(edge.to_wire(), record.note(to, change).event)
+
+
+def _is_meant(edge: Edge, end: Stored, source: LineageSource) -> bool:
+    if edge.to["id"] == end.id:
+        return True
+    pipeline = edge.details.get("pipeline") or {}
+    return source is LineageSource.PIPELINE and pipeline.get("id") == end.id
+
+
+def _known(record: Record, ends: Ends) -> Edge:
+    edge = record.transaction.edge(ends.from_.id, ends.to.id)
+    if edge is None:
+        raise NotFound(f"lineage edge from {ends.from_.fqn} to {ends.to.fqn} not found")
+    return edge
+
+
+def _end(record: Record, reference: object) -> Stored:
+    entity_type = reference.get("type") if isinstance(reference, dict) else None
+    if not isinstance(entity_type, str) or entity_type not in ENTITY_TYPES:
+        raise InvalidInput("an edge needs fromEntity and toEntity, each with a type and an id or name")
+    if entity_type in _NO_ENDS:
+        raise InvalidInput(f"{with_article(entity_type)} has no lineage: it is made of no data, and none of it")
+    key: Key = key_of(reference)
+    found = record.transaction.find(entity_type, key, Hold.SHARED)
+    if found is None:
+        raise missing(entity_type, key)
+    return found
+
+
+Source = tuple[str, Key]
+
+_BARE = {"source": LineageSource.MANUAL.value}
+
+
+def connect(record: Record, entity_type: str, document: Document, before: Document) -> None:
+    """Add the edges that a document newly implies, and remove those it no longer implies.
+
+    An edge with details of its own stays unchanged: it has another source, too. A source that is not
+    catalogued has no edge.
+    """
+    if entity_type != "mlmodel":
+        return
+    then, now = _sources(before), _sources(document)
+    if then == now:
+        return
+    model = record.transaction.find(entity_type, Key.by_id(document["id"]))
+    assert model is not None, "it has just been written"  # noqa: S101
+    old, new = _found(record, then), _found(record, now)
+    for source_id in sorted(new.keys() - old.keys()):
+        if record.transaction.edge(source_id, model.id) is None:
+            source = reference_to(record.visible(new[source_id]))
+            imply_edge(record, source, reference_to(model))
+    for source_id in sorted(old.keys() - new.keys()):
+        edge = record.transaction.edge(source_id, model.id)
+        if edge is not None and without_stamps(edge.details) == _BARE:
+            imply_none(record, edge.from_, edge.to)
+
+
+def _found(record: Record, sources: frozenset[Source]) -> dict[str, Stored]:
+    """Return the sources that are catalogued, by id."""
+    found = (record.transaction.find(*source, Hold.SHARED) for source in sorted(sources, key=str))
+    return {stored.id: stored for stored in found if stored is not None}
+
+
+def _sources(document: Document) -> frozenset[Source]:
+    features = document.get("mlFeatures") or ()
+    given = (source.get("dataSource") for feature in features for source in feature.get("featureSources") or ())
+    return frozenset((one["type"], key_of(one)) for one in given if isinstance(one, dict) and _is_catalogued(one))
+
+
+def _is_catalogued(reference: Document) -> bool:
+    named = any(isinstance(reference.get(key), str) for key in ("id", "fullyQualifiedName", "name"))
+    return named and isinstance(reference.get("type"), str) and reference["type"] in ENTITY_TYPES

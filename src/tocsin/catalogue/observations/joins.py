@@ -1,0 +1,103 @@
+"""Join counts of tables: per day, by column and table, for the last 30 days.
+
+A join is stored for both of its tables. It is an attachment: no version, no notification.
+Source: OpenMetadata's ``TableRepository.addJoins``. Next: ``server/routes/observations/table_details.py``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from tocsin.catalogue.observations.field_checks import checked, count, day, each, name, shape, whole
+from tocsin.catalogue.observations.profiles import place_of
+from tocsin.catalogue.observations.table_details import check_columns
+from tocsin.catalogue.observations.usage import day_number, day_text
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.write import Record
+from tocsin.model.entity import Document
+from tocsin.model.stored import Key, Stored, Written, missing
+
+JOINS = "joins"
+KEPT_DAYS = 30
+_DAY_MS = 86_400_000
+_JOINED = each(shape({"fullyQualifiedName": name, "joinCount": count}))
+_REQUEST = shape(
+    {"startDate": day},
+    {
+        "dayCount": whole,
+        "columnJoins": each(shape({"columnName": name, "joinedWith": _JOINED})),
+        "directTableJoins": _JOINED,
+    },
+)
+
+Pair = tuple[str, str]
+"""A column's path, or nothing for the table itself, and the FQN of what it is joined with."""
+
+
+def put_joins(record: Record, table: Stored, request: Document) -> Written:
+    """Add what a table was joined with on a day to what is known of it.
+
+    Raises
+    ------
+    InvalidInput : it is malformed, or of a day that is not one of the last 30.
+    NotFound : there is no such table or column to be joined with.
+    """
+    given = checked(_REQUEST, request)
+    on_day, today = day_number(given["startDate"]), record.at_ms // _DAY_MS
+    if not today - KEPT_DAYS < on_day <= today:
+        raise InvalidInput(f"startDate must be one of the last {KEPT_DAYS} days", field="startDate")
+    check_columns(table, [one["columnName"] for one in given.get("columnJoins", ())])
+    for column, other, times in _joins(given):
+        other_table, other_column = _found(record, other)
+        _add(record, table, on_day, ((column, other), times))
+        mine = f"{table.fqn}.{column}" if column else table.fqn
+        _add(record, other_table, on_day, ((other_column, mine), times))
+    return Written(table.document, None)
+
+
+def summary(kept: Document, today: int) -> Document:
+    """Return what a table was joined with in the last 30 days, most often first, as OpenMetadata's ``TableJoins``."""
+    columns: dict[str, Counter[str]] = {}
+    for on_day, pairs in kept["days"].items():
+        if int(on_day) > today - KEPT_DAYS:
+            for column, others in pairs.items():
+                columns.setdefault(column, Counter()).update(others)
+    joined = {column: _ranked(others) for column, others in sorted(columns.items())}
+    return {
+        "startDate": day_text(today - KEPT_DAYS + 1),
+        "dayCount": KEPT_DAYS,
+        "directTableJoins": joined.pop("", []),
+        "columnJoins": [{"columnName": column, "joinedWith": others} for column, others in joined.items()],
+    }
+
+
+def _joins(given: Document) -> Iterator[tuple[str, str, int]]:
+    for one in given.get("columnJoins", ()):
+        for other in one["joinedWith"]:
+            yield one["columnName"], other["fullyQualifiedName"], other["joinCount"]
+    for other in given.get("directTableJoins", ()):
+        yield "", other["fullyQualifiedName"], other["joinCount"]
+
+
+def _found(record: Record, other: str) -> tuple[Stored, str]:
+    table_fqn, column = place_of(other)
+    found = record.transaction.find("table", Key.by_name(table_fqn))
+    if found is None or record.visible(found).deleted:
+        raise missing("table", Key.by_name(table_fqn))
+    check_columns(found, [column] if column else [])
+    return found, column
+
+
+def _add(record: Record, table: Stored, on_day: int, join: tuple[Pair, int]) -> None:
+    (column, other), times = join
+    kept = record.transaction.attachments.get(table.id, JOINS) or {"days": {}}
+    oldest = record.at_ms // _DAY_MS - KEPT_DAYS
+    days = {one: pairs for one, pairs in kept["days"].items() if int(one) > oldest}
+    others = days.setdefault(str(on_day), {}).setdefault(column, {})
+    others[other] = others.get(other, 0) + times
+    record.transaction.attachments.put(table.id, JOINS, {"days": days})
+
+
+def _ranked(others: Counter[str]) -> list[Document]:
+    return [{"fullyQualifiedName": fqn, "joinCount": times} for fqn, times in others.most_common()]

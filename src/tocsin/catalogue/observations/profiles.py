@@ -1,0 +1,79 @@
+"""Profiles of tables, of their columns, and of the DML statements that changed them.
+
+Only the table's profile makes a change event (field ``profile``). Column profiles may reveal values, so they are only
+stored in their series.
+Source: OpenMetadata's ``TableRepository.addTableProfileData``. Next: ``server/routes/observations/profiles.py``.
+"""
+
+from __future__ import annotations
+
+from tocsin.catalogue.observations.field_checks import checked
+from tocsin.catalogue.observations.profile_fields import OPERATIONS, PROFILE_REQUEST
+from tocsin.errors import NotFound
+from tocsin.flow.capture.diff import is_same
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn
+from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.columns import column_paths, missing_column
+from tocsin.model.entity import Document
+from tocsin.model.report import Line, StoredReport
+from tocsin.model.stored import Stored, Written
+
+FIELD = "profile"
+TABLE_PROFILE, COLUMN_PROFILE, SYSTEM_PROFILE = "tableProfile", "columnProfile", "systemProfile"
+KINDS = {"table": TABLE_PROFILE, "column": COLUMN_PROFILE, "system": SYSTEM_PROFILE}
+"""What a profile is of, and the kind of its series."""
+
+_TABLE_NAMES = 4
+
+
+def put_profile(record: Record, table: Stored, request: Document) -> Written:
+    """Keep the profiles of one moment; nothing if the same were kept before.
+
+    Raises
+    ------
+    InvalidInput : they are malformed, or one is of a column that the table has not.
+    """
+    given = checked(PROFILE_REQUEST, request)
+    own = _kept(given["tableProfile"])
+    lines = [(Line(table.id, TABLE_PROFILE), own)]
+    paths = column_paths("table", table.fqn, table.document)
+    lines += [(_column(table, paths, one["name"]), _kept(one)) for one in given.get(COLUMN_PROFILE, ())]
+    lines += [(Line(table.id, SYSTEM_PROFILE, one["operation"]), _kept(one)) for one in given.get(SYSTEM_PROFILE, ())]
+    before = record.transaction.series.latest(lines[0][0])
+    known = [record.transaction.series.put(line, StoredReport(one["timestamp"], one)) for line, one in lines]
+    if all(old is not None and is_same(old, one) for old, (_, one) in zip(known, lines, strict=True)):
+        return Written(table.document, None)
+    old_value = before.document if before and not is_same(before.document, own) else None
+    change = FieldChange(name=FIELD, old_value=old_value, new_value=own)
+    if before is None:
+        return record.note(table, ChangeDescription(fields_added=(change,)))
+    return record.note(table, ChangeDescription(fields_updated=(change,)))
+
+
+def remove_profile(record: Record, table: Stored, kind: str, at_ms: int, *, column: str = "") -> Written:
+    """Remove the profiles of one kind at a time; removing the table's own makes an event."""
+    parts = OPERATIONS if kind == SYSTEM_PROFILE else (column,)
+    found = [record.transaction.series.remove(Line(table.id, kind, part), at_ms) for part in parts]
+    gone = [one for one in found if one is not None]
+    if not gone:
+        raise NotFound(f"table {table.fqn} has no {kind} of {at_ms}")
+    if kind != TABLE_PROFILE:
+        return Written(table.document, None)
+    return record.note(table, ChangeDescription(fields_deleted=(FieldChange(name=FIELD, old_value=gone[0]),)))
+
+
+def place_of(name: str) -> tuple[str, str]:
+    """Return the FQN of the table that an FQN names or leads through, and the path of the column; else empty."""
+    names = fqn.split(name)
+    return fqn.join(names[:_TABLE_NAMES]), fqn.join(names[_TABLE_NAMES:])
+
+
+def _column(table: Stored, paths: dict[str, str], name: str) -> Line:
+    if name not in paths:
+        raise missing_column(table.fqn, name, paths, field=COLUMN_PROFILE)
+    return Line(table.id, COLUMN_PROFILE, paths[name])
+
+
+def _kept(profile: Document) -> Document:
+    return {key: value for key, value in profile.items() if value is not None}

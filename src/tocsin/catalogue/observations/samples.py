@@ -1,0 +1,88 @@
+"""Sample rows and messages of an asset: attachments that are never versioned, notified or indexed.
+
+Source: OpenMetadata's ``TableRepository.addSampleData``. ``server/access/samples.py`` decides what each reader sees.
+"""
+
+from __future__ import annotations
+
+from tocsin.catalogue.observations.field_checks import Check, checked, each, shape, text
+from tocsin.catalogue.observations.profiles import place_of
+from tocsin.catalogue.observations.report_fields import SAMPLED_ROWS
+from tocsin.catalogue.observations.table_details import check_columns
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.ports import Hold
+from tocsin.flow.capture.write import Record
+from tocsin.model.entity import Document
+from tocsin.model.stored import Key, Stored, Written
+
+SAMPLE, FAILED_ROWS, QUERY = "sampleData", "failedRowsSample", "inspectionQuery"
+_MESSAGES = shape({"messages": each(text)})
+FORMS: dict[str, Check] = {
+    "table": SAMPLED_ROWS,
+    "container": SAMPLED_ROWS,
+    "topic": _MESSAGES,
+    "searchIndex": _MESSAGES,
+}
+"""Types of assets that have samples, and their form."""
+
+
+def put_sample(record: Record, asset: Stored, sample: Document) -> Written:
+    """Attach a sample in place of the one that was there.
+
+    Raises
+    ------
+    InvalidInput : it is malformed, names a column that a table has not, or a row has not one value per column.
+    """
+    kept = checked(FORMS[asset.entity_type], sample)
+    if asset.entity_type == "table":
+        check_columns(asset, kept["columns"], field="columns")
+    if "rows" in kept:
+        check_rows(kept)
+    record.transaction.attachments.put(asset.id, SAMPLE, kept)
+    return Written(asset.document, None)
+
+
+def remove_sample(record: Record, asset: Stored) -> Written:
+    """Remove the sample; nothing if there is none."""
+    record.transaction.attachments.remove(asset.id, SAMPLE)
+    return Written(asset.document, None)
+
+
+def put_failed_rows(record: Record, case: Stored, sample: Document, *, validate: bool = True) -> Written:
+    """Attach rows that failed a test; ``validate`` says whether the tested table must have their columns."""
+    kept = checked(SAMPLED_ROWS, sample)
+    check_rows(kept)
+    table = tested_table(record, case) if validate else None
+    if table is not None:
+        check_columns(table, kept["columns"], field="columns")
+    record.transaction.attachments.put(case.id, FAILED_ROWS, kept)
+    return Written(case.document, None)
+
+
+def remove_failed_rows(record: Record, case: Stored) -> Written:
+    """Remove the failed rows of a test; nothing if there are none."""
+    record.transaction.attachments.remove(case.id, FAILED_ROWS)
+    return Written(case.document, None)
+
+
+def put_query(record: Record, case: Stored, query: str) -> Written:
+    """Attach the query for inspecting the failed rows of a test; an empty one removes it."""
+    if query.strip():
+        record.transaction.attachments.put(case.id, QUERY, {QUERY: query})
+    else:
+        record.transaction.attachments.remove(case.id, QUERY)
+    return Written(case.document, None)
+
+
+def tested_table(record: Record, case: Stored) -> Stored | None:
+    """Return the table that a test case tests, if it is there."""
+    tested, _ = place_of(case.document["entityFQN"])
+    return record.transaction.find("table", Key.by_name(tested), Hold.SHARED)
+
+
+def check_rows(sample: Document) -> None:
+    """Refuse a sample whose rows have not one value for each column."""
+    width = len(sample["columns"])
+    for place, row in enumerate(sample["rows"]):
+        if len(row) != width:
+            raise InvalidInput(f"rows[{place}] has {len(row)} values for {width} columns", field="rows")

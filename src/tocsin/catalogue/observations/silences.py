@@ -1,0 +1,67 @@
+"""Silence events: an entity has reported no success for as long as an alert allows.
+
+The entity keeps its version, because nobody changed it. The event's id is derived from its causes, so it is written
+only once. Next: ``jobs/silences.py``, which detects silences.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from uuid import uuid5
+
+from tocsin.errors import NotFound
+from tocsin.flow.capture.operations import EntityWrites
+from tocsin.flow.capture.write import Ids, Record
+from tocsin.model.change import SILENCE, ChangeDescription, EventType, FieldChange
+from tocsin.model.notification import NAMESPACE
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key, Written
+
+
+@dataclass(frozen=True)
+class Silence:
+    """No success of an entity for a time that an alert asks for.
+
+    Attributes
+    ----------
+    entity_id : the silent entity
+    since_ms : its last success, or its first report if it has had none
+    asked_ms : the longest time asked for that has passed by now
+    at_ms : when that was detected
+    """
+
+    entity_id: str
+    since_ms: int
+    asked_ms: int
+    at_ms: int
+
+    @property
+    def event_id(self) -> str:
+        """Return the id of its event: the same whenever it is detected."""
+        return str(uuid5(NAMESPACE, f"silence|{self.entity_id}|{self.since_ms}|{self.asked_ms}"))
+
+
+class Silences:
+    """Writes down silences."""
+
+    def __init__(self, writes: EntityWrites) -> None:
+        self._writes = writes
+
+    def add(self, entity_type: str, silence: Silence) -> Written:
+        """Put an event on the entity, in a transaction of its own; the log must not have it yet.
+
+        Raises
+        ------
+        NotFound : there is no such entity any more.
+        """
+
+        def work(record: Record) -> Written:
+            entity = record.transaction.find(entity_type, Key.by_id(silence.entity_id))
+            if entity is None or entity.deleted:
+                raise NotFound(f"{entity_type} {silence.entity_id} is gone")
+            told = {"timestamp": silence.at_ms, "since": silence.since_ms, "withoutSuccess": silence.asked_ms}
+            description = ChangeDescription(fields_added=(FieldChange(name=SILENCE, new_value=told),))
+            named = replace(record, ids=Ids(record.ids.entity, lambda: silence.event_id))
+            return named.note(entity, description, event_type=EventType.SLA_VIOLATION)
+
+        return self._writes.within(work, actor=SYSTEM)

@@ -1,0 +1,68 @@
+"""Daily usage counts of assets, aggregated to the schema and database of a table.
+
+A usage report makes an event (field ``usageSummary``) without a version; the aggregates make no events.
+Source: OpenMetadata's ``UsageRepository``. Next: ``store/observations/usage.py``.
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+from tocsin.catalogue.observations.field_checks import checked, count, day, shape
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.diff import is_same
+from tocsin.flow.capture.write import Record
+from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.stored import Stored, Written
+
+USED_TYPES = ("table", "dashboard", "chart", "pipeline", "mlmodel")
+"""Types whose use can be reported."""
+
+FIELD = "usageSummary"
+_ADDS_UP_FOR = ("databaseSchema", "database")
+_REPORT = shape({"date": day, "count": count})
+_EPOCH = date(1970, 1, 1)
+
+
+def day_number(text: str) -> int:
+    """Return a date, ``2026-01-31``, as the number of days since 1970-01-01.
+
+    Raises
+    ------
+    InvalidInput : it is no date
+    """
+    day(text, "date")
+    return (date.fromisoformat(text) - _EPOCH).days
+
+
+def day_text(number: int) -> str:
+    """Return the date of a number of days since 1970-01-01."""
+    return (_EPOCH + timedelta(days=number)).isoformat()
+
+
+def report_usage(record: Record, used: Stored, request: Document, *, add: bool) -> Written:
+    """Keep how often something was used on a day: ``add`` to what was reported, or in its place.
+
+    Raises
+    ------
+    InvalidInput : it is malformed, or the use of this type is not reported.
+    """
+    if used.entity_type not in USED_TYPES:
+        raise InvalidInput(f"the use of a {used.entity_type} is not reported; there are: {', '.join(USED_TYPES)}")
+    given = checked(_REPORT, request)
+    on_day, usage = day_number(given["date"]), record.transaction.usage
+    before = usage.details(used.id, on_day)
+    known = before["dailyStats"]["count"] if before else 0
+    now = known + given["count"] if add else given["count"]
+    usage.put(used.id, used.entity_type, on_day, now)
+    if used.entity_type == "table":
+        for entity_type in _ADDS_UP_FOR:
+            usage.add(used.document[entity_type]["id"], entity_type, on_day, now - known)
+    after = usage.details(used.id, on_day)
+    if before is not None and is_same(before, after):
+        return Written(used.document, None)
+    change = FieldChange(name=FIELD, old_value=before, new_value=after)
+    if before is None:
+        return record.note(used, ChangeDescription(fields_added=(change,)))
+    return record.note(used, ChangeDescription(fields_updated=(change,)))

@@ -1,0 +1,51 @@
+"""Followers of an entity, who need no version of it."""
+
+from __future__ import annotations
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.write import Record
+from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored, Written
+from tocsin.model.wording import with_article
+
+
+def follow(record: Record, entity: Stored, user_id: str) -> Written:
+    """Make a user a follower; nothing if they are one already.
+
+    Raises
+    ------
+    NotFound : there is no such user.
+    InvalidInput : the user is deleted, or nobody can follow this type.
+    """
+    _check_followable(entity)
+    user = _user(record, user_id)
+    if user.get("deleted"):
+        raise InvalidInput(f"user {user['name']} is deleted")
+    if not record.transaction.follow(entity, user["id"]):
+        return Written(entity.document, None)
+    change = FieldChange(name="followers", new_value=[user])
+    return record.note(entity, ChangeDescription(fields_added=(change,)))
+
+
+def unfollow(record: Record, entity: Stored, user_id: str) -> Written:
+    """Make a user, deleted or not, no follower; nothing if they are none. Raises as ``follow``."""
+    _check_followable(entity)
+    user = _user(record, user_id)
+    if not record.transaction.unfollow(entity, user["id"]):
+        return Written(entity.document, None)
+    change = FieldChange(name="followers", old_value=[user])
+    return record.note(entity, ChangeDescription(fields_deleted=(change,)))
+
+
+def _check_followable(entity: Stored) -> None:
+    if not ENTITY_TYPES[entity.entity_type].is_followable:
+        raise InvalidInput(f"{with_article(entity.entity_type)} cannot be followed")
+
+
+def _user(record: Record, user_id: str) -> Document:
+    found = record.transaction.reference("user", Key.by_id(user_id))
+    if found is None:
+        raise NotFound(f"user {user_id} not found")
+    return found

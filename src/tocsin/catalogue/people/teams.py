@@ -1,0 +1,151 @@
+"""Hierarchy of teams: one tree below the Organization, validated on every write.
+
+A team without a named parent is a child of the Organization, and so is a person without a team; these links are shown
+but never stored. Source: OpenMetadata's ``TeamRepository`` and ``UserRepository``.
+Next: ``store/people/teams.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tocsin.access.subject import ORGANIZATION
+from tocsin.errors import Conflict, InvalidInput
+from tocsin.flow.capture.json_patch import Operation
+from tocsin.flow.capture.ports import Hold, Transaction
+from tocsin.model.entity import Document
+from tocsin.model.stored import Key, Stored
+
+_DEFAULT_TYPE = "Group"
+_ABOVE: dict[str, tuple[str, ...]] = {
+    "Group": ("Department", "Division", "BusinessUnit", "Organization"),
+    "Department": ("Department", "Division", "BusinessUnit", "Organization"),
+    "Division": ("Division", "BusinessUnit", "Organization"),
+    "BusinessUnit": ("BusinessUnit", "Organization"),
+    "Organization": (),
+}
+"""Per type of team, the allowed types of its parent."""
+_ONE_PARENT = frozenset({"Division", "BusinessUnit"})
+
+
+def placed(transaction: Transaction, team: Document, old: Document) -> Document:
+    """Return a team with the parents it stores, checked if its type or its parents are new.
+
+    Raises
+    ------
+    InvalidInput : it may not have this parent, or it would be its own ancestor; ``field`` says what is wrong.
+    """
+    parents = [one for one in team.get("parents") or () if one.get("name") != ORGANIZATION]
+    placed_team = {key: value for key, value in team.items() if key != "parents"}
+    if parents or (old.get("parents") and "parents" in team):
+        placed_team["parents"] = parents
+    if _type(placed_team) not in _ABOVE:
+        return placed_team  # no type at all: whoever looks at the shape of every key refuses it
+    _check_type(placed_team, old)
+    known = {one.get("id") for one in old.get("parents") or ()}
+    new_type = _type(placed_team) != _type(old)
+    if old and not new_type and {one.get("id") for one in parents} <= known:
+        return placed_team
+    above = [_found(transaction, one) for one in parents]
+    _check_parents(placed_team, above)
+    if old:
+        _check_no_circle(transaction, placed_team, old["id"], above)
+    if old and new_type:
+        _check_children(placed_team, transaction.teams.children(old["id"]))
+    return placed_team
+
+
+def joined(transaction: Transaction, user: Document, old: Document) -> Document:
+    """Return somebody with the teams they store.
+
+    Raises
+    ------
+    Conflict : somebody else has their e-mail address, with which people log in
+    """
+    _check_address(transaction, user.get("email"), old)
+    teams = [one for one in user.get("teams") or () if one.get("name") != ORGANIZATION]
+    others = {key: value for key, value in user.items() if key != "teams"}
+    return others | {"teams": teams} if teams or (old.get("teams") and "teams" in user) else others
+
+
+def _check_address(transaction: Transaction, email: str | None, old: Document) -> None:
+    if email is None or email == old.get("email"):
+        return
+    if (other := transaction.teams.at_address(email)) is not None:
+        gone = ", who is deleted, but not for good" if other.get("deleted") else ""
+        raise Conflict(f"email: {email} is the address of the user {other['name']}{gone}")
+
+
+def as_patched(transaction: Transaction, document: Document, subject: Stored, given: Sequence[Operation]) -> Document:
+    """Return a team or a person as its readers see it, for operations to be applied to: with what is worked out."""
+    if subject.entity_type not in ("team", "user"):
+        return document
+    shown = dict(document)
+    if not document.get("domains") and (domains := transaction.teams.domains(subject.id)):
+        shown["domains"] = [{**domain, "inherited": True} for domain in domains]
+    above = "parents" if subject.entity_type == "team" else "teams"
+    if not document.get(above) and not (above == "parents" and document["name"] == ORGANIZATION):
+        root = transaction.reference("team", Key.by_name(ORGANIZATION))
+        shown |= {above: [root]} if root else {}
+    if subject.entity_type == "team" and any(_speaks_of("children", one) for one in given):
+        shown["children"] = transaction.teams.children(subject.id)
+    return shown
+
+
+def _speaks_of(key: str, operation: Operation) -> bool:
+    paths = (operation.get("path"), operation.get("from"))
+    return any(isinstance(path, str) and (path == "" or path.split("/")[1:2] == [key]) for path in paths)
+
+
+def _type(team: Document) -> str:
+    return str(team.get("teamType") or _DEFAULT_TYPE)
+
+
+def _check_type(team: Document, old: Document) -> None:
+    is_root = team.get("name") == ORGANIZATION
+    if old and (old.get("name") == ORGANIZATION) != is_root:
+        raise InvalidInput(f"the {ORGANIZATION} keeps its name, and no other team has it", field="name")
+    if old and _type(old) == _type(team):
+        return
+    if (_type(team) == ORGANIZATION) != is_root:
+        raise InvalidInput(
+            f"there is one {ORGANIZATION}, which stands above all teams; below it there are BusinessUnit, Division, "
+            "Department and Group",
+            field="teamType",
+        )
+
+
+def _check_parents(team: Document, above: Sequence[Stored]) -> None:
+    kind, allowed = _type(team), _ABOVE[_type(team)]
+    if kind in _ONE_PARENT and len(above) > 1:
+        raise InvalidInput(f"a {kind} has one parent; a Department and a Group may have several", field="parents")
+    for parent in above:
+        if _type(parent.document) not in allowed:
+            where = f"under a {' or a '.join(allowed)}" if allowed else "under no other team"
+            said = f"{team['name']}, a {kind}, stands {where}; {parent.fqn} is a {_type(parent.document)}"
+            raise InvalidInput(said, field="parents")
+
+
+def _check_children(team: Document, children: Sequence[Document]) -> None:
+    for child in children:
+        if _type(team) not in _ABOVE.get(child["teamType"], ()):
+            said = f"{child['name']}, a {child['teamType']}, stands under it and may not stand under a {_type(team)}"
+            raise InvalidInput(said, field="teamType")
+
+
+def _check_no_circle(transaction: Transaction, team: Document, own_id: str, above: Sequence[Stored]) -> None:
+    waiting, seen = list(above), set[str]()
+    while waiting:
+        one = waiting.pop()
+        if one.id == own_id:
+            raise InvalidInput(f"{team['name']} would stand under itself", field="parents")
+        if one.id not in seen:
+            seen.add(one.id)
+            waiting += [_found(transaction, parent) for parent in one.document.get("parents") or ()]
+
+
+def _found(transaction: Transaction, reference: Document) -> Stored:
+    found = transaction.find("team", Key.by_id(reference["id"]), Hold.SHARED)
+    if found is None:
+        raise InvalidInput(f"team {reference['id']} is not there", field="parents")
+    return found

@@ -1,0 +1,176 @@
+"""Incidents of failed tests and their states: New, Ack, Assigned, Resolved.
+
+Each transition is stored and makes a change event of the test case, in the field ``incidentStatus``. A failure opens an
+incident unless one is open; the first failure after a resolution opens a new one.
+Source: OpenMetadata's ``TestCaseResolutionStatusRepository``. Next: ``store/quality/incidents.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from tocsin.catalogue.observations.field_checks import checked, mapping, moment, name, one_of, shape, text
+from tocsin.catalogue.observations.profiles import place_of
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture import json_patch
+from tocsin.flow.capture.diff import is_same
+from tocsin.flow.capture.references import reference_to
+from tocsin.flow.capture.write import Record
+from tocsin.model.change import ChangeDescription, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.report import IncidentStep
+from tocsin.model.stored import Key, Stored, Written
+
+FIELD = "incidentStatus"
+STATUSES = ("New", "Ack", "Assigned", "Resolved")
+_KIND = "testCaseResolutionStatusType"
+_DETAILS = "testCaseResolutionStatusDetails"
+_SEVERITY = one_of("Severity1", "Severity2", "Severity3", "Severity4", "Severity5")
+_REQUEST = shape({_KIND: one_of(*STATUSES), "testCaseReference": name}, {_DETAILS: mapping, "severity": _SEVERITY})
+_RESOLVED = shape(
+    {
+        "testCaseFailureReason": one_of("FalsePositive", "MissingData", "Duplicates", "OutOfBounds", "Other"),
+        "testCaseFailureComment": text,
+    },
+    {"resolvedBy": mapping},
+)
+_CHANGEABLE = frozenset({"severity", "updatedAt", "updatedBy"})
+_STEP = shape(
+    {"id": text, "stateId": text, "timestamp": moment, _KIND: one_of(*STATUSES)},
+    {_DETAILS: mapping, "severity": _SEVERITY, "updatedBy": mapping, "updatedAt": moment, "testCaseReference": mapping},
+)
+
+
+def open_incident(record: Record, case: Stored) -> tuple[str, FieldChange | None]:
+    """Return the id of the test case's open incident; and, if it had to be opened, the change that says so."""
+    latest = record.transaction.incidents.latest(case.id)
+    if latest is not None and latest.is_open:
+        return latest.state_id, None
+    step = _added(record, case, latest, {_KIND: "New"})
+    return step.state_id, _change(case, latest, step)
+
+
+def take_step(record: Record, case: Stored, request: Document) -> Written:
+    """Bring a test case's incident to a status; nothing if it has it already, just so.
+
+    Raises
+    ------
+    InvalidInput : the details are not those of the status.
+    NotFound : nobody is there by the name of the assignee.
+    """
+    asked = {key: value for key, value in checked(_REQUEST, request).items() if key != "testCaseReference"}
+    details = _details(record, asked[_KIND], asked.pop(_DETAILS, None))
+    asked |= {_DETAILS: details} if details else {}
+    latest = record.transaction.incidents.latest(case.id)
+    if latest is not None and _says_nothing_new(latest, asked):
+        return Written(with_test_case(latest.document, reference_to(case)), None)
+    step = _added(record, case, latest, asked)
+    held = {key: value for key, value in case.document.items() if key != "incidentId"}
+    held |= {"incidentId": step.state_id} if step.is_open else {}
+    return _told(record, case, (latest, step), held)
+
+
+def correct_step(record: Record, case: Stored, step_id: str, operations: Sequence[json_patch.Operation]) -> Written:
+    """Correct the severity of a step; all else of it is history.
+
+    Raises
+    ------
+    NotFound : there is no such step.
+    InvalidInput : the patch changes something else.
+    """
+    step = record.transaction.incidents.get(step_id)
+    if step is None or step.test_case_id != case.id:
+        raise NotFound(f"incident status {step_id} not found")
+    before = with_test_case(step.document, reference_to(case))
+    after = checked(_STEP, json_patch.applied(before, operations, record.bounds))
+    changed = sorted(key for key in {*before, *after} if not is_same(before.get(key), after.get(key)))
+    if fixed := [key for key in changed if key not in _CHANGEABLE]:
+        raise InvalidInput(f"of an incident only severity can be corrected, not {fixed[0]}", field=fixed[0])
+    if "severity" not in changed:
+        return Written(before, None)
+    kept = {key: value for key, value in after.items() if key != "testCaseReference"}
+    corrected = replace(step, document=kept | _stamp(record))
+    record.transaction.incidents.correct(corrected)
+    return _told(record, case, (step, corrected), None)
+
+
+def with_test_case(document: Document, case: Document) -> Document:
+    """Return an incident's state for responses and events: with the reference to its test case."""
+    return document | {"testCaseReference": case}
+
+
+def _added(record: Record, case: Stored, latest: IncidentStep | None, asked: Document) -> IncidentStep:
+    goes_on = latest is not None and (latest.is_open or asked[_KIND] == "Resolved")
+    state_id = latest.state_id if latest and goes_on else record.ids.entity()
+    at_ms = max(record.at_ms, latest.at_ms + 1) if latest else record.at_ms
+    inherited = (
+        {"severity": latest.document["severity"]} if latest and goes_on and "severity" in latest.document else {}
+    )
+    step_id = record.ids.entity()
+    document = inherited | asked | {"id": step_id, "stateId": state_id, "timestamp": at_ms} | _stamp(record)
+    assignee = document.get(_DETAILS, {}).get("assignee")
+    step = IncidentStep(
+        step_id, state_id, case.id, _tested(record, case), at_ms, asked[_KIND], document, assignee and assignee["id"]
+    )
+    record.transaction.incidents.add(step)
+    return step
+
+
+def _tested(record: Record, case: Stored) -> str:
+    """Return the id of the table that a test case tests; empty if it is deleted."""
+    table, _ = place_of(case.document["entityFQN"])
+    reference = record.transaction.reference("table", Key.by_name(table))
+    return reference["id"] if reference else ""
+
+
+def _details(record: Record, status: str, given: Document | None) -> Document | None:
+    if status == "Assigned":
+        assignee = (given or {}).get("assignee")
+        if not assignee or set(given or {}) - {"assignee"}:
+            raise InvalidInput(f"{_DETAILS} must hold the assignee, a reference to a person or team", field=_DETAILS)
+        return {"assignee": _person(record, assignee)}
+    if status == "Resolved":
+        resolved = checked(_RESOLVED, given or {})
+        by = _person(record, resolved["resolvedBy"]) if "resolvedBy" in resolved else _actor(record)
+        return resolved | ({"resolvedBy": by} if by else {})
+    return None
+
+
+def _person(record: Record, given: object) -> Document:
+    entity_type = given.get("type", "user") if isinstance(given, dict) else "user"
+    if entity_type not in ("user", "team"):
+        raise InvalidInput("an incident is assigned to a user or a team", field=_DETAILS)
+    return record.resolver().one(entity_type, given)
+
+
+def _actor(record: Record) -> Document | None:
+    return record.transaction.reference("user", Key.by_id(record.actor.id))
+
+
+def _stamp(record: Record) -> Document:
+    by = _actor(record)
+    return {"updatedAt": record.at_ms} | ({"updatedBy": by} if by else {})
+
+
+def _says_nothing_new(latest: IncidentStep, asked: Document) -> bool:
+    if asked[_KIND] == "New":
+        return latest.is_open
+    return all(is_same(latest.document.get(key), value) for key, value in asked.items()) and (
+        is_same(latest.document.get(_DETAILS), asked.get(_DETAILS))
+    )
+
+
+def _change(case: Stored, before: IncidentStep | None, after: IncidentStep) -> FieldChange:
+    reference = reference_to(case)
+    old = with_test_case(before.document, reference) if before else None
+    return FieldChange(name=FIELD, old_value=old, new_value=with_test_case(after.document, reference))
+
+
+def _told(
+    record: Record, case: Stored, steps: tuple[IncidentStep | None, IncidentStep], held: Document | None
+) -> Written:
+    change = _change(case, *steps)
+    added = ChangeDescription(fields_added=(change,)) if steps[0] is None else None
+    description = added or ChangeDescription(fields_updated=(change,))
+    return Written(change.new_value, record.note(case, description, document=held).event)

@@ -1,0 +1,82 @@
+"""Test results; a failure opens an incident unless one is open.
+
+Failed rows sent with a result are stored but never notified, because they may hold masked values.
+Source: OpenMetadata's ``TestCaseResultRepository``. Next: ``catalogue/quality/incidents.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tocsin.catalogue.observations.field_checks import checked
+from tocsin.catalogue.observations.reports import REPORTS, append_event, append_removal, is_unchanged
+from tocsin.catalogue.quality import incidents
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture import json_patch
+from tocsin.flow.capture.diff import is_same
+from tocsin.flow.capture.write import Record
+from tocsin.model.change import EventType, FieldChange
+from tocsin.model.entity import Document
+from tocsin.model.report import Line, StoredReport
+from tocsin.model.stored import Stored, Written
+
+_KIND = REPORTS["testCase"]
+_FAILED = "Failed"
+_NOT_KEPT = ("fqn", "incidentId", "testCase")
+_NOT_TOLD = "sampleData"
+
+
+def add_result(record: Record, case: Stored, result: Document) -> Written:
+    """Keep the result of one run of a test case; a failure makes a ``testCaseFailure`` and opens an incident."""
+    given = checked(_KIND.form, result)
+    kept = {key: value for key, value in given.items() if key not in _NOT_KEPT}
+    line = Line(case.id, _KIND.name)
+    before = record.transaction.series.at(line, kept["timestamp"])
+    if before is not None and is_unchanged(_KIND, before, kept):
+        incident = {"incidentId": before["incidentId"]} if "incidentId" in before else {}
+        record.transaction.series.put(line, _reported(kept | incident))
+        return Written(case.document, None)
+    return _keep(record, case, kept)
+
+
+def patch_result(record: Record, case: Stored, at_ms: int, operations: Sequence[json_patch.Operation]) -> Written:
+    """Correct the result of one run; nothing if that changes nothing."""
+    before = record.transaction.series.at(Line(case.id, _KIND.name), at_ms)
+    if before is None:
+        raise NotFound(f"test case {case.fqn} has no result of {at_ms}")
+    after = checked(_KIND.form, json_patch.applied(before, operations, record.bounds))
+    if after["timestamp"] != at_ms:
+        raise InvalidInput("the timestamp of a result cannot be changed", field="timestamp")
+    if is_same(before, after):
+        return Written(case.document, None)
+    kept = {key: value for key, value in after.items() if key not in _NOT_KEPT}
+    return _keep(record, case, kept, was_failed=before["testCaseStatus"] == _FAILED)
+
+
+def remove_result(record: Record, case: Stored, at_ms: int) -> Written:
+    """Forget the result that was reported for that moment."""
+    gone = record.transaction.series.remove(Line(case.id, _KIND.name), at_ms)
+    if gone is None:
+        raise NotFound(f"test case {case.fqn} has no result of {at_ms}")
+    return append_removal(record, case, _told(gone))
+
+
+def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = False) -> Written:
+    failed = result["testCaseStatus"] == _FAILED
+    opened: tuple[FieldChange, Document] | None = None
+    if failed:
+        incident_id, change = incidents.open_incident(record, case)
+        result = result | {"incidentId": incident_id}
+        opened = (change, {"incidentId": incident_id}) if change else None
+    record.transaction.series.put(Line(case.id, _KIND.name), _reported(result))
+    event_type = EventType.TEST_CASE_FAILURE if failed and not was_failed else EventType.ENTITY_UPDATED
+    newest = {"testCaseStatus": result["testCaseStatus"]}
+    return append_event(record, case, _KIND, _told(result), event_type=event_type, newest=newest, also=opened)
+
+
+def _reported(result: Document) -> StoredReport:
+    return StoredReport(result["timestamp"], result, result["testCaseStatus"])
+
+
+def _told(result: Document) -> Document:
+    return {key: value for key, value in result.items() if key != _NOT_TOLD}

@@ -1,0 +1,66 @@
+"""Test cases of logical test suites, which people assemble, as opposed to the basic suite of a table.
+
+Adding a test case makes an event of the suite, ``logicalTestCaseAdded``, but no version of the suite or the test case.
+Source: OpenMetadata's ``TestCaseRepository.addTestCasesToLogicalTestSuite``.
+"""
+
+from __future__ import annotations
+
+from tocsin.catalogue.observations.reports import MOST_AT_ONCE
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.ports import Hold
+from tocsin.flow.capture.references import reference_to
+from tocsin.flow.capture.write import Record
+from tocsin.model.change import ChangeDescription, EventType, FieldChange
+from tocsin.model.stored import Key, Stored, Written
+
+_FIELD = "tests"
+
+
+def add_cases(record: Record, suite: Stored, case_ids: object) -> Written:
+    """Put test cases into a logical suite; those that are in it already change nothing.
+
+    Raises
+    ------
+    InvalidInput : the suite is the one of a table, or the ids are no list of texts.
+    NotFound : there is no such test case.
+    """
+    _check_logical(suite)
+    if not isinstance(case_ids, list) or not all(isinstance(one, str) for one in case_ids):
+        raise InvalidInput("testCaseIds must be a list of ids", field="testCaseIds")
+    if len(case_ids) > MOST_AT_ONCE:
+        raise InvalidInput(f"testCaseIds may hold at most {MOST_AT_ONCE} ids", field="testCaseIds")
+    cases = [_case(record, case_id) for case_id in dict.fromkeys(one.lower() for one in case_ids)]
+    joined = [reference_to(case) for case in cases if record.transaction.suites.add(suite.id, case.id)]
+    if not joined:
+        return Written(suite.document, None)
+    description = ChangeDescription(fields_added=(FieldChange(name=_FIELD, new_value=joined),))
+    return record.note(suite, description, event_type=EventType.LOGICAL_TEST_CASE_ADDED)
+
+
+def remove_case(record: Record, suite: Stored, case_id: str) -> Written:
+    """Take a test case out of a logical suite.
+
+    Raises
+    ------
+    NotFound : it is not in it.
+    InvalidInput : the suite is the one of a table.
+    """
+    _check_logical(suite)
+    case = _case(record, case_id, even_deleted=True)
+    if not record.transaction.suites.remove(suite.id, case.id):
+        raise NotFound(f"test case {case.fqn} is not in {suite.fqn}")
+    gone = FieldChange(name=_FIELD, old_value=[reference_to(case)])
+    return record.note(suite, ChangeDescription(fields_deleted=(gone,)))
+
+
+def _check_logical(suite: Stored) -> None:
+    if suite.document.get("basic"):
+        raise InvalidInput(f"{suite.fqn} is a table's own suite: its tests are the table's", field="testSuiteId")
+
+
+def _case(record: Record, case_id: str, *, even_deleted: bool = False) -> Stored:
+    found: Stored | None = record.transaction.find("testCase", Key.by_id(case_id), Hold.SHARED)
+    if found is None or (record.visible(found).deleted and not even_deleted):
+        raise NotFound(f"testCase {case_id} not found")
+    return found

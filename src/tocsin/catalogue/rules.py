@@ -1,0 +1,80 @@
+"""Rules of all entity types, in the order in which the write path asks for them.
+
+Next: ``flow/capture/write.py``, which says when each is asked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from tocsin.catalogue.governance.custom_properties import forget_values
+from tocsin.catalogue.governance.extension_values import check_extension
+from tocsin.catalogue.governance.labels import certified, tagged
+from tocsin.catalogue.governance.memberships import put_members
+from tocsin.catalogue.governance.shorthands import named, spelled_out
+from tocsin.catalogue.lineage import edges
+from tocsin.catalogue.people import teams
+from tocsin.catalogue.people.policies import ruled
+from tocsin.catalogue.quality.case_placement import check_purpose, place_case, place_suite
+from tocsin.flow.capture.json_patch import Operation
+from tocsin.flow.capture.prepare import checked, draft_of
+from tocsin.flow.capture.references import Resolver
+from tocsin.flow.capture.write import Record, Rules
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.stored import Draft, Stored, Written
+
+
+class CatalogueRules(Rules):
+    """The rules of people, governance, lineage and quality, by the type of entity that they are about."""
+
+    def draft(self, record: Record, resolver: Resolver, kind: EntityType, request: Document) -> Draft | None:
+        """Place tests under what they test; fill in the name of a query."""
+        match kind.name:
+            case "testCase":
+                return place_case(record, resolver, checked(kind, request))
+            case "testSuite":
+                return place_suite(resolver, checked(kind, request))
+            case _:
+                return draft_of(resolver, kind, named(kind.name, request))
+
+    def shown(self, record: Record, document: Document, old: Stored, operations: Sequence[Operation]) -> Document:
+        """Show a team or a person with the parents, teams and domains that are computed."""
+        return teams.as_patched(record.transaction, document, old, operations)
+
+    def complete(
+        self, record: Record, resolver: Resolver, kind: EntityType, fields: Document, old: Document
+    ) -> Document:
+        """Check policies, teams, labels and custom properties; spell out shorthands."""
+        transaction, whole = record.transaction, ruled(record.transaction, certified(fields, record.at_ms))
+        if isinstance(whole.get("email"), str):
+            whole["email"] = whole["email"].strip().lower()
+        if not resolver.strict:
+            return whole
+        match kind.name:
+            case "team":
+                whole = teams.placed(transaction, whole, old)
+            case "user":
+                whole = teams.joined(transaction, whole, old)
+            case "testCase":
+                check_purpose(transaction, whole, old)
+        whole = tagged(transaction, spelled_out(kind.name, resolver, whole, old), old, resolver.permit)
+        check_extension(transaction, kind.name, whole, old)
+        return whole
+
+    def before_change(self, record: Record, old: Stored, fields: Document) -> None:
+        """Remove the values of custom properties that a type no longer has."""
+        if old.entity_type == "type":
+            forget_values(record, old, fields)
+
+    def after_write(self, record: Record, entity_type: str, document: Document, before: Document) -> None:
+        """Keep the lineage edges that a model's features imply."""
+        edges.connect(record, entity_type, document, before)
+
+    def members(self, record: Record, entity_type: str, request: Document, written: Written) -> Written:
+        """Write the child teams of a team, and the assets of a data product."""
+        return put_members(record, entity_type, request, written)
+
+    def before_removal(self, record: Record, gone: Stored, also_gone: Collection[str]) -> None:
+        """Write the loss of its lineage edges."""
+        edges.leave_edges(record, gone, also_gone)

@@ -1,0 +1,175 @@
+"""Sheets of an entity's direct children, one row each: databases, schemas, tables, or teams.
+
+Source: OpenMetadata's ``databaseCsvDocumentation.json`` and ``teamCsvDocumentation.json``. Next: ``operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+
+from tocsin.catalogue.sheets.child_cells import (
+    PROCEDURE_SETTERS,
+    SETTERS,
+    TEAM_SETTERS,
+    cells,
+    procedure_cells,
+    team_cells,
+)
+from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
+from tocsin.catalogue.sheets.writes import Setters, fill, outcome, put, rewritten
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.ports import Transaction
+from tocsin.flow.capture.upsert import create
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored
+
+_PEOPLE = ("`user:jane;team:sales`",)
+HEADERS = (
+    Header("name", "Its own name, below what the sheet is of.", ("`public`",), required=True),
+    Header("displayName", "What people call it.", ("`Shop`",)),
+    Header("description", "What it holds, in Markdown.", ("All that is **sold**.",)),
+    Header("owner", "Who answers for it, with `;` between them.", _PEOPLE),
+    Header("tags", "Full names of its tags, with `;` between them.", ("`PII.Sensitive`",)),
+    Header("glossaryTerms", "Full names of its glossary terms, with `;` between them.", ("`Shop.Client`",)),
+    Header("tiers", "Full name of its tier.", ("`Tier.Tier1`",)),
+    Header("certification", "Full name of its certification.", ("`Certification.Gold`",)),
+    Header("retentionPeriod", "How long data is kept, as a duration of ISO 8601.", ("`P23DT23H`",)),
+    Header("sourceUrl", "Its address where it comes from.", ("`https://example.com/shop`",)),
+    Header("domains", "Full names of its domains, with `;` between them.", ("`Sales`",)),
+    Header("extension", "Custom properties, `name:value` with `;` between them.", ("`cost:12`",)),
+)
+"""The columns of a sheet of assets."""
+
+_TEAM_HEADERS = (
+    Header("name", "The team's name.", ("`Sales`",), required=True),
+    Header("displayName", "What people call it.", ("`Sales team`",)),
+    Header("description", "What it does, in Markdown.", ("Sells.",)),
+    Header("teamType", "Its type; empty for a Group.", ("`Group`", "`Department`", "`Division`", "`BusinessUnit`")),
+    Header("parents", "Names of the teams it stands under; empty for the team the sheet is of.", ("`Trade`",)),
+    Header("Owner", "Who answers for it, with `;` between them.", _PEOPLE),
+    Header("isJoinable", "Whether anybody may join.", ("`true`", "`false`")),
+    Header("defaultRoles", "Names of the roles of all in it, with `;` between them.", ("`DataSteward`",)),
+    Header("policies", "Names of its policies, with `;` between them.", ("`TeamOnlyPolicy`",)),
+)
+
+
+@dataclass(frozen=True)
+class _Children:
+    """How children of one type are written in a sheet, and made."""
+
+    headers: tuple[Header, ...]
+    cells: Callable[[Document], dict[str, str]]
+    setters: Setters
+
+
+_PLAIN = _Children(HEADERS, cells, SETTERS)
+_PROCEDURES = _Children(HEADERS, procedure_cells, PROCEDURE_SETTERS)
+_TEAMS = _Children(_TEAM_HEADERS, team_cells, TEAM_SETTERS)
+CHILDREN: dict[str, str] = {
+    "databaseService": "database",
+    "database": "databaseSchema",
+    "databaseSchema": "table",
+    "team": "team",
+}
+"""Per type that has such sheets: the type of what their rows speak of."""
+
+
+def _kind(parent_type: str) -> SheetKind:
+    child = CHILDREN[parent_type]
+    headers = tuple(one for one in _of(child).headers if one.name not in missing_headers(child))
+    below = "all teams under a team" if child == "team" else f"every {child} of a {parent_type}"
+    return SheetKind(f"Describes {below}, and makes those that are not there; what has no row stays as it is.", headers)
+
+
+def _of(child_type: str) -> _Children:
+    return {"team": _TEAMS, "storedProcedure": _PROCEDURES}.get(child_type, _PLAIN)
+
+
+def missing_headers(child_type: str) -> frozenset[str]:
+    """Return the headers of assets that say nothing of this type."""
+    return frozenset({"retentionPeriod", "sourceUrl"}) - ENTITY_TYPES[child_type].keys
+
+
+CHILD_SHEETS: dict[str, SheetKind] = {name: _kind(name) for name in CHILDREN}
+"""What these sheets hold."""
+
+
+def child_rows(parent_type: str, documents: Iterable[Document]) -> Iterator[list[str]]:
+    """Yield a row for each of these children of something of this type."""
+    known = _of(CHILDREN[parent_type])
+    for document in documents:
+        written = known.cells(document)
+        yield [document["name"], *(written[one.name] for one in CHILD_SHEETS[parent_type].headers[1:])]
+
+
+def import_children(record: Record, parent: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
+    """Change an entity's children to match the rows, each with its own event; rejected rows are skipped."""
+    told: set[str] = set()
+    return [outcome(record, row, partial(_import_one, record, parent, row, told)) for row in rows]
+
+
+def _import_one(record: Record, parent: Stored, row: Row, told: set[str]) -> str:
+    if row.problem is not None:
+        raise InvalidInput(row.problem)
+    child = CHILDREN[parent.entity_type]
+    name = row.values["name"]
+    full = fqn.quote(name) if child == "team" else fqn.child(parent.fqn, name)
+    if full in told:
+        raise InvalidInput(f"{child} {full} stands in the sheet twice")
+    message = bring_child(record, parent, (child, full), row)
+    told.add(full)
+    return message
+
+
+def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row) -> str:
+    """Create or update the entity (type and FQN) of a row; return which of these was done."""
+    child, full = place
+    old = record.transaction.find(child, Key.by_name(full))
+    if old is None:
+        request = request_of(record.transaction, parent, child, row)
+        create(record, child, request)
+        return f"{child} created"
+    if record.visible(old).deleted:
+        raise InvalidInput(f"{child} {full} is deleted; restore it first")
+    if child == "team" and not _stands_under(record.transaction, old, parent.id):
+        raise InvalidInput(f"team {full} stands elsewhere than under {parent.fqn}")
+    written = put(record, old, document_of(record, old, row))
+    return f"{child} unchanged" if written.event is None else f"{child} updated"
+
+
+def request_of(transaction: Transaction, parent: Stored, child: str, row: Row) -> Document:
+    """Return what a row asks for that is not there yet."""
+    if child == "team":
+        request: Document = {"name": row.values["name"], "parents": [{"type": "team", "id": parent.id}]}
+    else:
+        key = ENTITY_TYPES[child].places[0].field
+        request = {"name": row.values["name"], key: parent.fqn} | ({"columns": []} if child == "table" else {})
+    fill(transaction, request, row, _of(child).setters)
+    return request
+
+
+def document_of(record: Record, old: Stored, row: Row) -> Document:
+    """Return the document of something as its row wants it."""
+    known = _of(old.entity_type)
+    return rewritten(record, old, row, known.setters, known.cells)
+
+
+def _stands_under(transaction: Transaction, team: Stored, above_id: str) -> bool:
+    """Say whether a team is a descendant of another one; every team is one of the Organization."""
+    waiting, seen = [team], set[str]()
+    while waiting:
+        one = waiting.pop()
+        if one.id == above_id:
+            return one is not team
+        if one.id in seen:
+            continue
+        seen.add(one.id)
+        parents = (transaction.find("team", Key.by_id(parent["id"])) for parent in one.document.get("parents") or ())
+        waiting += [parent for parent in parents if parent is not None]
+    above = transaction.find("team", Key.by_id(above_id))
+    return above is not None and above.document.get("teamType") == "Organization"

@@ -1,0 +1,209 @@
+"""Sheets of a glossary, one row per term: name, definition, relations, labels and people.
+
+Source: OpenMetadata's ``glossaryCsvDocumentation.json``. Next: ``writes.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import partial
+
+from tocsin.catalogue.sheets.cells import (
+    extension,
+    extension_cell,
+    joined,
+    labels_cell,
+    parted,
+    people,
+    people_cell,
+    with_labels,
+)
+from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
+from tocsin.catalogue.sheets.writes import Setter, fill, outcome, put, rewritten
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture.ports import Transaction
+from tocsin.flow.capture.upsert import create
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.stored import Key, Stored, Written
+
+_TERM = "glossaryTerm"
+_RELATED = "relatedTo"
+
+TERM_SHEET = SheetKind(
+    "Describes the terms of a glossary that is there, and makes those that are not; a term whose row is missing stays.",
+    (
+        Header("parent", "Full name of the term it lies under; empty at the root.", ("`Shop.Client`",)),
+        Header("name", "The term's own name.", ("`Client number`",), required=True),
+        Header("displayName", "What people call it.", ("`Customer`",)),
+        Header("description", "What it means, in Markdown; a new term needs one.", ("Who has **bought** something.",)),
+        Header("synonyms", "Other words for it, with `;` between them.", ("`customer;buyer`",)),
+        Header("relatedTerms", "Full names of related terms, each after its relation.", ("`broader:Shop.Person`",)),
+        Header("references", "Names and addresses in turn, with `;` between them.", ("`ISO;https://iso.org/x`",)),
+        Header("tags", "Full names of its tags, with `;` between them.", ("`PII.Sensitive`",)),
+        Header("reviewers", "Who approves changes, with `;` between them.", ("`user:jane;team:sales`",)),
+        Header("owner", "Who answers for it, with `;` between them.", ("`user:jane;team:sales`",)),
+        Header("glossaryStatus", "Its status; an empty cell leaves it.", ("`Draft`", "`Approved`", "`Deprecated`")),
+        Header("color", "Its colour.", ("`#FF5733`",)),
+        Header("iconURL", "The address of its icon.", ("`https://example.com/icon.png`",)),
+        Header("extension", "Custom properties, `name:value` with `;` between them.", ("`source:ISO 8000`",)),
+    ),
+)
+
+
+def term_rows(terms: Iterable[Document]) -> Iterator[list[str]]:
+    """Yield a row for every term; given in FQN order, each follows its parent."""
+    for term in terms:
+        cells = _cells(term)
+        parent = (term.get("parent") or {}).get("fullyQualifiedName", "")
+        yield [parent, term["name"], *(cells[header.name] for header in TERM_SHEET.headers[2:])]
+
+
+def import_terms(record: Record, glossary: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
+    """Change a glossary's terms to match the rows, each with its own event; rejected rows are skipped.
+
+    Terms are written after their parents, whatever the order of the rows.
+    """
+    outcomes: dict[int, Outcome] = {}
+    told: set[str] = set()
+    for number in sorted(range(len(rows)), key=lambda at: _depth(rows[at])):
+        row = rows[number]
+        outcomes[number] = outcome(record, row, partial(_import_one, record, glossary, row, told))
+    return [outcomes[number] for number in range(len(rows))]
+
+
+def _import_one(record: Record, glossary: Stored, row: Row, told: set[str]) -> str:
+    if row.problem is not None:
+        raise InvalidInput(row.problem)
+    parent = _parent(glossary, row.values.get("parent", ""))
+    full = fqn.child(parent or glossary.fqn, row.values["name"])
+    if full in told:
+        raise InvalidInput(f"term {full} stands in the sheet twice")
+    message = _bring(record, glossary, (full, parent), row)
+    told.add(full)
+    return message
+
+
+def _bring(record: Record, glossary: Stored, place: tuple[str, str | None], row: Row) -> str:
+    """Bring the term of that full name, below that parent, to what its row says; return what was done."""
+    full, parent = place
+    old = record.transaction.find(_TERM, Key.by_name(full))
+    if old is None:
+        above = {"glossary": glossary.fqn} | ({"parent": parent} if parent else {})
+        _create(record, {"name": row.values["name"], "description": ""} | above, row)
+        return "Term created"
+    if record.visible(old).deleted:
+        raise InvalidInput(f"term {full} is deleted; restore it first")
+    wanted = rewritten(record, old, row, _SETTERS, _cells)
+    return "Term unchanged" if put(record, old, wanted).event is None else "Term updated"
+
+
+def _create(record: Record, request: Document, row: Row) -> Written:
+    fill(record.transaction, request, row, _SETTERS)
+    if not request["description"]:
+        raise InvalidInput("a new term needs a description")
+    return create(record, _TERM, request)
+
+
+def _parent(glossary: Stored, cell: str) -> str | None:
+    parent = cell.strip()
+    if not parent:
+        return None
+    full = fqn.join(fqn.split(parent))
+    if full == glossary.fqn:
+        return None
+    if not full.startswith(f"{glossary.fqn}."):
+        raise InvalidInput(f"{full} lies in another glossary than {glossary.fqn}")
+    return full
+
+
+def _depth(row: Row) -> int:
+    return row.values.get("parent", "").count(".")
+
+
+def _cells(term: Document) -> dict[str, str]:
+    style = term.get("style") or {}
+    references = term.get("references") or []
+    return {
+        "displayName": term.get("displayName") or "",
+        "description": term.get("description") or "",
+        "synonyms": joined(term.get("synonyms") or []),
+        "relatedTerms": joined(
+            _related_text(relation) for relation in term.get("relatedTerms") or [] if _is_named(relation)
+        ),
+        "references": joined(text for one in references for text in (one.get("name", ""), one.get("endpoint", ""))),
+        "tags": labels_cell(term.get("tags") or [], "tag"),
+        "reviewers": people_cell(term.get("reviewers") or []),
+        "owner": people_cell(term.get("owners") or []),
+        "glossaryStatus": term.get("entityStatus") or "",
+        "color": style.get("color") or "",
+        "iconURL": style.get("iconURL") or "",
+        "extension": extension_cell(term.get("extension") or {}),
+    }
+
+
+def _is_named(relation: Document) -> bool:
+    """Say whether a relation names its term; it does not to people who may not see that term."""
+    return "fullyQualifiedName" in (relation.get("term") or relation)
+
+
+def _related_text(relation: Document) -> str:
+    name = (relation.get("term") or relation).get("fullyQualifiedName", "")
+    kind = relation.get("relationType", _RELATED)
+    return str(name) if kind == _RELATED else f"{kind}:{name}"
+
+
+def _related(transaction: Transaction, part: str) -> Document:
+    kind, colon, name = part.partition(":")
+    if not (colon and kind.isidentifier()):
+        kind, name = _RELATED, part
+    found = transaction.reference(_TERM, Key.by_name(name))
+    if found is None or found.get("deleted"):
+        raise InvalidInput(f"there is no glossary term {name}")
+    return {"relationType": kind, "term": found}
+
+
+def _set_references(_transaction: Transaction, term: Document, text: str) -> None:
+    parts = parted(text)
+    if len(parts) % 2:
+        raise InvalidInput("references must be names and addresses in turn: name;https://example.com")
+    pairs = zip(parts[::2], parts[1::2], strict=True)
+    term["references"] = [{"name": name, "endpoint": endpoint} for name, endpoint in pairs]
+
+
+def _set_style(key: str) -> Setter:
+    def put(_transaction: Transaction, term: Document, text: str) -> None:
+        style = {name: value for name, value in (term.get("style") or {}).items() if name != key}
+        term["style"] = style | ({key: text.strip()} if text.strip() else {})
+
+    return put
+
+
+def _set_status(_transaction: Transaction, term: Document, text: str) -> None:
+    if text.strip():
+        term["entityStatus"] = text.strip()
+
+
+def _set_people(key: str) -> Setter:
+    return lambda _transaction, term, text: term.update({key: people(text)})
+
+
+_SETTERS: dict[str, Setter] = {
+    "displayName": lambda _transaction, term, text: term.update(displayName=text),
+    "description": lambda _transaction, term, text: term.update(description=text),
+    "synonyms": lambda _transaction, term, text: term.update(synonyms=parted(text)),
+    "relatedTerms": lambda transaction, term, text: term.update(
+        relatedTerms=[_related(transaction, part) for part in parted(text)]
+    ),
+    "references": _set_references,
+    "tags": lambda transaction, term, text: term.update(
+        tags=with_labels(transaction, term.get("tags") or [], "tag", text)
+    ),
+    "reviewers": _set_people("reviewers"),
+    "owner": _set_people("owners"),
+    "glossaryStatus": _set_status,
+    "color": _set_style("color"),
+    "iconURL": _set_style("iconURL"),
+    "extension": lambda _transaction, term, text: term.update(extension=extension(text)),
+}

@@ -1,0 +1,245 @@
+"""Recursive sheets of an entity's descendants: databases, schemas, tables, columns, procedures.
+
+Each row has its entity's type and FQN. A table and the rows of its columns are one change. Source: OpenMetadata's
+recursive sheets (``DatabaseServiceRepository``, ``DatabaseRepository``, ``DatabaseSchemaRepository``).
+Next: ``operations.py``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from tocsin.catalogue.sheets.child_cells import procedure_cells
+from tocsin.catalogue.sheets.children import HEADERS, bring_child, document_of, missing_headers, request_of
+from tocsin.catalogue.sheets.columns import bring_column, column_cells, columns_of
+from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
+from tocsin.errors import InvalidInput, NotFound, TocsinError
+from tocsin.flow.capture import renames
+from tocsin.flow.capture.ports import Hold, Transaction
+from tocsin.flow.capture.prepare import patched
+from tocsin.flow.capture.upsert import create
+from tocsin.flow.capture.write import Record
+from tocsin.model import fqn
+from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored, missing
+
+_COLUMN, _TABLE, _PROCEDURE = "column", "table", "storedProcedure"
+_TYPE, _FULL = "entityType", "fullyQualifiedName"
+_SHARED = ("displayName", "description", "tags", "glossaryTerms")
+BELOW: dict[str, tuple[str, ...]] = {
+    "databaseService": ("database",),
+    "database": ("databaseSchema",),
+    "databaseSchema": (_TABLE, _PROCEDURE),
+}
+"""Per type that has such sheets: the types of its children."""
+
+_ABOVE = {below: above for above, many in BELOW.items() for below in many}
+_PARTS = {"databaseService": 1, "database": 2, "databaseSchema": 3, _TABLE: 4, _PROCEDURE: 4}
+"""How many names a full name has."""
+
+_OF_COLUMNS = (
+    Header("column.dataTypeDisplay", "The type of a column as people read it.", ("`array<int>`",)),
+    Header("column.dataType", "The type of a column; an empty cell leaves it.", ("`VARCHAR`",)),
+    Header("column.arrayDataType", "The type of its members, if it is an ARRAY.", ("`INT`",)),
+    Header("column.dataLength", "How long it may be, if it is of a type with a length.", ("`36`",)),
+)
+_OF_PROCEDURES = (
+    Header("storedProcedure.code", "The code of a stored procedure.", ("`SELECT 1`",)),
+    Header("storedProcedure.language", "The language it is written in.", ("`SQL`", "`Python`")),
+)
+_PLACE = (
+    Header(_TYPE, "What the row speaks of.", tuple(f"`{one}`" for one in (*_ABOVE, _COLUMN)), required=True),
+    Header(_FULL, "Its full name; empty for what lies directly under what the sheet is of.", ("`pg.shop.public`",)),
+)
+_TREE_HEADERS = (*HEADERS, *_PLACE, *_OF_COLUMNS, *_OF_PROCEDURES)
+TREE_SHEETS: dict[str, SheetKind] = {
+    name: SheetKind(f"Describes all under a {name}, and makes what is not there; what has no row stays.", _TREE_HEADERS)
+    for name in BELOW
+}
+"""What these sheets hold."""
+
+Entry = tuple[str, Document]
+"""An entity's type and document."""
+
+
+def tree_rows(entries: Iterable[Entry]) -> Iterator[list[str]]:
+    """Yield a row for each of these, and after a table one for each of its columns."""
+    for entity_type, document in entries:
+        full = document[_FULL]
+        yield _line(procedure_cells(document) | {"name": document["name"], _TYPE: entity_type, _FULL: full})
+        for path, column in columns_of(document.get("columns") or []) if entity_type == _TABLE else ():
+            cells, name = column_cells(column), fqn.join(path)
+            cells |= {key: cells[f"{_COLUMN}.{key}"] for key in _SHARED}
+            yield _line(cells | {"name": name, _TYPE: _COLUMN, _FULL: f"{full}.{name}"})
+
+
+def _line(cells: dict[str, str]) -> list[str]:
+    return [cells.get(header.name, "") for header in _TREE_HEADERS]
+
+
+@dataclass(frozen=True)
+class _Step:
+    """One valid row: its line in the sheet, its entity, and the parts of its FQN."""
+
+    at: int
+    row: Row
+    kind: str
+    parts: tuple[str, ...]
+
+    @property
+    def full(self) -> str:
+        return fqn.join(self.parts)
+
+    @property
+    def group(self) -> tuple[str, str]:
+        """What is written together: a table and its columns."""
+        kind = _TABLE if self.kind == _COLUMN else self.kind
+        return kind, fqn.join(self.parts[: _PARTS[kind]])
+
+
+def import_tree(record: Record, top: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
+    """Change an entity's descendants to match the rows, in their order; rejected rows are skipped."""
+    outcomes: dict[int, Outcome] = {}
+    groups: dict[tuple[str, str], list[_Step]] = {}
+    told: set[tuple[str, str]] = set()
+    for at, row in enumerate(rows):
+        try:
+            step = _step(top, at, row)
+            if (step.kind, step.full) in told:
+                raise InvalidInput(f"{step.kind} {step.full} stands in the sheet twice")
+        except TocsinError as refused:
+            outcomes[at] = Outcome(row, refused.message, failed=True)
+        else:
+            told.add((step.kind, step.full))
+            groups.setdefault(step.group, []).append(step)
+    for steps in groups.values():
+        outcomes |= _written(record, steps)
+    return [outcomes[at] for at in range(len(rows))]
+
+
+def _step(top: Stored, at: int, row: Row) -> _Step:
+    if row.problem is not None:
+        raise InvalidInput(row.problem)
+    name, kind, full = row.values["name"], row.values[_TYPE].strip(), row.values.get(_FULL, "").strip()
+    known = [one for one in (*_ABOVE, _COLUMN) if _PARTS.get(one, 5) > _PARTS[top.entity_type]]
+    if kind not in known:
+        raise InvalidInput(f"entityType must be one of {', '.join(known)}, not {kind!r}")
+    if not full and kind not in BELOW[top.entity_type]:
+        raise InvalidInput(f"{_FULL} is missing: a {kind} does not lie directly under a {top.entity_type}")
+    parts = tuple(fqn.split(full or fqn.child(top.fqn, name)))
+    above = tuple(fqn.split(top.fqn))
+    if parts[: len(above)] != above or not _is_long_enough(kind, len(parts)):
+        raise InvalidInput(f"{full} is no full name of a {kind} under {top.fqn}")
+    if kind != _COLUMN and parts[-1] != name:
+        raise InvalidInput(f"the name is {name}, but the last of {full} is {parts[-1]}")
+    return _Step(at, replace(row, values=_values(kind, row)), kind, parts)
+
+
+def _is_long_enough(kind: str, count: int) -> bool:
+    return count > _PARTS[_TABLE] if kind == _COLUMN else count == _PARTS[kind]
+
+
+def _values(kind: str, row: Row) -> dict[str, str]:
+    """Return the cells that say something of this type, which all others must leave empty."""
+    if kind == _COLUMN:
+        known = {"name", *_SHARED, *(one.name for one in _OF_COLUMNS)}
+    else:
+        known = {one.name for one in HEADERS} - missing_headers(kind)
+        known |= {one.name for one in _OF_PROCEDURES} if kind == _PROCEDURE else set()
+    idle = [name for name, text in row.values.items() if text and name not in (*known, _TYPE, _FULL)]
+    if idle:
+        raise InvalidInput(f"a {kind} has no {idle[0]}")
+    return {name: text for name, text in row.values.items() if name in known}
+
+
+def _written(record: Record, steps: Sequence[_Step]) -> dict[int, Outcome]:
+    made = len(record.events)
+    try:
+        kind, full = steps[0].group
+        if kind == _TABLE:
+            return _write_table(record, full, steps)
+        (step,) = steps
+        return {step.at: Outcome(step.row, bring_child(record, _parent(record, kind, full), (kind, full), step.row))}
+    except TocsinError as refused:
+        del record.events[made:]
+        return {step.at: Outcome(step.row, refused.message, failed=True) for step in steps}
+
+
+def _parent(record: Record, kind: str, full: str) -> Stored:
+    above = fqn.join(fqn.split(full)[:-1])
+    found = record.transaction.find(_ABOVE[kind], Key.by_name(above), Hold.SHARED)
+    if found is None or record.visible(found).deleted:
+        raise missing(_ABOVE[kind], Key.by_name(above))
+    return found
+
+
+def _write_table(record: Record, full: str, steps: Sequence[_Step]) -> dict[int, Outcome]:
+    """Write a table with its columns; a row that cannot be is left out of it."""
+    head = next((step for step in steps if step.kind == _TABLE), None)
+    old = record.transaction.find(_TABLE, Key.by_name(full))
+    if old is not None and record.visible(old).deleted:
+        raise InvalidInput(f"table {full} is deleted; restore it first")
+    if old is None:
+        if head is None:
+            raise missing(_TABLE, Key.by_name(full))
+        document = request_of(record.transaction, _parent(record, _TABLE, full), _TABLE, head.row)
+        outcomes = {head.at: Outcome(head.row, "table created")}
+    else:
+        document, outcomes = _headed(record, old, head)
+    outcomes |= _bring_columns(record.transaction, document, [step for step in steps if step.kind == _COLUMN])
+    if old is None:
+        create(record, _TABLE, document)
+    elif document != old.document:
+        renames.put(record, old, patched(ENTITY_TYPES[_TABLE], old, document))
+    return outcomes
+
+
+def _headed(record: Record, old: Stored, head: _Step | None) -> tuple[Document, dict[int, Outcome]]:
+    """Return the document of a table as its own row, if there is one, wants it."""
+    if head is None:
+        return copy.deepcopy(old.document), {}
+    try:
+        wanted = document_of(record, old, head.row)
+    except TocsinError as refused:
+        return copy.deepcopy(old.document), {head.at: Outcome(head.row, refused.message, failed=True)}
+    message = "table unchanged" if wanted == old.document else "table updated"
+    return copy.deepcopy(wanted), {head.at: Outcome(head.row, message)}
+
+
+def _bring_columns(transaction: Transaction, table: Document, steps: Sequence[_Step]) -> dict[int, Outcome]:
+    outcomes: dict[int, Outcome] = {}
+    columns: list[Document] = table.setdefault("columns", [])
+    found = dict(columns_of(columns))
+    for step in steps:
+        path = step.parts[_PARTS[_TABLE] :]
+        try:
+            message = _bring_one(transaction, columns, found, (path, step.row))
+            outcomes[step.at] = Outcome(step.row, message)
+        except TocsinError as refused:
+            outcomes[step.at] = Outcome(step.row, refused.message, failed=True)
+    return outcomes
+
+
+def _bring_one(
+    transaction: Transaction,
+    columns: list[Document],
+    found: dict[tuple[str, ...], Document],
+    wanted: tuple[tuple[str, ...], Row],
+) -> str:
+    path, row = wanted
+    values = {name if name.startswith(_COLUMN) else f"{_COLUMN}.{name}": text for name, text in row.values.items()}
+    values.pop(f"{_COLUMN}.name")
+    if path in found:
+        return f"column {'updated' if bring_column(transaction, found[path], values) else 'unchanged'}"
+    if not values.get("column.dataType"):
+        raise InvalidInput(f"column {fqn.join(path)} is new: it needs its column.dataType")
+    if path[:-1] and path[:-1] not in found:
+        raise NotFound(f"column {fqn.join(path[:-1])} not found")
+    made: Document = {"name": path[-1]}
+    bring_column(transaction, made, values)
+    (found[path[:-1]].setdefault("children", []) if path[:-1] else columns).append(made)
+    found[path] = made
+    return "column created"

@@ -1,0 +1,102 @@
+"""Writes on the catalogue: those of entities, and of followers, votes, lineage, reports and custom properties.
+
+Each is one transaction: rows, change event and outbox row. Next: ``flow/capture/operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tocsin.catalogue.feed.votes import vote
+from tocsin.catalogue.governance.custom_properties import with_property
+from tocsin.catalogue.lineage import edges
+from tocsin.catalogue.observations import reports
+from tocsin.catalogue.people.followers import follow, unfollow
+from tocsin.catalogue.quality import results
+from tocsin.catalogue.rules import CatalogueRules
+from tocsin.flow.capture import json_patch
+from tocsin.flow.capture.bulk import EntityBulkWrites
+from tocsin.flow.capture.operations import EntityWrites
+from tocsin.flow.capture.ports import Hold
+from tocsin.flow.capture.upsert import change
+from tocsin.flow.capture.write import Record
+from tocsin.model.entity import Document
+from tocsin.model.people import Actor
+from tocsin.model.stored import Key, Stored, Written
+
+
+class BulkWrites(EntityBulkWrites):
+    """Bulk writes of entities under the rules of the catalogue."""
+
+    rules = CatalogueRules()
+
+
+class Writes(EntityWrites):
+    """Every write on the catalogue; each method is one transaction, and what changes nothing has no effect."""
+
+    rules = CatalogueRules()
+
+    def follow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
+        """Make a user a follower of a live entity. Raises as ``catalogue/people/followers.py``."""
+        key = Key.by_id(entity_id)
+        return self.on_live(
+            entity_type, key, lambda record, entity: follow(record, entity, user_id), actor=actor, hold=Hold.SHARED
+        )
+
+    def unfollow(self, entity_type: str, entity_id: str, user_id: str, *, actor: Actor) -> Written:
+        """Make a user no follower of a live entity. Raises as ``follow``."""
+        key = Key.by_id(entity_id)
+        return self.on_live(
+            entity_type, key, lambda record, entity: unfollow(record, entity, user_id), actor=actor, hold=Hold.SHARED
+        )
+
+    def vote(self, entity_type: str, entity_id: str, wanted: object, *, actor: Actor) -> Written:
+        """Take the actor's vote on a live entity. Raises as ``catalogue/feed/votes.py``."""
+        key = Key.by_id(entity_id)
+        return self.on_live(
+            entity_type, key, lambda record, entity: vote(record, entity, actor.id, wanted), actor=actor
+        )
+
+    def put_property(self, type_id: str, wanted: Document, *, actor: Actor) -> Written:
+        """Give a type of entity a custom property, or change the one of its name. Raises as ``patch``."""
+
+        def work(record: Record, old: Stored) -> Written:
+            return change(record, record.resolver(), old, with_property(record, old, wanted))
+
+        return self.on_live("type", Key.by_id(type_id), work, actor=actor)
+
+    def add_test_result(self, fqn: str, result: Document, *, actor: Actor) -> Written:
+        """Report a run of a test case; nothing if the same was reported before."""
+        key = Key.by_name(fqn)
+        return self.on_live("testCase", key, lambda record, case: results.add_result(record, case, result), actor=actor)
+
+    def add_pipeline_status(self, fqn: str, status: Document, *, actor: Actor) -> Written:
+        """Report a run of a pipeline; nothing if the same was reported before."""
+        key = Key.by_name(fqn)
+        return self.on_live("pipeline", key, lambda record, one: reports.add_run(record, one, status), actor=actor)
+
+    def put_edge(self, edge: Document, *, actor: Actor, at_ms: int | None = None) -> Written:
+        """Add a lineage edge (``fromEntity``, ``toEntity``, ``lineageDetails``) or replace its details."""
+        return self.within(lambda record: edges.put_edge(record, edge), actor=actor, at_ms=at_ms)
+
+    def patch_edge(
+        self, from_entity: Document, to_entity: Document, operations: Sequence[json_patch.Operation], *, actor: Actor
+    ) -> Written:
+        """Apply a JSON Patch to the details of a lineage edge; ``NotFound`` if there is none."""
+        return self.within(lambda record: edges.patch_edge(record, from_entity, to_entity, operations), actor=actor)
+
+    def delete_edge(
+        self, from_entity: Document, to_entity: Document, *, actor: Actor, at_ms: int | None = None
+    ) -> Written:
+        """Remove the lineage edge between two references; ``NotFound`` if there is none."""
+        return self.within(lambda record: edges.delete_edge(record, from_entity, to_entity), actor=actor, at_ms=at_ms)
+
+    def delete_edges_by_source(self, entity: Document, source: str, *, actor: Actor) -> Written:
+        """Remove the lineage edges to an entity that were found by ``source``; ``cascaded`` holds their events."""
+
+        def work(record: Record) -> Written:
+            gone = edges.delete_by_source(record, entity, source)
+            events = tuple(written.event for written in gone if written.event)
+            return Written({"edges": [written.document for written in gone]}, None, cascaded=events)
+
+        return self.within(work, actor=actor)

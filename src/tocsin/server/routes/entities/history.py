@@ -1,0 +1,139 @@
+"""Routes of versions: those in a time window, differences, and rollback.
+
+Next: ``flow/capture/rollback.py``; the versions of one entity are read in ``server/routes/entities/crud.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from decimal import Decimal
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Header, Query, Response
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.capture import etag
+from tocsin.flow.capture.diff import diff
+from tocsin.flow.capture.rollback import RolledBack
+from tocsin.model.access import Operation
+from tocsin.model.change import ChangeDescription
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.secret import change_without_secrets
+from tocsin.model.stored import Key
+from tocsin.server.access.permissions import require, require_now, scope_of
+from tocsin.server.entities.serialize import may_edit, past
+from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, Timestamp, answer
+from tocsin.server.routes.entities.crud import found
+from tocsin.store.entities.versions import VersionsAsked
+
+IfMatch = Annotated[str | None, Header(max_length=1000)]
+From = Annotated[str | None, Query(alias="from", max_length=20)]
+To = Annotated[str | None, Query(max_length=20)]
+StartTs = Annotated[Timestamp, Query(alias="startTs")]
+EndTs = Annotated[Timestamp, Query(alias="endTs")]
+Limit = Annotated[int, Query(ge=1, le=500)]
+Cursor = Annotated[str | None, Query(max_length=8000)]
+
+_VERSION = re.compile(r"\d{1,6}(\.\d)?")
+_BODY = frozenset({"version", "dryRun"})
+
+router = APIRouter(tags=["history"])
+"""Included under every collection (``server/app.py``)."""
+
+
+async def window_of(
+    start: StartTs, end: EndTs, *, limit: Limit = 10, after: Cursor = None, before: Cursor = None
+) -> VersionsAsked:
+    """Return which versions are asked for."""
+    if after and before:
+        raise InvalidInput("give after or before, not both", field="after")
+    return VersionsAsked(start, end, limit, after or None, before or None)
+
+
+@router.get("/history")
+def list_in_window(row: Row, caller: Asked, window: Annotated[VersionsAsked, Depends(window_of)]) -> Response:
+    """Return all versions of the collection from ``startTs`` to ``endTs`` (epoch ms), newest first."""
+    page = caller.parts.history.written(row.name, replace(window, visible=scope_of(caller, row)))
+    data = [past(row, document, caller) for document in caller.sight.trimmed(page.documents)]
+    cursors = {"after": page.after, "before": page.before}
+    return answer({"data": data, "paging": {"total": page.total} | {key: at for key, at in cursors.items() if at}})
+
+
+@router.post("/{entity_id}/rollback")
+def rollback(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None) -> Response:
+    """Restore a version as a new one: ``{"version": 0.3}``; ``"dryRun": true`` writes nothing."""
+    return _roll_back(row, Key.by_id(str(entity_id)), body, caller, if_match)
+
+
+@router.post("/name/{fqn}/rollback")
+def rollback_by_name(
+    row: Row, fqn: PathText, body: DocumentBody, caller: Asked, *, if_match: IfMatch = None
+) -> Response:
+    """Restore a version of an entity by FQN as a new one."""
+    return _roll_back(row, Key.by_name(fqn), body, caller, if_match)
+
+
+@router.get("/{entity_id}/diff")
+def compare(row: Row, entity_id: PathId, caller: Asked, *, from_: From = None, to: To = None) -> Response:
+    """Return the differences of versions ``from`` and ``to``; default: the newest two."""
+    return answer(_difference(row, Key.by_id(str(entity_id)), caller, (from_, to)))
+
+
+@router.get("/name/{fqn}/diff")
+def compare_by_name(row: Row, fqn: PathText, caller: Asked, *, from_: From = None, to: To = None) -> Response:
+    """Return the differences of two versions of an entity by FQN."""
+    return answer(_difference(row, Key.by_name(fqn), caller, (from_, to)))
+
+
+def _roll_back(row: EntityType, key: Key, body: Document, caller: Caller, if_match: str | None) -> Response:
+    document = found(row, key, caller, include="all")
+    require(caller, Operation.EDIT_ALL, row, document)
+    unknown = sorted(body.keys() - _BODY)
+    if unknown:
+        raise InvalidInput(f"a rollback has no field {unknown[0]}", field=unknown[0])
+    dry_run = body.get("dryRun", False)
+    if not isinstance(dry_run, bool):
+        raise InvalidInput("dryRun must be true or false", field="dryRun")
+    version = Decimal(_number("version", body.get("version")))
+    rolled_back = caller.parts.writes.rollback(
+        row.name, Key.by_id(document["id"]), version, actor=caller.actor, if_match=if_match, dry_run=dry_run
+    )
+    headers = {} if dry_run else {"ETag": etag.strong_tag(rolled_back.written.document)}
+    return answer(_account(row, rolled_back, caller, dry_run=dry_run), headers=headers)
+
+
+def _account(row: EntityType, rolled_back: RolledBack, caller: Caller, *, dry_run: bool) -> Document:
+    written = rolled_back.written
+    change = written.event.change_description if written.event else None
+    return {
+        "dryRun": dry_run,
+        "changeDescription": caller.sight.trimmed([(change or ChangeDescription()).to_wire()])[0],
+        "leftOut": [{"field": one.field, "value": one.value, "reason": one.reason} for one in rolled_back.left_out],
+        "entity": past(row, written.document, caller),
+    }
+
+
+def _difference(row: EntityType, key: Key, caller: Caller, asked: tuple[str | None, str | None]) -> Document:
+    from_, to = asked
+    history = caller.parts.history
+    require_now(caller, row, history.identify(row.name, key))
+    new = history.newest(row.name, key) if to is None else history.version(row.name, key, _number("to", to))
+    if from_ is None:
+        old = history.newest(row.name, key, before=str(new["version"]))
+    else:
+        old = history.version(row.name, key, _number("from", from_))
+    old, new = caller.sight.trimmed([old, new])
+    change = diff(row.name, old, new).model_copy(update={"previous_version": Decimal(str(old["version"]))}).to_wire()
+    return change if may_edit(caller, row, new) else change_without_secrets(change)
+
+
+def _number(field: str, given: object) -> str:
+    """Return a version as it is written, ``0.3``; it may be given as a number."""
+    if given is None:
+        raise InvalidInput("is missing: send one such as 0.1", field=field)
+    text = str(given) if isinstance(given, str | int | float) and not isinstance(given, bool) else ""
+    if not _VERSION.fullmatch(text):
+        raise InvalidInput(f"{given!r} is no version; versions look like 0.1", field=field)
+    return text

@@ -1,0 +1,87 @@
+"""Routes that list the entities of one type, filtered, in pages. Next: ``store/entities/listing.py``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Request, Response
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.model.entity import Document
+from tocsin.model.stored import Key
+from tocsin.server.access.permissions import scope_of
+from tocsin.server.entities.serialize import presented
+from tocsin.server.entities.view import parse_fields
+from tocsin.server.http.request import Asked, PathText, Row, answer
+from tocsin.server.routes.entities.crud import found
+from tocsin.store.entities.filters import filters_of
+from tocsin.store.entities.listing import Listing
+
+router = APIRouter(tags=["entities"])
+"""Included under every collection (``server/app.py``)."""
+
+
+_OF_CHILDREN = frozenset({"container"})
+_BRIEF = ("id", "name", "displayName", "fullyQualifiedName", "description", "service", "deleted", "href")
+Limit = Annotated[int, Query(ge=0, le=1_000)]
+Offset = Annotated[int, Query(ge=0, le=2**53)]
+
+
+class ListQuery(BaseModel):
+    """What may be asked of a list; unknown parameters are ignored, as upstream does."""
+
+    model_config = ConfigDict(alias_generator=to_camel, populate_by_name=True, frozen=True)
+
+    fields: str | None = Field(default=None, max_length=2000)
+    include: Literal["non-deleted", "deleted", "all"] = "non-deleted"
+    limit: int = Field(default=10, ge=0, le=1_000_000)
+    after: str | None = Field(default=None, max_length=8000)
+    before: str | None = Field(default=None, max_length=8000)
+    tags: str | None = None
+    owner: str | None = None
+    name_prefix: str | None = None
+
+    def listing(self) -> Listing:
+        """Return the list query for the store."""
+        if self.after and self.before:
+            raise InvalidInput("give after or before, not both", field="after")
+        return Listing(
+            include=self.include,
+            tags=tuple(tag for tag in (self.tags or "").split(",") if tag),
+            owner=self.owner,
+            name_prefix=self.name_prefix,
+            after=self.after,
+            before=self.before,
+            limit=self.limit,
+        )
+
+
+@router.get("/name/{fqn}/children")
+def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
+    """Return a page of a container's direct children, in brief form."""
+    if row.name not in _OF_CHILDREN:
+        raise NotFound(f"There are no children of {row.collection} here; directChildrenOf narrows a list to them.")
+    parent = found(row, Key.by_name(fqn), caller)
+    directly = (("directChildrenOf", parent["id"]),)
+    listing = Listing(limit=limit, offset=offset, has_cursors=False, visible=scope_of(caller, row), filters=directly)
+    page = caller.parts.catalogue.list_entities(row.name, listing)
+    views = presented(row, page.documents, caller, fields=frozenset())
+    data = [{key: view[key] for key in _BRIEF if key in view} for view in views]
+    return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": page.total}})
+
+
+@router.get("")
+def list_entities(row: Row, caller: Asked, query: Annotated[ListQuery, Query()], request: Request) -> Response:
+    """Return a page of entities in FQN order, with the filters of the type (``docs/entities.md``)."""
+    asked = parse_fields(row, query.fields)
+    known = filters_of(row.name)
+    filters = tuple(sorted((name, value) for name, value in request.query_params.items() if value and name in known))
+    listing = replace(query.listing(), visible=scope_of(caller, row), filters=filters)
+    page = caller.parts.catalogue.list_entities(row.name, listing)
+    data = presented(row, page.documents, caller, fields=asked)
+    cursors = {"after": page.after, "before": page.before}
+    paging: Document = {"total": page.total} | {key: cursor for key, cursor in cursors.items() if cursor}
+    return answer({"data": data, "paging": paging})

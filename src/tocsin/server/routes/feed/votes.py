@@ -1,0 +1,21 @@
+"""Route of votes on an asset, one per person. Next: ``catalogue/feed/votes.py``."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Response
+
+from tocsin.model.stored import Key
+from tocsin.server.http.request import Asked, DocumentBody, PathId, Row, answer
+from tocsin.server.routes.entities.crud import found
+from tocsin.server.routes.people.followers import event_of
+
+router = APIRouter(tags=["followers"])
+"""Included under every collection (``server/app.py``)."""
+
+
+@router.put("/{entity_id}/vote")
+def vote(row: Row, entity_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Vote on the entity: ``{"updatedVoteType": "votedUp"}``, ``votedDown``, or ``unVoted``."""
+    found(row, Key.by_id(str(entity_id)), caller)
+    written = caller.parts.writes.vote(row.name, str(entity_id), body.get("updatedVoteType"), actor=caller.actor)
+    return answer(event_of(row, written, caller))

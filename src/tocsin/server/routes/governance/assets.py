@@ -1,0 +1,115 @@
+"""Routes of the assets of a domain, data product, tag, term, person or team: list, add, remove.
+
+Next: ``catalogue/governance/memberships.py``.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.catalogue.governance.memberships import GROUPS, member_of
+from tocsin.errors import InvalidInput, TocsinError
+from tocsin.flow.capture.references import key_of
+from tocsin.flow.capture.upsert import belong
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
+from tocsin.server.access.permissions import require, scopes_of
+from tocsin.server.entities.view import addressed
+from tocsin.server.http.errors import status_of
+from tocsin.server.http.request import Asked, Caller, DocumentBody, PathId, PathText, Row, answer
+from tocsin.server.routes.entities.crud import found
+
+MOST_AT_ONCE = 1_000
+"""Assets that one request may add or remove, and that one page may hold."""
+
+_EDITS = {"tags": Operation.EDIT_TAGS, "owners": Operation.EDIT_OWNERS}
+Limit = Annotated[int, Query(ge=0, le=MOST_AT_ONCE)]
+Offset = Annotated[int, Query(ge=0, le=2**53)]
+
+router = APIRouter(tags=["assets"])
+"""Included under every collection (``server/app.py``)."""
+
+
+@router.get("/name/{fqn}/assets")
+def list_assets_by_name(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
+    """Return the assets of a domain, data product, tag, term, user or team by FQN."""
+    return _listed(row, Key.by_name(fqn), caller, limit=limit, offset=offset)
+
+
+@router.get("/{entity_id}/assets")
+def list_assets(row: Row, entity_id: PathId, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
+    """Return the assets of a domain, data product, tag, term, user or team."""
+    return _listed(row, Key.by_id(str(entity_id)), caller, limit=limit, offset=offset)
+
+
+@router.put("/{group}/assets/{change}")
+def change_assets(
+    row: Row, group: PathText, change: Literal["add", "remove"], body: DocumentBody, caller: Asked
+) -> Response:
+    """Add assets to the group (id or name), or ``remove`` them: ``{"assets": [{"id": …, "type": …}]}``."""
+    _check_groups(row)
+    document = found(row, key_of(group), caller)
+    assets = body.get("assets")
+    if not isinstance(assets, list) or len(assets) > MOST_AT_ONCE:
+        raise InvalidInput(f"must be a list of at most {MOST_AT_ONCE} references", field="assets")
+    is_dry = body.get("dryRun", False)
+    if not isinstance(is_dry, bool):
+        raise InvalidInput("must be true or false", field="dryRun")
+    outcomes = [_changed(row, document, one, caller, belongs=change == "add", is_dry=is_dry) for one in assets]
+    return answer(_result(outcomes, is_dry=is_dry))
+
+
+def _listed(row: EntityType, key: Key, caller: Caller, *, limit: int, offset: int) -> Response:
+    _check_groups(row)
+    group = found(row, key, caller)
+    assets, total = caller.parts.grouped.assets(row.name, group, scopes_of(caller), limit=limit, offset=offset)
+    data = [addressed(one, caller.root) for one in assets]
+    return answer({"data": data, "paging": {"offset": offset, "limit": limit, "total": total}})
+
+
+def _changed(
+    row: EntityType, group: Document, reference: object, caller: Caller, *, belongs: bool, is_dry: bool
+) -> Document:
+    try:
+        kind, key = _asset(reference)
+        asset = found(kind, key, caller)
+        field = GROUPS[row.name]
+        require(caller, _EDITS.get(field, Operation.EDIT_ALL), kind, asset)
+        if not is_dry:
+            member = member_of(row.name, group)
+            work = partial(belong, entity=(kind.name, key), field=field, member=member, belongs=belongs)
+            caller.parts.writes.within(work, actor=caller.actor)
+    except TocsinError as error:
+        return {"request": reference, "message": error.message, "status": int(status_of(error))}
+    return {"request": reference, "status": 200}
+
+
+def _asset(reference: object) -> tuple[EntityType, Key]:
+    if not isinstance(reference, dict) or reference.get("type") not in ENTITY_TYPES:
+        raise InvalidInput("Each of assets needs a type that there is, and an id or a fullyQualifiedName.")
+    return ENTITY_TYPES[reference["type"]], key_of(reference)
+
+
+def _check_groups(row: EntityType) -> None:
+    if row.name not in GROUPS:
+        raise InvalidInput(f"a {row.name} groups no assets; what does is a {', a '.join(GROUPS)}")
+
+
+def _result(outcomes: list[Document], *, is_dry: bool) -> Document:
+    passed = [one for one in outcomes if one["status"] == 200]
+    failed = [one for one in outcomes if one["status"] != 200]
+    return {
+        "dryRun": is_dry,
+        "status": "success" if not failed else "partialSuccess" if passed else "failure",
+        "numberOfRowsProcessed": len(outcomes),
+        "numberOfRowsPassed": len(passed),
+        "numberOfRowsFailed": len(failed),
+        "successRequest": passed,
+        "failedRequest": failed,
+    }

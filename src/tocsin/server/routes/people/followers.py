@@ -1,0 +1,165 @@
+"""Routes of followers, in the seed's form (the user in the path) and in upstream's (the user in the body).
+
+They return the change event; following twice changes nothing and returns ``entityNoChange``.
+Next: ``server/routes/people/users.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+from uuid import UUID, uuid4
+
+from fastapi import APIRouter, Query, Response
+
+from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
+from tocsin.flow.resolve.viewer import Sight
+from tocsin.flow.send.render import as_seed
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Written
+from tocsin.server.access.permissions import seen
+from tocsin.server.entities.bulk_results import bulk_result, outcome_of
+from tocsin.server.entities.view import addressed
+from tocsin.server.http.request import Asked, Caller, DocumentBody, JsonBody, PathId, Row, answer
+from tocsin.server.routes.entities.crud import found
+
+MOST_AT_ONCE = 1_000
+"""Assets that one request may follow."""
+
+of_asset = APIRouter(prefix="/{entity_id}/followers", tags=["followers"])
+"""Included under every collection (``server/app.py``)."""
+
+router = APIRouter(tags=["followers"])
+
+
+@of_asset.get("")
+def list_followers(row: Row, entity_id: PathId, caller: Asked) -> Response:
+    """Return the followers of an asset."""
+    found(row, Key.by_id(str(entity_id)), caller, include="all")
+    users = caller.parts.catalogue.followers(str(entity_id))
+    return answer({"data": [addressed(user, caller.root) for user in users]})
+
+
+@of_asset.put("")
+def add_follower(row: Row, entity_id: PathId, body: JsonBody, caller: Asked) -> Response:
+    """Add the user whose id is the body (a JSON string) as a follower."""
+    found(row, Key.by_id(str(entity_id)), caller)
+    try:
+        user_id = UUID(body) if isinstance(body, str) else None
+    except ValueError:
+        user_id = None
+    if user_id is None:
+        raise InvalidInput("The body must be a user's id, as a JSON string.")
+    return answer(event_of(row, _follow(row, str(entity_id), str(user_id), caller), caller))
+
+
+@of_asset.put("/{user_id}")
+def follow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
+    """Add a follower."""
+    return answer(event_of(row, _follow(row, str(entity_id), str(user_id), caller), caller))
+
+
+@of_asset.delete("/{user_id}")
+def unfollow(row: Row, entity_id: PathId, user_id: PathId, caller: Asked) -> Response:
+    """Remove a follower."""
+    found(row, Key.by_id(str(entity_id)), caller)
+    _check_oneself(str(user_id), caller)
+    written = caller.parts.writes.unfollow(row.name, str(entity_id), str(user_id), actor=caller.actor)
+    return answer(event_of(row, written, caller))
+
+
+@router.get("/users/{user_id}/follows")
+def list_follows(
+    user_id: PathId, caller: Asked, *, fields: Annotated[str | None, Query(max_length=1000)] = None
+) -> Response:
+    """Return the assets a user follows, by type: ``{"tables": […], "dashboards": […]}``."""
+    if caller.parts.people.by_id(str(user_id)) is None:
+        raise NotFound(f"user {user_id} not found")
+    groups = {_group(row): row for row in ENTITY_TYPES.values() if row.is_followable}
+    asked = [name.strip() for name in (fields or "").split(",") if name.strip()]
+    if unknown := [name for name in asked if name not in groups]:
+        raise InvalidInput(f"{unknown[0]!r} cannot be followed; there are: {', '.join(groups)}", field="fields")
+    grouped: dict[str, list[Document]] = {name: [] for name in asked}
+    for reference in seen(caller, caller.parts.catalogue.follows(str(user_id))):
+        name = _group(ENTITY_TYPES[reference["type"]])
+        if not asked or name in grouped:
+            grouped.setdefault(name, []).append(addressed(reference, caller.root))
+    return answer(grouped)
+
+
+@router.put("/users/{user_id}/follows/bulk")
+def follow_many(user_id: PathId, body: DocumentBody, caller: Asked) -> Response:
+    """Follow several assets: ``{"entities": [{"id": …, "type": …}]}``; returns a result for each."""
+    entities = body.get("entities")
+    if not isinstance(entities, list) or len(entities) > MOST_AT_ONCE:
+        raise InvalidInput(f"must be a list of at most {MOST_AT_ONCE} references", field="entities")
+    _check_oneself(str(user_id), caller)
+    outcomes = [_follow_one(one, str(user_id), caller) for one in entities]
+    return answer(bulk_result(outcomes))
+
+
+def _follow_one(reference: object, user_id: str, caller: Caller) -> Document:
+    try:
+        row, entity_id = _target(reference)
+        _follow(row, entity_id, user_id, caller)
+    except TocsinError as error:
+        return outcome_of(reference, error)
+    return outcome_of(reference)
+
+
+def _target(reference: object) -> tuple[EntityType, str]:
+    if not isinstance(reference, dict) or reference.get("type") not in ENTITY_TYPES:
+        raise InvalidInput("Each of entities needs an id and a known type.")
+    try:
+        return ENTITY_TYPES[reference["type"]], str(UUID(str(reference.get("id"))))
+    except ValueError as error:
+        raise InvalidInput(f"{reference.get('id')!r} is no id.") from error
+
+
+def _follow(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> Written:
+    found(row, Key.by_id(entity_id), caller)
+    _check_oneself(user_id, caller)
+    _check_may_view(row, entity_id, user_id, caller)
+    return caller.parts.writes.follow(row.name, entity_id, user_id, actor=caller.actor)
+
+
+def _check_may_view(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> None:
+    """Reject making another person follow what they may not view."""
+    person = None if user_id == caller.actor.id else caller.parts.people.by_id(user_id)
+    if person is None or person.deleted:
+        return
+    sight = Sight(caller.policies.of(user_id), caller.parts.standing)
+    if entity_id not in sight.sees([{"type": row.name, "id": entity_id}]):
+        raise Forbidden(
+            f"{person.name} may not view this {row.name}, so cannot follow it: let a policy allow it first."
+        )
+
+
+def _check_oneself(user_id: str, caller: Caller) -> None:
+    if user_id != caller.actor.id and not (caller.actor.is_admin or caller.actor.is_bot):
+        raise Forbidden("Only an administrator or a bot may change what somebody else follows.")
+
+
+def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
+    """Return the event of a write that makes no version, or one that says that nothing changed."""
+    (event,) = caller.sight.shown([written.event]) if written.event is not None else (None,)
+    if event is not None:
+        return as_seed(event)
+    document = written.document
+    return {
+        "id": str(uuid4()),
+        "eventType": "entityNoChange",
+        "entityType": row.name,
+        "entityId": document["id"],
+        "entityFullyQualifiedName": document["fullyQualifiedName"],
+        "previousVersion": document["version"],
+        "currentVersion": document["version"],
+        "userName": caller.actor.name,
+        "userId": caller.actor.id,
+        "timestamp": caller.parts.clock.now_ms(),
+    }
+
+
+def _group(row: EntityType) -> str:
+    return row.collection.rpartition("/")[2]

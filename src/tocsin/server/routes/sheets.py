@@ -1,0 +1,124 @@
+"""Routes of CSV export and import of an entity's contents.
+
+Next: ``catalogue/sheets/operations.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, Query, Request, Response
+
+from tocsin.catalogue.sheets.children import CHILD_SHEETS, CHILDREN, child_rows
+from tocsin.catalogue.sheets.columns import column_rows
+from tocsin.catalogue.sheets.operations import SHEETS, import_sheet, sheet_kind
+from tocsin.catalogue.sheets.rows import SheetKind, write_sheet
+from tocsin.catalogue.sheets.terms import term_rows
+from tocsin.catalogue.sheets.trees import BELOW, Entry, tree_rows
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.model.access import Operation
+from tocsin.model.entity import Document
+from tocsin.model.entity_type import EntityType
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key
+from tocsin.server.access.permissions import require, sees
+from tocsin.server.http.request import Asked, Caller, PathText, Row, answer, body_of, no_misspelt_rehearsal
+from tocsin.server.routes.entities.crud import found
+
+router = APIRouter(tags=["sheets"])
+"""Included under every collection; only some have sheets."""
+
+
+async def sheet_text(request: Request) -> str:
+    """Return the body, which must be text in UTF-8."""
+    try:
+        return (await body_of(request)).decode("utf-8")
+    except UnicodeDecodeError as refused:
+        raise InvalidInput(f"The sheet is not UTF-8: byte {refused.start} is none of it.") from refused
+
+
+@router.get("/documentation/csv")
+def describe(row: Row, caller: Asked, *, recursive: bool = False) -> Response:
+    """Return the columns of this collection's CSV and their meaning."""
+    require(caller, Operation.VIEW_BASIC, row)
+    return answer(_kind(row, recursive=recursive).to_wire())
+
+
+@router.get("/name/{fqn}/export")
+def export(row: Row, fqn: PathText, caller: Asked, *, recursive: bool = False) -> Response:
+    """Export the columns of a table, the terms of a glossary, or the children of an entity as CSV.
+
+    With ``recursive=true`` that is all that lies under a database service, a database or a schema.
+    """
+    kind = _kind(row, recursive=recursive)
+    document = found(row, Key.by_name(fqn), caller)
+    require(caller, Operation.VIEW_BASIC, row, document)
+    is_tree = recursive and row.name in BELOW
+    rows = (
+        tree_rows(_shown(_all_under(row.name, document, caller), caller)) if is_tree else _rows(row, document, caller)
+    )
+    text = write_sheet([[header.written for header in kind.headers], *rows])
+    return Response(text, media_type="text/plain; charset=utf-8")
+
+
+@router.put("/name/{fqn}/import", dependencies=[Depends(no_misspelt_rehearsal)])
+def import_(
+    row: Row,
+    fqn: PathText,
+    caller: Asked,
+    *,
+    text: Annotated[str, Depends(sheet_text)],
+    dry_run: Annotated[bool, Query(alias="dryRun")] = False,
+    recursive: bool = False,
+) -> Response:
+    """Import a CSV and return the result of each row; ``dryRun=true`` writes nothing."""
+    _kind(row)
+    document = found(row, Key.by_name(fqn), caller)
+    require(caller, Operation.VIEW_BASIC, row, document)  # what the rows change is asked inside their transaction
+    target = row.name, document["id"]
+    writes, actor = caller.parts.writes, caller.actor
+    return answer(import_sheet(writes, target, text, actor=actor, dry_run=dry_run, recursive=recursive))
+
+
+def _kind(row: EntityType, *, recursive: bool = False) -> SheetKind:
+    kind = sheet_kind(row.name, recursive=recursive)
+    if kind is None:
+        raise NotFound(f"There are no sheets of {row.collection}; there are of {_known()}.")
+    return kind
+
+
+def _known() -> str:
+    return ", ".join(sorted(ENTITY_TYPES[name].collection for name in SHEETS))
+
+
+def _children(row: EntityType, document: Document, caller: Caller) -> Iterator[Document]:
+    """Yield an entity's children, or every descendant of a team, parents first."""
+    child, catalogue = CHILDREN[row.name], caller.parts.catalogue
+    below = catalogue.teams_under(document["id"]) if child == "team" else catalogue.children(child, document["id"])
+    return (one for one in below if sees(caller, child, one))
+
+
+def _all_under(entity_type: str, document: Document, caller: Caller) -> Iterator[Entry]:
+    """Yield all descendants, each before its own."""
+    for child in BELOW.get(entity_type, ()):
+        for one in caller.parts.catalogue.children(child, document["id"]):
+            if sees(caller, child, one):
+                yield child, one
+            yield from _all_under(child, one, caller)
+
+
+def _shown(entries: Iterable[Entry], caller: Caller) -> list[Entry]:
+    """Return entities with their types, without references to what may not be seen."""
+    found = list(entries)
+    documents = caller.sight.trimmed([document for _, document in found])
+    return [(kind, document) for (kind, _), document in zip(found, documents, strict=True)]
+
+
+def _rows(row: EntityType, document: Document, caller: Caller) -> Iterator[list[str]]:
+    if row.name == "table":
+        return column_rows(document)
+    if row.name in CHILD_SHEETS:
+        return child_rows(row.name, caller.sight.trimmed(list(_children(row, document, caller))))
+    terms = caller.parts.catalogue.under("glossaryTerm", document["fullyQualifiedName"])
+    return term_rows(caller.sight.trimmed([term for term in terms if sees(caller, "glossaryTerm", term)]))

@@ -1,0 +1,74 @@
+"""Tables of backtests, match results and mutes, in addition to ``store/tables.py``."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Boolean, Column, Index, Integer, String, Table, Text
+
+from tocsin.store.tables import METADATA
+
+backtest = Table(
+    "backtest",
+    METADATA,
+    Column("id", String(36), primary_key=True),
+    Column("requested_by", String(36), nullable=False),
+    Column("requested_at_ms", BigInteger, nullable=False),
+    Column("request", Text, nullable=False),
+    Column("state", String(10), nullable=False),
+    Column("runner", String(80)),
+    Column("seen_at_ms", BigInteger, nullable=False, default=0),
+    Column("tries", Integer, nullable=False, default=0),
+    Column("done_count", BigInteger, nullable=False, default=0),
+    Column("total_count", BigInteger, nullable=False, default=0),
+    Column("result", Text),
+    Column("reason", Text),
+    Column("ended_at_ms", BigInteger),
+    Index(None, "state", "requested_at_ms"),
+    Index(None, "requested_by", "state"),
+)
+"""One row per backtest: what was asked, how far it is, who runs it and was last seen at it, and what came of it."""
+
+firing = Table(
+    "firing",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("subscription_id", String(36), primary_key=True),
+    Column("told_count", Integer, nullable=False),
+    Column("person_count", Integer, nullable=False),
+    Column("app_count", Integer, nullable=False),
+    Column("opened_count", Integer, nullable=False, default=0),
+    # Holds all that is asked, so that a window of all alerts is one walk through the index alone.
+    Index("ix_firing", "subscription_id", "log_offset", "told_count", "person_count", "app_count", "opened_count"),
+)
+"""One row per (event, alert it matched): notifications, those to people, those in the app, those opened; maybe none.
+
+Written with the notifications; ``opened_count`` grows as they are read.
+"""
+
+match_result = Table(
+    "telling",
+    METADATA,
+    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("subscription_id", String(36), primary_key=True),
+    Column("told_count", Integer, nullable=False),
+    Column("told_at_ms", BigInteger, nullable=False),
+    Column("missing_count", Integer, nullable=False, default=0, server_default="0"),
+)
+"""One row per (event, alert it matched): how many notifications that gave, nobody being 0. Written with them.
+
+``missing_count`` is how many relations of a hard-deleted entity were gone before this was written: 0 in a sound store.
+"""
+
+mute = Table(
+    "mute",
+    METADATA,
+    Column("who", Text, primary_key=True),
+    Column("about_id", String(36), primary_key=True),
+    Column("channel", String(20), primary_key=True, default=""),
+    Column("kind", String(10), nullable=False),
+    Column("since_ms", BigInteger, nullable=False),
+    Column("until_ms", BigInteger, nullable=False),
+    Column("unsubscribed", Boolean, nullable=False, default=False),
+    Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
+    Index(None, "about_id"),
+)
+"""One row per (user or address, alert or asset, channel) that is muted; no ``channel``: all of them."""

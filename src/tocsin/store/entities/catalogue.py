@@ -1,0 +1,314 @@
+"""Catalogue in SQL: every read of entities, versions and followers, and the entry point to its writes.
+
+Next: ``store/entities/listing.py`` for pages, ``store/entities/write.py`` for writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Literal
+
+from sqlalchemy import Connection, Engine, Select, select
+from sqlalchemy.exc import DBAPIError, IntegrityError
+
+from tocsin.access.nodes import Condition
+from tocsin.catalogue.governance.labels import TYPES, Name
+from tocsin.errors import NotFound
+from tocsin.flow.capture.ports import Collision, MustWriteError
+from tocsin.model.entity import Document
+from tocsin.model.inheritance import Entry, Heritage
+from tocsin.model.people import Person
+from tocsin.model.relations import Relation
+from tocsin.model.stored import Key, Stored, missing
+from tocsin.store import tables
+from tocsin.store.access import rules_revision
+from tocsin.store.access.revision import PeopleRevision
+from tocsin.store.access.visibility import Scopes, visible
+from tocsin.store.chunks import in_lots
+from tocsin.store.documents import REFERENCE, STORED, from_text, reference_of, stored_of, tenths_of
+from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.entities import projections
+from tocsin.store.entities.batch import Rehearsal, SqlBatch
+from tocsin.store.entities.counts import Totals
+from tocsin.store.entities.inheritance import heritage_on
+from tocsin.store.entities.listing import Listing, Page, page_of
+from tocsin.store.entities.relations import related
+from tocsin.store.entities.write import SqlTransaction, by_value, called, lies_under, lookups
+from tocsin.store.page_bytes import Portion, portion
+from tocsin.store.people import teams
+
+Include = Literal["non-deleted", "deleted", "all"]
+
+_ENTITY = tables.entity.c
+_DECIDING = rules_revision.DECIDING | {"bot"}
+# Made once: making a statement costs more than running it.
+_FOUND = {column: by_value(select(*STORED), column) for column in ("id", "fqn")}
+_REFERRED = {column: by_value(select(*REFERENCE), column) for column in ("id", "fqn")}
+_LIVE = select(*REFERENCE).where(_ENTITY.deleted.is_(False))
+_NEIGHBOURS = 100
+_RACES = frozenset({"40001", "40P01"})  # PostgreSQL: serialization failure, deadlock
+
+
+class SqlCatalogue:
+    """The catalogue in the store; one per engine, safe to share between threads.
+
+    ``people`` is raised by every commit that changes people or their permissions.
+    """
+
+    def __init__(self, engine: Engine, people: PeopleRevision | None = None, *, page_bytes: int | None = None) -> None:
+        self._engine, self._page_bytes = engine, page_bytes
+        self._totals = Totals()
+        self._people = people or PeopleRevision()
+
+    @contextmanager
+    def transaction(self) -> Iterator[SqlTransaction]:
+        """Open a write transaction: committed at the end, rolled back on an error.
+
+        Raises
+        ------
+        Collision : somebody else wrote the same thing at the same moment; try again.
+        """
+        with self._committed() as connection:
+            transaction = SqlTransaction(connection)
+            yield transaction
+        self._note(transaction)
+
+    @contextmanager
+    def batch(self) -> Iterator[SqlBatch]:
+        """Open a write transaction for many writes. Raises as ``transaction``."""
+        with self._committed() as connection:
+            batch = SqlBatch(connection)
+            yield batch
+            batch.write_out()
+        self._note(batch)
+
+    @contextmanager
+    def rehearsal(self) -> Iterator[SqlBatch]:
+        """Open a transaction that is rolled back; on SQLite it takes no write lock. Raises as the port."""
+        if self._engine.dialect.name != "sqlite":
+            raise MustWriteError
+        with reading(self._engine) as connection:
+            yield Rehearsal(connection)
+
+    @contextmanager
+    def _committed(self) -> Iterator[Connection]:
+        try:
+            with writing(self._engine) as connection:
+                yield connection
+        except DBAPIError as error:
+            if isinstance(error, IntegrityError) or getattr(error.orig, "sqlstate", None) in _RACES:
+                raise Collision() from error
+            raise
+
+    def _note(self, transaction: SqlTransaction) -> None:
+        if transaction.touched & _DECIDING:
+            self._people.note()
+
+    def get(self, entity_type: str, key: Key, include: Include = "non-deleted") -> Document:
+        """Return an entity's document; ``NotFound`` if there is none, or none of that deletedness."""
+        with reading(self._engine) as connection:
+            found = _find(connection, entity_type, key)
+        if found is None or not _is_included(found.deleted, include):
+            raise missing(entity_type, key)
+        return found.document
+
+    def list_entities(self, entity_type: str, listing: Listing) -> Page:
+        """Return one page of entities of a type, in FQN order."""
+        with reading(self._engine) as connection:
+            return page_of(connection, entity_type, listing, totals=self._totals, most_bytes=self._page_bytes)
+
+    def narrowed(self, entity_type: str, ids: Collection[str], visible_to: Condition) -> set[str]:
+        """Return the ids of those of these entities that the condition holds for."""
+        found: set[str] = set()
+        with reading(self._engine) as connection:
+            asked = visible(visible_to, is_sqlite=is_sqlite(connection))
+            for some in in_lots(sorted(ids)):
+                query = select(_ENTITY.id).where(_ENTITY.entity_type == entity_type, _ENTITY.id.in_(some), asked)
+                found.update(connection.execute(query).scalars())
+        return found
+
+    def neighbours(self, entity_type: str, fqn: str) -> list[Document]:
+        """Return references to the live entities of a type whose FQNs come next before and after one, in no order."""
+        live = _LIVE.where(_ENTITY.entity_type == entity_type)
+        before = live.where(_ENTITY.fqn < fqn).order_by(_ENTITY.fqn.desc())
+        after = live.where(_ENTITY.fqn > fqn).order_by(_ENTITY.fqn)
+        with reading(self._engine) as connection:
+            return [
+                reference_of(*row) for query in (before, after) for row in connection.execute(query.limit(_NEIGHBOURS))
+            ]
+
+    def under(self, entity_type: str, fqn: str) -> list[Document]:
+        """Return every live entity of a type whose FQN is below ``fqn``, in FQN order."""
+        query = select(*STORED).where(_ENTITY.entity_type == entity_type, lies_under(fqn), ~_ENTITY.deleted)
+        with reading(self._engine) as connection:
+            return [stored_of(*row).document for row in connection.execute(query.order_by(_ENTITY.fqn))]
+
+    def children(self, entity_type: str, parent_id: str) -> list[Document]:
+        """Return every live child of a type of an entity, in FQN order."""
+        mine = _ENTITY.entity_type == entity_type, _ENTITY.parent_id == parent_id, ~_ENTITY.deleted
+        with reading(self._engine) as connection:
+            rows = connection.execute(select(*STORED).where(*mine).order_by(_ENTITY.fqn))
+            return [stored_of(*row).document for row in rows]
+
+    def teams_under(self, team_id: str) -> list[Document]:
+        """Return every descendant of a team, each once and after its ancestors."""
+        with reading(self._engine) as connection:
+            ids = teams.all_under(connection, team_id)
+            found: dict[str, Document] = {one: {} for one in ids}
+            for some in in_lots(ids):
+                rows = connection.execute(select(*STORED).where(_ENTITY.id.in_(some)))
+                found |= {one.id: one.document for one in (stored_of(*row) for row in rows)}
+            documents = list(found.values())
+            projections.add_memberships(connection, "team", documents)
+        return documents
+
+    def versions(self, entity_id: str) -> Portion[Document]:
+        """Return the versions an entity ever had, newest first, as many as fit a page; of one that is gone, too."""
+        version = tables.entity_version.c
+        query = select(version.document).where(version.entity_id == entity_id).order_by(version.version_tenths.desc())
+        with reading(self._engine) as connection:
+            found = portion(connection, query, lambda row: from_text(row.document), self._page_bytes)
+        if not found:
+            raise NotFound(f"entity {entity_id} not found")
+        return found
+
+    def maker(self, entity_id: str) -> str:
+        """Return the name of the creator of an entity's first version."""
+        version = tables.entity_version.c
+        query = select(version.document).where(version.entity_id == entity_id).order_by(version.version_tenths)
+        with reading(self._engine) as connection:
+            text = connection.execute(query.limit(1)).scalar_one_or_none()
+        if text is None:
+            raise NotFound(f"entity {entity_id} not found")
+        return str(from_text(text)["updatedBy"])
+
+    def version(self, entity_id: str, number: str) -> Document:
+        """Return one version of an entity; ``number`` is written ``0.3``."""
+        version = tables.entity_version.c
+        query = select(version.document).where(
+            version.entity_id == entity_id, version.version_tenths == tenths_of(number)
+        )
+        with reading(self._engine) as connection:
+            text = connection.execute(query).scalar_one_or_none()
+            if text is None:
+                raise NotFound(f"{called(connection, entity_id)} has no version {number}")
+        return from_text(text)
+
+    def related(
+        self, relation: Relation, documents: Sequence[Document], *, scopes: Scopes | None = None
+    ) -> dict[str, list[Document] | int]:
+        """Return the related entities of each entity, or the number of those in ``scopes``, by the entity's id."""
+        with reading(self._engine) as connection:
+            return related(connection, relation, documents, scopes or {})
+
+    def users(self, ids: Sequence[str]) -> list[Document]:
+        """Return references to the users of these ids that are not deleted."""
+        found: list[Document] = []
+        with reading(self._engine) as connection:
+            for some in in_lots(ids):
+                query = select(*REFERENCE).where(_ENTITY.id.in_(some), _ENTITY.deleted.is_(False))
+                found += [reference_of(*row) for row in connection.execute(query.order_by(_ENTITY.fqn))]
+        return found
+
+    def deleted_among(self, ids: Collection[str]) -> frozenset[str]:
+        """Return the ids of those of these entities that are deleted softly."""
+        found: set[str] = set()
+        with reading(self._engine) as connection:
+            for some in in_lots(sorted(ids)):
+                found.update(connection.scalars(select(_ENTITY.id).where(_ENTITY.id.in_(some), _ENTITY.deleted)))
+        return frozenset(found)
+
+    def heritage(self, entries: Collection[Entry]) -> dict[Entry, Heritage]:
+        """Return what each of these entities (type and FQN) inherits if it has nothing of its own."""
+        with reading(self._engine) as connection:
+            return heritage_on(connection, entries)
+
+    def team_domains(self, ids: Sequence[str]) -> dict[str, list[Document]]:
+        """Return the domains that come down to each of these teams or people from the teams they are in."""
+        with reading(self._engine) as connection:
+            return teams.domains(connection, ids)
+
+    def root_team(self) -> Document | None:
+        """Return a reference to the team above all teams; None before the first start."""
+        with reading(self._engine) as connection:
+            return teams.root_of(connection)
+
+    def labels(self, names: Collection[Name]) -> dict[Name, Document]:
+        """Return the documents of the tags and terms that these labels (source and FQN) name."""
+        found: dict[Name, Document] = {}
+        with reading(self._engine) as connection:
+            for source, entity_type in TYPES.items():
+                for some in in_lots(sorted({fqn for one, fqn in names if one == source})):
+                    query = select(_ENTITY.fqn, _ENTITY.document).where(
+                        _ENTITY.entity_type == entity_type, _ENTITY.fqn.in_(some)
+                    )
+                    found |= {(source, fqn): from_text(text) for fqn, text in connection.execute(query)}
+        return found
+
+    def reference(self, entity_type: str, key: Key) -> Document | None:
+        """Return the full reference to an entity, deleted or not; None if there is none."""
+        with reading(self._engine) as connection:
+            row = _row(connection, _REFERRED, entity_type, key)
+        return None if row is None else reference_of(*row)
+
+    def followers(self, entity_id: str) -> list[Document]:
+        """Return references to the users who follow an entity, by name."""
+        follow = tables.follow.c
+        return self._references(select(follow.user_id).where(follow.entity_id == entity_id))
+
+    def followers_of(self, entity_ids: Sequence[str]) -> dict[str, list[Document]]:
+        """Return for each of these entities that has any who follows it, by name."""
+        follow, found = tables.follow.c, dict[str, list[Document]]()
+        query = select(follow.entity_id, *REFERENCE).join(tables.entity, _ENTITY.id == follow.user_id)
+        with reading(self._engine) as connection:
+            for some in in_lots(entity_ids):
+                rows = connection.execute(query.where(follow.entity_id.in_(some)).order_by(_ENTITY.fqn))
+                for entity_id, *reference in rows:
+                    found.setdefault(entity_id, []).append(reference_of(*reference))
+        return found
+
+    def follows(self, user_id: str) -> list[Document]:
+        """Return references to the entities a user follows, by FQN."""
+        follow = tables.follow.c
+        return self._references(select(follow.entity_id).where(follow.user_id == user_id))
+
+    def owns(self, owner_id: str) -> list[Document]:
+        """Return references to the entities a user or a team owns, by FQN."""
+        ownership = tables.ownership.c
+        return self._references(select(ownership.entity_id).where(ownership.owner_id == owner_id))
+
+    def person(self, user_id: str) -> Person | None:
+        """Return a person by id, deleted or not; None if there is none."""
+        who = tables.person.c
+        query = select(who.user_id, who.name, who.display_name, who.email, who.is_admin, who.is_bot, who.deleted)
+        with reading(self._engine) as connection:
+            row = connection.execute(query.where(who.user_id == user_id)).one_or_none()
+        return None if row is None else Person(*row)
+
+    def _references(self, ids: Any) -> list[Document]:  # Any: SQLAlchemy's select of one column
+        query = select(*REFERENCE).where(_ENTITY.id.in_(ids)).order_by(_ENTITY.fqn)
+        with reading(self._engine) as connection:
+            return [reference_of(*row) for row in connection.execute(query)]
+
+
+def _find(connection: Connection, entity_type: str, key: Key) -> Stored | None:
+    row = _row(connection, _FOUND, entity_type, key)
+    if row is None:
+        return None
+    found = stored_of(*row)
+    projections.add_memberships(connection, entity_type, [found.document])
+    return found
+
+
+def _row(connection: Connection, queries: dict[str, Select[Any]], entity_type: str, key: Key) -> Any:  # Any: a row
+    column, values = lookups(entity_type, key)
+    for value in values:
+        found = connection.execute(queries[column], {"entity_type": entity_type, "value": value}).one_or_none()
+        if found:
+            return found
+    return None
+
+
+def _is_included(deleted: bool, include: Include) -> bool:
+    return include == "all" or deleted == (include == "deleted")

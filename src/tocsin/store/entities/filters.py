@@ -1,0 +1,272 @@
+"""Table of list filters: one row per query parameter, with the entities that it selects.
+
+Unknown parameters are ignored, as upstream does. Source: OpenMetadata's ``ListFilter`` and its resources.
+Next: ``store/entities/listing.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import JSON, and_, cast, exists, func, not_, or_, select, true
+
+from tocsin.access.subject import ORGANIZATION
+from tocsin.errors import InvalidInput
+from tocsin.model.shapes import enumeration
+from tocsin.store import tables
+from tocsin.store.entities.tables import entity_reference
+from tocsin.store.entities.write import lies_under
+from tocsin.store.governance import domains
+from tocsin.store.observations.tables import suite_member
+from tocsin.store.people.teams import under_the_root
+
+Condition = Any  # Any: SQLAlchemy's condition
+
+
+@dataclass(frozen=True)
+class Question:
+    """What one parameter asks for, of which type, on which store, and what the other parameters say."""
+
+    value: str
+    entity_type: str
+    is_sqlite: bool
+    others: Mapping[str, str]
+
+
+Filter = Callable[[Question], Condition]
+
+_ENTITY = tables.entity.c
+_LINK = re.compile(r"<#E::\w+::(?P<fqn>.+?)(?:::columns::(?P<column>.+?))?>")
+_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+
+
+def _within(asked: Question) -> Condition:
+    if not _ID.fullmatch(asked.value):
+        return lies_under(asked.value)
+    above = tables.entity.alias("above")
+    fqn = select(above.c.fqn).where(above.c.id == asked.value.lower()).scalar_subquery()
+    return and_(_ENTITY.fqn > fqn + ".", _ENTITY.fqn < fqn + "/")
+
+
+def _directly_under(asked: Question) -> Condition:
+    above = tables.entity.alias()
+    is_it = or_(above.c.fqn == asked.value, above.c.id == asked.value)
+    return _ENTITY.parent_id.in_(select(above.c.id).where(is_it))
+
+
+def _on_top(asked: Question) -> Condition:
+    above = tables.entity.alias()
+    has_one = exists().where(above.c.id == _ENTITY.parent_id, above.c.entity_type == asked.entity_type)
+    return not_(has_one) if _truth(asked) else true()
+
+
+def _under_a(asked: Question) -> Condition:
+    above = tables.entity.alias()
+    return _ENTITY.parent_id.in_(select(above.c.id).where(above.c.entity_type.in_(_words(asked.value))))
+
+
+def _naming(field: str, *types: str) -> Filter:
+    def condition(asked: Question) -> Condition:
+        named = tables.entity.alias()
+        is_it = or_(named.c.id == asked.value, named.c.fqn == asked.value)
+        ids = select(named.c.id).where(named.c.entity_type.in_(types), is_it)
+        refers = entity_reference.c
+        return _ENTITY.id.in_(select(refers.entity_id).where(refers.field == field, refers.target_id.in_(ids)))
+
+    return condition
+
+
+def _in_domain(asked: Question) -> Condition:
+    return domains.belongs(asked.entity_type, asked.value)
+
+
+def _tagged(asked: Question) -> Condition:
+    tag = tables.entity_tag.c
+    return _ENTITY.id.in_(select(tag.entity_id).where(tag.tag_fqn == asked.value))
+
+
+def _stated(key: str) -> Filter:
+    """Return the filter by a text or a boolean in the document."""
+
+    def condition(asked: Question) -> Condition:
+        is_truth, held = asked.value in ("true", "false"), _held(key, asked)
+        if asked.is_sqlite:
+            return func.coalesce(held, 0) == _truth(asked) if is_truth else held == asked.value
+        return func.coalesce(held, "false" if is_truth else "") == asked.value
+
+    return condition
+
+
+def _one_of(key: str) -> Filter:
+    """Return the filter by one of several texts, given as a comma list."""
+
+    def condition(asked: Question) -> Condition:
+        return _held(key, asked).in_(_words(asked.value))
+
+    return condition
+
+
+def _word(key: str) -> Filter:
+    """Return the filter by a word that the type's schema lists; another one is refused."""
+
+    def condition(asked: Question) -> Condition:
+        words = enumeration(asked.entity_type, key)
+        if asked.value not in words:
+            raise InvalidInput(f"{asked.value!r} is no {key}; there are: {', '.join(words)}", field=key)
+        return _stated(key)(asked)
+
+    return condition
+
+
+def _listed(key: str, *, or_none: bool = False) -> Filter:
+    """Return the filter by a text in a list of the document; ``or_none``: an empty list means every text."""
+
+    def condition(asked: Question) -> Condition:
+        held = _held(key, asked)
+        quoted = '"' + asked.value.replace('"', "") + '"'
+        found = held.contains(quoted, autoescape=True)
+        return or_(found, func.coalesce(held, "[]") == "[]") if or_none else func.coalesce(found, False)
+
+    return condition
+
+
+def _member(own: str, other: str) -> Filter:
+    def condition(asked: Question) -> Condition:
+        member, team = tables.membership.c, tables.entity.alias()
+        is_it = or_(team.c.id == asked.value, team.c.name == asked.value)
+        ids = select(team.c.id).where(team.c.entity_type == "team", is_it)
+        return _ENTITY.id.in_(select(member[own]).where(member[other].in_(ids)))
+
+    return condition
+
+
+def _under_team(asked: Question) -> Condition:
+    return under_the_root() if asked.value == ORGANIZATION else _member("member_id", "team_id")(asked)
+
+
+def _tested(asked: Question) -> Condition:
+    """Return the condition that a test tests this; with ``includeAllTests`` a column of it counts, too."""
+    link = _LINK.fullmatch(asked.value)
+    tested = asked.value if link is None else link["fqn"] + (f".{link['column']}" if link["column"] else "")
+    if asked.others.get("includeAllTests") == "true":
+        return lies_under(tested)
+    return and_(lies_under(tested), _held("entityFQN", asked) == tested)
+
+
+def _tests_a(asked: Question) -> Condition:
+    if asked.value not in ("table", "column", "all"):
+        raise InvalidInput("must be table, column or all", field="testCaseType")
+    of_column = _held("entityLink", asked).contains("::columns::", autoescape=True)
+    return {"table": not_(of_column), "column": of_column}.get(asked.value, true())
+
+
+def _in_suite(asked: Question) -> Condition:
+    suites, suite = suite_member.c, tables.entity.alias()
+    own = select(suite.c.fqn).where(suite.c.id == asked.value, suite.c.entity_type == "testSuite").scalar_subquery()
+    table = func.substr(own, 1, func.length(own) - len(".testSuite"))
+    of_its_table = and_(own.like("%.testSuite"), _ENTITY.fqn > table + ".", _ENTITY.fqn < table + "/")
+    return or_(_ENTITY.id.in_(select(suites.test_case_id).where(suites.suite_id == asked.value)), of_its_table)
+
+
+def _suite_kind(asked: Question) -> Condition:
+    if asked.value not in ("basic", "executable", "logical"):
+        raise InvalidInput("must be basic or logical", field="testSuiteType")
+    is_basic = "false" if asked.value == "logical" else "true"
+    return _stated("basic")(Question(is_basic, asked.entity_type, asked.is_sqlite, asked.others))
+
+
+def _even_empty(asked: Question) -> Condition:
+    return true() if _truth(asked) else exists().where(suite_member.c.suite_id == _ENTITY.id)
+
+
+def _even_untested(asked: Question) -> Condition:
+    suite = tables.entity.alias("suite")
+    member = suite_member.c
+    has_tests = exists().where(
+        suite.c.entity_type == "testSuite", suite.c.fqn == _ENTITY.fqn + ".testSuite", member.suite_id == suite.c.id
+    )
+    return true() if _truth(asked) else has_tests
+
+
+def _modifier(asked: Question) -> Condition:
+    """Return no filter: the parameter changes the meaning of another one."""
+    _truth(asked)
+    return true()
+
+
+def _truth(asked: Question) -> bool:
+    if asked.value not in ("true", "false"):
+        raise InvalidInput(f"{asked.value!r} is neither true nor false")
+    return asked.value == "true"
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _held(key: str, asked: Question) -> Any:  # Any: SQLAlchemy's expression
+    """Return the value under a key of the document; a list as its text."""
+    if asked.is_sqlite:
+        return func.json_extract(_ENTITY.document, f"$.{key}")
+    return cast(_ENTITY.document, JSON)[key].as_string()
+
+
+_OF_ALL: dict[str, Filter] = {
+    "service": _within,
+    "database": _within,
+    "databaseSchema": _within,
+    "domain": _in_domain,
+    "dataProduct": _naming("dataProducts", "dataProduct"),
+    "serviceType": _stated("serviceType"),
+    "provider": _stated("provider"),
+    "tier": _tagged,
+    "entityStatus": _one_of("entityStatus"),
+    "directChildrenOf": _directly_under,
+}
+
+_OF_TYPE: dict[str, dict[str, Filter]] = {
+    "apiEndpoint": {"apiCollection": _within},
+    "classification": {"disabled": _stated("disabled")},
+    "container": {"root": _on_top},
+    "domain": {"parent": _within, "domainType": _stated("domainType")},
+    "eventsubscription": {
+        "alertType": _word("alertType"),
+        "notificationTemplate": _naming("notificationTemplate", "notificationTemplate"),
+    },
+    "glossaryTerm": {"glossary": _within, "parent": _within},
+    "ingestionPipeline": {
+        "pipelineType": _one_of("pipelineType"),
+        "serviceType": _under_a,
+        "applicationType": _stated("applicationType"),
+    },
+    "query": {"entityId": _naming("queryUsedIn", "table", "dashboard", "pipeline", "storedProcedure")},
+    "table": {"includeEmptyTestSuite": _even_untested},
+    "tag": {"parent": _within, "disabled": _stated("disabled")},
+    "team": {"parentTeam": _under_team, "isJoinable": _stated("isJoinable")},
+    "testCase": {
+        "entityLink": _tested,
+        "entityFQN": _tested,
+        "includeAllTests": _modifier,
+        "testSuiteId": _in_suite,
+        "testCaseStatus": _stated("testCaseStatus"),
+        "testCaseType": _tests_a,
+        "createdBy": _stated("createdBy"),
+    },
+    "testDefinition": {
+        "entityType": _stated("entityType"),
+        "testPlatform": _listed("testPlatforms"),
+        "supportedDataType": _listed("supportedDataTypes"),
+        "supportedService": _listed("supportedServices", or_none=True),
+    },
+    "testSuite": {"testSuiteType": _suite_kind, "includeEmptyTestSuites": _even_empty},
+    "type": {"category": _stated("category")},
+    "user": {"team": _member("member_id", "team_id"), "isAdmin": _stated("isAdmin"), "isBot": _stated("isBot")},
+}
+
+
+def filters_of(entity_type: str) -> dict[str, Filter]:
+    """Return the filters of a type by the parameter that asks for them."""
+    return _OF_ALL | _OF_TYPE.get(entity_type, {})

@@ -1,0 +1,84 @@
+"""Inherited owners and domains of entities, read from all their ancestors in one statement per page.
+
+Next: ``model/inheritance.py``, which selects among them.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import Connection, Select, bindparam, literal_column, select, union_all
+
+from tocsin.model.entity import Document
+from tocsin.model.inheritance import Entry, Heritage, ancestors, nearest, types_above
+from tocsin.store import tables
+from tocsin.store.chunks import in_lots
+from tocsin.store.documents import reference_of
+from tocsin.store.entities.tables import entity_reference
+from tocsin.store.statements import Prepared
+
+_FEW = 8
+
+
+def heritage_on(connection: Connection, entries: Collection[Entry]) -> dict[Entry, Heritage]:
+    """Return what each of these entities inherits if it has nothing of its own."""
+    by_types: dict[tuple[str, ...], list[Entry]] = defaultdict(list)
+    for entry in entries:
+        if types := types_above(entry[0]):
+            by_types[types].append(entry)
+    found: dict[Entry, Heritage] = {}
+    for types, some in by_types.items():
+        known = _at(connection, types, {above for entry in some for above in ancestors(entry)})
+        found |= {entry: nearest(entry, known) for entry in some}
+    return found
+
+
+def _at(connection: Connection, types: tuple[str, ...], fqns: Iterable[str]) -> dict[str, Heritage]:
+    """Return the own values of these entities, by name."""
+    found: dict[str, Heritage] = defaultdict(dict)
+    for some in in_lots(sorted(fqns)):
+        for fqn, key, *reference in _rows(connection, types, some):
+            held: list[Document] = found[fqn].setdefault(key, [])
+            held.append(reference_of(*reference))
+    return found
+
+
+def _rows(connection: Connection, types: tuple[str, ...], fqns: Sequence[str]) -> Iterable[Any]:  # Any: rows
+    if len(fqns) > _FEW:
+        return connection.execute(_STANDING, {"types": list(types), "fqns": list(fqns)})
+    named = {f"fqn{at}": fqn for at, fqn in enumerate(fqns)}
+    rows: list[Any] = _few_standing(types, len(fqns)).run(connection, named).fetchall()
+    return rows
+
+
+@cache
+def _few_standing(types: tuple[str, ...], count: int) -> Prepared:
+    """Return the statement for a few names, as each write has them."""
+    return Prepared(_standing(types, [bindparam(f"fqn{at}") for at in range(count)]))
+
+
+def _standing(types: Any, fqns: Any) -> Any:  # Any: what SQLAlchemy's IN takes, and its compound select
+    above, other = tables.entity.alias("above"), tables.entity.alias("other")
+    owner, named = tables.ownership.c, entity_reference.c
+
+    def rows(key: str) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
+        reference = (other.c.id, other.c.entity_type, other.c.name, other.c.fqn.label("other_fqn"), other.c.deleted)
+        return select(above.c.fqn, literal_column(f"'{key}'").label("key"), *reference).where(
+            above.c.entity_type.in_(
+                [literal_column(f"'{one}'") for one in types] if isinstance(types, tuple) else types
+            ),
+            above.c.fqn.in_(fqns),
+            ~other.c.deleted,
+        )
+
+    owners = rows("owners").where(owner.entity_id == above.c.id, other.c.id == owner.owner_id)
+    domains = rows("domains").where(
+        named.entity_id == above.c.id, named.field == "domains", other.c.id == named.target_id
+    )
+    return union_all(owners, domains).order_by("other_fqn")
+
+
+_STANDING = _standing(bindparam("types", expanding=True), bindparam("fqns", expanding=True))

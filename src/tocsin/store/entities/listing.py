@@ -1,0 +1,144 @@
+"""Pages of one type's entities: filters, FQN order, and cursors that need no URL escaping.
+
+A cursor is the FQN before or after it, so a page costs the same at any position.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from sqlalchemy import Connection, func, or_, select
+
+from tocsin.access.nodes import ALWAYS, Condition
+from tocsin.errors import TooLarge
+from tocsin.model.entity import Document
+from tocsin.store import tables
+from tocsin.store.access.visibility import visible_of
+from tocsin.store.cursors import cursor_of, text_of
+from tocsin.store.documents import from_text
+from tocsin.store.engine import is_sqlite
+from tocsin.store.entities import projections
+from tocsin.store.entities.counts import Totals
+from tocsin.store.entities.filters import Question, filters_of
+from tocsin.store.entities.write import lies_under
+from tocsin.store.page_bytes import portion
+
+_ENTITY = tables.entity.c
+
+
+@dataclass(frozen=True)
+class Listing:
+    """Filters and paging of a list; None is no filter.
+
+    Attributes
+    ----------
+    include : whether live entities, soft-deleted ones or both are wanted
+    under : FQN of an ancestor: a service, a database, a schema
+    tags : FQNs of tags, any of which the entity or one of its members carries
+    owner : id or name of a user or team that owns it
+    name_prefix : prefix of its name
+    filters : further parameters with their values, as ``store/entities/filters.py`` defines them
+    after, before : cursors of an earlier page
+    limit : entities on a page; 0 for the count alone
+    offset : entities to skip, for clients that count instead of returning a cursor
+    has_cursors : whether the client continues with a cursor, so that a page may be shorter than ``limit``
+    visible : which entities the requester may see
+    """
+
+    include: Literal["non-deleted", "deleted", "all"] = "non-deleted"
+    under: str | None = None
+    tags: tuple[str, ...] = ()
+    owner: str | None = None
+    name_prefix: str | None = None
+    filters: tuple[tuple[str, str], ...] = ()
+    after: str | None = None
+    before: str | None = None
+    limit: int = 10
+    offset: int = 0
+    has_cursors: bool = True
+    visible: Condition = ALWAYS
+
+
+@dataclass(frozen=True)
+class Page:
+    """Some entities in FQN order, how many there are in all, and the cursors of the pages around them."""
+
+    documents: list[Document]
+    total: int
+    after: str | None = None
+    before: str | None = None
+
+
+def page_of(
+    connection: Connection, entity_type: str, listing: Listing, *, totals: Totals, most_bytes: int | None = None
+) -> Page:
+    """Return the page of entities of this type that ``listing`` asks for, shorter where it would be too large.
+
+    Raises
+    ------
+    TooLarge : the page begins at an offset, so that a shorter one would be taken for whole
+    """
+    conditions = [
+        *_conditions(entity_type, listing, sqlite=is_sqlite(connection)),
+        *_visible(connection, entity_type, listing),
+    ]
+    counted = select(func.count()).select_from(tables.entity).where(*conditions)
+    question = (entity_type, replace(listing, after=None, before=None, limit=0, offset=0))
+    total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
+    if listing.limit <= 0:
+        return Page([], total)
+    backwards = listing.before is not None
+    query = select(_ENTITY.fqn, _ENTITY.document).where(*conditions)
+    if listing.before is not None:
+        query = query.where(_ENTITY.fqn < text_of(listing.before, "before"))
+    elif listing.after is not None:
+        query = query.where(_ENTITY.fqn > text_of(listing.after))
+    order = _ENTITY.fqn.desc() if backwards else _ENTITY.fqn
+    asked = query.order_by(order).limit(listing.limit + 1).offset(listing.offset)
+    found = portion(connection, asked, lambda row: row, most_bytes)
+    if found.is_cut and not listing.has_cursors:
+        raise TooLarge(f"this page would have more than {most_bytes} bytes; ask for fewer (limit)")
+    more, rows = found.is_cut or len(found) > listing.limit, found[: listing.limit]
+    if backwards:
+        rows.reverse()
+    documents = [from_text(row.document) for row in rows]
+    projections.add_memberships(connection, entity_type, documents)
+    has_next = bool(rows) and (backwards or more)
+    has_previous = bool(rows) and (more if backwards else listing.after is not None)
+    return Page(
+        documents,
+        total,
+        after=cursor_of(rows[-1].fqn) if has_next else None,
+        before=cursor_of(rows[0].fqn) if has_previous else None,
+    )
+
+
+def _conditions(entity_type: str, listing: Listing, *, sqlite: bool) -> list[Any]:  # Any: SQLAlchemy's conditions
+    found: list[Any] = [_ENTITY.entity_type == entity_type]
+    if listing.include != "all":
+        found.append(_ENTITY.deleted == (listing.include == "deleted"))
+    if listing.under:
+        found.append(lies_under(listing.under))
+    if listing.name_prefix:
+        found.append(_ENTITY.name.startswith(listing.name_prefix, autoescape=True))
+    if listing.tags:
+        tag = tables.entity_tag.c
+        found.append(_ENTITY.id.in_(select(tag.entity_id).where(tag.tag_fqn.in_(listing.tags))))
+    if listing.owner:
+        found.append(_ENTITY.id.in_(_owned_by(listing.owner)))
+    known, others = filters_of(entity_type), dict(listing.filters)
+    asked = ((name, Question(value, entity_type, sqlite, others)) for name, value in listing.filters if name in known)
+    return found + [known[name](question) for name, question in asked]
+
+
+def _visible(connection: Connection, entity_type: str, listing: Listing) -> list[Any]:  # Any: as above
+    if listing.visible is ALWAYS:
+        return []
+    return [visible_of(connection, entity_type, listing.visible)]
+
+
+def _owned_by(owner: str) -> Any:  # Any: SQLAlchemy's select of one column
+    who = tables.entity.alias()
+    ids = select(who.c.id).where(who.c.entity_type.in_(("user", "team")), or_(who.c.id == owner, who.c.name == owner))
+    return select(tables.ownership.c.entity_id).where(tables.ownership.c.owner_id.in_(ids))

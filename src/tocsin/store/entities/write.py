@@ -1,0 +1,292 @@
+"""Write transaction of the catalogue: rows for an entity, its versions and everything related.
+
+Implements ``flow/capture/ports.Transaction``. Next: ``store/eventlog/log.py``; for reads
+``store/entities/catalogue.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Sequence
+from decimal import Decimal
+from typing import Any
+
+from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
+
+from tocsin.flow.capture.ports import Hold
+from tocsin.model import fqn as names
+from tocsin.model.change import EventType
+from tocsin.model.entity import Document, version_to_tenths
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.inheritance import Heritage
+from tocsin.model.lineage import Edge
+from tocsin.model.stored import CapturedEvent, Key, Stored
+from tocsin.model.thread import THREAD
+from tocsin.store import tables
+from tocsin.store.access import rules_revision
+from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
+from tocsin.store.entities import changes, projections, tombstones
+from tocsin.store.entities.changes import Change
+from tocsin.store.entities.inheritance import heritage_on
+from tocsin.store.eventlog import log
+from tocsin.store.feed.rows import SqlThreads, erase_about, keep_parts, parts_about, place_parts
+from tocsin.store.lineage import edges
+from tocsin.store.observations.series import SqlAttachments, SqlSeries
+from tocsin.store.observations.series import erase as erase_series
+from tocsin.store.observations.usage import SqlUsage
+from tocsin.store.people import identities, tokens
+from tocsin.store.people.teams import SqlTeams
+from tocsin.store.quality.incidents import SqlIncidents
+from tocsin.store.quality.suites import SqlSuites
+from tocsin.store.statements import Prepared
+
+_ENTITY = tables.entity.c
+
+
+def by_value(query: Select[Any], column: str) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
+    """Return the query for the one entity of ``:entity_type`` that has ``:value`` in this column."""
+    return query.where(_ENTITY.entity_type == bindparam("entity_type"), _ENTITY[column] == bindparam("value"))
+
+
+def held(query: Select[Any], hold: Hold) -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
+    """Return the query with PostgreSQL's row lock: FOR KEY SHARE, FOR NO KEY UPDATE or FOR UPDATE."""
+    return query.with_for_update(read=hold is Hold.SHARED, key_share=hold is not Hold.REMOVE)
+
+
+_FIND = {
+    (column, hold): Prepared(held(by_value(select(*STORED), column), hold)) for column in ("id", "fqn") for hold in Hold
+}
+_REFER = {column: Prepared(held(by_value(select(*REFERENCE), column), Hold.SHARED)) for column in ("id", "fqn")}
+
+
+class SqlTransaction:
+    """A write transaction on one connection; ``touched`` gathers the types of what it writes."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._opened = connection
+        self.touched: set[str] = set()
+        self._relations: dict[str, list[tombstones.Relation]] = {}
+        self._parts: dict[str, list[dict[str, object]]] = {}
+        self._followed: dict[str, list[str]] = {}
+
+    @property
+    def series(self) -> SqlSeries:
+        """Return the rows of series."""
+        return SqlSeries(self._connection)
+
+    @property
+    def attachments(self) -> SqlAttachments:
+        """Return the rows of attachments."""
+        return SqlAttachments(self._connection)
+
+    @property
+    def incidents(self) -> SqlIncidents:
+        """Return the rows of incidents."""
+        return SqlIncidents(self._connection)
+
+    @property
+    def suites(self) -> SqlSuites:
+        """Return the members of logical suites."""
+        return SqlSuites(self._connection)
+
+    @property
+    def teams(self) -> SqlTeams:
+        """Return the tree of teams."""
+        return SqlTeams(self._connection)
+
+    @property
+    def usage(self) -> SqlUsage:
+        """Return how often entities were used."""
+        return SqlUsage(self._connection)
+
+    @property
+    def threads(self) -> SqlThreads:
+        """Return the rows of threads."""
+        return SqlThreads(self._connection)
+
+    @property
+    def _connection(self) -> Connection:
+        return self._opened
+
+    def _run(self, statement: Any, values: Row | None = None) -> Any:  # Any: SQLAlchemy's own
+        return self._connection.execute(statement, values)
+
+    def find(self, entity_type: str, key: Key, hold: Hold = Hold.CHANGE) -> Stored | None:
+        """Return the entity, soft-deleted or not, and hold it; None if there is none."""
+        column, values = lookups(entity_type, key)
+        for value in values:
+            wanted = {"entity_type": entity_type, "value": value}
+            row = _FIND[column, hold].run(self._connection, wanted).fetchone()
+            if row:
+                found = stored_of(*row)
+                projections.add_memberships(self._connection, entity_type, [found.document])
+                return found
+        return None
+
+    def reference(self, entity_type: str, key: Key) -> Document | None:
+        """Return the full reference to an entity (with ``deleted`` when it is), held as shared; None if none."""
+        return reference_on(self._connection, entity_type, key)
+
+    def descendants(self, entity_types: Sequence[str], fqn: str) -> list[Stored]:
+        """Return every entity of these types whose FQN is below ``fqn``, locked for removal, in FQN order."""
+        query = select(*STORED).where(_ENTITY.entity_type.in_(entity_types), lies_under(fqn)).order_by(_ENTITY.fqn)
+        found = self._stored(query, Hold.REMOVE)
+        # A child that was being added while the first look waited for its parent shows in the second.
+        again = self._stored(query, Hold.REMOVE)
+        while len(again) != len(found):
+            found, again = again, self._stored(query, Hold.REMOVE)
+        return again
+
+    def referring(self, entity_ids: Sequence[str], tags: Sequence[str]) -> list[Stored]:
+        """Return every entity that names one of these in a list of references, or carries one of these tags."""
+        found: dict[str, Stored] = {}
+        for which in projections.naming(entity_ids, tags):
+            query = select(*STORED).where(_ENTITY.id.in_(which)).order_by(_ENTITY.fqn)
+            found |= {one.id: one for one in self._stored(query, Hold.CHANGE)}
+        for one in found.values():
+            projections.add_memberships(self._connection, one.entity_type, [one.document])
+        return sorted(found.values(), key=lambda one: one.fqn)
+
+    def extended(self, entity_type: str, name: str) -> list[Stored]:
+        """Return every entity of this type that has a value of this custom property, held for change."""
+        written = _ENTITY.document.contains(to_text({name: 0})[1:-2], autoescape=True)
+        query = select(*STORED).where(_ENTITY.entity_type == entity_type, written).order_by(_ENTITY.fqn)
+        found = [one for one in self._stored(query, Hold.CHANGE) if name in (one.document.get("extension") or {})]
+        for one in found:
+            projections.add_memberships(self._connection, entity_type, [one.document])
+        return found
+
+    def heritage(self, entity_type: str, fqn: str) -> Heritage:
+        """Return what an entity at this place inherits if it has nothing of its own."""
+        return heritage_on(self._connection, [(entity_type, fqn)]).get((entity_type, fqn), {})
+
+    def version(self, entity_id: str, number: Decimal) -> Document | None:
+        """Return the document of one version of an entity, or None if it has no such version."""
+        kept = tables.entity_version.c
+        query = select(kept.document).where(
+            kept.entity_id == entity_id, kept.version_tenths == version_to_tenths(number)
+        )
+        text = self._run(query).scalar_one_or_none()
+        return None if text is None else from_text(text)
+
+    def forget_version(self, entity_id: str, number: Decimal) -> None:
+        """Remove one version of an entity, to be kept again in another form or taken back."""
+        kept = tables.entity_version.c
+        is_it = and_(kept.entity_id == entity_id, kept.version_tenths == version_to_tenths(number))
+        self._run(delete(tables.entity_version).where(is_it))
+
+    def insert(self, new: Stored) -> None:
+        """Add an entity and its first version."""
+        self.touched.add(new.entity_type)
+        changes.write(self._connection, [Change(None, new)])
+
+    def update(self, old: Stored, new: Stored) -> None:
+        """Replace an entity; a new version is kept when the version number differs."""
+        self.touched.add(new.entity_type)
+        changes.write(self._connection, [Change(old, new)])
+
+    def remember_relations(self, entity_ids: Collection[str]) -> None:
+        """Look up who has to do with these entities, which are about to be erased together."""
+        self._relations |= tombstones.relations_of(self._connection, set(entity_ids))
+
+    def erase(self, gone: Stored) -> None:
+        """Remove an entity and all that hangs on it, except its versions."""
+        if gone.id not in self._relations:
+            self.remember_relations([gone.id])
+        self.touched.add(gone.entity_type)
+        rules_revision.note(self._connection, gone, None)
+        tokens.note(self._connection, gone, None)
+        projections.erase(self._connection, gone.id)
+        edges.erase(self._connection, gone.id)
+        self._parts[gone.id] = parts_about(self._connection, gone.id)
+        erase_about(self._connection, gone.id)
+        erase_series(self._connection, gone.id)
+        if gone.entity_type == "user":
+            identities.forget(self._connection, gone.id)
+        self._run(delete(tables.entity).where(_ENTITY.id == gone.id))
+
+    def follow(self, entity: Stored, user_id: str) -> bool:
+        """Make the user a follower as of the event of this write; False if they already were one."""
+        follow = tables.follow.c
+        known = select(follow.user_id).where(follow.entity_id == entity.id, follow.user_id == user_id)
+        if self._run(known).first():
+            return False
+        row = {"entity_id": entity.id, "user_id": user_id, "entity_type": entity.entity_type}
+        self._run(insert(tables.follow), row)
+        self._followed.setdefault(entity.id, []).append(user_id)
+        return True
+
+    def unfollow(self, entity: Stored, user_id: str) -> bool:
+        """Make the user no follower; False if they were none."""
+        follow = tables.follow.c
+        gone = delete(tables.follow).where(follow.entity_id == entity.id, follow.user_id == user_id)
+        return bool(self._run(gone).rowcount)
+
+    def edge(self, from_id: str, to_id: str) -> Edge | None:
+        """Return a lineage edge and lock it; None if there is no such edge."""
+        return edges.find(self._connection, from_id, to_id)
+
+    def edges_of(self, entity_id: str) -> list[Edge]:
+        """Return every lineage edge that leads from or to an entity, or whose data it moves."""
+        return edges.touching(self._connection, entity_id)
+
+    def put_edge(self, from_: Stored, to: Stored, details: Document) -> None:
+        """Add a lineage edge or replace its details."""
+        edges.put(self._connection, from_, to, details)
+
+    def delete_edge(self, from_id: str, to_id: str) -> None:
+        """Remove a lineage edge."""
+        edges.remove(self._connection, from_id, to_id)
+
+    def append(self, events: Iterable[CapturedEvent]) -> None:
+        """Add events to the log and the outbox, in this order."""
+        self._log(self._connection, list(events))
+
+    def _log(self, connection: Connection, captured: Sequence[CapturedEvent]) -> None:
+        """Append events, and record their offsets in the other rows that this transaction has written."""
+        events = [one.event for one in captured]
+        for at, event in zip(log.append(connection, captured), events, strict=True):
+            for user_id in self._followed.pop(event.entity_id, ()):
+                row = tables.follow.c
+                new = update(tables.follow).where(row.entity_id == event.entity_id, row.user_id == user_id)
+                connection.execute(new.values(since_offset=at))
+            if event.entity_type == THREAD:
+                place_parts(connection, event.entity_id, at)
+            if event.event_type is EventType.ENTITY_DELETED:
+                tombstones.keep(connection, at, event.entity_id, self._relations.pop(event.entity_id, ()))
+                keep_parts(connection, at, self._parts.pop(event.entity_id, ()))
+
+    def _stored(self, query: Select[Any], hold: Hold) -> list[Stored]:  # Any: SQLAlchemy's tuple of columns
+        return [stored_of(*row) for row in self._run(held(query, hold))]
+
+
+def reference_on(connection: Connection, entity_type: str, key: Key) -> Document | None:
+    """Return the full reference to an entity (with ``deleted`` when it is), held as shared; None if none."""
+    column, values = lookups(entity_type, key)
+    for value in values:
+        row = _REFER[column].run(connection, {"entity_type": entity_type, "value": value}).fetchone()
+        if row:
+            return reference_of(*row)
+    return None
+
+
+def called(connection: Connection, entity_id: str) -> str:
+    """Return what people call an entity, ``table pg.shop.public.orders``; by its id where it is gone for good."""
+    row = connection.execute(select(_ENTITY.entity_type, _ENTITY.fqn).where(_ENTITY.id == entity_id)).first()
+    return f"entity {entity_id}" if row is None else f"{row.entity_type} {row.fqn}"
+
+
+def lookups(entity_type: str, key: Key) -> tuple[str, list[str]]:
+    """Return the column by which to find an entity, and the values to try in order.
+
+    People type the name of a user or a service without the quotation marks its FQN needs.
+    """
+    if key.id is not None:
+        return "id", [key.id]
+    fqn = key.fqn or ""
+    is_bare = not ENTITY_TYPES[entity_type].places and "." in fqn and not fqn.startswith('"')
+    return "fqn", [fqn, names.quote(fqn)] if is_bare else [fqn]
+
+
+def lies_under(fqn: str) -> Any:  # Any: SQLAlchemy's condition
+    """Return the condition that an entity's FQN is below ``fqn``, as a range of the index."""
+    return and_(_ENTITY.fqn > f"{fqn}.", _ENTITY.fqn < f"{fqn}/")  # "/" is what follows "."

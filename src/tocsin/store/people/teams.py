@@ -1,0 +1,232 @@
+"""Hierarchy of teams in the store: children, members, inherited roles and domains.
+
+One recursive statement per page over the memberships; nothing is denormalized. Next:
+``catalogue/people/teams.py``, which defines the allowed parents.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import Connection, distinct, exists, func, literal, select, text
+
+from tocsin.access.subject import ORGANIZATION
+from tocsin.model.entity import Document
+from tocsin.store import tables
+from tocsin.store.chunks import in_lots
+from tocsin.store.documents import REFERENCE, from_text, reference_of
+from tocsin.store.engine import is_sqlite
+from tocsin.store.entities.tables import entity_reference
+
+_ENTITY = tables.entity.c
+_MEMBER = tables.membership.c
+_Select = Any  # Any: SQLAlchemy's select of whatever columns
+
+_HOLD_ADDRESS = text("SELECT pg_advisory_xact_lock(hashtext('tocsin address'), hashtext(:address))")
+_DEEPEST = 50  # levels; only a history can have brought a circle
+
+Lists = dict[str, list[Document]]
+"""References by the id of whom they concern."""
+
+
+class SqlTeams:
+    """The tree of teams, on the connection of a transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def children(self, team_id: str) -> list[Document]:
+        """Return references to the teams directly under one, each with its ``teamType``."""
+        found = children(self._connection, [team_id]).get(team_id, [])
+        kinds: dict[str, str] = {}
+        for some in in_lots([one["id"] for one in found]):
+            query = select(_ENTITY.id, _ENTITY.document).where(_ENTITY.id.in_(some))
+            rows = self._connection.execute(query)
+            kinds |= {one: from_text(text).get("teamType") or "Group" for one, text in rows}
+        return [{**one, "teamType": kinds[one["id"]]} for one in found]
+
+    def decide(self, team_ids: Collection[str], names: Collection[str]) -> bool:
+        """Say whether being in one of these teams, or in one of these names, decides what somebody may do."""
+        ids = set(team_ids).union(*_above(self._connection, sorted(team_ids)).values())
+        called = set(names)
+        for some in in_lots(sorted(ids)):
+            query = select(_ENTITY.id, _ENTITY.name).where(_ENTITY.id.in_(some))
+            called |= {name for one, name in self._connection.execute(query)}
+        called.discard(ORGANIZATION)
+        return self._bring(ids) or self._are_named(called)
+
+    def _bring(self, team_ids: Collection[str]) -> bool:
+        """Say whether one of these teams, short of the Organization, has roles or policies."""
+        named = entity_reference.c
+        for some in in_lots(sorted(team_ids)):
+            query = select(named.entity_id).where(
+                named.entity_id.in_(some), named.field.in_(("policies", "defaultRoles")), named.entity_id == _ENTITY.id
+            )
+            if self._connection.execute(query.where(_ENTITY.name != ORGANIZATION).limit(1)).first():
+                return True
+        return False
+
+    def _are_named(self, names: Collection[str]) -> bool:
+        """Say whether the condition of a rule names one of these teams."""
+        is_policy = (_ENTITY.entity_type == "policy") & ~_ENTITY.deleted
+        asks = _ENTITY.document.contains("inAnyTeam(")
+        policies = self._connection.scalars(select(_ENTITY.document).where(is_policy, asks)).all()
+        rules = [rule for text in policies for rule in from_text(text).get("rules") or ()]
+        asked = [str(rule.get("condition") or "") for rule in rules]
+        return any(name in condition for name in names for condition in asked)
+
+    def at_address(self, email: str) -> Document | None:
+        """Return a reference to a person with this email address, soft-deleted people included.
+
+        It locks the address until this transaction ends, so that nobody else is given it meanwhile.
+        """
+        if not is_sqlite(self._connection):  # a transaction that writes to SQLite is alone
+            self._connection.execute(_HOLD_ADDRESS, {"address": email})
+        has_it = tables.person.c.email == email
+        query = select(*REFERENCE).join(tables.person, tables.person.c.user_id == _ENTITY.id).where(has_it)
+        row = self._connection.execute(query.order_by(_ENTITY.fqn).limit(1)).first()
+        return None if row is None else reference_of(*row)
+
+    def domains(self, member_id: str) -> list[Document]:
+        """Return the domains that come down to a team or a person from the teams they are in."""
+        return domains(self._connection, [member_id]).get(member_id, [])
+
+
+def children(connection: Connection, team_ids: Sequence[str]) -> Lists:
+    """Return the live teams directly under each; under the Organization, those that are under no other."""
+    found: Lists = defaultdict(list)
+    root = root_of(connection)
+    for some in in_lots(list(team_ids)):
+        query = select(_MEMBER.team_id, *REFERENCE).where(_MEMBER.team_id.in_(some), _is_live_child())
+        for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):
+            found[team_id].append(reference_of(*reference))
+    if root and root["id"] in team_ids:
+        rows = connection.execute(select(*REFERENCE).where(under_the_root()).order_by(_ENTITY.fqn))
+        found[root["id"]] = [reference_of(*row) for row in rows]
+    return found
+
+
+def all_under(connection: Connection, team_id: str) -> list[str]:
+    """Return the ids of all descendants of a team, each once and after its ancestors."""
+    found: dict[str, None] = {}
+    level = [team_id]
+    for _ in range(_DEEPEST):
+        level = list({one["id"]: None for many in children(connection, level).values() for one in many})
+        for one in level:
+            found.pop(one, None)  # a team with several parents follows the last of them
+            found[one] = None
+        if not level:
+            break
+    return list(found)
+
+
+def under_the_root() -> Any:  # Any: SQLAlchemy's condition
+    """Return the condition that an entity is a live team directly under the Organization."""
+    has_parent = exists().where(_MEMBER.member_id == _ENTITY.id, _MEMBER.member_type == "team")
+    return (_ENTITY.entity_type == "team") & ~_ENTITY.deleted & (_ENTITY.fqn != ORGANIZATION) & ~has_parent
+
+
+def root_of(connection: Connection) -> Document | None:
+    """Return a reference to the Organization; None before the first start."""
+    query = select(*REFERENCE).where(_ENTITY.entity_type == "team", _ENTITY.fqn == ORGANIZATION, ~_ENTITY.deleted)
+    row = connection.execute(query).one_or_none()
+    return None if row is None else reference_of(*row)
+
+
+def user_counts(connection: Connection, team_ids: Sequence[str]) -> dict[str, int]:
+    """Return how many people are in each team or its descendants, each once; everybody is in the Organization."""
+    found: dict[str, int] = {}
+    for some in in_lots(list(team_ids)):
+        below = _walk(some, from_column="team_id", to_column="member_id")
+        live = select(below.c.start, func.count(distinct(_MEMBER.member_id)))
+        live = live.where(_MEMBER.team_id == below.c.at, _MEMBER.member_type == "user", _MEMBER.member_id == _ENTITY.id)
+        rows = connection.execute(live.where(~_ENTITY.deleted).group_by(below.c.start))
+        found |= {team_id: int(number) for team_id, number in rows}
+    root = root_of(connection)
+    if root and root["id"] in team_ids:
+        person = tables.person.c
+        everybody = select(func.count()).where(~person.deleted, ~person.is_bot).select_from(tables.person)
+        found[root["id"]] = int(connection.execute(everybody).scalar_one())
+    return found
+
+
+def inherited_roles(connection: Connection, member_ids: Sequence[str]) -> Lists:
+    """Return the default roles of all ancestors of each team or person, the Organization included."""
+    above = _above(connection, member_ids)
+    root = root_of(connection)
+    if root:
+        above = {one: teams | ({root["id"]} if root["id"] != one else set()) for one, teams in above.items()}
+    roles = _named(connection, {team for teams in above.values() for team in teams}, "defaultRoles")
+    return {one: _together(roles, teams) for one, teams in above.items()}
+
+
+def domains(connection: Connection, member_ids: Sequence[str]) -> Lists:
+    """Return the domains of the teams each team or person is in; of a team without any, those of its parents."""
+    up = _parents(connection, _above(connection, member_ids))
+    known = _named(connection, {team for teams in up.values() for team in teams}, "domains")
+    found: Lists = {}
+    for one in member_ids:
+        teams, waiting, seen = set[str](), list(up.get(one, ())), {one}
+        while waiting:
+            team = waiting.pop()
+            if team not in seen:
+                seen.add(team)
+                teams |= {team} if team in known else set()
+                waiting += [] if team in known else up.get(team, ())
+        if teams:
+            found[one] = _together(known, teams)
+    return found
+
+
+def _above(connection: Connection, member_ids: Sequence[str]) -> dict[str, set[str]]:
+    """Return the live ancestors of each team or person."""
+    found: dict[str, set[str]] = {one: set() for one in member_ids}
+    for some in in_lots(list(member_ids)):
+        up = _walk(some, from_column="member_id", to_column="team_id")
+        query = select(up.c.start, up.c.at).where(up.c.at == _ENTITY.id, ~_ENTITY.deleted, up.c.at != up.c.start)
+        for start, at in connection.execute(query):
+            found[start].add(at)
+    return found
+
+
+def _parents(connection: Connection, above: dict[str, set[str]]) -> dict[str, set[str]]:
+    live = {team for teams in above.values() for team in teams}
+    found: dict[str, set[str]] = defaultdict(set)
+    for some in in_lots(sorted(live | above.keys())):
+        query = select(_MEMBER.member_id, _MEMBER.team_id).where(_MEMBER.member_id.in_(some))
+        for member, team in connection.execute(query):
+            found[member] |= {team} & live
+    return found
+
+
+def _walk(starts: Sequence[str], *, from_column: str, to_column: str) -> Any:  # Any: SQLAlchemy's recursive query
+    """Return the query for everything that memberships lead to from each of these, themselves included."""
+    begin = select(_ENTITY.id.label("start"), _ENTITY.id.label("at")).where(_ENTITY.id.in_(starts))
+    walk = begin.cte("walk", recursive=True)
+    step = select(walk.c.start, _MEMBER[to_column]).where(_MEMBER[from_column] == walk.c.at)
+    if to_column == "member_id":
+        step = step.where(_MEMBER.member_type == "team")
+    return walk.union(step)
+
+
+def _named(connection: Connection, team_ids: Collection[str], field: str) -> Lists:
+    named = entity_reference.c
+    found: Lists = defaultdict(list)
+    for some in in_lots(sorted(team_ids)):
+        query = select(named.entity_id, *REFERENCE).where(
+            named.entity_id.in_(some), named.field == literal(field), named.target_id == _ENTITY.id, ~_ENTITY.deleted
+        )
+        for team_id, *reference in connection.execute(query.order_by(_ENTITY.fqn)):
+            found[team_id].append(reference_of(*reference))
+    return found
+
+
+def _together(lists: Lists, keys: Collection[str]) -> list[Document]:
+    by_id = {one["id"]: one for key in keys for one in lists.get(key, ())}
+    return sorted(by_id.values(), key=lambda one: str(one["fullyQualifiedName"]))
+
+
+def _is_live_child() -> Any:  # Any: SQLAlchemy's condition
+    return (_MEMBER.member_id == _ENTITY.id) & (_MEMBER.member_type == "team") & ~_ENTITY.deleted

@@ -1,0 +1,160 @@
+"""Incidents in the store: the states of each, newest first, by test case, table, status or assignee.
+
+Written inside the transaction of ``store/entities/write.py``; ``catalogue/quality/incidents.py`` defines the
+states.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, insert, or_, select, true, update
+
+from tocsin.access.nodes import ALWAYS, Condition
+from tocsin.catalogue.quality.incidents import with_test_case
+from tocsin.errors import NotFound
+from tocsin.model.entity import Document
+from tocsin.model.report import IncidentStep
+from tocsin.store import tables
+from tocsin.store.access.visibility import visible
+from tocsin.store.cursors import ReportPage, Window, place_of, place_text
+from tocsin.store.documents import REFERENCE, from_text, reference_of, to_text
+from tocsin.store.engine import is_sqlite, reading
+from tocsin.store.observations.tables import incident_status
+
+_ROW = incident_status.c
+_ENTITY = tables.entity.c
+_STEP = (
+    _ROW.id,
+    _ROW.state_id,
+    _ROW.test_case_id,
+    _ROW.tested_id,
+    _ROW.timestamp_ms,
+    _ROW.status,
+    _ROW.document,
+    _ROW.assignee_id,
+)
+
+
+@dataclass(frozen=True)
+class IncidentFilter:
+    """Filters of incident states; None is no filter.
+
+    Attributes
+    ----------
+    latest : only the newest step of each test case
+    tested_id : id of the table whose test cases are meant
+    visible : which test cases the requester may see
+    """
+
+    status: str | None = None
+    assignee_id: str | None = None
+    test_case_id: str | None = None
+    tested_id: str | None = None
+    latest: bool = False
+    visible: Condition = ALWAYS
+
+
+class SqlIncidents:
+    """Incidents on the connection of a transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._run = connection.execute
+
+    def latest(self, test_case_id: str) -> IncidentStep | None:
+        """Return the newest step of all incidents of a test case."""
+        newest = select(*_STEP).where(_ROW.test_case_id == test_case_id).order_by(_ROW.timestamp_ms.desc()).limit(1)
+        return self._step(newest)
+
+    def get(self, step_id: str) -> IncidentStep | None:
+        """Return one step."""
+        return self._step(select(*_STEP).where(_ROW.id == step_id))
+
+    def add(self, step: IncidentStep) -> None:
+        """Add a step, the newest of its test case from now on."""
+        older = and_(_ROW.test_case_id == step.test_case_id, _ROW.latest)
+        self._run(update(incident_status).where(older).values(latest=False))
+        row = {
+            "id": step.id,
+            "state_id": step.state_id,
+            "test_case_id": step.test_case_id,
+            "tested_id": step.tested_id,
+            "timestamp_ms": step.at_ms,
+            "status": step.status,
+            "assignee_id": step.assignee_id,
+            "latest": True,
+            "document": to_text(step.document),
+        }
+        self._run(insert(incident_status), row)
+
+    def correct(self, step: IncidentStep) -> None:
+        """Replace a step's document."""
+        self._run(update(incident_status).where(_ROW.id == step.id).values(document=to_text(step.document)))
+
+    def _step(self, query: Select[Any]) -> IncidentStep | None:  # Any: SQLAlchemy's tuple of columns
+        row = self._run(query).one_or_none()
+        if row is None:
+            return None
+        step_id, state_id, case_id, tested_id, at_ms, status, document, assignee_id = row
+        return IncidentStep(step_id, state_id, case_id, tested_id, at_ms, status, from_text(document), assignee_id)
+
+
+class IncidentLog:
+    """Reads incidents; one per engine, safe to share between threads."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def get(self, step_id: str) -> Document:
+        """Return one step; ``NotFound`` if there is none."""
+        found = self._steps(_steps_with_cases().where(_ROW.id == step_id))
+        if not found:
+            raise NotFound(f"incident status {step_id} not found")
+        return found[0]
+
+    def of_state(self, state_id: str) -> list[Document]:
+        """Return all steps of one incident, newest first."""
+        return self._steps(_steps_with_cases().where(_ROW.state_id == state_id).order_by(_ROW.timestamp_ms.desc()))
+
+    def page(self, wanted: IncidentFilter, window: Window) -> ReportPage:
+        """Return a page of steps, newest first."""
+        with reading(self._engine) as connection:
+            conditions = [*_conditions(wanted, window), _seen(connection, wanted.visible)]
+            total = select(func.count()).select_from(incident_status).where(*conditions)
+            counted = connection.execute(total).scalar_one()
+        query = _steps_with_cases().where(*conditions)
+        if window.after is not None:
+            at_ms, step_id = place_of(window.after)
+            query = query.where(or_(_ROW.timestamp_ms < at_ms, and_(_ROW.timestamp_ms == at_ms, _ROW.id > step_id)))
+        found = self._steps(query.order_by(_ROW.timestamp_ms.desc(), _ROW.id).limit(window.limit + 1))
+        shown = found[: window.limit]
+        more = bool(shown) and len(found) > len(shown)
+        return ReportPage(shown, counted, place_text(shown[-1]["timestamp"], shown[-1]["id"]) if more else None)
+
+    def _steps(self, query: Select[Any]) -> list[Document]:  # Any: SQLAlchemy's tuple of columns
+        with reading(self._engine) as connection:
+            return [with_test_case(from_text(text), reference_of(*case)) for text, *case in connection.execute(query)]
+
+
+def _steps_with_cases() -> Select[Any]:  # Any: SQLAlchemy's tuple of columns
+    return select(_ROW.document, *REFERENCE).join(tables.entity, _ENTITY.id == _ROW.test_case_id)
+
+
+def _seen(connection: Connection, scope: Condition) -> ColumnElement[bool]:
+    if scope is ALWAYS:
+        return true()
+    seen = visible(scope, is_sqlite=is_sqlite(connection))
+    return _ROW.test_case_id.in_(select(_ENTITY.id).where(_ENTITY.entity_type == "testCase", seen))
+
+
+def _conditions(wanted: IncidentFilter, window: Window) -> list[Any]:  # Any: SQLAlchemy's conditions
+    found: list[Any] = [_ROW.timestamp_ms.between(window.start_ms, window.end_ms)]
+    asked = (
+        (_ROW.status, wanted.status),
+        (_ROW.assignee_id, wanted.assignee_id),
+        (_ROW.test_case_id, wanted.test_case_id),
+        (_ROW.tested_id, wanted.tested_id),
+    )
+    found += [column == value for column, value in asked if value is not None]
+    return [*found, _ROW.latest] if wanted.latest else found

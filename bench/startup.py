@@ -36,7 +36,7 @@ from tocsin.store.tables import delivery
 START_COUNT, CHANGE_COUNT = 3, 200
 _NOTHING = (sys.executable, "-c", "pass")
 _FLOORS = {
-    "server": "import alembic, argon2, fastapi, jwt, sqlalchemy, uvicorn",
+    "server": "import alembic, argon2, fastapi, joserfc, sqlalchemy, uvicorn",
     "worker": "import aiohttp, aiosmtplib, alembic, jinja2, sqlalchemy",
     "pipeline": "import pyspark.sql; pyspark.sql.SparkSession.builder.master('local[2]').getOrCreate()",
 }

@@ -16,16 +16,15 @@ from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
-import jwt
 import pytest
+from joserfc import jws
+from joserfc.jwk import ECKey, OctKey, RSAKey
 from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.founded import Founded
 from tests.serving import Json, Served, running_server
 
 from tocsin.settings import Settings
-
-rsa = pytest.importorskip("cryptography.hazmat.primitives.asymmetric.rsa", reason="pip install cryptography")
 
 
 @dataclass
@@ -36,20 +35,21 @@ class Provider:
     email: str = "alice@example.org"
     claims: dict[str, Any] = field(default_factory=dict)
     forged: bool = False
+    header: dict[str, Any] = field(default_factory=dict)
+    more_keys: list[Json] = field(default_factory=list)
     instead: bytes = b""
     answers: threading.Event = field(default_factory=threading.Event)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     posted: dict[str, str] = field(default_factory=dict)
-    key: Any = field(default_factory=lambda: rsa.generate_private_key(public_exponent=65537, key_size=2048))
-    other: Any = field(default_factory=lambda: rsa.generate_private_key(public_exponent=65537, key_size=2048))
+    key: Any = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "k1", "use": "sig"}))
+    other: Any = field(default_factory=lambda: RSAKey.generate_key(2048))
 
     def metadata(self) -> Json:
         ends = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
         return {"issuer": self.url} | {name: f"{self.url}/{path}" for name, path in ends.items()}
 
     def keys(self) -> Json:
-        public = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(self.key.public_key()))
-        return {"keys": [{**public, "kid": "k1", "use": "sig", "alg": "RS256"}]}
+        return {"keys": [*self.more_keys, self.key.as_dict(private=False)]}
 
     def consent(self, location: str) -> dict[str, str]:
         """Log in at the address that the browser was sent to; return what it comes back with."""
@@ -68,7 +68,10 @@ class Provider:
         now = int(time.time())
         claims = {"iss": self.url, "aud": "tocsin", "sub": "42", "iat": now, "exp": now + 60, "nonce": asked["nonce"]}
         claims |= {"email": self.email, "email_verified": True, "name": "Alice Liddell", **self.claims}
-        signed = jwt.encode(claims, self.other if self.forged else self.key, "RS256", headers={"kid": "k1"})
+        header = {"alg": "RS256", "kid": "k1", **self.header}
+        signed = jws.serialize_compact(
+            header, json.dumps(claims), self.other if self.forged else self.key, [header["alg"]]
+        )
         return 200, {"id_token": signed, "access_token": "x", "token_type": "Bearer"}
 
 
@@ -158,8 +161,10 @@ def test_the_browser_is_sent_there_with_all_it_takes(company: Served, provider: 
         {"exp": 1},
         {"iat": 32_503_680_000},
         {"exp": None},
+        {"sub": None},
+        {"sub": ""},
     ],
-    ids=lambda claims: next(iter(claims)),
+    ids=str,
 )
 def test_an_identity_that_cannot_be_believed_lets_nobody_in(
     company: Served, provider: Provider, claims: dict[str, Any]
@@ -173,6 +178,30 @@ def test_an_identity_that_cannot_be_believed_lets_nobody_in(
 def test_a_forged_signature_lets_nobody_in(company: Served, provider: Provider) -> None:
     provider.forged = True
     assert log_in(company, provider).status_code == 401
+
+
+@pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")  # the provider forges with 'none'
+def test_a_signature_that_others_could_make_lets_nobody_in(company: Served, provider: Provider) -> None:
+    provider.header = {"kid": "another"}
+    assert log_in(company, provider).status_code == 401
+    provider.header = {"alg": "none"}
+    assert log_in(company, provider).status_code == 401
+    provider.forged, provider.header = True, {"alg": "HS256", "kid": "k2"}
+    provider.other = OctKey.generate_key(256, {"kid": "k2"})
+    provider.more_keys = [provider.other.as_dict(private=True)]
+    assert log_in(company, provider).status_code == 401
+
+
+def test_keys_of_other_kinds_stand_beside_the_one_that_signed(company: Served, provider: Provider) -> None:
+    provider.key = ECKey.generate_key("P-256", {"kid": "k1"})
+    provider.header = {"alg": "ES256"}
+    provider.more_keys = [
+        {"kty": "AKP", "kid": "k0", "pub": "AAAA"},
+        {"kty": "EC", "kid": "k0", "crv": "P-unknown", "x": "AA", "y": "AA"},
+        {"kty": "RSA", "kid": "k0"},
+        {"no": "key"},
+    ]
+    assert log_in(company, provider).status_code == 302
 
 
 def test_only_the_browser_that_began_comes_in(company: Served, provider: Provider) -> None:

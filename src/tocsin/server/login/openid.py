@@ -8,23 +8,27 @@ Next: ``server/routes/people/openid.py``.
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import secrets
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import urlencode
 
 import httpx
-import jwt
 import orjson
+from authlib.oauth2.client import OAuth2Client
+from authlib.oidc.core import CodeIDToken
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import JWKRegistry, Key, KeySet, OctKey
+from joserfc.jws import JWSRegistry
 
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock
 from tocsin.errors import Forbidden, InvalidInput, Unauthenticated, Unavailable
+from tocsin.model.address import origin_of
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM, Person
 from tocsin.settings import Settings
@@ -34,7 +38,11 @@ COOKIE = "tocsin_login"
 WITHIN_S = 600
 """Seconds that a log-in at the provider may take."""
 
-_ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
+_PROVIDERS = JWSRegistry(
+    algorithms=["RS256", "RS384", "RS512", "PS256", "ES256", "ES384", "EdDSA"], strict_check_header=False
+)
+"""What a provider may sign with: algorithms of public keys only."""
+
 _OURS = "HS256"
 _LEEWAY_S = 60
 _LONGEST = {"sub": 255, "nonce": 255, "email": 254, "name": 128}
@@ -55,7 +63,7 @@ class OpenIdConnect:
 
     def __init__(self, settings: Settings, people: People, writes: Writes, clock: Clock) -> None:
         self._settings, self._people, self._writes, self._clock = settings, people, writes, clock
-        self._key = people.secret("openid-key", lambda: secrets.token_hex(32))
+        self._key = OctKey.import_key(people.secret("openid-key", lambda: secrets.token_hex(32)))
         self._lock = threading.Lock()
         self._metadata: Json = None
 
@@ -69,21 +77,16 @@ class OpenIdConnect:
     def start(self, callback: str) -> Started:
         """Return the provider's URL for the browser, to log in and return to ``callback``."""
         remembered = {key: secrets.token_urlsafe(32) for key in ("state", "nonce", "verifier")}
-        challenge = base64.urlsafe_b64encode(hashlib.sha256(remembered["verifier"].encode()).digest()).rstrip(b"=")
-        asked = {
-            "response_type": "code",
-            "client_id": self._settings.oidc_client_id,
-            "redirect_uri": callback,
-            "scope": "openid email profile",
-            "state": remembered["state"],
-            "nonce": remembered["nonce"],
-            "code_challenge": challenge.decode(),
-            "code_challenge_method": "S256",
-        }
+        client = OAuth2Client(None, self._settings.oidc_client_id, code_challenge_method="S256", redirect_uri=callback)
+        location, _ = client.create_authorization_url(
+            self._provider()["authorization_endpoint"],
+            scope="openid email profile",
+            state=remembered["state"],
+            nonce=remembered["nonce"],
+            code_verifier=remembered["verifier"],
+        )
         kept = {**remembered, "callback": callback, "until_s": self._clock.now_ms() // 1000 + WITHIN_S}
-        location = self._provider()["authorization_endpoint"]
-        sign = "&" if "?" in location else "?"
-        return Started(f"{location}{sign}{urlencode(asked)}", jwt.encode(kept, self._key, algorithm=_OURS))
+        return Started(location, jwt.encode({"alg": _OURS}, kept, self._key))
 
     def finish(self, code: str, state: str, cookie: str | None) -> Person:
         """Return who came back with this code; the first time, they are made a user.
@@ -101,8 +104,8 @@ class OpenIdConnect:
 
     def _remembered(self, cookie: str | None) -> Document:
         try:
-            kept: Document = jwt.decode(cookie or "", self._key, algorithms=[_OURS])
-        except jwt.PyJWTError as error:
+            kept: Document = jwt.decode(cookie or "", self._key, [_OURS]).claims
+        except (JoseError, UnicodeError) as error:
             raise Unauthenticated("No log-in began in this browser; begin again.") from error
         if kept["until_s"] < self._clock.now_ms() // 1000:
             raise Unauthenticated("The log-in took too long; begin again.")
@@ -119,57 +122,32 @@ class OpenIdConnect:
             "code_verifier": str(remembered["verifier"]),
             **({"client_secret": secret.get_secret_value()} if secret else {}),
         }
-        endpoint = self._provider()["token_endpoint"]
-        found = ask_provider(endpoint, form)
+        found = ask_provider(self._provider()["token_endpoint"], form)
         if not isinstance(found.get("id_token"), str):
             raise Unauthenticated("The provider gave no identity token.")
         return str(found["id_token"])
 
     def _identity(self, token: str, nonce: str) -> Document:
         """Return what an identity token says, if it can be believed."""
+        issuer, ours = self._provider()["issuer"], self._settings.oidc_client_id
+        keys = KeySet(list(_usable(ask_provider(self._provider()["jwks_uri"]).get("keys"))))  # read at every log-in
+        expected = {"iss": {"value": issuer}, "aud": {"value": ours}, "sub": {"essential": True}}
         try:
-            key = self._signing_key(jwt.get_unverified_header(token))
-            claims: Document = jwt.decode(
-                token,
-                key,
-                algorithms=_ALGORITHMS,
-                audience=self._settings.oidc_client_id,
-                issuer=self._provider()["issuer"],
-                options={"require": ["exp", "iat", "sub", "aud", "iss"], "verify_exp": False, "verify_iat": False},
-            )
-        except jwt.PyJWTError as error:
+            signed = jwt.decode(token, keys, registry=_PROVIDERS)
+            claims = CodeIDToken(signed.claims, signed.header, expected, {"nonce": nonce, "client_id": ours})
+            claims.validate(now=self._clock.now_ms() // 1000, leeway=_LEEWAY_S)
+        except (JoseError, ValueError) as error:
             raise Unauthenticated(f"The provider's identity token cannot be believed: {error}") from error
         if not all(_is_text(claims.get(key), most) for key, most in _LONGEST.items() if claims.get(key) is not None):
             raise Unauthenticated("The provider's identity token says what cannot be kept.")
-        audiences, party = claims["aud"], claims.get("azp")
-        is_shared = isinstance(audiences, list) and len(audiences) > 1
-        if party not in ((self._settings.oidc_client_id,) if is_shared else (self._settings.oidc_client_id, None)):
-            raise Unauthenticated("The provider's identity token was made for another application.")
-        now_s = self._clock.now_ms() / 1000
-        times = (claims["exp"], claims["iat"])
-        if not all(isinstance(one, int | float) for one in times):
-            raise Unauthenticated("The provider's identity token has no times.")
-        if times[0] + _LEEWAY_S <= now_s or times[1] - _LEEWAY_S > now_s:
-            raise Unauthenticated("The provider's identity token is not of now.")
-        if not secrets.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
-            raise Unauthenticated("The provider's identity token was made for another log-in.")
-        return claims
-
-    def _signing_key(self, header: Document) -> jwt.PyJWK:
-        """Return the provider's key that a token names; keys change, so they are read at every log-in."""
-        endpoint = self._provider()["jwks_uri"]
-        keys = jwt.PyJWKSet.from_dict(ask_provider(endpoint)).keys
-        wanted = [one for one in keys if one.key_id == header.get("kid")] if header.get("kid") else keys
-        if len(wanted) != 1:
-            raise Unauthenticated("The provider's identity token is signed with a key that it does not publish.")
-        return wanted[0]
+        return dict(claims)
 
     def _provider(self) -> Json:
         """Return the provider's metadata, read once."""
         with self._lock:
             if self._metadata is None:
                 found = ask_provider(f"{self.issuer}/.well-known/openid-configuration")
-                is_whole = all(isinstance(found.get(key), str) and found[key] for key in _ENDPOINTS)
+                is_whole = all(origin_of(found.get(key)) for key in _ENDPOINTS)
                 if str(found.get("issuer", "")).rstrip("/") != self.issuer or not is_whole:
                     raise Unavailable("The provider of OpenID Connect describes another provider, or itself in part.")
                 self._metadata = found
@@ -210,6 +188,15 @@ class OpenIdConnect:
         if made is None:
             raise InvalidInput(f"{email} cannot be made a user")
         return made
+
+
+def _usable(keys: Json) -> Iterator[Key]:
+    """Yield the keys of a provider that are understood; others may stand beside them (RFC 7517, section 5)."""
+    for one in keys if isinstance(keys, list) else ():
+        with suppress(JoseError, ValueError, KeyError, TypeError):
+            key = JWKRegistry.import_key(one)
+            key.ensure_kid()
+            yield key
 
 
 def _is_text(value: object, most: int) -> bool:

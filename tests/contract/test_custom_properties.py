@@ -9,7 +9,7 @@ import httpx
 import pytest
 from tests.serving import Json
 
-from tocsin.catalogue.governance.extension_values import KINDS
+from tocsin.catalogue.governance.custom_properties import KINDS
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.wording import with_article
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company
 
-from tocsin.catalogue.people import members
+from tocsin.catalogue.people.teams import set_users, take_out
 from tocsin.catalogue.writes import BulkWrites
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
@@ -107,7 +107,7 @@ def _set_users(*names: str) -> Step:
     def step(shop: Company) -> Any:
         given = [_reference(shop, name, "user") for name in names]
         return shop.writes.on_live(
-            "team", Key.by_name("sales"), lambda record, team: members.set_users(record, team, given), actor=JANE
+            "team", Key.by_name("sales"), lambda record, team: set_users(record, team, given), actor=JANE
         )
 
     return step
@@ -117,7 +117,7 @@ def _take_out(name: str) -> Step:
     return lambda shop: shop.writes.on_live(
         "team",
         Key.by_name("sales"),
-        lambda record, team: members.take_out(record, team, shop.ids[name]),
+        lambda record, team: take_out(record, team, shop.ids[name]),
         actor=JANE,
     )
 

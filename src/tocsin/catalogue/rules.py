@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from tocsin.catalogue.governance.custom_properties import forget_values
-from tocsin.catalogue.governance.extension_values import check_extension
+from tocsin.catalogue.governance.custom_properties import check_extension, forget_values
 from tocsin.catalogue.governance.labels import certified, tagged
 from tocsin.catalogue.governance.memberships import put_members
 from tocsin.catalogue.governance.shorthands import named, spelled_out

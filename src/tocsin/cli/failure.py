@@ -1,11 +1,18 @@
-"""Error output: one line on stderr; the traceback goes to a file, or to stderr with ``--debug``."""
+"""Error output: one line on stderr; the traceback goes to a file, or to stderr with ``--debug``.
+
+A reader that closes the pipe ends the command without an error.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
+from typing import Any, TextIO, cast
 
 from tocsin.cli.exit_codes import exit_code
 from tocsin.errors import TocsinError
@@ -38,3 +45,48 @@ def report_surprise(kind: type[BaseException], error: BaseException, trace: Trac
 
 def _line(text: str) -> None:
     sys.stderr.write(f"tocsin: {' '.join(text.split())}\n")
+
+
+class _Watched:
+    """Standard output; the first write after its reader has gone ends the process with code 0."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> int:
+        """Write, while there is a reader."""
+        with _ending_well(self._stream):
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        """Flush, while there is a reader."""
+        with _ending_well(self._stream):
+            self._stream.flush()
+
+    def __getattr__(self, name: str) -> Any:  # Any: whatever else a text stream has
+        return getattr(self._stream, name)
+
+
+@contextmanager
+def ending_unread() -> Iterator[None]:
+    """While the block runs, end well when nobody reads standard output any more."""
+    stream = sys.stdout
+    watched = _Watched(stream)
+    sys.stdout = cast("TextIO", watched)
+    try:
+        yield
+    finally:
+        try:
+            watched.flush()
+        finally:
+            sys.stdout = stream
+
+
+@contextmanager
+def _ending_well(stream: TextIO) -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError:
+        with open(os.devnull, "w") as nowhere:  # noqa: PTH123  so that what is still held back goes there at the end
+            os.dup2(nowhere.fileno(), stream.fileno())
+        raise SystemExit(0) from None

@@ -38,9 +38,8 @@ from tocsin.cli import (
     settings,
     up,
 )
-from tocsin.cli.broken_pipe import ending_unread
 from tocsin.cli.exit_codes import EXITS
-from tocsin.cli.failure import known, report, report_surprise
+from tocsin.cli.failure import ending_unread, known, report, report_surprise
 from tocsin.cli.parent_pipe import hold_lifeline
 from tocsin.errors import TocsinError
 

@@ -1,16 +1,24 @@
 """Custom properties of an entity type; each change makes a version of the type.
 
-Removing a property removes its values, with one change per asset. Next: ``catalogue/governance/extension_values.py``.
+Removing a property removes its values, with one change per asset; an entity's ``extension`` is validated against them.
+The type is an entity itself (``metadata/types``). Source: OpenMetadata's ``TypeRepository``, schemas/type/basic.json.
 """
 
 from __future__ import annotations
 
-from tocsin.catalogue.governance.extension_values import kind_of
-from tocsin.errors import InvalidInput
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.ports import Hold, Transaction
+from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
-from tocsin.model.stored import Stored
+from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.stored import Key, Stored
+from tocsin.model.wording import with_article
 
 
 def with_property(record: Record, of_type: Stored, wanted: Document) -> Document:
@@ -35,3 +43,164 @@ def forget_values(record: Record, old: Stored, fields: Document) -> None:
         for asset in record.transaction.extended(fqn.split(old.fqn)[-1], gone):
             extension = {key: value for key, value in asset.document["extension"].items() if key != gone}
             record.change(asset, asset.document | {"extension": extension})
+
+
+Value = Any  # Any: the value of a custom property, of whatever kind
+Config = Any  # Any: what a property's definition says beyond its kind
+_Kind = Callable[[Value, Config], bool]
+
+_DURATION = re.compile(r"P(?=.)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?")
+_POINTING = frozenset({"entityReference", "entityReferenceList"})
+_DATE = re.compile(r"\d{1,4}[-/. ]\d{1,2}[-/. ]\d{1,4}|\w+ \d{1,2},? \d{4}|\d{1,2} \w+ \d{4}")
+_UUID = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_CLOCK = re.compile(r"\d{1,2}:\d{2}(:\d{2})?( ?[AaPp][Mm])?")
+
+
+def check_extension(transaction: Transaction, entity_type: str, document: Document, old: Document) -> None:
+    """Reject a value that no custom property of this type allows; unchanged values are not checked.
+
+    Raises
+    ------
+    InvalidInput : there is no such property, or the value is of another kind
+    """
+    given, before = document.get("extension") or {}, old.get("extension") or {}
+    changed = {name: value for name, value in given.items() if name not in before or before[name] != value}
+    found = transaction.find("type", Key.by_name(entity_type), Hold.SHARED) if changed else None
+    if found is None:
+        return
+    known = {one["name"]: one for one in found.document.get("customProperties") or ()}
+    for name, value in changed.items():
+        if name not in known:
+            there_are = f"there are: {', '.join(known)}" if known else "it has none"
+            raise InvalidInput(
+                f"{with_article(entity_type)} has no custom property {name}; {there_are}", field=f"extension.{name}"
+            )
+        _check_value(name, value, known[name])
+        _check_targets(transaction, name, value, known[name])
+
+
+def kind_of(resolver: Resolver, definition: Document) -> Document:
+    """Return a reference to the kind that a custom property is defined to be.
+
+    Raises
+    ------
+    InvalidInput : it says no kind, or not which words an ``enum`` is one of
+    NotFound : there is no such kind
+    """
+    given = definition.get("propertyType")
+    if not given:
+        raise InvalidInput("a custom property needs its propertyType", field="propertyType")
+    kind = resolver.one("type", {"type": "type", **given} if isinstance(given, dict) else given)
+    if kind["name"] not in KINDS:
+        raise NotFound(f"{kind['name']} is no kind of property; there are: {', '.join(KINDS)}")
+    if kind["name"] == "enum" and not _words(_config_of(definition)):
+        raise InvalidInput("an enum needs its words: config.values", field="customPropertyConfig")
+    return kind
+
+
+def _config_of(definition: Document) -> Config:
+    config = definition.get("customPropertyConfig")
+    return config.get("config") if isinstance(config, dict) else None
+
+
+def _check_value(name: str, value: Value, definition: Document) -> None:
+    kind = str(definition.get("propertyType", {}).get("name"))
+    config = _config_of(definition)
+    if kind in KINDS and not KINDS[kind](value, config):
+        allowed = f": {', '.join(_words(config))}" if kind == "enum" else ""
+        wanted = f"{with_article(kind)}{allowed}"
+        raise InvalidInput(f"the custom property {name} must be {wanted}", field=f"extension.{name}")
+
+
+def _check_targets(transaction: Transaction, name: str, value: Value, definition: Document) -> None:
+    if definition.get("propertyType", {}).get("name") not in _POINTING:
+        return
+    for one in value if isinstance(value, list) else [value]:
+        if one["type"] in ENTITY_TYPES and transaction.reference(one["type"], Key.by_id(one["id"])) is None:
+            raise NotFound(f"{one['type']} {one['id']}, which the custom property {name} names, is not there")
+
+
+def _is_text(value: Value, _config: Config) -> bool:
+    return isinstance(value, str)
+
+
+def _is_integer(value: Value, _config: Config) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: Value, _config: Config) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _fits(*patterns: re.Pattern[str]) -> _Kind:
+    return lambda value, _config: isinstance(value, str) and all(pattern.search(value) for pattern in patterns)
+
+
+def _is_enum(value: Value, config: Config) -> bool:
+    chosen = value if isinstance(value, list) else [value]
+    several = isinstance(config, dict) and config.get("multiSelect") is True
+    return all(one in _words(config) for one in chosen) and (several or len(chosen) <= 1)
+
+
+def _words(config: Config) -> list[str]:
+    values = config.get("values") if isinstance(config, dict) else None
+    return [one for one in values if isinstance(one, str)] if isinstance(values, list) else []
+
+
+def _is_reference(value: Value, config: Config) -> bool:
+    if not isinstance(value, dict) or value.get("type") not in (config if isinstance(config, list) else ENTITY_TYPES):
+        return False
+    return isinstance(value.get("id"), str) and bool(_UUID.fullmatch(value["id"]))
+
+
+def _are_references(value: Value, config: Config) -> bool:
+    return isinstance(value, list) and all(_is_reference(one, config) for one in value)
+
+
+def _is_interval(value: Value, config: Config) -> bool:
+    return isinstance(value, dict) and all(_is_integer(value.get(end), config) for end in ("start", "end"))
+
+
+def _is_link(value: Value, _config: Config) -> bool:
+    return isinstance(value, dict) and isinstance(value.get("url"), str) and ":" in value["url"]
+
+
+def _is_table(value: Value, config: Config) -> bool:
+    if not isinstance(value, dict) or not isinstance(value.get("rows"), list):
+        return False
+    columns = set(config.get("columns") or ()) if isinstance(config, dict) else set()
+    return all(isinstance(row, dict) and row.keys() <= columns for row in value["rows"])
+
+
+KINDS: dict[str, _Kind] = {
+    "string": _is_text,
+    "markdown": _is_text,
+    "sqlQuery": _is_text,
+    "integer": _is_integer,
+    "number": _is_number,
+    "timestamp": _is_integer,
+    "email": _fits(re.compile(r"^[^@\s]+@[^@\s]+$")),
+    "date-cp": _fits(_DATE),
+    "dateTime-cp": _fits(_DATE, _CLOCK),
+    "time-cp": _fits(_CLOCK),
+    "duration": lambda value, _config: isinstance(value, str) and bool(_DURATION.fullmatch(value)),
+    "enum": _is_enum,
+    "entityReference": _is_reference,
+    "entityReferenceList": _are_references,
+    "timeInterval": _is_interval,
+    "hyperlink-cp": _is_link,
+    "table-cp": _is_table,
+}
+"""What a custom property can be, and whether a value is one."""
+
+
+def standard_types(entity_types: Iterator[str]) -> Iterator[Document]:
+    """Yield the requests for the types that every catalogue has: one per type of entity, one per kind of property."""
+    for name in entity_types:
+        yield _type(name, "entity", f"Custom properties of every {name}.")
+    for name in KINDS:
+        yield _type(name, "field", f"A custom property that holds a {name}.")
+
+
+def _type(name: str, category: str, description: str) -> Document:
+    return {"name": name, "category": category, "nameSpace": category, "description": description, "schema": "{}"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 
-from tocsin.catalogue.governance.extension_values import kind_of
+from tocsin.catalogue.governance.custom_properties import kind_of
 from tocsin.flow.capture.references import Resolver
 from tocsin.model.entity import Document
 from tocsin.model.list_identity import target_of

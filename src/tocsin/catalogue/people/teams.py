@@ -1,8 +1,8 @@
-"""Hierarchy of teams: one tree below the Organization, validated on every write.
+"""Teams and their members: one tree below the Organization, validated on every write.
 
 A team without a named parent is a child of the Organization, and so is a person without a team; these links are shown
-but never stored. Source: OpenMetadata's ``TeamRepository`` and ``UserRepository``.
-Next: ``store/people/teams.py``.
+but never stored. Only teams of type Group have direct members. Next: ``store/people/teams.py``.
+Source: OpenMetadata's ``TeamRepository`` and ``UserRepository``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture.json_patch import Operation
 from tocsin.flow.capture.ports import Hold, Transaction
+from tocsin.flow.capture.upsert import belong, change
+from tocsin.flow.capture.write import Record
 from tocsin.model.entity import Document
-from tocsin.model.stored import Key, Stored
+from tocsin.model.stored import Key, Stored, Written
 
 _DEFAULT_TYPE = "Group"
 _ABOVE: dict[str, tuple[str, ...]] = {
@@ -149,3 +151,37 @@ def _found(transaction: Transaction, reference: Document) -> Stored:
     if found is None:
         raise InvalidInput(f"team {reference['id']} is not there", field="parents")
     return found
+
+
+_WITH_PEOPLE = "Group"
+MOST_USERS = 10_000
+"""People that one request may name."""
+
+
+def set_users(record: Record, team: Stored, given: object) -> Written:
+    """Let these people, a list of references, be all that are in the team; nothing if they are.
+
+    Raises
+    ------
+    NotFound : somebody new among them is not there, or is deleted.
+    InvalidInput : it is no list of references to users, or the team is no Group.
+    """
+    if not isinstance(given, list) or len(given) > MOST_USERS:
+        raise InvalidInput(f"must be a list of at most {MOST_USERS} references to users", field="users")
+    _check_kind(team)
+    resolver = record.resolver()
+    whole = resolver.lists({"users": given}, team.document).get("users", [])
+    users = list({one["id"]: one for one in whole}.values())
+    return change(record, resolver, team, team.document | {"users": users})
+
+
+def take_out(record: Record, team: Stored, user_id: str) -> Written:
+    """Let somebody be in the team no longer; nothing if they are not in it. Raises as ``set_users``."""
+    _check_kind(team)
+    return belong(record, ("team", Key.by_id(team.id)), "users", {"id": user_id, "type": "user"}, belongs=False)
+
+
+def _check_kind(team: Stored) -> None:
+    kind = team.document.get("teamType")
+    if kind != _WITH_PEOPLE:
+        raise InvalidInput(f"{team.fqn} is a {kind}: only a {_WITH_PEOPLE} has its users set", field="teamType")

@@ -1,6 +1,6 @@
 """Routes of teams in addition to those of every collection: hierarchy and members.
 
-Next: ``catalogue/people/members.py``.
+Next: ``catalogue/people/teams.py``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tocsin.access.subject import ORGANIZATION
-from tocsin.catalogue.people import members
+from tocsin.catalogue.people import teams
 from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -60,7 +60,7 @@ def set_users(team_id: PathId, body: JsonBody, caller: Asked) -> Response:
     written = caller.parts.writes.on_live(
         _TEAM.name,
         Key.by_id(str(team_id)),
-        lambda record, team: members.set_users(record, team, body),
+        lambda record, team: teams.set_users(record, team, body),
         actor=caller.actor,
     )
     return answer(event_of(_TEAM, written, caller))
@@ -74,7 +74,7 @@ def take_out(team_id: PathId, user_id: PathId, caller: Asked) -> Response:
     written = caller.parts.writes.on_live(
         _TEAM.name,
         Key.by_id(str(team_id)),
-        lambda record, team: members.take_out(record, team, str(user_id)),
+        lambda record, team: teams.take_out(record, team, str(user_id)),
         actor=caller.actor,
     )
     return answer(event_of(_TEAM, written, caller))

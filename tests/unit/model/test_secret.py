@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tocsin.model.connection_keys import PASSWORDS, TEXTS
+from tocsin.model.secret import PASSWORDS, TEXTS
 
 _BESIDE = Path(__file__).resolve().parents[4] / "shared/standards/schemas"
 ROOT = Path(os.environ.get("TOCSIN_TEST_STANDARDS", _BESIDE)).resolve()

@@ -11,10 +11,10 @@ import pytest
 from tests.unit.cli.conftest import Run
 from tests.unit.small_server import SmallServer
 
-from tocsin.cli.parts import DevReceiver, dev_receiver_of, local_url, parts_of, with_dev_receiver
 from tocsin.cli.ports import any_free_port, check_free, free_port, is_free
 from tocsin.cli.readiness import answers_at, has_started
 from tocsin.cli.serve import serve
+from tocsin.cli.up import DevReceiver, dev_receiver_of, local_url, parts_of, with_dev_receiver
 from tocsin.errors import Conflict, MissingExtra
 from tocsin.flow.send.egress import egress_of
 from tocsin.settings import Settings

@@ -37,22 +37,10 @@ def logged(
 
 def events_frame(spark: SparkSession, events: Sequence[LoggedEvent]) -> DataFrame:
     """Return ``events`` as the log source delivers them to Spark."""
-    batch = to_arrow([_row(one) for one in events])
+    batch = to_arrow([log_row(one) for one in events])
     return spark.createDataFrame(pa.Table.from_batches([batch]), schema=EVENTS)
 
 
-def _row(one: LoggedEvent) -> tuple[object, ...]:
+def log_row(one: LoggedEvent) -> tuple[int, str, str]:
     """Return one event as the row that the log source reads from the store."""
-    event = one.event
-    return (
-        one.offset,
-        event.id,
-        event.event_type.value,
-        event.entity_type,
-        event.entity_id,
-        event.entity_fully_qualified_name,
-        event.user_name,
-        event.timestamp,
-        json.dumps(event.to_wire()),
-        json.dumps(one.derived),
-    )
+    return one.offset, json.dumps(one.event.to_wire()), json.dumps(one.derived)

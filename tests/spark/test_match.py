@@ -11,15 +11,12 @@ from tests.parity.happenings import HAPPENINGS
 from tests.parity.logged import events_frame
 
 from tocsin.conditions.check import checked
-from tocsin.conditions.fields import CLOSURES, FIELDS
 from tocsin.conditions.nodes import Has, Or
 from tocsin.flow.match import local
 from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan
 from tocsin.spark.anchors import number_of
-from tocsin.spark.conditions import COLUMNS
 from tocsin.spark.match import Index, index_of, matches
-from tocsin.spark.schema import EVENTS
 
 pytestmark = pytest.mark.spark
 
@@ -206,9 +203,3 @@ def test_an_alert_that_changes_takes_its_own_rows_along_and_no_others(compiling_
     assert sorted((row.subscription_id, row.log_offset) for row in rows) == expected(*after)
     assert index.unindexed() == ["b"]
     assert index.changed({"a", "b", "d"}, []).rows.num_rows == 0
-
-
-def test_every_field_has_its_column() -> None:
-    assert set(COLUMNS) == set(FIELDS)
-    assert set(COLUMNS.values()) <= set(EVENTS.fieldNames())
-    assert set(CLOSURES.values()) <= set(COLUMNS)

@@ -8,12 +8,11 @@ from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.losing import lose
 
-from tocsin.conditions.fields import STREAK_FIELDS, derive
+from tocsin.conditions.fields import STORED
 from tocsin.errors import LogDiverged
-from tocsin.model.change import RECORDED
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
-from tocsin.spark.sources import _DERIVED, LOG_FORMAT, LogReader, LogSource, OffsetRange
+from tocsin.spark.sources import LOG_FORMAT, LogReader, LogSource, OffsetRange
 from tocsin.store.eventlog.log import EventLog
 
 
@@ -30,17 +29,11 @@ def test_every_event_arrives_with_its_derived_fields(store_engine: Engine) -> No
     rows = batch.to_pylist()
     assert [(row["log_offset"], row["event_id"]) for row in rows] == [(one.offset, one.event.id) for one in logged]
     for row, one in zip(rows, logged, strict=True):
-        assert (row["current_version"], row["user_id"]) == (one.event.current_version, one.event.user_id)
-        assert {column: row[column] for column in _DERIVED} == {
-            column: one.derived.get(key) for column, key in _DERIVED.items()
+        assert row["event"] == one.event.to_json()
+        assert {name: row[field.column] for name, field in STORED.items()} == {
+            name: getattr(one.event, field.attribute) if field.attribute else one.derived.get(name)
+            for name, field in STORED.items()
         }
-
-
-def test_the_columns_are_pinned_to_what_capture_derives(store_engine: Engine) -> None:
-    SmallCompany(store_engine)
-    (first, *_) = EventLog(store_engine).read(0, 1)
-    assert set(_DERIVED.values()) == set(derive(first.event, actor_is_bot=False)) | STREAK_FIELDS | {RECORDED}
-    assert set(_DERIVED) <= set(EVENTS.names)
 
 
 def test_a_micro_batch_is_bounded_and_cut_into_ranges(store_engine: Engine) -> None:

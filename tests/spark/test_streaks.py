@@ -11,8 +11,7 @@ from tests.parity.logged import events_frame, logged
 from tocsin.conditions.fields import STREAK_FIELDS
 from tocsin.flow.match.streak import report_of, with_facts
 from tocsin.model.change import SILENCE, LoggedEvent
-from tocsin.spark.conditions import COLUMNS
-from tocsin.spark.schema import EVENTS
+from tocsin.spark.schema import COLUMNS, EVENTS
 from tocsin.spark.streaks import with_streaks
 
 pytestmark = pytest.mark.spark

@@ -6,21 +6,41 @@ read the same stored values. Next: ``conditions/parse.py``.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import KW_ONLY, dataclass
+from enum import Enum
+from functools import cached_property, lru_cache
 from itertools import chain
 
 from tocsin.conditions import documents
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, derived_changes, reduced
 from tocsin.conditions.nodes import Constant, Has, Kind, Node, Scalar
 from tocsin.conditions.paths import ancestor, prefixes, quoted, suffixes
-from tocsin.model.change import SILENCE, VIOLATION, ChangeDescription, ChangeEvent, EventType, FieldChange, LoggedEvent
+from tocsin.model.change import (
+    RECORDED,
+    SILENCE,
+    VIOLATION,
+    ChangeDescription,
+    ChangeEvent,
+    EventType,
+    FieldChange,
+    LoggedEvent,
+)
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.mentions import mentions_in, texts_of
 from tocsin.model.status import one_word
 from tocsin.model.thread import THREAD
+
+
+class Provenance(Enum):
+    """Where the value of a field comes from."""
+
+    EVENT = "the event itself, under its name in JSON"
+    CAPTURE = "``derive``, when the event is captured"
+    STREAK = "the entity's reports so far (``flow/match/streak.py``)"
+    CLOSURE = "another field, where it is needed"
 
 
 @dataclass(frozen=True)
@@ -29,37 +49,66 @@ class Field:
 
     Attributes
     ----------
-    name : as conditions write it
+    name : as conditions write it; also its key in JSON
     kind : what it holds
-    meaning : one line for ``docs/conditions.md``
-    attribute : the attribute of ``ChangeEvent`` it is read from; None for a derived field
+    meaning : one line, for ``docs/conditions.md`` if conditions can name it
+    provenance : where its value comes from
+    stored_as : its column on Spark, where that is not the name in snake case
+    scale : number of decimal places
+    may_repeat : whether a set can hold a value twice
+    is_internal : whether no condition can name it
+    of : for a closure, the field it is worked out from
+    depth : for a closure that holds the names at one depth of the FQN, that depth
     """
 
     name: str
     kind: Kind
     meaning: str
-    attribute: str | None = None
+    provenance: Provenance = Provenance.CAPTURE
+    _: KW_ONLY
+    stored_as: str | None = None
+    scale: int = 0
+    may_repeat: bool = False
+    is_internal: bool = False
+    of: str = ""
+    depth: int = 0
+
+    @cached_property
+    def column(self) -> str:
+        """The column of the event frame (``spark/schema.py``) that holds it."""
+        return self.stored_as or _snake_case(self.name)
+
+    @cached_property
+    def attribute(self) -> str | None:
+        """The attribute of ``ChangeEvent`` that holds it; None if the event does not carry it."""
+        return _snake_case(self.name) if self.provenance is Provenance.EVENT else None
 
 
+def _snake_case(name: str) -> str:
+    return re.sub("(?=[A-Z])", "_", name).lower()
+
+
+FQN, TESTED_FQN = "entityFullyQualifiedName", "testedEntityFqn"
+FQN_PATH = "fqnPath"
+TESTED_NAMES = "testedNames"
 UNCHANGED_FOR = "unchangedFor"
 
+_EVENT, _STREAK, _CLOSURE = Provenance.EVENT, Provenance.STREAK, Provenance.CLOSURE
 _ROWS = (
-    Field("eventType", Kind.TEXT, "type of the event: `entityCreated`, `entityUpdated`, …", "event_type"),
-    Field("entityType", Kind.TEXT, "type of the entity: `table`, `testCase`, …", "entity_type"),
-    Field("entityId", Kind.TEXT, "id of the entity", "entity_id"),
-    Field("entityFullyQualifiedName", Kind.TEXT, "FQN of the entity", "entity_fully_qualified_name"),
-    Field("userName", Kind.TEXT, "name of the actor", "user_name"),
-    Field("userId", Kind.TEXT, "id of the actor", "user_id"),
-    Field("timestamp", Kind.NUMBER, "time of the event, epoch milliseconds UTC", "timestamp"),
-    Field("previousVersion", Kind.NUMBER, "version before the change", "previous_version"),
-    Field("currentVersion", Kind.NUMBER, "version after the change", "current_version"),
-    Field("fieldsAdded", Kind.TEXTS, "paths of added fields"),
-    Field("fieldsUpdated", Kind.TEXTS, "paths of updated fields"),
-    Field("fieldsDeleted", Kind.TEXTS, "paths of deleted fields"),
+    Field("eventType", Kind.TEXT, "type of the event: `entityCreated`, `entityUpdated`, …", _EVENT),
+    Field("entityType", Kind.TEXT, "type of the entity: `table`, `testCase`, …", _EVENT),
+    Field("entityId", Kind.TEXT, "id of the entity", _EVENT),
+    Field(FQN, Kind.TEXT, "FQN of the entity", _EVENT, stored_as="entity_fqn"),
+    Field("userName", Kind.TEXT, "name of the actor", _EVENT),
+    Field("userId", Kind.TEXT, "id of the actor", _EVENT),
+    Field("isBot", Kind.BOOLEAN, "whether the actor is a bot"),
+    Field("timestamp", Kind.NUMBER, "time of the event, epoch milliseconds UTC", _EVENT, stored_as="timestamp_ms"),
+    Field("previousVersion", Kind.NUMBER, "version before the change", _EVENT, scale=1),
+    Field("currentVersion", Kind.NUMBER, "version after the change", _EVENT, scale=1),
+    Field("fieldsAdded", Kind.TEXTS, "paths of added fields", may_repeat=True),
+    Field("fieldsUpdated", Kind.TEXTS, "paths of updated fields", may_repeat=True),
+    Field("fieldsDeleted", Kind.TEXTS, "paths of deleted fields", may_repeat=True),
     Field("fieldChanged", Kind.TEXTS, "changed paths and their parents"),
-    Field("changeCategory", Kind.TEXTS, "categories of the changes: `schema`, `tag`, `owner`, …"),
-    Field("changeOperation", Kind.TEXTS, "operations of the changes: `add`, `remove`, `modify`"),
-    Field("changeTarget", Kind.TEXTS, "targets of the changes: `asset`, or a member and its parents: `columns.email`"),
     Field("tags", Kind.TEXTS, "tags of the asset and its columns"),
     Field("owners", Kind.TEXTS, "names of owners: people and teams"),
     Field("domains", Kind.TEXTS, "FQNs of the asset's domains"),
@@ -68,41 +117,42 @@ _ROWS = (
     Field("testStatus", Kind.STATUS, "test result, in the reporting event"),
     Field("pipelineStatus", Kind.STATUS, "state of a run, in the reporting event"),
     Field("testSuites", Kind.TEXTS, "FQNs of a test case's suites"),
-    Field("testedEntityFqn", Kind.TEXT, "FQN of a test case's table"),
-    Field(UNCHANGED_FOR, Kind.NUMBER, "milliseconds since the asset's previous change"),
-    Field("isBot", Kind.BOOLEAN, "whether the actor is a bot"),
+    Field(TESTED_FQN, Kind.TEXT, "FQN of a test case's table"),
     Field("threadType", Kind.TEXT, "type of a thread: `Conversation`, `Task`, `Announcement`"),
     Field("mentions", Kind.TEXTS, "names of people and teams newly mentioned in a thread"),
+    Field("changeCategory", Kind.TEXTS, "categories of the changes: `schema`, `tag`, `owner`, …"),
+    Field("changeOperation", Kind.TEXTS, "operations of the changes: `add`, `remove`, `modify`"),
+    Field("changeTarget", Kind.TEXTS, "targets of the changes: `asset`, or a member and its parents: `columns.email`"),
+    Field(CHANGES, Kind.TEXTS, "each change as one text", is_internal=True),
+    Field(UNCHANGED_FOR, Kind.NUMBER, "milliseconds since the asset's previous change"),
+    Field(RECORDED, Kind.BOOLEAN, "whether the event was written from a history", is_internal=True),
     Field("reportedAt", Kind.NUMBER, "time a reported result or run is about, epoch milliseconds UTC"),
-    Field("previousStatus", Kind.STATUS, "previous verdict; `success` also for `Successful`"),
-    Field("streak", Kind.NUMBER, "number of reports in a row with this verdict"),
-    Field("failures", Kind.NUMBER, "failures since the last success, in an event that reports a failure"),
-    Field("failuresBefore", Kind.NUMBER, "failures that a success ends, possibly 0"),
-    Field("withoutSuccess", Kind.NUMBER, "milliseconds since the last success, or else the first report"),
-    Field("withoutSuccessBefore", Kind.NUMBER, "the same at the previous report"),
+    Field("previousStatus", Kind.STATUS, "previous verdict; `success` also for `Successful`", _STREAK),
+    Field("streak", Kind.NUMBER, "number of reports in a row with this verdict", _STREAK),
+    Field("failures", Kind.NUMBER, "failures since the last success, in an event that reports a failure", _STREAK),
+    Field("failuresBefore", Kind.NUMBER, "failures that a success ends, possibly 0", _STREAK),
+    Field("withoutSuccess", Kind.NUMBER, "milliseconds since the last success, or else the first report", _STREAK),
+    Field("withoutSuccessBefore", Kind.NUMBER, "the same at the previous report", _STREAK),
+    Field(FQN_PATH, Kind.TEXTS, "the FQN and everything above it", _CLOSURE, of=FQN),
+    Field(TESTED_NAMES, Kind.TEXTS, "the tested table's FQN and every ending of it", _CLOSURE, of=TESTED_FQN),
+    Field("databaseNames", Kind.TEXTS, "a database's name, plain and full", _CLOSURE, of=FQN, depth=2),
+    Field("schemaNames", Kind.TEXTS, "a schema's name, plain and full", _CLOSURE, of=FQN, depth=3),
 )
 
-FIELDS: dict[str, Field] = {row.name: row for row in _ROWS}
+STORED: dict[str, Field] = {row.name: row for row in _ROWS if not row.of}
+"""Every field that has a column on Spark, in the order of the columns."""
+
+FIELDS: dict[str, Field] = {name: row for name, row in STORED.items() if not row.is_internal}
 """Every field that conditions can name."""
 
-STREAK_FIELDS = frozenset(
-    {"previousStatus", "streak", "failures", "failuresBefore", "withoutSuccess", "withoutSuccessBefore"}
-)
-"""Fields that depend on the reports before: no event carries them, ``flow/match/streak.py`` works them out."""
+CLOSURES: dict[str, str] = {row.name: row.of for row in _ROWS if row.of}
+"""The field that each closure is worked out from; functions ask for closures, no condition names them."""
 
-FQN_PATH = "fqnPath"
-TESTED_NAMES = "testedNames"
+DEPTHS: dict[str, int] = {row.name: row.depth for row in _ROWS if row.depth}
+"""The depth of the FQN at which the names in a closure are; combine them with the entity type."""
 
-DEPTHS: dict[str, int] = {"databaseNames": 2, "schemaNames": 3}
-"""Sets of the names, plain and full, at a given depth of the FQN; combine them with the entity type."""
-
-CLOSURES: dict[str, str] = {
-    FQN_PATH: "entityFullyQualifiedName",
-    TESTED_NAMES: "testedEntityFqn",
-    **dict.fromkeys(DEPTHS, "entityFullyQualifiedName"),
-}
-"""Sets that functions ask for and no condition names, each worked out from one field where it is needed:
-the FQN and everything above it; the tested table's FQN and every ending of it; and those of ``DEPTHS``."""
+STREAK_FIELDS = frozenset(row.name for row in _ROWS if row.provenance is Provenance.STREAK)
+"""Fields that depend on the reports before; no event carries them."""
 
 NESTED_STATUSES = frozenset({"testCaseStatus", "executionStatus", "pipelineState"})
 """Keys in documents whose values are statuses, so compared without case."""
@@ -120,6 +170,11 @@ def is_taken(name: str) -> bool:
 def kind_of(name: str) -> Kind:
     """Return what the field, closure, set of changes or of texts at a path ``name`` holds."""
     return Kind.TEXTS if name in CLOSURES or name in CHANGE_SETS or is_taken(name) else FIELDS[name].kind
+
+
+def may_repeat(name: str) -> bool:
+    """Say whether a value may be twice in the set ``name``."""
+    return name in CHANGE_SETS or is_taken(name) or (name in FIELDS and FIELDS[name].may_repeat)
 
 
 def canonical(name: str, value: Scalar) -> str:

@@ -12,17 +12,13 @@ from hashlib import sha256
 
 import xxhash
 
-from tocsin.conditions.changes import CHANGE_SETS
-from tocsin.conditions.fields import is_taken, kind_of
+from tocsin.conditions.fields import kind_of, may_repeat
 from tocsin.conditions.nodes import Kind
 from tocsin.flow.match.indexing import Anchor
 from tocsin.spark.conditions import Expression, text_of, texts_of
 
 _SEED = 42
 """The seed of Spark's ``xxhash64``; the number of one argument is the seed for the next."""
-
-_REPEATING = frozenset({"fieldsAdded", "fieldsUpdated", "fieldsDeleted", *CHANGE_SETS})
-"""Fields that may hold a value twice, as texts at paths may; others hold each once (``conditions/fields.derive``)."""
 
 _NONE = "cast(array() AS array<bigint>)"
 
@@ -59,8 +55,7 @@ def _numbers(fields: tuple[str, ...]) -> Expression:
 
 
 def _each_once(field: str) -> Expression:
-    may_repeat = field in _REPEATING or is_taken(field)
-    return f"array_distinct({texts_of(field)})" if may_repeat else texts_of(field)
+    return f"array_distinct({texts_of(field)})" if may_repeat(field) else texts_of(field)
 
 
 def _kind(fields: tuple[str, ...]) -> int:

@@ -41,48 +41,9 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.paths import PART_PATTERN
 from tocsin.conditions.patterns import MAX_VALUE, backtracking
+from tocsin.spark.schema import COLUMNS
 
 DOCUMENT = "document"
-
-COLUMNS = {
-    "eventType": "event_type",
-    "entityType": "entity_type",
-    "entityId": "entity_id",
-    "entityFullyQualifiedName": "entity_fqn",
-    "userName": "user_name",
-    "userId": "user_id",
-    "timestamp": "timestamp_ms",
-    "previousVersion": "previous_version",
-    "currentVersion": "current_version",
-    "fieldsAdded": "fields_added",
-    "fieldsUpdated": "fields_updated",
-    "fieldsDeleted": "fields_deleted",
-    "fieldChanged": "field_changed",
-    "tags": "tags",
-    "owners": "owners",
-    "domains": "domains",
-    "tier": "tier",
-    "service": "service",
-    "testStatus": "test_status",
-    "pipelineStatus": "pipeline_status",
-    "testSuites": "test_suites",
-    "testedEntityFqn": "tested_entity_fqn",
-    "isBot": "is_bot",
-    "threadType": "thread_type",
-    "mentions": "mentions",
-    "unchangedFor": "unchanged_for",
-    "changeCategory": "change_category",
-    "changeOperation": "change_operation",
-    "changeTarget": "change_target",
-    "reportedAt": "reported_at",
-    "previousStatus": "previous_status",
-    "streak": "streak",
-    "failures": "failures",
-    "failuresBefore": "failures_before",
-    "withoutSuccess": "without_success",
-    "withoutSuccessBefore": "without_success_before",
-}
-"""The column of each field of ``conditions/fields.py``."""
 
 Expression = str
 """A Spark SQL expression."""
@@ -419,7 +380,7 @@ def _changes(places: tuple[int, ...]) -> Expression:
     """Return the changes of an event reduced to some of their parts (``conditions/changes.py``)."""
     chosen = [f"split_part(c, {literal(SEPARATOR)}, {at + 1})" for at in places]
     whole = " AND ".join(f"{part} != ''" for part in chosen)
-    stored = f"coalesce({CHANGES}, {_NO_TEXTS})"
+    stored = f"coalesce({COLUMNS[CHANGES]}, {_NO_TEXTS})"
     return f"transform(filter({stored}, c -> {whole}), c -> concat_ws({literal(SEPARATOR)}, {', '.join(chosen)}))"
 
 

@@ -16,7 +16,7 @@ from pyspark.sql.types import DateType, StructField, StructType
 
 from tocsin.clock import to_datetime
 from tocsin.flow.eventlog.lake import ALWAYS, Extent, Segment, Step, Window
-from tocsin.spark.schema import EVENTS
+from tocsin.spark.schema import COLUMNS, EVENTS
 from tocsin.spark.sources import LOG_FORMAT
 from tocsin.spark.streaks import IS_REPORT, with_streaks
 
@@ -31,17 +31,14 @@ _CHANGE = "array<struct<name:string,oldValue:string,newValue:string>>"
 _DESCRIBED = (
     f"struct<fieldsAdded:{_CHANGE},fieldsUpdated:{_CHANGE},fieldsDeleted:{_CHANGE},previousVersion:decimal(10,1)>"
 )
+_AS_THEY_ARE = (
+    *("eventType", "entityType", "entityId", "entityFullyQualifiedName"),
+    *("previousVersion", "currentVersion", "userName", "userId"),
+)
 _WIRE = (
     "event_id AS id",
     "log_offset AS offset",
-    "event_type AS eventType",
-    "entity_type AS entityType",
-    "entity_id AS entityId",
-    "entity_fqn AS entityFullyQualifiedName",
-    "previous_version AS previousVersion",
-    "current_version AS currentVersion",
-    "user_name AS userName",
-    "user_id AS userId",
+    *(f"{COLUMNS[name]} AS {name}" for name in _AS_THEY_ARE),
     "timestamp_millis(timestamp_ms) AS timestamp",
     "domains",
     f"from_json(get_json_object(event, '$.changeDescription'), '{_DESCRIBED}') AS changeDescription",

@@ -1,4 +1,4 @@
-"""Schemas of the pipeline's DataFrames: explicit, never inferred, and checked against the model by a test.
+"""Schemas of the pipeline's DataFrames: explicit, never inferred; that of events follows from the table of fields.
 
 Next: ``spark/sources.py`` delivers ``EVENTS``.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from pyspark.sql.types import (
     ArrayType,
     BooleanType,
+    DataType,
     DecimalType,
     IntegerType,
     LongType,
@@ -16,61 +17,42 @@ from pyspark.sql.types import (
     StructType,
 )
 
+from tocsin.conditions.fields import STORED, Field
+from tocsin.conditions.nodes import Kind
+
 _TEXT = StringType()
 _TEXTS = ArrayType(_TEXT, containsNull=False)
-_VERSION = DecimalType(10, 1)
 
 
-def _struct(*columns: tuple[str, object]) -> StructType:
-    return StructType([StructField(name, kind, nullable=True) for name, kind in columns])  # type: ignore[arg-type]
+def _struct(*columns: tuple[str, DataType]) -> StructType:
+    return StructType([StructField(name, kind, nullable=True) for name, kind in columns])
 
+
+_TYPES = {
+    Kind.TEXT: _TEXT,
+    Kind.STATUS: _TEXT,
+    Kind.TEXTS: _TEXTS,
+    Kind.NUMBER: LongType(),
+    Kind.BOOLEAN: BooleanType(),
+}
+
+
+def _type_of(field: Field) -> DataType:
+    return DecimalType(10, field.scale) if field.scale else _TYPES[field.kind]
+
+
+COLUMNS: dict[str, str] = {name: field.column for name, field in STORED.items()}
+"""The column of each field of ``conditions/fields.py`` that has one."""
 
 EVENTS = _struct(
     ("log_offset", LongType()),
     ("event_id", _TEXT),
-    ("event_type", _TEXT),
-    ("entity_type", _TEXT),
-    ("entity_id", _TEXT),
-    ("entity_fqn", _TEXT),
-    ("user_name", _TEXT),
-    ("user_id", _TEXT),
-    ("is_bot", BooleanType()),
-    ("timestamp_ms", LongType()),
-    ("previous_version", _VERSION),
-    ("current_version", _VERSION),
-    ("fields_added", _TEXTS),
-    ("fields_updated", _TEXTS),
-    ("fields_deleted", _TEXTS),
-    ("field_changed", _TEXTS),
-    ("tags", _TEXTS),
-    ("owners", _TEXTS),
-    ("domains", _TEXTS),
-    ("tier", _TEXT),
-    ("service", _TEXT),
-    ("test_status", _TEXT),
-    ("pipeline_status", _TEXT),
-    ("test_suites", _TEXTS),
-    ("tested_entity_fqn", _TEXT),
-    ("thread_type", _TEXT),
-    ("mentions", _TEXTS),
-    ("change_category", _TEXTS),
-    ("change_operation", _TEXTS),
-    ("change_target", _TEXTS),
-    ("changes", _TEXTS),
-    ("unchanged_for", LongType()),
-    ("recorded", BooleanType()),
-    ("reported_at", LongType()),
-    ("previous_status", _TEXT),
-    ("streak", LongType()),
-    ("failures", LongType()),
-    ("failures_before", LongType()),
-    ("without_success", LongType()),
-    ("without_success_before", LongType()),
+    *((field.column, _type_of(field)) for field in STORED.values()),
     ("event", _TEXT),
 )
-"""One row per change event. ``event`` is its JSON; from ``fields_added`` on, what capture derived from it.
+"""One row per change event: the fields of ``conditions/fields.py``, and the event as JSON in ``event``.
 
-What depends on earlier reports (from ``previous_status`` on) is null until ``spark/streaks.py`` has worked it out.
+What depends on earlier reports is null until ``spark/streaks.py`` has worked it out.
 """
 
 MATCHES = _struct(

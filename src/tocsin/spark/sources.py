@@ -22,6 +22,7 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxRows
 from pyspark.sql.types import StructType
 
+from tocsin.conditions.fields import STORED, Field, Provenance
 from tocsin.errors import LogDiverged
 from tocsin.flow.eventlog.position import LAST_EVENT, LogPosition
 from tocsin.flow.eventlog.readable import POSTGRESQL_END
@@ -35,8 +36,8 @@ Offset = dict[str, Any]  # Any: JSON values
 """A ``LogPosition`` as Spark notes it in a checkpoint."""
 
 _RANGE = (
-    "SELECT log_offset, id, event_type, entity_type, entity_id, entity_fqn, user_name, timestamp_ms, document, derived"
-    " FROM change_event WHERE log_offset > {mark} AND log_offset <= {mark} ORDER BY log_offset"
+    "SELECT log_offset, document, derived FROM change_event"
+    " WHERE log_offset > {mark} AND log_offset <= {mark} ORDER BY log_offset"
 )
 _REPORTS = _RANGE.replace("WHERE ", "WHERE log_offset IN (SELECT log_offset FROM status_report) AND ")
 _REPORTS_END = (
@@ -46,38 +47,6 @@ _REPORTS_END = (
 )
 _LAST_REPORT = "SELECT coalesce(max(log_offset), 0) FROM status_report WHERE log_offset <= {mark}"
 _SQLITE_END = "SELECT coalesce(max(log_offset), 0) FROM change_event"
-_DERIVED = {
-    "is_bot": "isBot",
-    "fields_added": "fieldsAdded",
-    "fields_updated": "fieldsUpdated",
-    "fields_deleted": "fieldsDeleted",
-    "field_changed": "fieldChanged",
-    "tags": "tags",
-    "owners": "owners",
-    "domains": "domains",
-    "tier": "tier",
-    "service": "service",
-    "test_status": "testStatus",
-    "pipeline_status": "pipelineStatus",
-    "test_suites": "testSuites",
-    "tested_entity_fqn": "testedEntityFqn",
-    "thread_type": "threadType",
-    "mentions": "mentions",
-    "change_category": "changeCategory",
-    "change_operation": "changeOperation",
-    "change_target": "changeTarget",
-    "changes": "changes",
-    "unchanged_for": "unchangedFor",
-    "recorded": "recorded",
-    "reported_at": "reportedAt",
-    "previous_status": "previousStatus",
-    "streak": "streak",
-    "failures": "failures",
-    "failures_before": "failuresBefore",
-    "without_success": "withoutSuccess",
-    "without_success_before": "withoutSuccessBefore",
-}
-"""Column of ``EVENTS`` to key of the log's derived fields."""
 
 
 @dataclass(frozen=True)
@@ -263,38 +232,24 @@ def _read(url: str, wanted: OffsetRange, statement: str = _RANGE) -> Iterator[pa
             yield to_arrow(rows)
 
 
-def to_arrow(rows: list[tuple[Any, ...]]) -> pa.RecordBatch:
-    """Return rows of the log as an Arrow batch with the columns of ``EVENTS``."""
-    derived = [orjson.loads(row[9]) for row in rows]
-    heads = [_head(row[8]) for row in rows]
+def to_arrow(rows: list[tuple[int, str, str]]) -> pa.RecordBatch:
+    """Return rows of the log (offset, event, derived fields) as an Arrow batch with the columns of ``EVENTS``."""
+    events, derived = [orjson.loads(row[1]) for row in rows], [orjson.loads(row[2]) for row in rows]
     columns: dict[str, list[object]] = {
         "log_offset": [row[0] for row in rows],
-        "event_id": [row[1] for row in rows],
-        "event_type": [row[2] for row in rows],
-        "entity_type": [row[3] for row in rows],
-        "entity_id": [row[4] for row in rows],
-        "entity_fqn": [row[5] for row in rows],
-        "user_name": [row[6] for row in rows],
-        "timestamp_ms": [row[7] for row in rows],
-        "user_id": [head.get("userId") for head in heads],
-        "previous_version": [_version(head.get("previousVersion")) for head in heads],
-        "current_version": [_version(head.get("currentVersion")) for head in heads],
-        "event": [row[8] for row in rows],
+        "event_id": [event["id"] for event in events],
+        "event": [row[1] for row in rows],
     }
-    for column, key in _DERIVED.items():
-        columns[column] = [fields.get(key) for fields in derived]
+    for field in STORED.values():
+        found = events if field.provenance is Provenance.EVENT else derived
+        columns[field.column] = [_value(field, one.get(field.name)) for one in found]
     schema = to_arrow_schema(EVENTS)
     arrays = [pa.array(columns[field.name], field.type) for field in schema]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _head(document: str) -> dict[str, Any]:  # Any: JSON values
-    parsed: dict[str, Any] = orjson.loads(document)
-    return parsed
-
-
-def _version(number: float | None) -> Decimal | None:
-    return None if number is None else Decimal(str(number)).quantize(Decimal("0.1"))
+def _value(field: Field, value: object) -> object:
+    return round(Decimal(str(value)), field.scale) if field.scale and value is not None else value
 
 
 def is_sqlite(url: str) -> bool:

@@ -21,7 +21,7 @@ from pyspark.util import PythonEvalType
 
 from tocsin.conditions.fields import STREAK_FIELDS
 from tocsin.flow.match.streak import Facts, StatusReport, Streak, advance, report_in
-from tocsin.spark.conditions import COLUMNS
+from tocsin.spark.schema import COLUMNS
 
 STREAK = StructType(
     [
@@ -51,7 +51,7 @@ STATE_CONF = {
 _VARIABLE = "streak"
 _FACTS = {name: COLUMNS[name] for name in sorted(STREAK_FIELDS)}
 _SPOKEN = ("testStatus", "pipelineStatus", "reportedAt")
-IS_REPORT = "(test_status IS NOT NULL OR pipeline_status IS NOT NULL OR reported_at IS NOT NULL)"
+IS_REPORT = f"({' OR '.join(f'{COLUMNS[name]} IS NOT NULL' for name in _SPOKEN)})"
 """SQL for whether a row of ``EVENTS`` reports something."""
 
 

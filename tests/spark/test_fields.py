@@ -1,0 +1,63 @@
+"""Tests of the columns of events: they follow from the table of fields, and those already written stay as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from base64 import b64decode
+from pathlib import Path
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from tocsin.spark.schema import EVENTS
+
+_WRITTEN = (
+    "log_offset:bigint,event_id:string,event_type:string,entity_type:string,entity_id:string,entity_fqn:string,"
+    "user_name:string,user_id:string,is_bot:boolean,timestamp_ms:bigint,previous_version:decimal(10,1),"
+    "current_version:decimal(10,1),fields_added:array<string>,fields_updated:array<string>,"
+    "fields_deleted:array<string>,field_changed:array<string>,tags:array<string>,owners:array<string>,"
+    "domains:array<string>,tier:string,service:string,test_status:string,pipeline_status:string,"
+    "test_suites:array<string>,tested_entity_fqn:string,thread_type:string,mentions:array<string>,"
+    "change_category:array<string>,change_operation:array<string>,change_target:array<string>,changes:array<string>,"
+    "unchanged_for:bigint,recorded:boolean,reported_at:bigint,previous_status:string,streak:bigint,failures:bigint,"
+    "failures_before:bigint,without_success:bigint,without_success_before:bigint"
+)
+"""The columns of the lake's files; a new field comes after them."""
+
+
+def test_columns_that_the_lake_holds_keep_their_name_type_and_place() -> None:
+    columns = [f"{field.name}:{field.dataType.simpleString()}" for field in EVENTS]
+    assert ",".join(columns).startswith(_WRITTEN)
+    assert columns[-1] == "event:string"
+    assert all(field.nullable for field in EVENTS)
+
+
+def test_a_row_in_the_table_is_all_that_a_new_field_needs_to_be_stored_and_asked_for(spark: SparkSession) -> None:
+    ended = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("added_fields.py"))],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert ended.returncode == 0, ended.stderr
+    made = json.loads(ended.stdout)
+    schema = StructType.fromJson(json.loads(made["schema"]))
+    added = schema.fields[len(EVENTS) - 1 : -1]
+    assert {field.name: field.dataType.simpleString() for field in added} == {
+        "cost_center": "string",
+        "audit_state": "string",
+        "watchers": "array<string>",
+        "row_count": "bigint",
+        "fill_ratio": "decimal(10,2)",
+        "is_urgent": "boolean",
+    }
+    events = spark.createDataFrame(pa.ipc.open_stream(b64decode(made["events"])).read_all(), schema)
+    rows = events.orderBy("log_offset").select(*map(F.expr, made["sql"].values())).collect()
+    assert dict(zip(made["sql"], map(list, zip(*rows, strict=True)), strict=True)) == made["python"]
+    assert all(len(set(answers)) == 2 for answers in made["python"].values()), "each holds for one event of the two"

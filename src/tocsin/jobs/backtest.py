@@ -119,14 +119,14 @@ class _Run:
     tally: Tally
 
     def count(self, matched: DataFrame, report: Callable[[], None]) -> None:
-        """Count matches and would-be notifications, a bounded part at a time."""
+        """Count matches (rows of ``spark/match.matches``) and would-be notifications, a bounded part at a time."""
         for some in self.visible(each_once(matched.toArrow())):
             self.tally.match({name: some[name].to_pylist() for name in ("log_offset", *_OF_EVENT)})
             self.tally.tell(*self.told(some))
             report()
 
     def visible(self, matched: pa.Table) -> Iterator[pa.Table]:
-        """Yield what the asker may see of it, a bounded part at a time."""
+        """Yield what the asker may see of ``matched`` (one row per match), a bounded part at a time."""
         policies = self.parts.views.now()
         for start in range(0, matched.num_rows, MATCHES_AT_ONCE):
             some = matched.slice(start, MATCHES_AT_ONCE)

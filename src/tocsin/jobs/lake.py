@@ -176,7 +176,7 @@ def sweep(parts: LakeParts, *, before_ms: int) -> int:
 
 
 def show_history(parts: LakeParts) -> DataFrame:
-    """Create the session's view ``change_events`` over the current whole history, and return it."""
+    """Create the session's view ``change_events`` over the whole history, and return it: one row per event."""
     view = change_events(history(parts.session, parts.place, parts.extent()))
     view.createOrReplaceTempView(VIEW)
     return view

@@ -111,7 +111,7 @@ def finding_log(engine: Engine) -> FindingLog:
 
 
 def notify(events: DataFrame, parts: Parts) -> int:
-    """Take one micro-batch of ``EVENTS`` through the stages; return how many notifications it gave."""
+    """Take a micro-batch of ``EVENTS``, one row per event, through the stages; return the number of notifications."""
     alerts = parts.alerts.read()
     found, slow = matched_in_time(events, alerts.index, columns=_OF_EVENT, limit_s=parts.match_limit_s)
     _report(alerts, slow, events, parts)

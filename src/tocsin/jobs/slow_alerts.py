@@ -40,7 +40,8 @@ def matched_in_time(
     """Return the matches of ``events`` and alerts of ``index``, and the ids of alerts that were too slow to evaluate.
 
     An alert is too slow if it alone takes longer than ``limit_s``, and ``_TIMES`` as long as all that have only facts:
-    no alert is slow because of a busy machine. Rows are those of ``spark/match.matches``.
+    no alert is slow because of a busy machine. Rows and columns are those of ``spark/match.matches``: one row per
+    (event, subscription, case), from ``EVENTS``.
     """
 
     def rows_of(part: Index) -> pa.Table:

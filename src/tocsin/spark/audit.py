@@ -128,22 +128,26 @@ LEFT JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id AND {_IN_TI
 
 
 def lay_out(session: SparkSession, rows: Mapping[str, Iterable[Sequence[Any]]]) -> None:  # Any: a column's value
-    """Put what is compared where SQL finds it: rows of each of ``VIEWS``."""
+    """Create the views of ``VIEWS``, which later queries compare, from ``rows`` in the order of their columns.
+
+    One row per alert, match result, notification and delivery.
+    """
     for view, columns in VIEWS.items():
         session.createDataFrame(table_of(rows[view], columns)).createOrReplaceTempView(view)
 
 
 def judged(session: SparkSession) -> DataFrame:
-    """Return one row: how many matches of what has been laid out were ``judged``, and how many ``unjudged``."""
+    """Return one row in all: how many matches in the views were ``judged``, and how many ``unjudged``."""
     return session.sql(_JUDGED)
 
 
 def findings(session: SparkSession, events: DataFrame, matched: DataFrame, *, overdue_ms: int) -> DataFrame:
     """Return the findings for a part of the log whose rows have been laid out.
 
-    Grain: one row per finding, columns as ``model/finding.Finding``. ``events`` are all events of that part
-    (``log_offset``, ``event_id``), ``matched`` which of them match which alert (``MATCHED``). A delivery that was due
-    before ``overdue_ms`` and is claimed by nobody since then is stuck. Unordered; shuffles by event.
+    One row per finding, columns as ``model/audit_finding.AuditFinding``. Needs of ``events``, one row per event of
+    that part, ``log_offset`` and ``event_id``; of ``matched``, one row per (event, alert), the columns of ``MATCHED``.
+    A delivery that was due before ``overdue_ms`` and is claimed by nobody since then is stuck. Unordered; shuffles by
+    event.
     """
     events.createOrReplaceTempView("audit_events")
     matched.createOrReplaceTempView("audit_matched")

@@ -62,7 +62,10 @@ class Slot(str):
 
 
 def with_document(events: DataFrame) -> DataFrame:
-    """Return ``events`` with ``document``, their JSON parsed; same rows, no shuffle."""
+    """Return ``events`` with ``document``, the JSON of their column ``event``, parsed.
+
+    One row per event; other columns as they were. No shuffle.
+    """
     return events.withColumn(DOCUMENT, F.try_parse_json("event"))
 
 

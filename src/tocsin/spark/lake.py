@@ -54,14 +54,17 @@ def folder_of(root: str, segment_id: str) -> str:
 def dated(events: DataFrame) -> DataFrame:
     """Return ``EVENTS`` as a segment's files hold them: with their ``date``, each day together, in offset order.
 
-    Shuffles once, by day.
+    One row per event; needs the columns of ``EVENTS`` and adds ``date``. Shuffles once, by day.
     """
     day = F.to_date(F.timestamp_millis("timestamp_ms"))
     return events.withColumn(_DATE, day).repartition(_DATE).sortWithinPartitions(_DATE, "log_offset")
 
 
 def write_segment(events: DataFrame, folder: str) -> None:
-    """Write the rows of ``dated`` into a folder that is this segment's alone; what a former try left is replaced."""
+    """Write ``events``, as ``dated`` gives them, into this segment's folder; what a former try left is replaced.
+
+    One row per event, in one folder per ``date``.
+    """
     writer = events.write.mode("overwrite").partitionBy(_DATE)
     writer.option("compression", "zstd").option("parquet.block.size", _ROW_GROUP_BYTES).parquet(folder)
 
@@ -77,14 +80,15 @@ class HistoryLocation:
 def history(session: SparkSession, place: HistoryLocation, extent: Extent, window: Window = ALWAYS) -> DataFrame:
     """Return every event of ``extent`` that happened in ``window``, each once, as ``EVENTS``.
 
-    Offsets up to the lake's end come from Parquet, the rest from the log; ``LogSource`` must be registered.
+    One row per event, unordered. Offsets up to the lake's end come from Parquet, the rest from the log; ``LogSource``
+    must be registered.
     """
     stored = kept(session, place, tuple(filter(window.meets, extent.segments)), window)
     return stored.union(_within(logged(session, place, extent.lake_end, extent.log_end), window))
 
 
 def between(session: SparkSession, place: HistoryLocation, extent: Extent, after: int, through: int) -> DataFrame:
-    """Return the events above one offset, through another, from wherever they are, as ``EVENTS``."""
+    """Return the events above one offset, through another, of lake and log, as ``EVENTS``: one row per event."""
     met = tuple(one for one in extent.segments if one.after < through and one.through > after)
     stored = kept(session, place, met, ALWAYS).where(f"log_offset > {after} AND log_offset <= {through}")
     start = max(after, extent.lake_end)
@@ -92,7 +96,7 @@ def between(session: SparkSession, place: HistoryLocation, extent: Extent, after
 
 
 def part(session: SparkSession, place: HistoryLocation, step: Step, window: Window = ALWAYS) -> DataFrame:
-    """Return the events of one step through the history that happened in ``window``, as ``EVENTS``."""
+    """Return the events of one step that happened in ``window``, as ``EVENTS``: one row per event."""
     if not step.segments:
         return _within(logged(session, place, step.after, step.through), window)
     stored = kept(session, place, step.segments, window)
@@ -100,7 +104,7 @@ def part(session: SparkSession, place: HistoryLocation, step: Step, window: Wind
 
 
 def kept(session: SparkSession, place: HistoryLocation, segments: Sequence[Segment], window: Window) -> DataFrame:
-    """Return the events of these segments of the lake that happened in ``window``, as ``EVENTS``."""
+    """Return the events of these segments that happened in ``window``, as ``EVENTS``: one row per event."""
     if not segments:
         return session.createDataFrame([], EVENTS)
     folders = [folder_of(place.root, segment.id) for segment in segments]
@@ -112,7 +116,7 @@ def kept(session: SparkSession, place: HistoryLocation, segments: Sequence[Segme
 
 
 def logged(session: SparkSession, place: HistoryLocation, after: int, through: int) -> DataFrame:
-    """Return the events above one offset, through another, of the log itself, as ``EVENTS``."""
+    """Return the events above one offset, through another, of the log, as ``EVENTS``: one row per event."""
     reader = session.read.format(LOG_FORMAT).option("url", place.url).option("eventsPerPartition", _SHARE)
     return reader.option("after", after).option("through", through).load()
 
@@ -120,7 +124,8 @@ def logged(session: SparkSession, place: HistoryLocation, after: int, through: i
 def reported(session: SparkSession, place: HistoryLocation, through: int, window: Window = ALWAYS) -> DataFrame:
     """Return the events that report a status up to an offset and in ``window``, with their streak facts.
 
-    The log has them all, so the lake is not read. Shuffles by entity.
+    One row per report, columns of ``EVENTS``, unordered. The log has them all, so the lake is not read. Shuffles by
+    entity.
     """
     reader = session.read.format(LOG_FORMAT).option("url", place.url).option("only", "reports")
     reports = reader.option("eventsPerPartition", max(through, 1)).option("after", 0).option("through", through).load()
@@ -128,9 +133,10 @@ def reported(session: SparkSession, place: HistoryLocation, through: int, window
 
 
 def change_events(events: DataFrame) -> DataFrame:
-    """Return ``EVENTS`` in the words of the wire, as the view ``change_events`` has them.
+    """Return ``EVENTS`` under the names of the wire, as the view ``change_events`` has them.
 
-    ``timestamp`` is a timestamp, ``changeDescription`` a struct whose values are JSON texts, ``entity`` is JSON text.
+    One row per event; needs the columns of ``EVENTS``, returns the keys of a change event and ``offset``. ``timestamp``
+    is a timestamp, ``changeDescription`` a struct whose values are JSON texts, ``entity`` is JSON text.
     """
     return events.selectExpr(*_WIRE)
 

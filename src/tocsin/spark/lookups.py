@@ -47,7 +47,8 @@ def batch_of(
 ) -> ResolveInput:
     """Create the view of ``matched`` (columns of ``MATCHES`` up to ``asked``) and its lookup results.
 
-    There is one such view per session: the next batch replaces it.
+    ``matched`` has one row per (event, subscription), as ``each_once`` gives it. There is one such view per session:
+    the next batch replaces it.
     """
     now = pa.array([now_ms] * matched.num_rows, pa.int64())
     for_anybody = pa.array(_for_anybody(matched, rows, audience), pa.bool_())
@@ -70,7 +71,10 @@ def batch_of(
 
 
 def each_once(matched: pa.Table) -> pa.Table:
-    """Return one row per (event, subscription), with the accepted answers of several cases combined."""
+    """Return ``matched`` with one row per (event, subscription): the ``asked`` of several cases combined.
+
+    Columns as they were.
+    """
     if not matched.num_rows or pc.max(matched["asked"]).as_py() == ANYBODY:
         return matched
     columns = [name for name in matched.column_names if name != "asked"]
@@ -80,12 +84,12 @@ def each_once(matched: pa.Table) -> pa.Table:
 
 
 def not_before(matched: pa.Table, oldest_ms: int) -> pa.Table:
-    """Return the matches of events that happened at this moment or later."""
+    """Return the rows of ``matched`` whose ``timestamp_ms`` is not before this moment: one row per match, as it was."""
     return matched.filter(pc.greater_equal(matched["timestamp_ms"], oldest_ms))
 
 
 def table_of(rows: Iterable[Sequence[Any]], columns: StructType) -> pa.Table:
-    """Return ``rows`` (tuples in the order of ``columns``) as an Arrow table."""
+    """Return ``rows`` (tuples in the order of ``columns``) as an Arrow table: one row per tuple."""
     arrow = to_arrow_schema(columns)
     parts = list(zip(*rows, strict=True)) or [()] * len(columns)
     arrays = [pa.array(part, field.type) for part, field in zip(parts, arrow, strict=True)]

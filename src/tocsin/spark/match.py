@@ -120,7 +120,10 @@ class Index:
         return sorted(self.rows.filter(pc.equal(self.rows["fields"], ""))["subscription_id"].to_pylist())
 
     def frame(self, session: SparkSession) -> DataFrame:
-        """Return ``rows`` as a frame, created by the first session and cached: the rows go to the JVM once."""
+        """Return ``rows`` as a frame: one row per (anchor, subscription), columns of ``index_rows.ROWS``.
+
+        The first session creates it and it is cached: the rows go to the JVM once.
+        """
         if not self._frames:
             self._frames.append(session.createDataFrame(self.rows.drop_columns(["fields", "facts"])))
         return self._frames[0]
@@ -135,8 +138,8 @@ def index_of(plans: Sequence[Plan]) -> Index:
 def matches(events: DataFrame, index: Index, *, columns: Sequence[str] = ()) -> DataFrame:
     """Return the matches of events and subscriptions.
 
-    Grain: one row per (event, subscription, case of conditions on the recipient); ``frames.each_once`` joins cases.
-    Reads the columns of ``schema.EVENTS``; returns ``log_offset``, ``subscription_id``, ``asked`` and the ``columns``
+    One row per (event, subscription, case of conditions on the recipient); ``lookups.each_once`` joins the cases.
+    Needs the columns of ``schema.EVENTS``; returns ``log_offset``, ``subscription_id``, ``asked`` and the ``columns``
     wanted. No order. No shuffle; the index is broadcast. Streaming-safe.
     """
     kept = list(dict.fromkeys(("log_offset", *columns)))

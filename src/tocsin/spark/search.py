@@ -30,9 +30,11 @@ _LAST = f"SELECT entry.* FROM (SELECT max_by(struct(*), log_offset) AS entry FRO
 
 
 def search_events(events: DataFrame) -> DataFrame:
-    """Return the entity state of each of ``EVENTS``: ``log_offset``, ``is_gone`` and its document.
+    """Return the entity state that each of ``EVENTS`` carries.
 
-    An event about something that belongs to an entity, and not the entity itself, does not carry its document.
+    One row per event about an indexed entity. Needs ``log_offset``, ``event_type``, ``entity_type``, ``entity_id`` and
+    ``event``; returns the columns that ``entries`` needs. An event about something that belongs to an entity, and not
+    the entity itself, does not carry its document.
     """
     read = F.from_json("event", StructType([StructField("entity", _DOCUMENT)])).getField("entity")
     states = events.where(F.col("entity_type").isin(*SEARCHED)).select(
@@ -48,14 +50,15 @@ def search_events(events: DataFrame) -> DataFrame:
 def last_of(batch: DataFrame) -> DataFrame:
     """Return, of the entries of a micro-batch, the last one of each entity.
 
-    It is written as SQL because a micro-batch should cost few calls to the JVM; ``entries`` is put together once.
+    One row per entity, columns as they were; needs ``entity_id`` and ``log_offset``. Shuffles by entity. It is written
+    as SQL because a micro-batch should cost few calls to the JVM; ``entries`` is put together once.
     """
     batch.createOrReplaceTempView(_VIEW)
     return batch.sparkSession.sql(_LAST)
 
 
 def stored(entities: DataFrame) -> DataFrame:
-    """Return the same for entities as the catalogue holds them (``spark/catalogue.py``)."""
+    """Return the same for the catalogue's entities: one row per indexed entity, from ``catalogue.STORED``."""
     return entities.where(F.col("entity_type").isin(*SEARCHED)).select(
         "log_offset",
         "entity_id",
@@ -66,7 +69,11 @@ def stored(entities: DataFrame) -> DataFrame:
 
 
 def entries(states: DataFrame) -> DataFrame:
-    """Return the entry of every state: the columns of ``search_entry`` and ``search_words``, and ``is_gone``."""
+    """Return the entry of every state: the columns of ``search_entry`` and ``search_words``, and ``is_gone``.
+
+    One row per row of ``states``, which needs ``log_offset``, ``entity_id``, ``entity_type``, ``is_gone`` and
+    ``document``. No shuffle; streaming-safe.
+    """
     seen = states.select("*", _members().alias("members"), _tags(_at("tags")).alias("own_tags"))
     seen = seen.withColumn("member_tags", F.flatten(F.transform("members", lambda one: _tags(one["tags"]))))
     seen = seen.withColumn("tiers", F.filter("own_tags", lambda tag: tag.startswith("Tier.")))

@@ -40,8 +40,8 @@ class Sink:
     def write(self, frame: DataFrame, pairs: Iterable[Pair], *, last: LogPosition, now_ms: int) -> int:
         """Run ``frame`` and store those of its rows that may be sent, and the match result of each of ``pairs``.
 
-        ``frame`` holds all the notifications of these matches, of events up to ``last``. Returns how many were
-        stored.
+        ``frame`` has one row per notification, columns of ``spark/schedule.notifications``: all those of these
+        matches, of events up to ``last``. Returns how many were stored.
         """
         rows = self.narrow(frame.toArrow().to_pylist())
         self.store.add(rows, match_results_of(pairs, rows, now_ms=now_ms), last=last)

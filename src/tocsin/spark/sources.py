@@ -233,7 +233,7 @@ def _read(url: str, wanted: OffsetRange, statement: str = _RANGE) -> Iterator[pa
 
 
 def to_arrow(rows: list[tuple[int, str, str]]) -> pa.RecordBatch:
-    """Return rows of the log (offset, event, derived fields) as an Arrow batch with the columns of ``EVENTS``."""
+    """Return rows of the log (offset, event, derived fields) as an Arrow batch of ``EVENTS``: one row per event."""
     events, derived = [orjson.loads(row[1]) for row in rows], [orjson.loads(row[2]) for row in rows]
     columns: dict[str, list[object]] = {
         "log_offset": [row[0] for row in rows],

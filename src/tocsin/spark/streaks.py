@@ -56,10 +56,10 @@ IS_REPORT = f"({' OR '.join(f'{COLUMNS[name]} IS NOT NULL' for name in _SPOKEN)}
 
 
 def kept_streaks(reports: DataFrame) -> DataFrame:
-    """Return the events of a stream of reports with their streak facts; columns unchanged.
+    """Return the events of a stream of reports with their streak facts.
 
-    One row per report, in no order; other events in the stream are hard deletes, which remove the entity's
-    streak. Shuffles by entity. Needs ``STATE_CONF``.
+    One row per report, in no order; needs the columns of ``EVENTS`` and fills those of streaks. Other events in the
+    stream are hard deletes, which remove the entity's streak. Shuffles by entity. Needs ``STATE_CONF``.
     """
     return with_state(reports, "entity_id", _Keeper(), reports.schema)
 
@@ -150,6 +150,7 @@ _APPEND = "Append"
 def with_state(frame: DataFrame, key: str, keeper: StatefulProcessor, columns: StructType) -> DataFrame:
     """Return what ``keeper`` gives for the rows of each group of a stream, in ``columns``; it keeps state between.
 
+    One row per row that the keeper yields. Needs the column ``key`` and those that the keeper reads. Shuffles by key.
     Source: ``GroupedData.transformWithState`` of PySpark 4.3.
     """
     run = TransformWithStateInPandasUdfUtils(keeper, _NO_TIMERS).transformWithStateUDF
@@ -169,6 +170,7 @@ def with_state(frame: DataFrame, key: str, keeper: StatefulProcessor, columns: S
 def in_arrow(frame: DataFrame, key: str, function: Callable[[pa.Table], pa.Table], columns: StructType) -> DataFrame:
     """Return what ``function`` makes of each group of a frame that is no stream, in ``columns``.
 
+    One row per row that it returns. Needs the column ``key`` and those that it reads. Shuffles by key.
     Source: ``GroupedData.applyInArrow`` of PySpark 4.3.
     """
     wrapped = vectorized_udf(function, columns, PythonEvalType.SQL_GROUPED_MAP_ARROW_UDF)

@@ -34,9 +34,13 @@ class Cluster:
         """Return the SQLAlchemy address of a database."""
         return f"postgresql+psycopg://tocsin@127.0.0.1:{self.port}/{database}"
 
+    def connect(self) -> psycopg.Connection:
+        """Return a connection for statements outside any transaction."""
+        return psycopg.connect(f"postgresql://tocsin@127.0.0.1:{self.port}/postgres", autocommit=True)
+
     def run(self, statement: str) -> None:
         """Run one statement outside any transaction."""
-        with psycopg.connect(self._address(), autocommit=True) as connection:
+        with self.connect() as connection:
             connection.execute(statement.encode())
 
     def stop(self, mode: str = "immediate") -> None:
@@ -73,9 +77,6 @@ class Cluster:
             else:
                 return
         raise AssertionError((self.folder / "log").read_text()[-2000:])
-
-    def _address(self) -> str:
-        return f"postgresql://tocsin@127.0.0.1:{self.port}/postgres"
 
 
 def binaries() -> Path | None:

@@ -1,22 +1,22 @@
 """Supervisor of several server processes: starts them, monitors them, and stops them; it serves no requests.
 
 Each is forked from the supervisor after all imports, so they share most of their memory and start fast. A process that
-dies is replaced; if they keep dying, all stop. They stop with the supervisor, even if that is killed:
-each reads from a pipe whose other end only the supervisor holds. Next: ``server/app.py``.
+dies is replaced; if they keep dying, all stop. They stop with the supervisor, even if that is killed. uvicorn's own
+workers do neither (``docs/decisions/0041-our-own-supervisor.md``). Next: ``server/app.py``.
 """
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import socket
 import sys
 import threading
 import time
-import traceback
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass
+from multiprocessing.context import ForkProcess
 
 import structlog
 
@@ -50,18 +50,14 @@ def serve_in(count: int, serve: Serve) -> None:
         return
     stop = threading.Event()
     before = {number: signal.signal(number, lambda _number, _frame: stop.set()) for number in _STOP}
-    held, watched = os.pipe()[::-1]
-    family = _Family(serve, (held, watched))
+    family = _Family(serve)
     try:
         for number in range(count):
             family.start(number)
-        while not stop.is_set():
+        while not stop.wait(_LOOK_EVERY_S):
             family.replace_the_dead()
-            time.sleep(_LOOK_EVERY_S)
     finally:
         family.end()
-        os.close(held)
-        os.close(watched)
         for number, action in before.items():
             signal.signal(number, action)
 
@@ -69,84 +65,61 @@ def serve_in(count: int, serve: Serve) -> None:
 @dataclass(frozen=True)
 class _Child:
     number: int
+    process: ForkProcess
     started_s: float
 
 
 class _Family:
     """The processes that this one has started and that still run."""
 
-    def __init__(self, serve: Serve, pipe: tuple[int, int]) -> None:
-        self._serve, self._pipe = serve, pipe
-        self._running: dict[int, _Child] = {}
+    def __init__(self, serve: Serve) -> None:
+        self._serve = serve
+        self._running: list[_Child] = []
         self._early_deaths = 0
 
     def start(self, number: int) -> None:
-        sys.stdout.flush()
-        sys.stderr.flush()
+        process = multiprocessing.get_context("fork").Process(target=_be_child, args=(self._serve, number))
         signal.pthread_sigmask(signal.SIG_BLOCK, _STOP)  # until the child has left our answers to them behind
         try:
-            pid = os.fork()
-            if pid == 0:
-                _be_child(self._serve, number, self._pipe)
+            process.start()
         finally:
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP)
-        self._running[pid] = _Child(number, time.monotonic())
+        self._running.append(_Child(number, process, time.monotonic()))
 
     def replace_the_dead(self) -> None:
-        for pid, status in self._reaped():
-            child = self._running.pop(pid)
+        for child in [one for one in self._running if not one.process.is_alive()]:
+            self._running.remove(child)
             is_early = time.monotonic() - child.started_s < SHORT_LIFE_S
             self._early_deaths = self._early_deaths + 1 if is_early else 0
             if self._early_deaths >= DEATHS_BEFORE_GIVING_UP:
                 raise Unavailable("The server's processes do not stay up; their lines above say why.")
-            _log.warning("server process ended", pid=pid, how=_how(status), then="another takes its place")
+            how = _how(child.process.exitcode or 0)
+            _log.warning("server process ended", pid=child.process.pid, how=how, then="another takes its place")
             self.start(child.number)
 
     def end(self) -> None:
         """Ask all to stop, and end those that do not."""
-        for ask, within_s in ((signal.SIGTERM, _GRACE_S), (signal.SIGKILL, _GRACE_S)):
-            for pid in self._running:
-                with suppress(ProcessLookupError):
-                    os.kill(pid, ask)
-            give_up_s = time.monotonic() + within_s
-            while self._running and time.monotonic() < give_up_s:
-                for pid, _status in self._reaped():
-                    del self._running[pid]
-                time.sleep(_LOOK_EVERY_S / 10)
-
-    def _reaped(self) -> list[tuple[int, int]]:
-        """Return those of ours that have ended, and how."""
-        looked = [os.waitpid(pid, os.WNOHANG) for pid in self._running]
-        return [(pid, os.waitstatus_to_exitcode(status)) for pid, status in looked if pid]
+        for ask in (ForkProcess.terminate, ForkProcess.kill):
+            for child in self._running:
+                ask(child.process)
+            give_up_s = time.monotonic() + _GRACE_S
+            for child in self._running:
+                child.process.join(max(0.0, give_up_s - time.monotonic()))
 
 
-def _be_child(serve: Serve, number: int, pipe: tuple[int, int]) -> None:
-    """Serve, and never return into what the parent was doing."""
-    code = 1
-    try:
-        for stop in _STOP:
-            signal.signal(stop, signal.SIG_DFL)
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP)
-        held, watched = pipe
-        os.close(held)
-        threading.Thread(target=_end_with, args=(watched,), name="watch", daemon=True).start()
-        serve(number)
-        code = 0
-    finally:
-        if sys.exc_info()[1] is not None:  # logged here, because nobody else will
-            traceback.print_exc()
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+def _be_child(serve: Serve, number: int) -> None:
+    for stop in _STOP:
+        signal.signal(stop, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOP)
+    threading.Thread(target=_end_with_parent, name="watch", daemon=True).start()
+    serve(number)
 
 
-def _end_with(watched: int) -> None:
-    """End this process when the parent's end of the pipe is closed: the parent was killed, and so is the server.
-
-    At once, so that the address is free for the next one.
-    """
-    while os.read(watched, 1024):
-        continue
+def _end_with_parent() -> None:
+    """End this process when its parent was killed: at once, so that the address is free for the next one."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
     os._exit(1)
 
 
@@ -186,17 +159,6 @@ def _addresses(host: str, port: int) -> list[Address]:
 
 def _listening(address: Address, *, together: bool) -> socket.socket:
     family, place = address
-    made = socket.socket(family, socket.SOCK_STREAM)
-    try:
-        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        if together:
-            made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-        if family == socket.AF_INET6:
-            made.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
-        made.bind(place)
-        made.listen(_WAITING)
-        made.setblocking(False)
-    except OSError:
-        made.close()
-        raise
+    made = socket.create_server(place, family=family, backlog=_WAITING, reuse_port=together)
+    made.setblocking(False)
     return made

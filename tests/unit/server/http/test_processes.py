@@ -69,9 +69,14 @@ def test_all_end_well_when_the_one_that_watches_is_told_to_stop(tmp_path: Path, 
         assert all(is_gone(pid) for pid in serving)
 
 
-def test_all_end_when_the_one_that_watches_is_killed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("replaced", [False, True])
+def test_all_end_when_the_one_that_watches_is_killed(tmp_path: Path, replaced: bool) -> None:
     with running(tmp_path) as process:
-        serving = pids(tmp_path)
+        serving = first = pids(tmp_path)
+        if replaced:
+            os.kill(first[0], signal.SIGKILL)
+            until(lambda: pids(tmp_path)[0] != first[0], within_s=20)
+            serving = pids(tmp_path)
         process.kill()
         until(lambda: all(is_gone(pid) for pid in serving), within_s=20)
 

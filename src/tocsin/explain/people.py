@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from tocsin.access.views import Moment
 from tocsin.clock import to_datetime
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
 from tocsin.conditions.unparse import literal_text
@@ -19,7 +20,7 @@ from tocsin.flow.resolve.candidates import Candidate, Stop, candidates
 from tocsin.flow.resolve.categories import RecipientRule, recipient_rules
 from tocsin.flow.resolve.directory import Audience
 from tocsin.flow.resolve.person_conditions import PersonFacts
-from tocsin.flow.resolve.visibility import Policies, Subject
+from tocsin.flow.resolve.visibility import Subject
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
@@ -99,7 +100,7 @@ class Scene:
     logged: LoggedEvent
     audience: Audience
     subjects: Sequence[Subject]
-    policies: Policies
+    policies: Moment
     behind: Mapping[str, Sequence[str]]
     records: Mapping[str, NotificationRecord]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from tocsin.access.views import Moment
 from tocsin.clock import Clock
 from tocsin.flow.match.local import asked_by, matches
 from tocsin.flow.match.plan import plan_of
@@ -18,7 +19,6 @@ from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.categories import recipient_rules
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.local import Recipient, recipients
-from tocsin.flow.resolve.visibility import Policies
 from tocsin.flow.schedule.due import Scheduled, schedule
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.flow.send.retry import wait_s
@@ -46,7 +46,7 @@ class World:
     directory: Directory
     channels: Mapping[str, Sender]
     clock: Clock
-    policies: Policies | None = None
+    policies: Moment | None = None
     earlier: Callable[[LoggedEvent], Sequence[StatusReport]] = lambda _logged: ()
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
 from uuid import uuid4
 
 import structlog
@@ -38,13 +37,6 @@ _LOG = structlog.get_logger(__name__)
 
 Compute = Callable[[Backtest, ReportProgress], Document]
 """Runs one backtest (``jobs/backtest.backtest``)."""
-
-
-class Presence(Protocol):
-    """Heartbeat of a runner of a job."""
-
-    def seen(self, name: str, *, now_ms: int) -> None:
-        """Record a heartbeat for this job."""
 
 
 class _NotWantedError(Exception):
@@ -83,7 +75,7 @@ class Runner:
 
     session: SparkSession
     backtests: Backtests
-    presence: Presence
+    presence: ScheduledJobs
     compute: Compute
     clock: Clock
     name: str = field(default_factory=lambda: str(uuid4()))

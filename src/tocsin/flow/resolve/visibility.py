@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from tocsin.access.decide import View
+from tocsin.access.views import Moment
 from tocsin.model.access import Operation
 from tocsin.model.change import LINEAGE, VIOLATION, ChangeDescription, ChangeEvent
 from tocsin.model.entity import Document
@@ -23,22 +23,6 @@ Subject = tuple[str, Document]
 
 _CONCERNED = {LINEAGE: ("fromEntity", "toEntity"), VIOLATION: ("entity",)}
 """Field changes that concern other entities more than their own, and the keys that name those."""
-
-
-class Policies(Protocol):
-    """What policies say at one moment (``access/views.Moment``)."""
-
-    def of(self, user_id: str) -> View:
-        """Return what this person or bot may do."""
-        ...
-
-    def of_many(self, user_ids: Collection[str]) -> Mapping[str, View]:
-        """Return what each of these may do, looked up together."""
-        ...
-
-    def is_open(self, resource: str) -> bool:
-        """Say whether every person may view every entity of this type."""
-        ...
 
 
 class Events(Protocol):
@@ -69,7 +53,7 @@ def concerned(event: ChangeEvent) -> list[Document]:
     return found
 
 
-def may_view(viewer: Actor | Person, resource: str, document: Document, policies: Policies) -> bool:
+def may_view(viewer: Actor | Person, resource: str, document: Document, policies: Moment) -> bool:
     """Say whether ``viewer`` may see the entity of type ``resource`` in ``document``."""
     if isinstance(viewer, Person) and viewer.deleted:
         return False
@@ -78,7 +62,7 @@ def may_view(viewer: Actor | Person, resource: str, document: Document, policies
     return policies.of(viewer.id).may(Operation.VIEW_BASIC, resource, document)
 
 
-def only_visible(rows: Iterable[NotificationRow], policies: Policies, events: Events) -> list[NotificationRow]:
+def only_visible(rows: Iterable[NotificationRow], policies: Moment, events: Events) -> list[NotificationRow]:
     """Return the notifications that may be sent: those whose recipient may see the subjects.
 
     A notification without a personal recipient (webhook, address) is sent on behalf of the alert's creator and all its

@@ -6,7 +6,6 @@ Passed to ``flow/capture/permit.py``, which calls it inside every write. Next: `
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Protocol
 
 from tocsin.access.decide import Verdict, View
 from tocsin.access.nodes import ALWAYS, NEVER
@@ -16,20 +15,13 @@ from tocsin.flow.capture.permit import EVERYTHING, Permit
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
-
-
-class Refusals(Protocol):
-    """Takes note of refused accesses; never fails and never waits."""
-
-    def note(self, actor: Actor, operation: Operation, resource: str, document: Document, verdict: Verdict) -> None:
-        """Take note that ``actor`` was refused ``operation`` on this document."""
-        ...
+from tocsin.server.access.denials import RefusalLog
 
 
 class ActorPermits:
     """Permits of each actor under the current policies."""
 
-    def __init__(self, views: Views, refusals: Refusals) -> None:
+    def __init__(self, views: Views, refusals: RefusalLog) -> None:
         self._views, self._refusals = views, refusals
 
     def __call__(self, actor: Actor) -> Permit:
@@ -40,7 +32,7 @@ class ActorPermits:
 class _Permit:
     """What one actor may write."""
 
-    def __init__(self, actor: Actor, moment: Moment, refusals: Refusals) -> None:
+    def __init__(self, actor: Actor, moment: Moment, refusals: RefusalLog) -> None:
         self._actor, self._moment, self._refusals = actor, moment, refusals
         self._view = moment.of(actor.id)
 
@@ -85,7 +77,7 @@ class _Permit:
 
 
 def refusal(
-    actor: Actor, operation: Operation, resource: str, document: Document, by: tuple[View, Refusals]
+    actor: Actor, operation: Operation, resource: str, document: Document, by: tuple[View, RefusalLog]
 ) -> Forbidden:
     """Return the error for an operation that policies do not allow, and log the denial."""
     view, refusals = by

@@ -91,7 +91,6 @@ def _snake_case(name: str) -> str:
 FQN, TESTED_FQN = "entityFullyQualifiedName", "testedEntityFqn"
 FQN_PATH = "fqnPath"
 TESTED_NAMES = "testedNames"
-UNCHANGED_FOR = "unchangedFor"
 
 _EVENT, _STREAK, _CLOSURE = Provenance.EVENT, Provenance.STREAK, Provenance.CLOSURE
 _ROWS = (
@@ -124,7 +123,7 @@ _ROWS = (
     Field("changeOperation", Kind.TEXTS, "operations of the changes: `add`, `remove`, `modify`"),
     Field("changeTarget", Kind.TEXTS, "targets of the changes: `asset`, or a member and its parents: `columns.email`"),
     Field(CHANGES, Kind.TEXTS, "each change as one text", is_internal=True),
-    Field(UNCHANGED_FOR, Kind.NUMBER, "milliseconds since the asset's previous change"),
+    Field("unchangedFor", Kind.NUMBER, "milliseconds since the asset's previous change"),
     Field(RECORDED, Kind.BOOLEAN, "whether the event was written from a history", is_internal=True),
     Field("reportedAt", Kind.NUMBER, "time a reported result or run is about, epoch milliseconds UTC"),
     Field("previousStatus", Kind.STATUS, "previous verdict; `success` also for `Successful`", _STREAK),
@@ -215,11 +214,6 @@ def _closed(name: str, value: str) -> tuple[str, ...]:
     return prefixes(value) if name == FQN_PATH else suffixes(value)
 
 
-def unchanged_for(event: ChangeEvent, last_changed_ms: int | None) -> int | None:
-    """Return for how long the asset had not changed before ``event``; None when it had never been there."""
-    return None if last_changed_ms is None else max(0, event.timestamp - last_changed_ms)
-
-
 _REPORTS = frozenset({"testCaseResult", "testCaseStatus", "pipelineStatus", SILENCE})
 """The fields by which an event reports something."""
 
@@ -254,7 +248,7 @@ def derive(
         "reportedAt": reported_at_ms,
         "testSuites": list(dict.fromkeys(documents.references(document, "testSuites", "testSuite", full=True))),
         "isBot": actor_is_bot,
-        UNCHANGED_FOR: unchanged_for(event, last_changed_ms),
+        "unchangedFor": None if last_changed_ms is None else max(0, event.timestamp - last_changed_ms),
         "testedEntityFqn": documents.tested_table(document) if event.entity_type == "testCase" else None,
         "threadType": kind(event) if is_thread else None,
         "mentions": mentioned(event) if is_thread else [],

@@ -13,7 +13,7 @@ from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, scheduled_for
-from tocsin.flow.resolve.visibility import NotificationRow, only_visible
+from tocsin.flow.resolve.only_visible import NotificationRow, only_visible
 from tocsin.flow.schedule.due import Scheduled
 from tocsin.model.match_result import Pair, match_results_of
 from tocsin.store.access.views import SqlSubjects

@@ -11,7 +11,7 @@ from tests.serving import Json
 
 from tocsin.catalogue.governance.custom_properties import KINDS
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.wording import with_article
+from tocsin.model.phrases import with_article
 
 PATCH = {"Content-Type": "application/json-patch+json"}
 

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from tests.directories import Company, company
 
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.categories import RecipientRule, recipient_rules
 from tocsin.flow.resolve.local import recipients as local_recipients
+from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.flow.schedule.due import schedule
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.spark import schema

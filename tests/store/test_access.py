@@ -14,14 +14,14 @@ from tocsin.access.language import checked
 from tocsin.access.nodes import ALWAYS, Condition
 from tocsin.access.views import Views
 from tocsin.errors import InvalidCondition, InvalidInput
-from tocsin.flow.resolve.visibility import only_visible
+from tocsin.flow.resolve.only_visible import only_visible
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
 from tocsin.model.delivery import Delivery
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
-from tocsin.store.access.standing import SqlStanding
+from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.access.visibility import visible
 from tocsin.store.alerts.event_subjects import SqlEvents
@@ -268,7 +268,7 @@ def test_a_test_a_suite_and_a_query_are_as_visible_as_what_they_are_about(small:
     assert "shut" not in seen["table"]
     assert _seen_alike(small, "testCase", Operation.VIEW_TESTS) == ["open"]
     writes.delete("table", Key.by_name("pg.shop.public.shut"), actor=SYSTEM, recursive=True, hard=True)
-    gone = SqlStanding(small.engine).of([tables["shut"]["id"]])[tables["shut"]["id"]]
+    gone = SqlEntityStates(small.engine).of([tables["shut"]["id"]])[tables["shut"]["id"]]
     assert not small.view("anna").may(Operation.VIEW_BASIC, *gone), "it is as it was last"
 
 
@@ -310,7 +310,7 @@ def _seen_alike(small: Small, kind: str, operation: Operation = Operation.TRIGGE
     view, catalogue = small.view("anna"), small.company.catalogue
     scope = view.scope(kind, operation)
     documents = catalogue.list_entities(kind, _everything()).documents
-    standing = SqlStanding(small.engine)
+    standing = SqlEntityStates(small.engine)
     asked = [standing.as_asked(view, operation, kind, one) for one in documents]
     seen = sorted(one["name"] for one in asked if view.may(operation, kind, one))
     assert sorted(_rows(small, kind, scope)) == seen

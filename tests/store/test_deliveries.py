@@ -18,7 +18,7 @@ from tocsin.store.engine import open_engine, reading, writing
 from tocsin.store.outbox.deliveries import Deliveries
 from tocsin.store.outbox.routes import Routes
 from tocsin.store.outbox.sessions import Session, Sessions
-from tocsin.store.outbox.status import Standings
+from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.tables import attempt, delivery, destination_status, entity, notification
 
 LEASE_MS = 90_000
@@ -104,7 +104,7 @@ def test_nothing_is_due_later_than_its_wait_from_now(store_engine: Engine) -> No
     with writing(store_engine) as connection:
         connection.execute(insert(destination_status).values(next_attempt_ms=LATER_MS + day_ms, **shown))
     assert deliveries.plan_again(LATER_MS) == 2
-    assert Standings(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS
+    assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS
     with reading(store_engine) as connection:
         due = {row.id: row.due_at_ms for row in connection.execute(select(delivery.c.id, delivery.c.due_at_ms))}
     assert (due[put_off], due[right], due[untried]) == (LATER_MS + 5_000, LATER_MS + 5_000, LATER_MS)
@@ -117,7 +117,7 @@ def test_an_outcome_is_written_with_its_attempt_and_its_standing(store_engine: E
     (claimed,) = claim(deliveries)
     assert deliveries.record("a", [finished(claimed)], now_ms=LATER_MS) == {one}
     assert states(store_engine) == {one: ("delivered", 1)}
-    standing = Standings(store_engine).of(SUBSCRIPTION)["d"]
+    standing = DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"]
     assert (standing.status, standing.delivered_count) == (SubscriptionState.ACTIVE, 1)
     with reading(store_engine) as connection:
         row = connection.execute(select(attempt)).one()
@@ -136,7 +136,7 @@ def test_a_retry_is_a_row_that_is_due_later(store_engine: Engine) -> None:
     assert claim(deliveries, "b", now_ms=LATER_MS + 60_004) == []
     (again,) = claim(deliveries, "b", now_ms=LATER_MS + 60_005)
     assert (again.id, again.attempt_count) == (one, 1)
-    assert Standings(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS + 60_005
+    assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS + 60_005
 
 
 def test_nothing_is_recorded_once_the_lease_is_somebody_elses(store_engine: Engine) -> None:
@@ -150,7 +150,7 @@ def test_nothing_is_recorded_once_the_lease_is_somebody_elses(store_engine: Engi
     assert deliveries.record("quick", [finished(quick)], now_ms=LATER_MS) == {one}
     assert deliveries.record("quick", [finished(quick)], now_ms=LATER_MS) == set()
     assert states(store_engine) == {one: ("delivered", 1)}
-    assert Standings(store_engine).of(SUBSCRIPTION)["d"].delivered_count == 1
+    assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].delivered_count == 1
 
 
 def test_a_session_that_has_ended_still_records_what_nobody_claimed_since(store_engine: Engine) -> None:
@@ -176,7 +176,7 @@ def test_standings_of_a_group_add_up_in_its_order(store_engine: Engine) -> None:
     outcomes = [Delivered(200), Retry(OutcomeReason.TIMEOUT), Rejected(OutcomeReason.REDIRECT, status_code=302)]
     group = [finished(one, outcome) for one, outcome in zip(claim(deliveries), outcomes, strict=True)]
     deliveries.record("a", group, now_ms=LATER_MS)
-    standing = Standings(store_engine).of(SUBSCRIPTION)["d"]
+    standing = DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"]
     assert (standing.status, standing.delivered_count, standing.failed_count) == (SubscriptionState.FAILED, 1, 1)
     assert (standing.last_failed_status_code, standing.last_failed_reason) == (302, "redirect")
 
@@ -281,7 +281,7 @@ def test_racing_threads_never_get_one_delivery_twice(store_engine: Engine) -> No
     given += _claim_all(deliveries, "last")
     assert Counter(given) == Counter(ids)
     assert set(states(store_engine).values()) == {("delivered", 1)}
-    counts = [one.delivered_count for one in Standings(store_engine).of(SUBSCRIPTION).values()]
+    counts = [one.delivered_count for one in DestinationStatuses(store_engine).of(SUBSCRIPTION).values()]
     assert counts == [70, 70, 70]
 
 
@@ -312,7 +312,7 @@ def test_an_attempt_counts_for_every_destination_that_asked_for_it(store_engine:
     deliveries = Deliveries(store_engine)
     deliveries.record("a", [finished(one) for one in claim(deliveries)], now_ms=LATER_MS)
     for subscription, destination in ((SUBSCRIPTION, "d"), ("another-alert", "e")):
-        (standing,) = Standings(store_engine).of(subscription).items()
+        (standing,) = DestinationStatuses(store_engine).of(subscription).items()
         assert standing[0] == destination
         assert standing[1].status is SubscriptionState.ACTIVE
         assert standing[1].delivered_count == 1

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, Company, company
 
 from tocsin.catalogue.sheets.columns import column_rows
-from tocsin.catalogue.sheets.operations import SHEETS, import_sheet
+from tocsin.catalogue.sheets.import_sheet import SHEETS, import_sheet
 from tocsin.catalogue.sheets.rows import write_sheet
 from tocsin.catalogue.sheets.terms import term_rows
 from tocsin.errors import NotFound

@@ -2,7 +2,7 @@
 
 ``View`` holds all policies that apply to one person, compiled once: per entity type and operation, the conditions that
 deny and those that allow. Without conditions, a decision is a single dictionary lookup.
-Source: OpenMetadata's ``PolicyEvaluator``. Next: ``flow/resolve/visibility.py``, ``server/access/permissions.py``.
+Source: OpenMetadata's ``PolicyEvaluator``. Next: ``flow/resolve/only_visible.py``, ``server/access/permissions.py``.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model import fqn
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
-from tocsin.model.wording import hint
+from tocsin.model.phrases import hint
 
 MOST_RULES = 500
 """Rules that a policy may have."""

@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tocsin.catalogue.governance.custom_properties import check_extension, forget_values
-from tocsin.catalogue.governance.labels import certified, tagged
+from tocsin.catalogue.governance.labels import with_certificate_dates, with_checked_labels
 from tocsin.catalogue.governance.memberships import put_members
-from tocsin.catalogue.governance.shorthands import named, spelled_out
+from tocsin.catalogue.governance.shorthands import expanded, with_query_name
 from tocsin.catalogue.lineage import edges
 from tocsin.catalogue.people import teams
-from tocsin.catalogue.people.policies import ruled
+from tocsin.catalogue.people.policies import with_checked_rules
 from tocsin.catalogue.quality.case_placement import check_purpose, place_case, place_suite
-from tocsin.flow.capture.json_patch import Operation
+from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.prepare import checked, draft_of
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.write import Record, Rules
@@ -35,9 +35,9 @@ class CatalogueRules(Rules):
             case "testSuite":
                 return place_suite(resolver, checked(kind, request))
             case _:
-                return draft_of(resolver, kind, named(kind.name, request))
+                return draft_of(resolver, kind, with_query_name(kind.name, request))
 
-    def shown(self, record: Record, document: Document, old: Stored, operations: Sequence[Operation]) -> Document:
+    def shown(self, record: Record, document: Document, old: Stored, operations: Sequence[PatchOperation]) -> Document:
         """Show a team or a person with the parents, teams and domains that are computed."""
         return teams.as_patched(record.transaction, document, old, operations)
 
@@ -45,19 +45,22 @@ class CatalogueRules(Rules):
         self, record: Record, resolver: Resolver, kind: EntityType, fields: Document, old: Document
     ) -> Document:
         """Check policies, teams, labels and custom properties; spell out shorthands."""
-        transaction, whole = record.transaction, ruled(record.transaction, certified(fields, record.at_ms))
+        transaction, whole = (
+            record.transaction,
+            with_checked_rules(record.transaction, with_certificate_dates(fields, record.at_ms)),
+        )
         if isinstance(whole.get("email"), str):
             whole["email"] = whole["email"].strip().lower()
         if not resolver.strict:
             return whole
         match kind.name:
             case "team":
-                whole = teams.placed(transaction, whole, old)
+                whole = teams.with_checked_parents(transaction, whole, old)
             case "user":
-                whole = teams.joined(transaction, whole, old)
+                whole = teams.with_checked_teams(transaction, whole, old)
             case "testCase":
                 check_purpose(transaction, whole, old)
-        whole = tagged(transaction, spelled_out(kind.name, resolver, whole, old), old, resolver.permit)
+        whole = with_checked_labels(transaction, expanded(kind.name, resolver, whole, old), old, resolver.permit)
         check_extension(transaction, kind.name, whole, old)
         return whole
 

@@ -80,7 +80,12 @@ class Writes(EntityWrites):
         return self.within(lambda record: edges.put_edge(record, edge), actor=actor, at_ms=at_ms)
 
     def patch_edge(
-        self, from_entity: Document, to_entity: Document, operations: Sequence[json_patch.Operation], *, actor: Actor
+        self,
+        from_entity: Document,
+        to_entity: Document,
+        operations: Sequence[json_patch.PatchOperation],
+        *,
+        actor: Actor,
     ) -> Written:
         """Apply a JSON Patch to the details of a lineage edge; ``NotFound`` if there is none."""
         return self.within(lambda record: edges.patch_edge(record, from_entity, to_entity, operations), actor=actor)

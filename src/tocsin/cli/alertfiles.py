@@ -11,7 +11,7 @@ from typing import Any
 
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
-from tocsin.model.wording import nearest
+from tocsin.model.phrases import nearest
 
 _LIST_KEY = "alerts"
 _ENDINGS = (".json", ".toml")

@@ -11,7 +11,7 @@ import typer
 from tocsin.client import Client, Entity
 from tocsin.errors import NotFound
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.wording import hint
+from tocsin.model.phrases import hint
 
 _LIKELIEST_FIRST = ("table", "dashboard", "pipeline", "databaseSchema", "database")
 _ASSET_TYPES = tuple(

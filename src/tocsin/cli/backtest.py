@@ -24,7 +24,7 @@ from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound, TocsinError, Unavailable
 from tocsin.model.entity import Document
-from tocsin.model.wording import counted
+from tocsin.model.phrases import counted
 
 MOST_BARS = 45
 """Rows a plot may have; more days than that are drawn by weeks, or by months of 28 days."""

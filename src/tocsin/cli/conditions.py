@@ -17,7 +17,7 @@ from tocsin.cli.extras import needing
 from tocsin.cli.output import AsJson, show_json
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.wording import counted
+from tocsin.model.phrases import counted
 
 app = typer.Typer(help="Check conditions and alerts without saving them.", no_args_is_help=True)
 
@@ -113,7 +113,7 @@ def _conditions(text: str) -> list[tuple[int, str]]:
 
 def _of_line(number: int, line: str, file: str) -> Iterator[ConditionFinding]:
     from tocsin.conditions.check import checked
-    from tocsin.flow.match.hints import of_condition
+    from tocsin.flow.match.remarks import of_condition
 
     try:
         remarks = list(of_condition(checked(line)))

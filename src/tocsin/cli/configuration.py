@@ -12,8 +12,8 @@ from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
 from tocsin.errors import InvalidSetting
+from tocsin.model.phrases import hint
 from tocsin.model.validation_errors import message_of
-from tocsin.model.wording import hint
 from tocsin.settings import Settings
 
 _PREFIX = "TOCSIN_"

@@ -1,6 +1,6 @@
 """Exit codes, one table for all commands; ``docs/cli.md`` repeats it and a test compares.
 
-Source: the families of ``tocsin/errors.py``; 2 for wrong usage is what every shell tool answers.
+Source: the families of ``errors.py``; 2 for wrong usage is what every shell tool answers.
 """
 
 from __future__ import annotations

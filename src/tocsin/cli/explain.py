@@ -17,7 +17,7 @@ from tocsin.client import Client
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.model.entity import Document
-from tocsin.model.wording import counted, value_in_words
+from tocsin.model.phrases import counted, value_in_words
 
 _EVENT_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
 _MOST_ALERTS = 100

@@ -12,7 +12,7 @@ from tocsin.cli.assets import find_alert
 from tocsin.cli.output import AsJson, console, show_json
 from tocsin.client import Client
 from tocsin.model.entity import Document
-from tocsin.model.wording import counted
+from tocsin.model.phrases import counted
 
 _WIDTH = 30
 

@@ -18,7 +18,7 @@ from tocsin.client.call import JSON_PATCH, Call, Filter, Page, Pages, query_of
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import BY_COLLECTION, ENTITY_TYPES
-from tocsin.model.wording import meant
+from tocsin.model.phrases import meant
 
 T = TypeVar("T")
 

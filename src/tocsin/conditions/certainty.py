@@ -1,7 +1,7 @@
 """Detection of conditions that are always or never true: sound, but not complete.
 
 A condition is never true if every conjunction of its normal form contradicts itself; it is always true if its negation
-is never true. Next: ``flow/match/hints.py`` warns the alert's author.
+is never true. Next: ``flow/match/remarks.py`` warns the alert's author.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ ANY_PART = "*"
 """Wildcard for a part in ``matchAnyChange``."""
 
 
-class Operation(StrEnum):
+class ChangeOperation(StrEnum):
     """What was done."""
 
     ADD = "add"
@@ -42,7 +42,7 @@ class Change(NamedTuple):
     """One change: what it is about, what was done, to what, and (where it has one) with what."""
 
     category: str
-    operation: Operation
+    operation: ChangeOperation
     target: str
     value: str | None = None
 
@@ -116,12 +116,12 @@ _STATUSES = {
     "incidentStatus": "testCaseResolutionStatusType",
 }
 _WHOLE = {
-    EventType.ENTITY_CREATED: (Operation.ADD, "created"),
-    EventType.ENTITY_RESTORED: (Operation.ADD, "restored"),
-    EventType.ENTITY_SOFT_DELETED: (Operation.REMOVE, "softDeleted"),
-    EventType.ENTITY_DELETED: (Operation.REMOVE, "deleted"),
+    EventType.ENTITY_CREATED: (ChangeOperation.ADD, "created"),
+    EventType.ENTITY_RESTORED: (ChangeOperation.ADD, "restored"),
+    EventType.ENTITY_SOFT_DELETED: (ChangeOperation.REMOVE, "softDeleted"),
+    EventType.ENTITY_DELETED: (ChangeOperation.REMOVE, "deleted"),
 }
-_TALK = {EventType.THREAD_CREATED: Operation.ADD, EventType.ENTITY_DELETED: Operation.REMOVE}
+_TALK = {EventType.THREAD_CREATED: ChangeOperation.ADD, EventType.ENTITY_DELETED: ChangeOperation.REMOVE}
 _WHOLE_FIELDS = frozenset({"deleted", "entity"})
 _REPORTED = {
     EventType.TEST_CASE_FAILURE: "quality",
@@ -139,9 +139,9 @@ def changes_of(event: ChangeEvent) -> list[Change]:
     is_talk = event.entity_type == THREAD
     found = list(_whole(event))
     for operation, fields in (
-        (Operation.ADD, described.fields_added),
-        (Operation.MODIFY, described.fields_updated),
-        (Operation.REMOVE, described.fields_deleted),
+        (ChangeOperation.ADD, described.fields_added),
+        (ChangeOperation.MODIFY, described.fields_updated),
+        (ChangeOperation.REMOVE, described.fields_deleted),
     ):
         for one in fields:
             if not (event.event_type in _WHOLE and one.name in _WHOLE_FIELDS):
@@ -227,17 +227,17 @@ def _whole(event: ChangeEvent) -> Iterator[Change]:
         operation, fate = _WHOLE[event.event_type]
         yield Change("lifecycle", operation, ASSET, fate)
     if event.event_type in _REPORTED:
-        yield Change(_REPORTED[event.event_type], Operation.ADD, ASSET, event.event_type.value)
+        yield Change(_REPORTED[event.event_type], ChangeOperation.ADD, ASSET, event.event_type.value)
 
 
-def _meant(operation: Operation, change: FieldChange) -> Iterable[Change]:
+def _meant(operation: ChangeOperation, change: FieldChange) -> Iterable[Change]:
     """Return what one field change means."""
     plainly = _meant_plainly(operation, change.name)
     return _meant_by_value(operation, change) if plainly is None else plainly
 
 
 @lru_cache(maxsize=10_000)
-def _meant_plainly(operation: Operation, name: str) -> tuple[Change] | None:
+def _meant_plainly(operation: ChangeOperation, name: str) -> tuple[Change] | None:
     """Return the meaning of a change of this path if it does not depend on the value; else None."""
     above, rest = _cut(name)
     target, key = _target(above), unquoted(rest[0]) if rest else ""
@@ -247,17 +247,17 @@ def _meant_plainly(operation: Operation, name: str) -> tuple[Change] | None:
         or key in _STATUSES
         or category in _NAMED
         or category in _NAMED_IN_FULL
-        or (operation is not Operation.MODIFY and (key in _MEMBER_LISTS or key in _AROUND_LISTS))
+        or (operation is not ChangeOperation.MODIFY and (key in _MEMBER_LISTS or key in _AROUND_LISTS))
     ):
         return None
     value = next(_values(category, key, rest, None), None)
     return (Change(category, operation, target, value),)
 
 
-def _meant_by_value(operation: Operation, change: FieldChange) -> Iterator[Change]:
+def _meant_by_value(operation: ChangeOperation, change: FieldChange) -> Iterator[Change]:
     above, rest = _cut(change.name)
     target, key, value = _target(above), unquoted(rest[0]) if rest else "", _listed(operation, change)
-    if operation is not Operation.MODIFY and len(rest) == 1 and key in _MEMBER_LISTS:
+    if operation is not ChangeOperation.MODIFY and len(rest) == 1 and key in _MEMBER_LISTS:
         yield from _members(operation, ".".join(above), key, value)
     elif key in _LABELS:
         yield from (Change(kind, operation, target, fqn) for kind, fqn in _labels(rest, value))
@@ -265,7 +265,7 @@ def _meant_by_value(operation: Operation, change: FieldChange) -> Iterator[Chang
         category = _category(target, key)
         values = list(_values(category, key, rest, value))
         yield from (Change(category, operation, target, named) for named in values or (None,))
-        if operation is not Operation.MODIFY and key in _AROUND_LISTS and isinstance(value, dict):
+        if operation is not ChangeOperation.MODIFY and key in _AROUND_LISTS and isinstance(value, dict):
             for inner in sorted(_MEMBER_LISTS & value.keys()):
                 yield from _members(operation, key, inner, value[inner])
 
@@ -288,7 +288,7 @@ def _cut(name: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return steps[:at], steps[at:]
 
 
-def _members(operation: Operation, above: str, key: str, value: object) -> Iterator[Change]:
+def _members(operation: ChangeOperation, above: str, key: str, value: object) -> Iterator[Change]:
     """Yield the added or removed members, with their labels and their own members."""
     for member in documents.members(value):
         name = member.get("name")
@@ -303,7 +303,7 @@ def _members(operation: Operation, above: str, key: str, value: object) -> Itera
 
 
 @lru_cache(maxsize=10_000)
-def _moved(operation: Operation, above: str, key: str, name: str) -> Change:
+def _moved(operation: ChangeOperation, above: str, key: str, name: str) -> Change:
     """Return that the member of the list ``key`` below ``above`` came or went. Many tables have a column ``id``."""
     return Change("schema", operation, ".".join(filter(None, (above, key, quoted(name)))))
 
@@ -339,8 +339,8 @@ def _values(category: str, key: str, rest: Sequence[str], value: object) -> Iter
         yield key
 
 
-def _listed(operation: Operation, change: FieldChange) -> object:
-    return documents.decoded(change.old_value if operation is Operation.REMOVE else change.new_value)
+def _listed(operation: ChangeOperation, change: FieldChange) -> object:
+    return documents.decoded(change.old_value if operation is ChangeOperation.REMOVE else change.new_value)
 
 
 def _tiers_moved(changes: list[Change]) -> list[Change]:
@@ -353,6 +353,6 @@ def _tiers_moved(changes: list[Change]) -> list[Change]:
     for one in changes:
         if one.category != TIER or one.target not in both:
             moved.append(one)
-        elif one.operation is Operation.ADD:
-            moved.append(one._replace(operation=Operation.MODIFY))
+        elif one.operation is ChangeOperation.ADD:
+            moved.append(one._replace(operation=ChangeOperation.MODIFY))
     return moved

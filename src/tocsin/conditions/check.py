@@ -10,8 +10,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 
 from tocsin.conditions import operands
-from tocsin.conditions.changes import ANY_PART, KNOWN_CATEGORIES
-from tocsin.conditions.changes import Operation as ChangeOperation
+from tocsin.conditions.changes import ANY_PART, KNOWN_CATEGORIES, ChangeOperation
 from tocsin.conditions.compare import comparison
 from tocsin.conditions.errors import refused, unknown
 from tocsin.conditions.examples import call_of, method_of, relation_of
@@ -58,7 +57,7 @@ from tocsin.conditions.unparse import text_of
 from tocsin.errors import InvalidCondition
 from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.wording import nearest
+from tocsin.model.phrases import nearest
 
 _WORDS: dict[str, tuple[str, tuple[str, ...]]] = {
     "eventType": ("type of event", tuple(EventType)),

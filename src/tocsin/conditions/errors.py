@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from tocsin.conditions.syntax import Position
 from tocsin.errors import InvalidCondition
-from tocsin.model.wording import nearest
+from tocsin.model.phrases import nearest
 
 
 def refused(

@@ -15,7 +15,7 @@ from tocsin.conditions.syntax import Call, Method, Name, Position, Step, Written
 from tocsin.conditions.unparse import literal_text, start_of, text_of
 from tocsin.errors import InvalidCondition
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.wording import nearest
+from tocsin.model.phrases import nearest
 
 _ENTITIES = ("entity", *ENTITY_TYPES)
 

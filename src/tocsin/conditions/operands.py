@@ -27,8 +27,8 @@ from tocsin.conditions.nodes import (
 from tocsin.conditions.syntax import Listing, Name, Position, Step, Word
 from tocsin.errors import InvalidCondition
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import nearest
 from tocsin.model.thread import THREAD_KEYS
-from tocsin.model.wording import nearest
 
 PERSON = "user"
 """Name of the recipient. There is an entity type of that name too: ``user.name`` means that one."""

@@ -16,8 +16,8 @@ from tocsin.model.change import LoggedEvent
 from tocsin.model.delivery import DeliveryStatus, OutcomeReason
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
+from tocsin.model.phrases import counted
 from tocsin.model.subscription import Channel, EventSubscription
-from tocsin.model.wording import counted
 
 _OVER = {Channel.ACTIVITY_FEED.value: "in the app", Channel.EMAIL.value: "by mail", Channel.WEBHOOK.value: "by webhook"}
 _MOST_NAMED = 3

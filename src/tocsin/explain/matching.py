@@ -16,8 +16,8 @@ from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.model.change import LoggedEvent
+from tocsin.model.phrases import value_in_words
 from tocsin.model.subscription import Effect, EventSubscription, FilteringRule, FilteringRules
-from tocsin.model.wording import value_in_words
 
 _MOST_TESTS = 3
 _READABLE = "readable"

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tocsin.access.views import Moment
+from tocsin.access.visibility import Subject
 from tocsin.clock import to_datetime
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
 from tocsin.conditions.unparse import literal_text
@@ -17,10 +18,9 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.match.local import asked_by
 from tocsin.flow.match.plan import Plan, plan_of
 from tocsin.flow.resolve.candidates import Candidate, Stop, candidates
-from tocsin.flow.resolve.categories import RecipientRule, recipient_rules
 from tocsin.flow.resolve.directory import Audience
 from tocsin.flow.resolve.person_conditions import PersonFacts
-from tocsin.flow.resolve.visibility import Subject
+from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
@@ -94,14 +94,14 @@ class Reached:
 class Scene:
     """Input for explaining one event: the audience (bots and deleted users included), policies, stored notifications.
 
-    ``behind`` are the ids of the alerts' creators and editors, whose rights count for notifications to no person.
+    ``editors`` are the ids of the alerts' creators and editors, whose rights count for notifications to no person.
     """
 
     logged: LoggedEvent
     audience: Audience
     subjects: Sequence[Subject]
     policies: Moment
-    behind: Mapping[str, Sequence[str]]
+    editors: Mapping[str, Sequence[str]]
     records: Mapping[str, NotificationRecord]
 
 
@@ -122,7 +122,7 @@ def reached_by(
     grouped: dict[tuple[str, str], list[Candidate]] = defaultdict(list)
     plan = _plan(subscription)
     asked = {subscription.id: asked_by(plan, scene.logged) or EVERYBODY} if plan else {}
-    answers = _Answers(plan.questions if plan else (), PersonFacts(scene.audience.bonds), scene.logged)
+    answers = _Answers(plan.questions if plan else (), PersonFacts(scene.audience.person_facts), scene.logged)
     for one in candidates(scene.logged, rows_of(subscription), scene.audience, asked):
         if only is None or (one.person is not None and one.person.id == only):
             grouped[one.channel.value, one.person.id if one.person else one.target].append(one)
@@ -143,14 +143,14 @@ class _Answers:
     """What an alert asks of people, and how each would answer."""
 
     questions: tuple[str, ...]
-    bonds: PersonFacts
+    person_facts: PersonFacts
     logged: LoggedEvent
 
     def of(self, person: Person | None) -> str:
         """Return the questions as conditions write them, each with somebody's answer."""
         if person is None:
             return "nobody is known whom it holds of"
-        answers = self.bonds.answers(self.questions, person.id, self.logged.event.entity_id, self.logged.offset)
+        answers = self.person_facts.answers(self.questions, person.id, self.logged.event.entity_id, self.logged.offset)
         told = (
             f"{_written(one)} is {'true' if answers >> bit & 1 else 'false'}" for bit, one in enumerate(self.questions)
         )
@@ -210,8 +210,10 @@ def muted_in_words(mute: Mute) -> str:
 def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:
     """Return the objection of the policies: a recipient must be able to view the event's subjects."""
     asked = [subject for subject in scene.subjects if not scene.policies.is_open(subject[0])]
-    behind = scene.behind.get(one.reason.subscription_id, ())
-    viewers, name = ((one.person.id,), one.person.name) if one.person else (behind, "whoever made or changed the alert")
+    editors = scene.editors.get(one.reason.subscription_id, ())
+    viewers, name = (
+        ((one.person.id,), one.person.name) if one.person else (editors, "whoever made or changed the alert")
+    )
     if not viewers or not asked:
         return None
     views = [scene.policies.of(viewer) for viewer in viewers]

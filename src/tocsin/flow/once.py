@@ -16,9 +16,9 @@ from tocsin.flow.match.local import asked_by, matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import StatusReport, with_facts
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.categories import recipient_rules
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.local import Recipient, recipients
+from tocsin.flow.resolve.recipient_rules import recipient_rules
 from tocsin.flow.schedule.due import Scheduled, schedule
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.flow.send.retry import wait_s

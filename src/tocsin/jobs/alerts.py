@@ -10,7 +10,7 @@ import structlog
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, between_reports, plan_of
-from tocsin.flow.resolve.categories import RecipientRule, recipient_rules
+from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.model.subscription import EventSubscription
 from tocsin.spark.match import Index, index_of
 

@@ -16,14 +16,15 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine
 
 from tocsin.access.views import Moment, Views
+from tocsin.access.visibility import Subject, may_view
 from tocsin.clock import Clock
 from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.categories import RecipientRule, recipient_rules
-from tocsin.flow.resolve.visibility import Subject, may_view, only_visible
-from tocsin.flow.track.backtest_counts import RecipientCount, Tally
+from tocsin.flow.resolve.only_visible import only_visible
+from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
+from tocsin.jobs.backtest_counts import RecipientCount, Tally
 from tocsin.jobs.lake import LakeParts
 from tocsin.model.backtest import Backtest
 from tocsin.model.entity import Document
@@ -199,8 +200,8 @@ class _Events:
     def subjects(self, offsets: Collection[int]) -> Mapping[int, Sequence[Subject]]:
         return self.known.subjects(offsets)
 
-    def behind(self, subscription_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
-        return dict.fromkeys(subscription_ids, (self.asker_id,)) | self.known.behind(subscription_ids)
+    def editors_of(self, subscription_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+        return dict.fromkeys(subscription_ids, (self.asker_id,)) | self.known.editors_of(subscription_ids)
 
 
 def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:

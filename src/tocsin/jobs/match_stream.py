@@ -25,7 +25,7 @@ from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.eventlog.readers import MATCH_STREAM
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
-from tocsin.flow.resolve.visibility import Events, only_visible
+from tocsin.flow.resolve.only_visible import Events, only_visible
 from tocsin.jobs.alerts import Alerts, CurrentAlerts
 from tocsin.jobs.query_progress import MonitoredQuery, Progress, following_the_log, in_few_words, log_options
 from tocsin.jobs.slow_alerts import matched_in_time

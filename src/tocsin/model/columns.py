@@ -12,7 +12,7 @@ from tocsin.model import fqn as names
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import Path, value_at
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.wording import hint
+from tocsin.model.phrases import hint
 
 _OTHER_MEMBERS = frozenset({"pipeline"})
 """Types whose members are no columns: tasks."""

@@ -1,7 +1,7 @@
 """Validation of document values against the published schemas, as compiled into ``shapes.json``.
 
 The file is made from the schemas by ``python -m tests.contract.digest``, which documents its format; a test
-compares the two. Each validator is built on first use. Next: ``flow/capture/request.py``.
+compares the two. Each validator is built on first use. Next: ``flow/capture/normalize.py``.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from pydantic_core import CoreConfig, CoreSchema, SchemaValidator, ValidationErr
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
+from tocsin.model.phrases import with_article
 from tocsin.model.validation_errors import message_of
-from tocsin.model.wording import with_article
 
 Shape = Any  # Any: a word, or an object with one key that says which kind of shape it is
 

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel
 
-from tocsin.model.wording import hint
+from tocsin.model.phrases import hint
 
 SchemaError = Mapping[str, Any]  # Any: pydantic's own description of a problem
 

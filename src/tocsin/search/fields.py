@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from tocsin.errors import InvalidInput
 from tocsin.model import fqn as names
-from tocsin.model.wording import nearest
+from tocsin.model.phrases import nearest
 from tocsin.search.nodes import EVERYTHING, Compare, Fact, Node, Words, both
 from tocsin.search.tokens import token_of, words_of
 

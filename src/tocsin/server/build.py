@@ -29,9 +29,9 @@ from tocsin.server.login.throttle import LoginQueue, LoginThrottle
 from tocsin.server.login.token_cache import TokenCache
 from tocsin.server.login.tokens import Tokens
 from tocsin.settings import Settings
+from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.access.quotas import Quotas
 from tocsin.store.access.revision import PeopleRevision
-from tocsin.store.access.standing import SqlStanding
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.backtests import Backtests
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -48,7 +48,7 @@ from tocsin.store.lineage.reach import Lineage
 from tocsin.store.observations.reads import ObservationReads
 from tocsin.store.observations.usage import Usage
 from tocsin.store.outbox.inbox import Inbox
-from tocsin.store.outbox.status import Standings
+from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.people.identities import People
 from tocsin.store.people.login_attempts import LoginAttempts, Pace
 from tocsin.store.quality.incidents import IncidentLog
@@ -66,7 +66,7 @@ class Parts:
     history: History
     writes: Writes
     views: Views
-    standing: SqlStanding
+    standing: SqlEntityStates
     refusals: RefusalLog
     feed_writes: FeedWrites
     feed: Feed
@@ -85,7 +85,7 @@ class Parts:
     grouped: Grouped
     lineage: Lineage
     impact: Impact
-    standings: Standings
+    standings: DestinationStatuses
     activity: Activity
     search: SearchIndex
     tokens: Tokens
@@ -118,7 +118,7 @@ def build_parts(
         history=History(engine, page_bytes=page_bytes),
         writes=writes,
         views=views,
-        standing=SqlStanding(engine),
+        standing=SqlEntityStates(engine),
         refusals=refusals,
         feed_writes=FeedWrites(writes),
         feed=Feed(engine),
@@ -137,7 +137,7 @@ def build_parts(
         grouped=Grouped(engine),
         lineage=Lineage(engine),
         impact=Impact(engine),
-        standings=Standings(engine),
+        standings=DestinationStatuses(engine),
         activity=Activity(engine, page_bytes=page_bytes),
         search=SearchIndex(engine),
         tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600, recognised=TokenCache(revision.now)),

@@ -347,7 +347,7 @@ def _is_kind(member: Expression, kind: Kind) -> Expression:
 
 
 def _closure(name: str) -> Expression:
-    """Return a name and its ancestors, its suffixes, or its ancestor at a depth (``paths.py``)."""
+    """Return a name and its ancestors, its suffixes, or its ancestor at a depth (``conditions/paths.py``)."""
     whole = COLUMNS[CLOSURES[name]]
     if name in DEPTHS:
         return _ancestor(whole, DEPTHS[name])

@@ -18,9 +18,9 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from tocsin.conditions.relations import ANYBODY
-from tocsin.flow.resolve.categories import RecipientRule
 from tocsin.flow.resolve.directory import NO_END, Audience, Principal
 from tocsin.flow.resolve.person_conditions import PersonFacts
+from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.model.notification import ReasonKind
 from tocsin.spark import schema
 
@@ -33,8 +33,8 @@ class ResolveInput:
     """A micro-batch's matches with all inputs of recipient resolution.
 
     The temporary view has an array column for each table of ``spark/schema.py``: ``matches`` spread over its
-    ``partition_count`` rows, ``wanted``, ``reach``, ``principals``, ``members``, ``mutes`` and ``bonds`` whole in the
-    first. ``is_personal``: some alert has a condition on the recipient.
+    ``partition_count`` rows, ``wanted``, ``reach``, ``principals``, ``members``, ``mutes`` and ``person_facts``
+    whole in the first. ``is_personal``: some alert has a condition on the recipient.
     """
 
     view: str
@@ -104,7 +104,7 @@ def _looked_up(
         "wanted": (schema.RECIPIENT_RULES, [_recipient_rules(row) for row in rows]),
         "reach": (schema.REACH, [(r.root_id, r.node_id, r.node_fqn, r.hops) for r in audience.reach]),
         "principals": (schema.PRINCIPALS, [*map(_principal, audience.principals), *map(_addressed, addresses)]),
-        "bonds": (schema.PERSON_FACTS, _person_facts(audience)),
+        "person_facts": (schema.PERSON_FACTS, _person_facts(audience)),
         "members": (schema.MEMBERS, [*_members(audience), *((one, None, None, one) for one in addresses)]),
         "mutes": (schema.MUTES, [(m.who, m.about_id, m.channel, m.since_offset, m.until_ms) for m in audience.mutes]),
     }
@@ -131,7 +131,7 @@ def _members(audience: Audience) -> Iterator[tuple[object, ...]]:
 def _person_facts(audience: Audience) -> list[tuple[object, ...]]:
     """Return what holds of people, gathered by place and person."""
     known: dict[tuple[str, str], dict[tuple[str, int, int], None]] = defaultdict(dict)
-    for one in audience.bonds:
+    for one in audience.person_facts:
         known[one.place, one.user_id][one.question, one.since_offset, one.until_offset] = None
     names = ("question", "since_offset", "until_offset")
     return [(*at, [dict(zip(names, one, strict=True)) for one in held]) for at, held in known.items()]
@@ -142,10 +142,10 @@ def _for_anybody(matched: pa.Table, rows: Sequence[RecipientRule], audience: Aud
     questions = {row.subscription_id: row.questions for row in rows if row.questions}
     if not questions:
         return [True] * matched.num_rows
-    bonds = PersonFacts(audience.bonds)
+    person_facts = PersonFacts(audience.person_facts)
     asked = matched.select(["subscription_id", "asked", "entity_id", "log_offset"]).to_pylist()
     return [
-        bonds.anybody(one["asked"], questions[one["subscription_id"]], one["entity_id"], one["log_offset"])
+        person_facts.anybody(one["asked"], questions[one["subscription_id"]], one["entity_id"], one["log_offset"])
         if one["subscription_id"] in questions
         else True
         for one in asked

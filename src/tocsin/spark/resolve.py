@@ -7,7 +7,7 @@ Next: ``spark/schedule.py``.
 
 from __future__ import annotations
 
-from tocsin.flow.resolve.categories import BY_ASSET
+from tocsin.flow.resolve.recipient_rules import BY_ASSET
 from tocsin.model.subscription import Channel
 from tocsin.spark.lookups import ResolveInput
 
@@ -37,7 +37,7 @@ reached AS (
         ON p.place = a.place AND p.relation = a.kind AND p.receiver = a.receiver
         AND a.log_offset BETWEEN p.since_offset AND p.until_offset
     JOIN (SELECT inline(members) FROM {{view}}) AS t ON t.principal_id = p.principal_id
-    {{bond}}
+    {{fact}}
     WHERE (t.user_id IS NULL OR NOT (a.user_id <=> t.user_id)) {{told}}
 ),
 told AS (
@@ -74,8 +74,8 @@ _ANSWERS = f"""
 """A person's answers to what an alert asks, as ``conditions/relations.answers_of`` gives them."""
 
 _PERSON_FACT = """
-    LEFT JOIN (SELECT inline(bonds) FROM {view}) AS here ON here.place = a.entity_id AND here.user_id = t.user_id
-    LEFT JOIN (SELECT inline(bonds) FROM {view}) AS ever ON ever.place = '' AND ever.user_id = t.user_id
+    LEFT JOIN (SELECT inline(person_facts) FROM {view}) AS here ON here.place = a.entity_id AND here.user_id = t.user_id
+    LEFT JOIN (SELECT inline(person_facts) FROM {view}) AS ever ON ever.place = '' AND ever.user_id = t.user_id
 """
 _TOLD = f"""
     AND CASE WHEN t.user_id IS NULL THEN a.is_for_anybody ELSE shiftright(a.asked, {_ANSWERS}) & 1L = 1L END
@@ -91,5 +91,5 @@ def recipients(batch: ResolveInput) -> str:
     channel, key), unless all is in one partition anyway. For one micro-batch, not for a stream.
     """
     together = "COALESCE(1)" if batch.partition_count == 1 else f"REPARTITION({_EVENT}, channel, key)"
-    bond, told = (_PERSON_FACT.format(view=batch.view), _TOLD) if batch.is_personal else ("", "")
-    return _RECIPIENTS.format(view=batch.view, together=f"/*+ {together} */", bond=bond, told=told)
+    fact, told = (_PERSON_FACT.format(view=batch.view), _TOLD) if batch.is_personal else ("", "")
+    return _RECIPIENTS.format(view=batch.view, together=f"/*+ {together} */", fact=fact, told=told)

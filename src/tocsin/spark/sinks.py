@@ -17,7 +17,7 @@ from tocsin.model.match_result import MatchResult, Pair, match_results_of
 
 Rows = Sequence[Mapping[str, Any]]  # Any: a column's value
 Narrow = Callable[[Rows], Rows]
-"""Removes notifications that their recipient may not see (``flow/resolve/visibility.py``)."""
+"""Removes notifications that their recipient may not see (``flow/resolve/only_visible.py``)."""
 
 
 class NotificationStore(Protocol):

@@ -19,9 +19,9 @@ from sqlalchemy import Engine
 from tocsin.clock import Clock, Steady, SystemClock, steady_s
 from tocsin.flow.send.channels.email import EmailChannel, MailServer
 from tocsin.flow.send.channels.webhook import WebhookChannel
-from tocsin.flow.send.dispatch import Sender as Way
+from tocsin.flow.send.dispatch import Sender
 from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.mail import Sender
+from tocsin.flow.send.mail_message import MailSettings
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
@@ -56,7 +56,7 @@ class Parts:
     sessions: Sessions
     routes: Routes
     permitted: Permitted
-    channels: Mapping[str, Way]
+    channels: Mapping[str, Sender]
     limits: Limits = field(default_factory=Limits)
     clock: Clock = field(default_factory=SystemClock)
     steady: Steady = steady_s
@@ -93,7 +93,7 @@ def _opened(settings: Settings) -> Iterator[Engine]:
 
 def parts_of(settings: Settings, engine: Engine, webhook: WebhookChannel) -> Parts:
     """Return the parts of a worker over an open store and an open webhook channel."""
-    sender = Sender(settings.smtp_sender, settings.base_url(), unsubscribe_key(People(engine)))
+    sender = MailSettings(settings.smtp_sender, settings.base_url(), unsubscribe_key(People(engine)))
     email = EmailChannel(mail_server_of(settings), sender)
     return Parts(
         deliveries=Deliveries(engine),

@@ -10,11 +10,11 @@ from aiosmtpd.smtp import SMTP, Envelope
 from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, dispatch
 
 from tocsin.flow.send.channels.email import EmailChannel, MailServer
-from tocsin.flow.send.mail import Sender
+from tocsin.flow.send.mail_message import MailSettings
 from tocsin.model.delivery import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Category, Channel, Destination
 
-SENDER = Sender("tocsin@acme.example", "http://127.0.0.1:8585")
+SENDER = MailSettings("tocsin@acme.example", "http://127.0.0.1:8585")
 DESTINATION = Destination(id="d", category=Category.OWNERS, type=Channel.EMAIL)
 
 

@@ -33,7 +33,7 @@ from tocsin.store.outbox.deliveries import Deliveries
 from tocsin.store.outbox.routes import Routes
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.outbox.status import Standings
+from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.tables import attempt, delivery
 from tocsin.store.vault import new_key, use_vault
 from tocsin.worker.build import Limits, Parts
@@ -125,7 +125,7 @@ async def test_every_delivery_arrives_once_and_is_recorded(store_engine: Engine,
     async with working(store_engine):
         await until(lambda: statuses(store_engine) == {"delivered": 200})
     assert sorted(receiver.ids("/hook")) == sorted(ids)
-    assert Standings(store_engine).of(SUBSCRIPTION)["d"].delivered_count == 200
+    assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].delivered_count == 200
 
 
 async def test_two_workers_share_the_work_and_send_nothing_twice(store_engine: Engine, receiver: Receiver) -> None:
@@ -186,7 +186,7 @@ async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, r
                 connection.execute(update(delivery).values(due_at_ms=0))
         await until(lambda: states(sqlite_engine)[one] == ("retryLimitReached", 3))
     assert receiver.ids("/status/503") == [one] * 3
-    assert Standings(sqlite_engine).of(SUBSCRIPTION)["d"].status == "retryLimitReached"
+    assert DestinationStatuses(sqlite_engine).of(SUBSCRIPTION)["d"].status == "retryLimitReached"
 
 
 async def test_a_receiver_that_restarts_loses_nothing(sqlite_engine: Engine, receiver: Receiver) -> None:
@@ -198,7 +198,7 @@ async def test_a_receiver_that_restarts_loses_nothing(sqlite_engine: Engine, rec
         (one,) = add_deliveries(sqlite_engine, 1)
         async with working(sqlite_engine):
             await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 1))
-            standing = Standings(sqlite_engine).of(SUBSCRIPTION)["d"]
+            standing = DestinationStatuses(sqlite_engine).of(SUBSCRIPTION)["d"]
             assert (standing.status, standing.last_failed_reason) == ("failed", "connectionFailed")
             assert standing.next_attempt_ms is not None
     add_alert(sqlite_engine, [to(receiver, "/hook")])  # it is back
@@ -232,7 +232,7 @@ async def test_gone_ends_what_else_waits_for_the_destination(sqlite_engine: Engi
     async with working(sqlite_engine, replace(LIMITS, per_destination=1, claim=1)):
         await until(lambda: statuses(sqlite_engine) == {"failed": 30})
     assert len(receiver.arrived) == 1
-    standing = Standings(sqlite_engine).of(SUBSCRIPTION)["d"]
+    standing = DestinationStatuses(sqlite_engine).of(SUBSCRIPTION)["d"]
     assert (standing.status, standing.last_failed_status_code) == ("failed", 410)
 
 
@@ -248,7 +248,7 @@ async def test_what_was_switched_off_meanwhile_gets_nothing(
     async with working(sqlite_engine):
         await until(lambda: statuses(sqlite_engine) == {"failed": 3})
     assert receiver.arrived == []
-    assert Standings(sqlite_engine).of(SUBSCRIPTION) == {}
+    assert DestinationStatuses(sqlite_engine).of(SUBSCRIPTION) == {}
     with reading(sqlite_engine) as connection:
         assert set(connection.execute(select(attempt.c.reason)).scalars()) == {"disabled"}
 
@@ -505,4 +505,4 @@ async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
     with reading(sqlite_engine) as connection:
         (tried,) = connection.execute(select(attempt)).all()
     assert (tried.outcome, tried.reason, tried.detail.startswith("never sent")) == ("rejected", "mayNotView", True)
-    assert "d" not in Standings(sqlite_engine).of(SUBSCRIPTION), "it says nothing of the destination"
+    assert "d" not in DestinationStatuses(sqlite_engine).of(SUBSCRIPTION), "it says nothing of the destination"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.conditions.changes import ASSET, Change, Operation, changes_of, derived_changes
+from tocsin.conditions.changes import ASSET, Change, ChangeOperation, changes_of, derived_changes
 from tocsin.model.change import ChangeEvent
 
-ADD, REMOVE, MODIFY = Operation.ADD, Operation.REMOVE, Operation.MODIFY
+ADD, REMOVE, MODIFY = ChangeOperation.ADD, ChangeOperation.REMOVE, ChangeOperation.MODIFY
 LISTS = {ADD: "fieldsAdded", MODIFY: "fieldsUpdated", REMOVE: "fieldsDeleted"}
 
 
-def event(*changes: tuple[Operation, str, object], event_type: str = "entityUpdated", **keys: object) -> ChangeEvent:
+def event(
+    *changes: tuple[ChangeOperation, str, object], event_type: str = "entityUpdated", **keys: object
+) -> ChangeEvent:
     described: dict[str, list[dict[str, object]]] = {name: [] for name in LISTS.values()}
     for operation, name, value in changes:
         key = "oldValue" if operation is REMOVE else "newValue"
@@ -58,7 +60,7 @@ def event(*changes: tuple[Operation, str, object], event_type: str = "entityUpda
     ],
 )
 def test_a_change_is_told_by_what_it_is_about(
-    operation: Operation, name: str, value: object, expected: tuple[str, str, str | None]
+    operation: ChangeOperation, name: str, value: object, expected: tuple[str, str, str | None]
 ) -> None:
     category, target, named = expected
     assert changes_of(event((operation, name, value))) == [Change(category, operation, target, named)]
@@ -96,7 +98,7 @@ def test_a_tier_that_goes_while_one_comes_is_modified() -> None:
         ("entityDeleted", REMOVE, "deleted"),
     ],
 )
-def test_the_fate_of_an_asset_is_one_change(event_type: str, operation: Operation, fate: str) -> None:
+def test_the_fate_of_an_asset_is_one_change(event_type: str, operation: ChangeOperation, fate: str) -> None:
     told = event((MODIFY, "deleted", True), (REMOVE, "entity", {}), event_type=event_type)
     assert changes_of(told) == [Change("lifecycle", operation, ASSET, fate)]
 

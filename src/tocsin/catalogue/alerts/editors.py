@@ -16,7 +16,7 @@ _PEOPLE = "users"
 _ALERT = "eventsubscription"
 
 
-def stand_behind(record: Record, alert_id: str) -> Written:
+def add_editor(record: Record, alert_id: str) -> Written:
     """Record the actor as an editor of an alert; this makes no version and no event.
 
     Raises

@@ -12,7 +12,7 @@ from contextlib import suppress
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import Clock
 from tocsin.errors import Conflict, NotFound
-from tocsin.flow.capture.json_patch import Operation
+from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.ports import Catalogue
 from tocsin.flow.capture.write import Record
 from tocsin.model.audit_finding import AuditFinding
@@ -54,6 +54,6 @@ class FindingLog:
         """Put an event on the alert and disable it, so that it delays nobody until somebody has changed it."""
         with suppress(NotFound, Conflict):  # gone already, or written down by another pipeline
             self.add(finding)
-            off: Operation = {"op": "add", "path": "/enabled", "value": False}
+            off: PatchOperation = {"op": "add", "path": "/enabled", "value": False}
             writes = Writes(self._catalogue, self._clock)
             writes.patch(_ALERT, Key.by_id(finding.subscription_id), [off], actor=SYSTEM)

@@ -14,7 +14,7 @@ from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture import json_patch
 from tocsin.flow.capture.operations import EntityWrites
 from tocsin.flow.capture.ports import Hold, ThreadRows
-from tocsin.flow.capture.redaction import Veil, hidden_in
+from tocsin.flow.capture.redaction import Redaction, hidden_in
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.entity import Document
@@ -59,7 +59,7 @@ class FeedWrites:
 
         return self._writes.within(work, actor=actor)
 
-    def patch(self, thread_id: str, operations: Sequence[json_patch.Operation], *, actor: Actor) -> Written:
+    def patch(self, thread_id: str, operations: Sequence[json_patch.PatchOperation], *, actor: Actor) -> Written:
         """Apply a JSON Patch to a thread: its message, reactions, assignees, announcement, whether it is resolved.
 
         What else there is of a thread is fixed. A patch that changes nothing leaves nothing.
@@ -68,9 +68,9 @@ class FeedWrites:
         def work(record: Record) -> Written:
             thread, asset = _found(record, thread_id)
             shown = events.whole_thread(record, thread, asset)
-            veil = Veil(record.ids.event())
-            covered = veil.over(shown, hidden_in(shown, record.permit, record.transaction))
-            asked = veil.lifted(json_patch.applied(covered, operations, record.bounds))
+            redaction = Redaction(record.ids.event())
+            covered = redaction.hide(shown, hidden_in(shown, record.permit, record.transaction))
+            asked = redaction.restore(json_patch.applied(covered, operations, record.bounds))
             requests.check_unchanged(shown, asked, _OPEN | _OPEN_BESIDES.get(thread.kind, frozenset()))
             document = _edited(record, thread, asset, asked)
             described = events.thread_changes(thread.document, document)
@@ -83,7 +83,7 @@ class FeedWrites:
         return self._writes.within(work, actor=actor)
 
     def patch_post(
-        self, thread_id: str, post_id: str, operations: Sequence[json_patch.Operation], *, actor: Actor
+        self, thread_id: str, post_id: str, operations: Sequence[json_patch.PatchOperation], *, actor: Actor
     ) -> Written:
         """Apply a JSON Patch to a post: its message (only its author may), or one's own reactions to it.
 
@@ -236,7 +236,7 @@ def _edited(record: Record, thread: StoredThread, asset: Stored, asked: Document
     decided = ("resolved", "task", "announcement")
     if any(document.get(key) != old.get(key) for key in decided):
         teams = threads.teams_of(actor.id)
-        rights.standing(actor, teams, thread, asset).check_concerned("change this of a thread")
+        rights.role_in(actor, teams, thread, asset).check_concerned("change this of a thread")
     if thread.kind == ThreadType.TASK and document["task"] != old["task"]:
         requests.check_assignees(document["task"]["assignees"])
     return document
@@ -272,7 +272,7 @@ def _task(record: Record, thread_id: str, what: str, hold: Hold = Hold.SHARED) -
     if thread.kind != ThreadType.TASK:
         raise InvalidInput("this thread is no task")
     teams = record.transaction.threads.teams_of(record.actor.id)
-    rights.standing(record.actor, teams, thread, asset).check_concerned(what)
+    rights.role_in(record.actor, teams, thread, asset).check_concerned(what)
     if thread.task["status"] != TaskStatus.OPEN:
         raise Conflict(f"task {thread.task['id']} is closed")
     if asset.deleted:

@@ -11,8 +11,8 @@ from typing import Any
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
+from tocsin.model.phrases import hint
 from tocsin.model.thread import TaskStatus, TaskType, ThreadType
-from tocsin.model.wording import hint
 
 LONGEST_MESSAGE = 65_536
 """Characters that one message may have."""

@@ -17,7 +17,7 @@ from tocsin.model.thread import StoredThread
 
 
 @dataclass(frozen=True)
-class Standing:
+class ThreadRole:
     """A person's relation to a thread and to its asset."""
 
     actor: Actor
@@ -36,10 +36,10 @@ class Standing:
             raise Forbidden(f"Only assignees, who began it, owners of the asset and administrators may {what}.")
 
 
-def standing(actor: Actor, teams: Collection[str], thread: StoredThread, asset: Stored) -> Standing:
+def role_in(actor: Actor, teams: Collection[str], thread: StoredThread, asset: Stored) -> ThreadRole:
     """Return the relation of ``actor``, who is in these teams, to a thread."""
     principals = {actor.id, *teams}
-    return Standing(
+    return ThreadRole(
         actor=actor,
         is_author=thread.created_by_id == actor.id,
         is_assignee=_has(thread.task.get("assignees"), principals),

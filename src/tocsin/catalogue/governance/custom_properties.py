@@ -17,8 +17,8 @@ from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Stored
-from tocsin.model.wording import with_article
 
 
 def with_property(record: Record, of_type: Stored, wanted: Document) -> Document:

@@ -32,7 +32,9 @@ OF_THE_TAG = ("name", "displayName", "description", "style")
 """Keys of a label that say what its tag says; whoever shows a label puts them in."""
 
 
-def tagged(transaction: Transaction, document: Document, old: Document, permit: Permit = EVERYTHING) -> Document:
+def with_checked_labels(
+    transaction: Transaction, document: Document, old: Document, permit: Permit = EVERYTHING
+) -> Document:
     """Return the document with its labels as they are kept: known ones, and those that follow from them.
 
     Raises
@@ -66,7 +68,7 @@ def _check_certifying(document: Document, old: Document) -> None:
     raise InvalidInput(said, field=CERTIFICATION)
 
 
-def certified(document: Document, at_ms: int) -> Document:
+def with_certificate_dates(document: Document, at_ms: int) -> Document:
     """Return the document with the dates that its certificate leaves out: from now on, for thirty days."""
     certificate = document.get(CERTIFICATION)
     if not isinstance(certificate, dict):

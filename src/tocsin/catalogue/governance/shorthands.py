@@ -13,14 +13,14 @@ from tocsin.model.entity import Document
 from tocsin.model.list_identity import target_of
 
 
-def named(entity_type: str, request: Document) -> Document:
+def with_query_name(entity_type: str, request: Document) -> Document:
     """Return a request to create or to put; a query that has no name is called by its checksum."""
     if entity_type == "query" and isinstance(request.get("query"), str):
         return {"name": _checksum(request["query"]), **request}
     return request
 
 
-def spelled_out(entity_type: str, resolver: Resolver, document: Document, old: Document) -> Document:
+def expanded(entity_type: str, resolver: Resolver, document: Document, old: Document) -> Document:
     """Return a document whose shorthands are spelled out. ``NotFound`` if a term or a kind is not there."""
     if entity_type == "query" and isinstance(document.get("query"), str):
         return document | {"checksum": _checksum(document["query"])}

@@ -15,7 +15,7 @@ from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.json_patch import applied
 from tocsin.flow.capture.permit import check_view
 from tocsin.flow.capture.ports import Hold
-from tocsin.flow.capture.redaction import Veil, hidden_in
+from tocsin.flow.capture.redaction import Redaction, hidden_in
 from tocsin.flow.capture.references import key_of, reference_to
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
@@ -23,8 +23,8 @@ from tocsin.model.change import LINEAGE, ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.lineage import Edge, LineageSource
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Stored, Written, missing
-from tocsin.model.wording import with_article
 
 _NO_ENDS = frozenset(
     "user team role policy bot type classification tag eventsubscription notificationTemplate testDefinition".split()
@@ -61,9 +61,9 @@ def patch_edge(record: Record, from_entity: Document, to_entity: Document, opera
     old = _known(record, ends)
     # Who read no columns reads an empty list, and adds to that.
     readable: Document = {"columnsLineage": []} | old.details
-    veil = Veil(record.ids.event())
-    shown = veil.over(readable, hidden_in(readable, record.permit, record.transaction))
-    return _put(record, ends, old, veil.lifted(applied(shown, operations, record.bounds)))
+    redaction = Redaction(record.ids.event())
+    shown = redaction.hide(readable, hidden_in(readable, record.permit, record.transaction))
+    return _put(record, ends, old, redaction.restore(applied(shown, operations, record.bounds)))
 
 
 def delete_edge(record: Record, from_entity: Document, to_entity: Document) -> Written:

@@ -11,7 +11,7 @@ from datetime import date
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
-from tocsin.model.wording import hint
+from tocsin.model.phrases import hint
 
 Check = Callable[[object, str], None]
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from tocsin.errors import NotFound
 from tocsin.flow.capture.diff import is_same
-from tocsin.flow.capture.request import clean, shaped, without_server_keys
+from tocsin.flow.capture.normalize import clean, shaped, without_server_keys
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import shapes

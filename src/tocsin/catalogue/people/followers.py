@@ -7,8 +7,8 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Stored, Written
-from tocsin.model.wording import with_article
 
 
 def follow(record: Record, entity: Stored, user_id: str) -> Written:

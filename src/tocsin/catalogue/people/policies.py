@@ -15,7 +15,7 @@ from tocsin.model.stored import Key
 _LOOKED_UP = frozenset({"team", "role"})  # a rule may speak of a tag before anything carries it
 
 
-def ruled(transaction: Transaction, document: Document) -> Document:
+def with_checked_rules(transaction: Transaction, document: Document) -> Document:
     """Return a policy with its rules checked, in one spelling and each with its FQN; other documents as they are.
 
     Raises

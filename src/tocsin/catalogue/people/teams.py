@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from tocsin.access.subject import ORGANIZATION
 from tocsin.errors import Conflict, InvalidInput
-from tocsin.flow.capture.json_patch import Operation
+from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.ports import Hold, Transaction
 from tocsin.flow.capture.upsert import belong, change
 from tocsin.flow.capture.write import Record
@@ -30,7 +30,7 @@ _ABOVE: dict[str, tuple[str, ...]] = {
 _ONE_PARENT = frozenset({"Division", "BusinessUnit"})
 
 
-def placed(transaction: Transaction, team: Document, old: Document) -> Document:
+def with_checked_parents(transaction: Transaction, team: Document, old: Document) -> Document:
     """Return a team with the parents it stores, checked if its type or its parents are new.
 
     Raises
@@ -57,7 +57,7 @@ def placed(transaction: Transaction, team: Document, old: Document) -> Document:
     return placed_team
 
 
-def joined(transaction: Transaction, user: Document, old: Document) -> Document:
+def with_checked_teams(transaction: Transaction, user: Document, old: Document) -> Document:
     """Return somebody with the teams they store.
 
     Raises
@@ -78,7 +78,9 @@ def _check_address(transaction: Transaction, email: str | None, old: Document) -
         raise Conflict(f"email: {email} is the address of the user {other['name']}{gone}")
 
 
-def as_patched(transaction: Transaction, document: Document, subject: Stored, given: Sequence[Operation]) -> Document:
+def as_patched(
+    transaction: Transaction, document: Document, subject: Stored, given: Sequence[PatchOperation]
+) -> Document:
     """Return a team or a person as its readers see it, for operations to be applied to: with what is worked out."""
     if subject.entity_type not in ("team", "user"):
         return document
@@ -94,7 +96,7 @@ def as_patched(transaction: Transaction, document: Document, subject: Stored, gi
     return shown
 
 
-def _speaks_of(key: str, operation: Operation) -> bool:
+def _speaks_of(key: str, operation: PatchOperation) -> bool:
     paths = (operation.get("path"), operation.get("from"))
     return any(isinstance(path, str) and (path == "" or path.split("/")[1:2] == [key]) for path in paths)
 

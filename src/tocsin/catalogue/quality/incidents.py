@@ -71,7 +71,9 @@ def take_step(record: Record, case: Stored, request: Document) -> Written:
     return _told(record, case, (latest, step), held)
 
 
-def correct_step(record: Record, case: Stored, step_id: str, operations: Sequence[json_patch.Operation]) -> Written:
+def correct_step(
+    record: Record, case: Stored, step_id: str, operations: Sequence[json_patch.PatchOperation]
+) -> Written:
     """Correct the severity of a step; all else of it is history.
 
     Raises

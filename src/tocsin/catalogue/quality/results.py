@@ -39,7 +39,7 @@ def add_result(record: Record, case: Stored, result: Document) -> Written:
     return _keep(record, case, kept)
 
 
-def patch_result(record: Record, case: Stored, at_ms: int, operations: Sequence[json_patch.Operation]) -> Written:
+def patch_result(record: Record, case: Stored, at_ms: int, operations: Sequence[json_patch.PatchOperation]) -> Written:
     """Correct the result of one run; nothing if that changes nothing."""
     before = record.transaction.series.at(Line(case.id, _KIND.name), at_ms)
     if before is None:

@@ -13,8 +13,8 @@ from typing import Any
 import orjson
 
 from tocsin.errors import InvalidInput
+from tocsin.flow.capture.normalize import TAG_DEFAULTS
 from tocsin.flow.capture.ports import Transaction
-from tocsin.flow.capture.request import TAG_DEFAULTS
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.labels import SOURCES

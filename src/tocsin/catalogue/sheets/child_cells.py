@@ -17,7 +17,7 @@ from tocsin.catalogue.sheets.cells import (
     people_cell,
     with_labels,
 )
-from tocsin.catalogue.sheets.writes import Setter
+from tocsin.catalogue.sheets.import_row import Setter
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Transaction
 from tocsin.model import fqn

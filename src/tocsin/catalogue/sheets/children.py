@@ -1,6 +1,6 @@
 """Sheets of an entity's direct children, one row each: databases, schemas, tables, or teams.
 
-Source: OpenMetadata's ``databaseCsvDocumentation.json`` and ``teamCsvDocumentation.json``. Next: ``operations.py``.
+Source: OpenMetadata's ``databaseCsvDocumentation.json`` and ``teamCsvDocumentation.json``. Next: ``import_sheet.py``.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from tocsin.catalogue.sheets.child_cells import (
     procedure_cells,
     team_cells,
 )
+from tocsin.catalogue.sheets.import_row import Setters, fill, outcome, put, rewritten
 from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
-from tocsin.catalogue.sheets.writes import Setters, fill, outcome, put, rewritten
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.upsert import create

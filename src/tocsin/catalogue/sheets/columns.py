@@ -1,6 +1,6 @@
 """Sheets of a table, one row per column: name, description, type and labels.
 
-Source: OpenMetadata's ``tableCsvDocumentation.json``. Next: ``writes.py``.
+Source: OpenMetadata's ``tableCsvDocumentation.json``. Next: ``import_row.py``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import copy
 from collections.abc import Iterator
 
 from tocsin.catalogue.sheets.cells import labels_cell, with_labels
+from tocsin.catalogue.sheets.import_row import Setter
 from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
-from tocsin.catalogue.sheets.writes import Setter
 from tocsin.errors import InvalidInput, TocsinError
 from tocsin.flow.capture import renames
 from tocsin.flow.capture.ports import Transaction
@@ -19,9 +19,9 @@ from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import hint
 from tocsin.model.shapes import check
 from tocsin.model.stored import Stored, Written
-from tocsin.model.wording import hint
 
 _COLUMN = "column."
 _NAME = "column.fullyQualifiedName"

@@ -1,6 +1,6 @@
 """Sheets of a glossary, one row per term: name, definition, relations, labels and people.
 
-Source: OpenMetadata's ``glossaryCsvDocumentation.json``. Next: ``writes.py``.
+Source: OpenMetadata's ``glossaryCsvDocumentation.json``. Next: ``import_row.py``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from tocsin.catalogue.sheets.cells import (
     people_cell,
     with_labels,
 )
+from tocsin.catalogue.sheets.import_row import Setter, fill, outcome, put, rewritten
 from tocsin.catalogue.sheets.rows import Header, Outcome, Row, SheetKind
-from tocsin.catalogue.sheets.writes import Setter, fill, outcome, put, rewritten
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.ports import Transaction
 from tocsin.flow.capture.upsert import create

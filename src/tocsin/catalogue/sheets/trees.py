@@ -2,7 +2,7 @@
 
 Each row has its entity's type and FQN. A table and the rows of its columns are one change. Source: OpenMetadata's
 recursive sheets (``DatabaseServiceRepository``, ``DatabaseRepository``, ``DatabaseSchemaRepository``).
-Next: ``operations.py``.
+Next: ``import_sheet.py``.
 """
 
 from __future__ import annotations

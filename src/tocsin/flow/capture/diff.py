@@ -24,6 +24,9 @@ Path = tuple[str, ...]
 Value = Any  # Any: a JSON value of whatever field is compared
 
 
+ORDER = "memberOrder"
+"""Key of an event's derived fields that holds the positions of new members."""
+
 Order = dict[str, list[str]]
 """Path of a list -> what its members are called, in their order."""
 

@@ -1,7 +1,7 @@
 """JSON Patch (RFC 6902) of entities, applied to the document that a client has read.
 
 A client that read ``owners: []`` sends ``/owners/0``, so lists that a document omits when empty are added before the
-patch and removed after it (those of members by ``request.py``). The amount an operation would copy is checked
+patch and removed after it (those of members by ``normalize.py``). The amount an operation would copy is checked
 first, because a short patch can double the document with every line.
 """
 
@@ -20,13 +20,15 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import REFERENCE_LISTS
 
-Operation = dict[str, Any]  # Any: an operation's value is any JSON
+PatchOperation = dict[str, Any]  # Any: an operation's value is any JSON
 _LISTS = ("tags", *REFERENCE_LISTS)
 _LIGHT_OPERATIONS = 100
 _LIGHT_BYTES = 64 * 1024
 
 
-def apply(entity_type: str, document: Document, operations: Sequence[Operation], bounds: Bounds = BOUNDS) -> Document:
+def apply(
+    entity_type: str, document: Document, operations: Sequence[PatchOperation], bounds: Bounds = BOUNDS
+) -> Document:
     """Return ``document`` with the operations applied; it is not changed itself.
 
     Raises
@@ -38,19 +40,19 @@ def apply(entity_type: str, document: Document, operations: Sequence[Operation],
     return {key: value for key, value in patched.items() if key in document or value not in ([], {})}
 
 
-def applied(document: Document, operations: Sequence[Operation], bounds: Bounds = BOUNDS) -> Document:
+def applied(document: Document, operations: Sequence[PatchOperation], bounds: Bounds = BOUNDS) -> Document:
     """Return ``document``, as it is read, with the operations applied to a copy of it. Raises as ``apply``."""
     return _in_place(_copied(document), operations, bounds)
 
 
-def is_light(document: Document, operations: Sequence[Operation]) -> bool:
+def is_light(document: Document, operations: Sequence[PatchOperation]) -> bool:
     """Say whether applying these operations takes so little time that others can wait for it."""
     if len(operations) > _LIGHT_OPERATIONS or any(_is_copy(one) for one in operations):
         return False
     return size_of(document) <= _LIGHT_BYTES
 
 
-def _in_place(document: Document, operations: Sequence[Operation], bounds: Bounds) -> Document:
+def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: Bounds) -> Document:
     if len(operations) > bounds.patch_operations:
         raise TooLarge(f"the patch has {len(operations)} operations; one may have {bounds.patch_operations}")
     patched, left, had_bytes = document, bounds.document_bytes, size_of(document)
@@ -76,7 +78,7 @@ def _is_copy(operation: object) -> bool:
     return isinstance(operation, dict) and operation.get("op") == "copy"
 
 
-def _copied_bytes(document: Document, operation: Operation) -> int:
+def _copied_bytes(document: Document, operation: PatchOperation) -> int:
     """Return how many bytes a copy adds; none if there is nothing to copy, which applying it will say."""
     source = operation.get("from")
     return size_of(resolve_pointer(document, source, None)) if isinstance(source, str) else 0

@@ -18,7 +18,7 @@ from tocsin.flow.capture.consolidation import begun_at
 from tocsin.flow.capture.permit import Permits, check_delete, check_restore, everything, in_place
 from tocsin.flow.capture.ports import Catalogue, Collision, Hold
 from tocsin.flow.capture.prepare import complete, patched, whole_state
-from tocsin.flow.capture.redaction import Veil, hidden_in
+from tocsin.flow.capture.redaction import Redaction, hidden_in
 from tocsin.flow.capture.rollback import Rehearsed, RolledBack, roll_back
 from tocsin.flow.capture.upsert import change, create, ensure, kind_of, put
 from tocsin.flow.capture.write import Ids, Record, Rules
@@ -98,7 +98,7 @@ class EntityWrites:
         self,
         entity_type: str,
         key: Key,
-        operations: Sequence[json_patch.Operation],
+        operations: Sequence[json_patch.PatchOperation],
         *,
         actor: Actor,
         if_match: str | None = None,
@@ -112,7 +112,7 @@ class EntityWrites:
         PreconditionFailed : ``if_match``, an ``If-Match`` header, names another state than the present one.
         InvalidInput : the patch does not fit, or leaves something malformed.
         """
-        patching, veil = _Patching(entity_type, operations, self.bounds), Veil(self._ids.event())
+        patching, redaction = _Patching(entity_type, operations, self.bounds), Redaction(self._ids.event())
 
         def work(record: Record) -> Written:
             old = _live(record, entity_type, key)
@@ -120,7 +120,7 @@ class EntityWrites:
                 raise PreconditionFailed()
             shown = self.rules.shown(record, record.as_read(old), old, operations)
             hidden = hidden_in(shown, record.permit, record.transaction)
-            document = veil.lifted(patching.of(veil.over(shown, hidden)))
+            document = redaction.restore(patching.of(redaction.hide(shown, hidden)))
             fields = patched(ENTITY_TYPES[entity_type], old, document)
             within_ms = self._consolidate_ms if if_match is None else 0
             since = begun_at(record, old, fields, within_ms=within_ms) if within_ms else None
@@ -274,7 +274,7 @@ class _NotComputed(Exception):
 class _Patching:
     """One patch, applied directly if small, else computed outside the transaction and verified inside it."""
 
-    def __init__(self, entity_type: str, operations: Sequence[json_patch.Operation], bounds: Bounds) -> None:
+    def __init__(self, entity_type: str, operations: Sequence[json_patch.PatchOperation], bounds: Bounds) -> None:
         self._entity_type, self._operations, self._bounds = entity_type, operations, bounds
         self._computed: tuple[Document, Document] | None = None
 

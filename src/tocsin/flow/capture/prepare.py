@@ -5,8 +5,8 @@ Next: ``flow/capture/write.py``.
 
 from __future__ import annotations
 
+from tocsin.flow.capture.normalize import check_required, clean, shaped, without_server_keys
 from tocsin.flow.capture.references import Resolver, reference_to
-from tocsin.flow.capture.request import check_required, clean, shaped, without_server_keys
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document

@@ -1,7 +1,7 @@
 """Reconstruction of an entity's document from its change events alone.
 
 The inverse of ``flow/capture/diff.py``: applying a difference to the old state gives the new one. Next:
-``flow/capture/rollback.py``.
+``store/fsck/rebuilding.py``.
 """
 
 from __future__ import annotations
@@ -11,15 +11,12 @@ from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any
 
-from tocsin.flow.capture.diff import Order
+from tocsin.flow.capture.diff import ORDER, Order
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange, LoggedEvent
 from tocsin.model.entity import Document, version_to_wire
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBER_LISTS, MemberList
-
-ORDER = "memberOrder"
-"""Key of an event's derived fields that holds the positions of new members."""
 
 _STAMPED = ("version", "updatedAt", "updatedBy", "changeDescription")
 

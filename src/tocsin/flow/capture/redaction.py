@@ -21,14 +21,14 @@ from tocsin.model.stored import Key
 Json = Any  # Any: a JSON value
 
 
-class Veil:
-    """One veil, for one request; ``token`` is a text that nobody can guess."""
+class Redaction:
+    """One redaction, for one request; ``token`` is a text that nobody can guess."""
 
     def __init__(self, token: str) -> None:
         self._token = token
         self._kept: dict[str, Json] = {}
 
-    def over(self, document: Document, hidden: Collection[str]) -> Document:
+    def hide(self, document: Document, hidden: Collection[str]) -> Document:
         """Return the document with a stub for each part that names one of ``hidden``: ids, or full names of tables.
 
         References to the document's ancestors stay: its own FQN contains their names.
@@ -37,16 +37,16 @@ class Veil:
         covered: Document = self._covered(document, hidden, document) if hidden else document
         return covered
 
-    def lifted(self, value: Json) -> Json:
+    def restore(self, value: Json) -> Json:
         """Return a JSON value with its stubs replaced by the original parts."""
         if not self._kept:
             return value
         if isinstance(value, list):
-            return [self.lifted(one) for one in value]
+            return [self.restore(one) for one in value]
         if not isinstance(value, dict):
             return value
         kept = self._kept.get(str(value.get("id"))) if len(value) == 1 else None
-        return {key: self.lifted(inner) for key, inner in value.items()} if kept is None else kept
+        return {key: self.restore(inner) for key, inner in value.items()} if kept is None else kept
 
     def _covered(self, value: Json, hidden: Collection[str], whole: Document, *, key: str = "") -> Json:
         if isinstance(value, list):

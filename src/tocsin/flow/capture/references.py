@@ -19,8 +19,8 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType, Parentage
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Stored, missing
-from tocsin.model.wording import with_article
 
 Given = Any  # Any: a reference as clients write it: an FQN, an id, or an object with either
 

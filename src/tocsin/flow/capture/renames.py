@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.capture import nested_references
+from tocsin.flow.capture.normalize import check_required
 from tocsin.flow.capture.prepare import draft_of, inherited
-from tocsin.flow.capture.request import check_required
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record
 from tocsin.model import fqn as names
@@ -21,8 +21,8 @@ from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES, types_below
 from tocsin.model.labels import SOURCES, relabelled
 from tocsin.model.list_identity import REFERENCE_LISTS, REFERENCES, target_of
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Draft, Key, Stored, Written
-from tocsin.model.wording import with_article
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.flow.capture import removal, renames
-from tocsin.flow.capture.request import without_server_keys
+from tocsin.flow.capture.normalize import without_server_keys
 from tocsin.flow.capture.secrets import keeps_its_secrets, parts_of
 from tocsin.flow.capture.upsert import change
 from tocsin.flow.capture.write import Record

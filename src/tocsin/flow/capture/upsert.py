@@ -18,8 +18,8 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBER_LISTS
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Draft, Key, Stored, Written, missing
-from tocsin.model.wording import with_article
 
 
 def create(record: Record, entity_type: str, request: Document) -> Written:

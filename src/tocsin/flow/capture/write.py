@@ -13,11 +13,10 @@ from decimal import Decimal
 from tocsin.conditions.fields import derive
 from tocsin.errors import InvalidInput
 from tocsin.flow.capture.bounds import BOUNDS, Bounds, size_of
-from tocsin.flow.capture.diff import Difference, compare, with_place
-from tocsin.flow.capture.json_patch import Operation
+from tocsin.flow.capture.diff import ORDER, Difference, compare, with_place
+from tocsin.flow.capture.json_patch import PatchOperation
 from tocsin.flow.capture.permit import EVERYTHING, Permit, check_view
 from tocsin.flow.capture.ports import Transaction
-from tocsin.flow.capture.rebuild import ORDER
 from tocsin.flow.capture.references import Resolver
 from tocsin.flow.capture.secrets import hidden
 from tocsin.flow.capture.version import is_breaking, next_version
@@ -53,7 +52,7 @@ class Rules:
         """Return the checked document and FQN that a request to create or put asks for; None: those of its parent."""
         return None
 
-    def shown(self, record: Record, document: Document, old: Stored, operations: Sequence[Operation]) -> Document:
+    def shown(self, record: Record, document: Document, old: Stored, operations: Sequence[PatchOperation]) -> Document:
         """Return an entity as its readers see it, for the operations of a patch to be applied to."""
         return document
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from tocsin.flow.resolve.categories import BY_ASSET, RecipientRule
 from tocsin.flow.resolve.directory import Audience, Directory, Principal, Reach
 from tocsin.flow.resolve.person_conditions import person_facts_of
+from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
@@ -31,12 +31,12 @@ def audience_of(
     members = tuple(directory.members(teams)) if teams else ()
     users = {principal.principal_id for principal in principals if principal.principal_type == "user"}
     users.update(member.user_id for member in members)
-    bonds = tuple(person_facts_of(entity_ids, rows, directory)) if any(row.questions for row in rows) else ()
-    users.update(bond.user_id for bond in bonds)
+    person_facts = tuple(person_facts_of(entity_ids, rows, directory)) if any(row.questions for row in rows) else ()
+    users.update(fact.user_id for fact in person_facts)
     found = directory.people(users) if users else ()
     people = tuple(person for person in found if everybody or may_be_notified(person))
     able = {person.id for person in people if may_be_notified(person)}
-    held = tuple(bond for bond in bonds if bond.user_id in able)
+    held = tuple(fact for fact in person_facts if fact.user_id in able)
     return Audience(reach, principals, members, people, tuple(_mutes(reach, rows, people, directory)), held)
 
 

@@ -12,9 +12,9 @@ from enum import StrEnum
 from typing import TypeVar
 
 from tocsin.conditions.relations import ANYBODY, is_asked
-from tocsin.flow.resolve.categories import BY_ASSET, RecipientRule
 from tocsin.flow.resolve.directory import Audience, Principal, Reach
 from tocsin.flow.resolve.person_conditions import PersonFacts
+from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule
 from tocsin.model.change import LoggedEvent
 from tocsin.model.mute import Mute
 from tocsin.model.notification import Reason, ReasonKind
@@ -63,7 +63,7 @@ class _Scene:
     logged: LoggedEvent
     audience: Audience
     mutes: Mapping[str, Sequence[Mute]]
-    bonds: PersonFacts
+    person_facts: PersonFacts
     asked: Mapping[str, int]
 
     def means(self, row: RecipientRule, user_id: str | None) -> bool:
@@ -71,8 +71,8 @@ class _Scene:
         entity_id, offset = self.logged.event.entity_id, self.logged.offset
         asked = self.asked.get(row.subscription_id, ANYBODY)
         if user_id is None:
-            return self.bonds.anybody(asked, row.questions, entity_id, offset)
-        return is_asked(asked, self.bonds.answers(row.questions, user_id, entity_id, offset))
+            return self.person_facts.anybody(asked, row.questions, entity_id, offset)
+        return is_asked(asked, self.person_facts.answers(row.questions, user_id, entity_id, offset))
 
     def mute(self, who: str, row: RecipientRule, node_id: str = "") -> Mute | None:
         """Return what keeps ``row`` quiet towards this person or address."""
@@ -102,7 +102,7 @@ def candidates(
     people = {person.id: person for person in audience.people}
     teams = _grouped((member.team_id, member) for member in audience.members)
     mutes = _grouped((one.who, one) for one in audience.mutes)
-    scene = _Scene(logged, audience, mutes, PersonFacts(audience.bonds), asked or {})
+    scene = _Scene(logged, audience, mutes, PersonFacts(audience.person_facts), asked or {})
     for row in rows:
         if row.relation is ReasonKind.EXTERNAL:
             yield _addressed(row, scene)

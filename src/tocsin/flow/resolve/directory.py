@@ -94,7 +94,8 @@ class Directory(Protocol):
 class Audience:
     """Input for resolving some events: reached assets, principals, people, and mutes.
 
-    ``people`` holds only those who may be notified at all, unless all were requested; ``bonds`` theirs in any case.
+    ``people`` holds only those who may be notified at all, unless all were requested; ``person_facts`` always those
+    of people who may be notified.
     """
 
     reach: tuple[Reach, ...]
@@ -102,4 +103,4 @@ class Audience:
     members: tuple[Member, ...]
     people: tuple[Person, ...]
     mutes: tuple[Mute, ...] = ()
-    bonds: tuple[PersonFact, ...] = ()
+    person_facts: tuple[PersonFact, ...] = ()

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tocsin.flow.resolve.candidates import candidates
-from tocsin.flow.resolve.categories import RecipientRule
 from tocsin.flow.resolve.directory import Audience
+from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.model.change import LoggedEvent
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Channel

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
 from tocsin.conditions.relations import FOLLOWS, OWNS, answers_of, is_asked, team_of
-from tocsin.flow.resolve.categories import RecipientRule
 from tocsin.flow.resolve.directory import Directory, Member, PersonFact, Principal
+from tocsin.flow.resolve.recipient_rules import RecipientRule
 from tocsin.model.notification import ReasonKind
 
 ANYWHERE = ""
@@ -21,11 +21,11 @@ _BY_ASSET = {FOLLOWS: ReasonKind.FOLLOWER, OWNS: ReasonKind.OWNER}
 
 
 class PersonFacts:
-    """who has which bond, to be asked by person."""
+    """who has which fact, to be asked by person."""
 
-    def __init__(self, bonds: Iterable[PersonFact]) -> None:
+    def __init__(self, person_facts: Iterable[PersonFact]) -> None:
         self._by_place: dict[str, dict[str, list[PersonFact]]] = defaultdict(lambda: defaultdict(list))
-        for one in bonds:
+        for one in person_facts:
             self._by_place[one.place][one.user_id].append(one)
 
     def answers(self, questions: Sequence[str], user_id: str, entity_id: str, offset: int) -> int:
@@ -48,7 +48,7 @@ class PersonFacts:
 def person_facts_of(
     entity_ids: Collection[str], rows: Sequence[RecipientRule], directory: Directory
 ) -> Iterator[PersonFact]:
-    """Yield the people for whom the questions of ``rows`` hold, for changes of these entities; a bond may repeat."""
+    """Yield the people for whom the questions of ``rows`` hold, for changes of these entities; a fact may repeat."""
     questions = {question for row in rows for question in row.questions}
     principals: list[tuple[str, Principal]] = []
     for question, relation in _BY_ASSET.items():

@@ -1,6 +1,6 @@
 """Dispatches: the input of one delivery attempt, with the delivery, its event, its reasons and its route.
 
-``store/outbox/deliveries.py`` reads these; ``flow/send/channels`` take them. Next: ``flow/send/render.py``.
+``store/outbox/deliveries.py`` reads these; ``flow/send/channels`` take them. Next: ``flow/send/webhook_payload.py``.
 """
 
 from __future__ import annotations

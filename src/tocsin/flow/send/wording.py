@@ -1,7 +1,7 @@
 """Text of change events for recipients: a headline and lines, shared by all channels.
 
 Field names are paths (``columns.email.description``); readers see "description of column email changed".
-Next: ``flow/send/mail.py``.
+Next: ``flow/send/mail_message.py``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, Change, Operation, changes_of, kind_of
+from tocsin.conditions.changes import ASSET, TAG, TERM, TIER, Change, ChangeOperation, changes_of, kind_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.text_blocks import CONTROL, ChangeLine, clean_line, cut
 from tocsin.flow.send.thread_wording import subject_of, thread_headline, thread_lines
@@ -45,7 +45,7 @@ _WHOLE = {
     EventType.ENTITY_DELETED: "deleted for good",
     EventType.ENTITY_RESTORED: "restored",
 }
-_DONE = {Operation.ADD: "added", Operation.REMOVE: "removed", Operation.MODIFY: "changed"}
+_DONE = {ChangeOperation.ADD: "added", ChangeOperation.REMOVE: "removed", ChangeOperation.MODIFY: "changed"}
 _TOWARDS = {"added": "to", "removed": "from"}
 _FATES = {"created": "created", "softDeleted": "deleted", "deleted": "deleted for good", "restored": "restored"}
 _LABELS = frozenset({TAG, TIER, TERM})
@@ -102,7 +102,9 @@ def version_lines(version: Document) -> list[str]:
 
 def _tiers_moved(event: ChangeEvent, lines: Sequence[ChangeLine]) -> Iterator[ChangeLine]:
     """Yield ``lines`` with the tier that went and the one that came as one change, as ``changes_of`` sees them."""
-    came = {f"tier {one.value} added": one for one in changes_of(event) if one[:3] == (TIER, Operation.MODIFY, ASSET)}
+    came = {
+        f"tier {one.value} added": one for one in changes_of(event) if one[:3] == (TIER, ChangeOperation.MODIFY, ASSET)
+    }
     went = [line.text.split(" ")[1] for line in lines if came and _GONE_TIER.fullmatch(line.text)]
     for line in lines:
         if line.text in came:
@@ -151,7 +153,7 @@ def _described_asset(change: Change, value: str) -> str | None:
             return _spaced(value)
         case "other" if value:
             return f"{_spaced(value)} {_DONE[change.operation]}"
-        case category if category in _BECOMES and value and change.operation is Operation.MODIFY:
+        case category if category in _BECOMES and value and change.operation is ChangeOperation.MODIFY:
             return f"{_spaced(category)} changed to {value}"
         case _:
             return None
@@ -168,7 +170,12 @@ def _described(described: ChangeDescription) -> list[ChangeLine]:
 def _labels(event: ChangeEvent) -> Iterator[str]:
     """Yield in words the labels added to members or removed from them."""
     for one in changes_of(event):
-        if one.category in _LABELS and one.target != ASSET and one.value and one.operation is not Operation.MODIFY:
+        if (
+            one.category in _LABELS
+            and one.target != ASSET
+            and one.value
+            and one.operation is not ChangeOperation.MODIFY
+        ):
             yield description_of(one)
 
 

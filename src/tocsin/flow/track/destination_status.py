@@ -25,7 +25,7 @@ _STATES = {
 
 
 @dataclass(frozen=True)
-class Standing:
+class DestinationStatus:
     """Status of a destination and counts of its deliveries.
 
     ``next_attempt_ms`` is set only while a retry is awaited. ``failed_count`` counts deliveries that were
@@ -57,7 +57,7 @@ class Standing:
         return {key: value for key, value in wire.items() if value is not None}
 
 
-UNTRIED = Standing(SubscriptionState.ACTIVE, 0)
+UNTRIED = DestinationStatus(SubscriptionState.ACTIVE, 0)
 """The status of a destination that nothing was sent to yet."""
 
 
@@ -66,7 +66,9 @@ def concerns_destination(attempt: Attempt) -> bool:
     return reason_of(attempt.outcome) not in _SAYS_NOTHING
 
 
-def standing_after(before: Standing, attempt: Attempt, step: Step, *, configured_at_ms: int | None = None) -> Standing:
+def standing_after(
+    before: DestinationStatus, attempt: Attempt, step: Step, *, configured_at_ms: int | None = None
+) -> DestinationStatus:
     """Return the destination's status after ``attempt``, which led to ``step``.
 
     Outcomes that do not concern the destination (disabled, recipient deleted, hidden from them) leave it unchanged.
@@ -99,7 +101,7 @@ def _state(attempt: Attempt, step: Step) -> SubscriptionState:
     return SubscriptionState.FAILED if is_away and step.due_at_ms is not None else _STATES[step.status]
 
 
-def asked_to_stop(standing: Standing | None, *, configured_at_ms: int) -> bool:
+def asked_to_stop(standing: DestinationStatus | None, *, configured_at_ms: int) -> bool:
     """Say whether the receiver answered 410 since its subscription was last changed: then nothing is sent there.
 
     Changing the subscription enables the destination again. Only the subscription's own state decides this:

@@ -1,6 +1,6 @@
 """Visibility of events: each is as visible as the current or last state of its subjects.
 
-Next: ``flow/resolve/viewer.py``.
+Next: ``access/viewer.py``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Protocol, TypeVar
 
+from tocsin.access.viewer import Visibility
 from tocsin.errors import NotFound
-from tocsin.flow.resolve.viewer import Sight
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.server.http.request import Caller
 
@@ -27,9 +27,9 @@ class EventView(Protocol):
 T = TypeVar("T", bound=EventView)
 
 
-def as_shown(sight: Sight, entries: Sequence[T]) -> list[T | None]:
+def as_shown(visibility: Visibility, entries: Sequence[T]) -> list[T | None]:
     """Return what may be shown of each of these entries; None where nothing may."""
-    events = sight.shown([one.event for one in entries])
+    events = visibility.shown([one.event for one in entries])
     return [_with(one, event) for one, event in zip(entries, events, strict=True)]
 
 
@@ -41,7 +41,7 @@ def shown_event(event_id: str, caller: Caller) -> LoggedEvent:
     NotFound : there is none, or none that the caller may see.
     """
     logged = caller.parts.log.find(event_id)
-    (found,) = as_shown(caller.sight, [logged]) if logged is not None else (None,)
+    (found,) = as_shown(caller.visibility, [logged]) if logged is not None else (None,)
     if found is None:
         raise NotFound(f"change event {event_id} not found")
     return found

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 
 from tocsin.access.nodes import ALWAYS, NEVER, Condition
 from tocsin.access.subject import ORGANIZATION
+from tocsin.access.visibility import may_view
 from tocsin.errors import Forbidden
-from tocsin.flow.resolve.visibility import may_view
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType

@@ -9,7 +9,7 @@ from collections.abc import Collection
 
 import orjson
 
-from tocsin.flow.resolve.viewer import Sight
+from tocsin.access.viewer import Visibility
 from tocsin.model.backtest import Backtest, BacktestState
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
@@ -40,15 +40,17 @@ def backtest_json(asked: Backtest, *, ahead: int, seen_ago_ms: int) -> Document:
     return {key: value for key, value in document.items() if value is not None}
 
 
-def in_sight(result: Document, sight: Sight) -> Document:
+def in_sight(result: Document, visibility: Visibility) -> Document:
     """Return a result without assets, events and people that may not be seen by now; its totals are of when it ran."""
-    if sight.is_whole:
+    if visibility.is_whole:
         return result
     assets = result.get("assets", [])
-    seen = sight.sees(assets)
-    samples = sight.shown([ChangeEvent.model_validate_json(orjson.dumps(one)) for one in result.get("samples", [])])
+    seen = visibility.sees(assets)
+    samples = visibility.shown(
+        [ChangeEvent.model_validate_json(orjson.dumps(one)) for one in result.get("samples", [])]
+    )
     people = [{"id": one["id"], "type": "user"} for one in result.get("recipients", []) if "id" in one]
-    known = sight.sees(people)
+    known = visibility.sees(people)
     shown: Document = {
         "assets": [one for one in assets if one["id"] in seen],
         "samples": [one.to_wire() for one in samples if one is not None],

@@ -11,8 +11,8 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.resolve.categories import has_no_receiver
-from tocsin.flow.send.render import PAYLOAD_FORMATS
+from tocsin.flow.resolve.recipient_rules import has_no_receiver
+from tocsin.flow.send.webhook_payload import PAYLOAD_FORMATS
 from tocsin.model.address import masked_origin
 from tocsin.model.entity import Document
 from tocsin.model.people import Person

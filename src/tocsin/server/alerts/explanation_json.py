@@ -9,11 +9,11 @@ from dataclasses import asdict, replace
 
 import orjson
 
+from tocsin.access.viewer import Visibility
 from tocsin.conditions.trace import Seen, Trace
 from tocsin.explain.answer import AlertTrace, Explanation
 from tocsin.explain.matching import RuleTrace
 from tocsin.explain.people import Reached, RecipientPath
-from tocsin.flow.resolve.viewer import Sight
 from tocsin.flow.send.text_blocks import cut
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.change import LoggedEvent
@@ -32,12 +32,12 @@ _OPEN = (DeliveryStatus.PENDING.value, DeliveryStatus.AWAITING_RETRY.value)
 _DEAD = (DeliveryStatus.FAILED.value, DeliveryStatus.RETRY_LIMIT_REACHED.value)
 
 
-def on_wire(found: PagedExplanation, *, sight: Sight, now_ms: int, shows_answers: bool) -> Document:
-    """Return the whole explanation, the answer first, without names that ``sight`` does not reach.
+def on_wire(found: PagedExplanation, *, visibility: Visibility, now_ms: int, shows_answers: bool) -> Document:
+    """Return the whole explanation, the answer first, without names that ``visibility`` does not reach.
 
     ``shows_answers``: includes the receivers' responses.
     """
-    findings = _in_sight(found, sight)
+    findings = _in_sight(found, visibility)
     explanation = findings.explanation
     person = explanation.person
     return {
@@ -57,25 +57,25 @@ def on_wire(found: PagedExplanation, *, sight: Sight, now_ms: int, shows_answers
     }
 
 
-def _in_sight(findings: PagedExplanation, sight: Sight) -> PagedExplanation:
+def _in_sight(findings: PagedExplanation, visibility: Visibility) -> PagedExplanation:
     """Return findings whose reasons name no asset downstream that may not be seen."""
-    if sight.is_whole:
+    if visibility.is_whole:
         return findings
     explanation = findings.explanation
-    told = tuple(_record_in_sight(one, sight) for one in explanation.told)
-    alerts = tuple(_trace_in_sight(one, sight) for one in explanation.alerts)
-    page = tuple(_trace_in_sight(one, sight) for one in findings.page)
+    told = tuple(_record_in_sight(one, visibility) for one in explanation.told)
+    alerts = tuple(_trace_in_sight(one, visibility) for one in explanation.alerts)
+    page = tuple(_trace_in_sight(one, visibility) for one in findings.page)
     return replace(findings, explanation=replace(explanation, told=told, alerts=alerts), page=page)
 
 
-def _record_in_sight(record: NotificationRecord, sight: Sight) -> NotificationRecord:
+def _record_in_sight(record: NotificationRecord, visibility: Visibility) -> NotificationRecord:
     told = record.notification
-    return replace(record, notification=replace(told, reasons=sight.reasons(told.reasons)))
+    return replace(record, notification=replace(told, reasons=visibility.reasons(told.reasons)))
 
 
-def _trace_in_sight(trace: AlertTrace, sight: Sight) -> AlertTrace:
+def _trace_in_sight(trace: AlertTrace, visibility: Visibility) -> AlertTrace:
     reached = (
-        replace(one, ways=tuple(replace(way, reason=sight.reasons([way.reason])[0]) for way in one.ways))
+        replace(one, ways=tuple(replace(way, reason=visibility.reasons([way.reason])[0]) for way in one.ways))
         for one in trace.reached
     )
     return replace(trace, reached=tuple(reached))

@@ -180,7 +180,7 @@ def _reached(
         audience=audience,
         subjects=parts.telling.events.subjects({logged.offset})[logged.offset],
         policies=caller.policies,
-        behind=parts.telling.events.behind([one.id for one in asked]),
+        editors=parts.telling.events.editors_of([one.id for one in asked]),
         records=_records(question, caller),
     )
     everybody = None if question.person is None else question.person.id

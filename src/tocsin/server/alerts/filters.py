@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from tocsin.conditions.check import checked
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.model.entity import Document
+from tocsin.model.phrases import meant
 from tocsin.model.subscription import Effect, PrefixCondition
-from tocsin.model.wording import meant
 
 _ARGUMENT = re.compile(r"\$\{(\w+)\}")
 

@@ -73,10 +73,10 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
 def _tallies(alert_ids: Sequence[str], start: int, caller: Caller) -> dict[str, Tally]:
     """Return the counts of each alert that matched something, without what the caller may not see."""
     firings = caller.parts.telling.firings
-    if caller.sight.is_whole:
+    if caller.visibility.is_whole:
         return firings.tallies(start)
     found = [one for one in firings.per_asset(alert_ids, start) if one[1]["type"] in ENTITY_TYPES]
-    seen = caller.sight.sees(reference for _, reference, _ in found)
+    seen = caller.visibility.sees(reference for _, reference, _ in found)
     sums: dict[str, Tally] = {}
     for alert, reference, tally in found:
         if reference["id"] in seen:
@@ -97,7 +97,7 @@ def _countable(alerts: Sequence[EventSubscription], tallies: Mapping[str, Tally]
 def _examined(firings: Sequence[Firing], caller: Caller) -> list[Fired]:
     """Return the recorded events of these firings; of the newest reports with what earlier ones make of them."""
     recorded = list(caller.parts.log.at([one.log_offset for one in firings]).values())
-    found = {one.offset: one for one in as_shown(caller.sight, recorded) if one is not None}
+    found = {one.offset: one for one in as_shown(caller.visibility, recorded) if one is not None}
     fired: list[Fired] = []
     reports = 0
     for one in firings:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tocsin.flow.match.hints import Kind, Remark, of_alert
 from tocsin.flow.match.plan import ALL_RESOURCES
+from tocsin.flow.match.remarks import Kind, Remark, of_alert
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.subscription import AlertType, EventSubscription

@@ -17,12 +17,12 @@ from pydantic import ValidationError
 
 from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
-from tocsin.flow.match.hints import Remark
 from tocsin.flow.match.plan import plan_of
+from tocsin.flow.match.remarks import Remark
 from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
+from tocsin.model.phrases import meant
 from tocsin.model.subscription import Destination, EventSubscription, TriggerType
-from tocsin.model.wording import meant
 from tocsin.server.alerts.destinations import Names, check_destination, check_secrets
 from tocsin.server.alerts.filters import rules_of
 from tocsin.server.alerts.offers import RESOURCES, remarks_on

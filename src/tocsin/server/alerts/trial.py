@@ -11,10 +11,9 @@ from uuid import uuid4
 
 from tocsin.flow.send.channels.email import EmailChannel, MailServer
 from tocsin.flow.send.channels.webhook import WebhookChannel
-from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.dispatch import Sender as Way
+from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.mail import Sender
+from tocsin.flow.send.mail_message import MailSettings
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.delivery import Delivered, Delivery, Outcome
 from tocsin.model.entity import FIRST_VERSION, Document
@@ -42,7 +41,7 @@ async def try_destination(destination: Destination, settings: Settings, actor: A
     return _status((failed or outcomes)[0], now_ms)
 
 
-async def _way(destination: Destination, settings: Settings, stack: AsyncExitStack) -> Way:
+async def _way(destination: Destination, settings: Settings, stack: AsyncExitStack) -> Sender:
     if destination.type is Channel.WEBHOOK:
         egress = egress_of(settings.egress_allow)
         return await stack.enter_async_context(WebhookChannel(egress, source=settings.base_url()))
@@ -50,7 +49,7 @@ async def _way(destination: Destination, settings: Settings, stack: AsyncExitSta
     server = settings.smtp_host and MailServer(
         settings.smtp_host, settings.smtp_port, settings.smtp_user, password, settings.smtp_tls
     )
-    return EmailChannel(server or None, Sender(settings.smtp_sender, settings.base_url()))
+    return EmailChannel(server or None, MailSettings(settings.smtp_sender, settings.base_url()))
 
 
 def _dispatch(destination: Destination, target: str, actor: Actor, now_ms: int) -> Dispatch:

@@ -40,8 +40,8 @@ def presented(
     is_asked = with_heritage and (fields is None or fields & set(INHERITED_KEYS))
     whole = _with_heritage(row, documents, caller) if is_asked else documents
     whole = in_tree(row, whole, caller, fields) if row.name in IN_TREE else whole
-    extras = caller.sight.trimmed(with_relations(row, whole, caller, fields or frozenset()))
-    whole = caller.sight.trimmed(whole)
+    extras = caller.visibility.trimmed(with_relations(row, whole, caller, fields or frozenset()))
+    whole = caller.visibility.trimmed(whole)
     views = [shown(row, one, caller.root, fields=fields) | extra for one, extra in zip(whole, extras, strict=True)]
     _describe(views, caller)
     _mark_deleted(views, caller)
@@ -52,7 +52,7 @@ def presented(
 
 def past(row: EntityType, document: Document, caller: Caller) -> Document:
     """Return a current or past state of an entity for a response, without optional fields."""
-    (trimmed,) = caller.sight.trimmed([document])
+    (trimmed,) = caller.visibility.trimmed([document])
     return as_permitted(row, shown(row, trimmed, caller.root), caller, document)
 
 

@@ -11,7 +11,7 @@ from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.member_fqn import with_member_names
-from tocsin.model.wording import meant, with_article
+from tocsin.model.phrases import meant, with_article
 from tocsin.server.http.paths import API
 
 ON_REQUEST = frozenset(

@@ -36,9 +36,9 @@ from tocsin.errors import (
 )
 from tocsin.model import fqn as names
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import nearest
 from tocsin.model.stored import Key
 from tocsin.model.validation_errors import SchemaError, keys_at, message_of
-from tocsin.model.wording import nearest
 from tocsin.server.access.permissions import seen
 from tocsin.server.http.request import Caller
 from tocsin.store.entities.write import lookups

@@ -22,9 +22,9 @@ from pydantic import AfterValidator
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.access.decide import View
+from tocsin.access.viewer import Visibility
 from tocsin.access.views import Moment
 from tocsin.errors import InvalidInput
-from tocsin.flow.resolve.viewer import Sight
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import BY_COLLECTION
@@ -71,9 +71,9 @@ class Caller:
         return self.policies.of(self.actor.id)
 
     @cached_property
-    def sight(self) -> Sight:
+    def visibility(self) -> Visibility:
         """What the sender may see, of things as they are now or were last."""
-        return Sight(self.view, self.parts.standing)
+        return Visibility(self.view, self.parts.standing)
 
 
 async def no_misspelt_rehearsal(request: Request) -> None:

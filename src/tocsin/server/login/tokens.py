@@ -1,7 +1,7 @@
 """Passwords (argon2) and signed tokens (JWT, HS256) of people and bots.
 
 The signing key is created at first start and shared by all servers through the store. Access to assets is decided
-elsewhere (``flow/resolve/visibility.py``). Next: ``server/http/request.py``.
+elsewhere (``flow/resolve/only_visible.py``). Next: ``server/http/request.py``.
 """
 
 from __future__ import annotations

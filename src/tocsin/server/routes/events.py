@@ -13,12 +13,12 @@ from pydantic.alias_generators import to_camel
 from tocsin.access.resources import RESOURCES
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection, types_from
-from tocsin.flow.send.render import as_cloud_event, as_tocsin, as_upstream
+from tocsin.flow.send.webhook_payload import as_cloud_event, as_tocsin, as_upstream
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import meant
 from tocsin.model.thread import THREAD
-from tocsin.model.wording import meant
 from tocsin.server.access.events import as_shown, shown_event
 from tocsin.server.access.pages import visible_page
 from tocsin.server.http.request import LATEST_MS, Asked, Caller, PathId, answer
@@ -121,7 +121,7 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
     def read(last: LoggedEvent | None, most: int) -> Portion[LoggedEvent]:
         return caller.parts.log.list_events(selection, limit=most, after=last.offset if last else start)
 
-    page = visible_page(read, lambda some: as_shown(caller.sight, some), query.limit)
+    page = visible_page(read, lambda some: as_shown(caller.visibility, some), query.limit)
     reached = page.last.offset if page.last else start
     paging: Document = {"offset": reached if page.has_more else max(end, reached)}
     if page.has_more:

@@ -207,10 +207,10 @@ def _allowed(caller: Caller, search: Search) -> Search:
 def _visible(caller: Caller, hits: Sequence[Hit], *, fields: frozenset[str] | None) -> list[Document]:
     """Return the hits that are still there and that the caller may see."""
     stored = caller.parts.search.documents([hit.entity_id for hit in hits])
-    seen = caller.sight.sees({"type": hit.entity_type, "id": hit.entity_id} for hit in hits)
+    seen = caller.visibility.sees({"type": hit.entity_type, "id": hit.entity_id} for hit in hits)
     shown = [hit for hit in hits if hit.entity_id in stored and hit.entity_id in seen]
     whole = _whole(caller, shown, stored)
-    documents = caller.sight.trimmed([whole[hit.entity_id] for hit in shown])
+    documents = caller.visibility.trimmed([whole[hit.entity_id] for hit in shown])
     return [_hit(hit, document, caller.root, fields) for hit, document in zip(shown, documents, strict=True)]
 
 

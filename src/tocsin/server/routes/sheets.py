@@ -1,6 +1,6 @@
 """Routes of CSV export and import of an entity's contents.
 
-Next: ``catalogue/sheets/operations.py``.
+Next: ``catalogue/sheets/import_sheet.py``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from fastapi import APIRouter, Depends, Query, Request, Response
 
 from tocsin.catalogue.sheets.children import CHILD_SHEETS, CHILDREN, child_rows
 from tocsin.catalogue.sheets.columns import column_rows
-from tocsin.catalogue.sheets.operations import SHEETS, import_sheet, sheet_kind
+from tocsin.catalogue.sheets.import_sheet import SHEETS, import_sheet, sheet_kind
 from tocsin.catalogue.sheets.rows import SheetKind, write_sheet
 from tocsin.catalogue.sheets.terms import term_rows
 from tocsin.catalogue.sheets.trees import BELOW, Entry, tree_rows
@@ -111,7 +111,7 @@ def _all_under(entity_type: str, document: Document, caller: Caller) -> Iterator
 def _shown(entries: Iterable[Entry], caller: Caller) -> list[Entry]:
     """Return entities with their types, without references to what may not be seen."""
     found = list(entries)
-    documents = caller.sight.trimmed([document for _, document in found])
+    documents = caller.visibility.trimmed([document for _, document in found])
     return [(kind, document) for (kind, _), document in zip(found, documents, strict=True)]
 
 
@@ -119,6 +119,6 @@ def _rows(row: EntityType, document: Document, caller: Caller) -> Iterator[list[
     if row.name == "table":
         return column_rows(document)
     if row.name in CHILD_SHEETS:
-        return child_rows(row.name, caller.sight.trimmed(list(_children(row, document, caller))))
+        return child_rows(row.name, caller.visibility.trimmed(list(_children(row, document, caller))))
     terms = caller.parts.catalogue.under("glossaryTerm", document["fullyQualifiedName"])
-    return term_rows(caller.sight.trimmed([term for term in terms if sees(caller, "glossaryTerm", term)]))
+    return term_rows(caller.visibility.trimmed([term for term in terms if sees(caller, "glossaryTerm", term)]))

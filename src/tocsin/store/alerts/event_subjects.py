@@ -1,6 +1,6 @@
 """Current state of the subjects of events, and of the editors of alerts, for the visibility check before notifying.
 
-Next: ``flow/resolve/visibility.py``, which decides; ``store/access/standing.py``, which looks up the entities.
+Next: ``flow/resolve/only_visible.py``, which decides; ``store/access/entity_states.py``, which looks up the entities.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Collection
 
 from sqlalchemy import Connection, Engine, select
 
+from tocsin.access.visibility import Subject, concerned
 from tocsin.catalogue.alerts.editors import KIND
-from tocsin.flow.resolve.visibility import Subject, concerned
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
-from tocsin.store.access.standing import SqlStanding
+from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
@@ -27,7 +27,7 @@ class SqlEvents:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._standing = SqlStanding(engine)
+        self._standing = SqlEntityStates(engine)
 
     def subjects(self, offsets: Collection[int]) -> dict[int, list[Subject]]:
         """Return what each of these events is about, as it is now or was last."""
@@ -58,7 +58,7 @@ class SqlEvents:
                 made |= {one: ids.get(name) for one, name in names.items()}
         return made
 
-    def behind(self, subscription_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
+    def editors_of(self, subscription_ids: Collection[str]) -> dict[str, tuple[str, ...]]:
         """Return the creator and the editors of each of these alerts, by id; nobody for Tocsin's own.
 
         A deleted person is still named: by an id that may see nothing.

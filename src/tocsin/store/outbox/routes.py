@@ -10,11 +10,11 @@ from sqlalchemy import Engine, select
 
 from tocsin.errors import StaleSecrets, WrongKey
 from tocsin.flow.send.dispatch import Route
-from tocsin.flow.track.destination_status import Standing, asked_to_stop
+from tocsin.flow.track.destination_status import DestinationStatus, asked_to_stop
 from tocsin.model.subscription import Destination, EventSubscription
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import reading
-from tocsin.store.outbox.status import Standings
+from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.tables import entity
 
 
@@ -24,7 +24,7 @@ class Routes:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._subscriptions = Subscriptions(engine)
-        self._standings = Standings(engine)
+        self._standings = DestinationStatuses(engine)
 
     def of(self, subscription_id: str) -> dict[str, Route]:
         """Return the routes of a subscription by destination id; none when it is gone.
@@ -59,7 +59,7 @@ class Routes:
 
 
 def _closed(
-    subscription: EventSubscription, destination: Destination, standing: Standing | None, changed_at_ms: int
+    subscription: EventSubscription, destination: Destination, standing: DestinationStatus | None, changed_at_ms: int
 ) -> str | None:
     if not subscription.enabled:
         return "the alert is switched off"

@@ -10,11 +10,11 @@ from dataclasses import replace
 
 from sqlalchemy import Engine
 
+from tocsin.access.viewer import Visibility
 from tocsin.access.views import Views
-from tocsin.flow.resolve.viewer import Sight
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.store.access.standing import SqlStanding
+from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.event_subjects import SqlEvents
 
@@ -24,7 +24,7 @@ class Permitted:
 
     def __init__(self, engine: Engine) -> None:
         self._views = Views(SqlSubjects(engine))
-        self._standing = SqlStanding(engine)
+        self._standing = SqlEntityStates(engine)
         self._events = SqlEvents(engine)
 
     def now(self, dispatch: Dispatch) -> Dispatch | None:
@@ -40,11 +40,11 @@ class Permitted:
         if dispatch.recipient_id is not None:
             viewers: Sequence[str] = (dispatch.recipient_id,)
         else:
-            viewers = self._events.behind([subscription_id]).get(subscription_id, ())
+            viewers = self._events.editors_of([subscription_id]).get(subscription_id, ())
         for viewer in viewers:
-            sight = Sight(policies.of(viewer), self._standing)
-            (event,) = sight.shown([dispatch.event])
+            visibility = Visibility(policies.of(viewer), self._standing)
+            (event,) = visibility.shown([dispatch.event])
             if event is None:
                 return None
-            dispatch = replace(dispatch, event=event, reasons=sight.reasons(dispatch.reasons))
+            dispatch = replace(dispatch, event=event, reasons=visibility.reasons(dispatch.reasons))
         return dispatch

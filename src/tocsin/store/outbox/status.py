@@ -1,4 +1,4 @@
-"""Status of destinations in the store: conversion between rows and ``Standing``.
+"""Status of destinations in the store: conversion between rows and ``DestinationStatus``.
 
 The rules are in ``flow/track/destination_status.py``; the rows change inside the transaction that records the
 attempts. Next: ``server/routes``.
@@ -13,7 +13,7 @@ from dataclasses import asdict
 from sqlalchemy import Connection, Engine, Row, and_, bindparam, func, select, tuple_
 
 from tocsin.flow.track.attempts import Finished
-from tocsin.flow.track.destination_status import UNTRIED, Standing, concerns_destination, standing_after
+from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, concerns_destination, standing_after
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.engine import inserting, reading
 from tocsin.store.tables import OPEN_DELIVERY, delivery, destination_status, entity, notification
@@ -26,13 +26,13 @@ _CHANGE = destination_status.update().where(
 Key = tuple[str, str]
 
 
-class Standings:
+class DestinationStatuses:
     """The status of every destination of one store."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def of(self, subscription_id: str) -> dict[str, Standing]:
+    def of(self, subscription_id: str) -> dict[str, DestinationStatus]:
         """Return the standings of a subscription's destinations by their id; none yet: no entry."""
         query = select(destination_status).where(destination_status.c.subscription_id == subscription_id)
         with reading(self._engine) as connection:
@@ -88,7 +88,7 @@ def _asked_by(connection: Connection, notification_ids: Collection[str]) -> dict
     }
 
 
-def _locked(connection: Connection, keys: list[Key]) -> dict[Key, Standing]:
+def _locked(connection: Connection, keys: list[Key]) -> dict[Key, DestinationStatus]:
     """Return the standings at ``keys``, held against other workers until the transaction ends.
 
     Rows that are not there yet are made first: what does not exist cannot be held.
@@ -101,12 +101,12 @@ def _locked(connection: Connection, keys: list[Key]) -> dict[Key, Standing]:
     return {(row.subscription_id, row.destination_id): _standing(row) for row in connection.execute(query)}
 
 
-def _row(key: Key, standing: Standing) -> dict[str, object]:
+def _row(key: Key, standing: DestinationStatus) -> dict[str, object]:
     return {"key_subscription": key[0], "key_destination": key[1], **asdict(standing)}
 
 
-def _standing(row: Row[tuple[object, ...]]) -> Standing:
+def _standing(row: Row[tuple[object, ...]]) -> DestinationStatus:
     held = dict(row._mapping)
     for key in _KEYS:
         del held[key.name]
-    return Standing(**{**held, "status": SubscriptionState(held["status"])})
+    return DestinationStatus(**{**held, "status": SubscriptionState(held["status"])})

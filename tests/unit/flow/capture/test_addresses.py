@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.capture.request import clean
+from tocsin.flow.capture.normalize import clean
 from tocsin.model.entity_types import ENTITY_TYPES
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tests.unit.flow.send.events import NOW_MS, added, change_event, dispatch, updated
 
-from tocsin.flow.send.mail import Sender, link_to, render_letter
+from tocsin.flow.send.mail_message import MailSettings, link_to, render_mail
 from tocsin.flow.send.wording import change_lines, headline, name_of
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.notification import Reason, ReasonKind
@@ -129,8 +129,8 @@ def test_an_odd_thread_is_still_told(thread: dict[str, Any]) -> None:
 
 def test_a_letter_about_a_thread_leads_to_its_asset() -> None:
     told = event("threadCreated", **task("RequestDescription", "ann"))
-    letter = render_letter(
-        dispatch(told, reasons=because(ReasonKind.ASSIGNEE)), Sender("t@example.com", "http://t"), now_ms=NOW_MS
+    letter = render_mail(
+        dispatch(told, reasons=because(ReasonKind.ASSIGNEE)), MailSettings("t@example.com", "http://t"), now_ms=NOW_MS
     )
     assert letter["Subject"] == "ben asks you to describe orders.email"
     text = letter.get_body(("plain",))

@@ -9,7 +9,7 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 
 from tocsin.flow.track.attempts import next_step
-from tocsin.flow.track.destination_status import UNTRIED, Standing, asked_to_stop, standing_after
+from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, asked_to_stop, standing_after
 from tocsin.model.delivery import Attempt, Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import SubscriptionState
 
@@ -20,7 +20,7 @@ GONE = Rejected(OutcomeReason.GONE, status_code=410)
 CHANGED_MS = 900
 
 
-def after(*outcomes: Outcome, number: int = 1, retries: int = 3) -> Standing:
+def after(*outcomes: Outcome, number: int = 1, retries: int = 3) -> DestinationStatus:
     standing = UNTRIED
     for place, outcome in enumerate(outcomes):
         attempt = Attempt("d", number, started_at_ms=1_000 * (place + 1), duration_ms=10, outcome=outcome)
@@ -30,7 +30,7 @@ def after(*outcomes: Outcome, number: int = 1, retries: int = 3) -> Standing:
 
 
 def test_an_answer_in_the_two_hundreds_makes_active() -> None:
-    assert after(Delivered(200)) == Standing(
+    assert after(Delivered(200)) == DestinationStatus(
         SubscriptionState.ACTIVE,
         timestamp_ms=1_010,
         last_successful_at_ms=1_010,
@@ -40,7 +40,7 @@ def test_an_answer_in_the_two_hundreds_makes_active() -> None:
 
 
 def test_a_retry_to_come_makes_awaiting_retry_and_names_its_time() -> None:
-    assert after(RETRY) == Standing(
+    assert after(RETRY) == DestinationStatus(
         SubscriptionState.AWAITING_RETRY,
         timestamp_ms=1_010,
         last_failed_at_ms=1_010,

@@ -13,7 +13,7 @@ import aiosmtplib
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.mail import Sender, render_letter
+from tocsin.flow.send.mail_message import MailSettings, render_mail
 from tocsin.flow.send.outcome import of_reason, of_smtp_code
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.model.delivery import Outcome, OutcomeReason
@@ -37,7 +37,7 @@ class MailServer:
 class EmailChannel:
     """Sends change events as mail, one message per recipient. ``server`` None: mail waits until there is one."""
 
-    def __init__(self, server: MailServer | None, sender: Sender) -> None:
+    def __init__(self, server: MailServer | None, sender: MailSettings) -> None:
         self._server = server
         self._sender = sender
 
@@ -46,7 +46,7 @@ class EmailChannel:
         if self._server is None:
             return of_reason(OutcomeReason.MAIL_DEFERRED, detail="no mail server is set (smtp_host)")
         try:
-            message = render_letter(dispatch, self._sender, now_ms=now_ms)
+            message = render_mail(dispatch, self._sender, now_ms=now_ms)
         except InvalidInput as error:
             return of_reason(OutcomeReason.BAD_ADDRESS, detail=error.message)
         try:

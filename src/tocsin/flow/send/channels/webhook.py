@@ -19,10 +19,10 @@ from yarl import URL
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.egress import REFUSED_ERRNO, Egress, is_web_scheme
 from tocsin.flow.send.outcome import DETAIL_LIMIT, of_http_status, of_reason
-from tocsin.flow.send.render import render_body
 from tocsin.flow.send.retry import parse_retry_after
 from tocsin.flow.send.signature import secrets_in, sign
 from tocsin.flow.send.text_blocks import clean_line
+from tocsin.flow.send.webhook_payload import render_body
 from tocsin.model.delivery import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 

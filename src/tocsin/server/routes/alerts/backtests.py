@@ -130,5 +130,5 @@ def _shown(backtest_id: str, caller: Caller) -> Document:
         backtests.fail(asked, NO_PIPELINE, now_ms=now_ms)
         asked = _own(backtest_id, caller)
     ahead = backtests.ahead_of(asked) if asked.state is BacktestState.WAITING else 0
-    asked = asked if asked.result is None else replace(asked, result=in_sight(asked.result, caller.sight))
+    asked = asked if asked.result is None else replace(asked, result=in_sight(asked.result, caller.visibility))
     return backtest_json(asked, ahead=ahead, seen_ago_ms=now_ms - seen_at_ms)

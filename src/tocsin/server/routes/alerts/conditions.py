@@ -1,6 +1,6 @@
 """Routes for validating conditions before saving, and for listing functions, names and resources.
 
-Next: ``flow/match/hints.py``, ``server/alerts/offers.py``.
+Next: ``flow/match/remarks.py``, ``server/alerts/offers.py``.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from fastapi import APIRouter, Response
 from tocsin.conditions.check import checked
 from tocsin.conditions.relations import questions_of
 from tocsin.errors import InvalidCondition, InvalidInput
-from tocsin.flow.match.hints import by_itself, of_condition
 from tocsin.flow.match.indexing import how_found
+from tocsin.flow.match.remarks import by_itself, of_condition
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import meant
 from tocsin.model.subscription import AlertType
-from tocsin.model.wording import meant
 from tocsin.server.access.permissions import require
 from tocsin.server.alerts.offers import functions, offers
 from tocsin.server.http.request import Asked, DocumentBody, PathText, answer

@@ -1,4 +1,4 @@
-"""Routes that write, test and monitor alerts; they are read like all entities, in ``routes/entities.py``.
+"""Routes that write, test and monitor alerts; they are read like all entities, in ``server/routes/entities/crud.py``.
 
 Secrets are split off before the event subscription is stored as an entity (``store/alerts/masking.py``).
 Next: ``server/alerts/request.py``.
@@ -15,13 +15,13 @@ from uuid import uuid4
 from fastapi import APIRouter, Response
 from starlette.concurrency import run_in_threadpool
 
-from tocsin.catalogue.alerts.editors import stand_behind
+from tocsin.catalogue.alerts.editors import add_editor
 from tocsin.catalogue.writes import Writes
 from tocsin.errors import Conflict, Forbidden, InvalidInput, NotFound, PreconditionFailed, WrongKey
 from tocsin.flow.capture import etag, json_patch
 from tocsin.flow.capture.operations import new_entity_id
-from tocsin.flow.capture.redaction import Veil
-from tocsin.flow.track.destination_status import Standing
+from tocsin.flow.capture.redaction import Redaction
+from tocsin.flow.track.destination_status import DestinationStatus
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -200,9 +200,11 @@ def _patch(key: Key, operations: object, caller: Caller, if_match: str | None) -
         raise InvalidInput("A JSON Patch is a list of operations.")
 
     def change(document: Document) -> Document:
-        veil = Veil(str(uuid4()))
-        covered = veil.over(document, caller.sight.hidden_in(document))
-        patched: Document = veil.lifted(json_patch.apply(ROW.name, covered, operations, caller.parts.writes.bounds))
+        redaction = Redaction(str(uuid4()))
+        covered = redaction.hide(document, caller.visibility.hidden_in(document))
+        patched: Document = redaction.restore(
+            json_patch.apply(ROW.name, covered, operations, caller.parts.writes.bounds)
+        )
         return patched
 
     return _change(key, caller, change, if_match=if_match)
@@ -232,8 +234,8 @@ def _replace(before: Document, alert: Alert, caller: Caller) -> Written:
     with suppress(WrongKey):  # all that the alert needs was sent anew, or it would have been refused
         known = subscriptions.secrets_of(subscription_id)
     if alert.secrets != known:  # before what is sent can go to where they lead it
-        behind = partial(stand_behind, alert_id=subscription_id)
-        _writes(caller).within(behind, actor=caller.actor)
+        edited = partial(add_editor, alert_id=subscription_id)
+        _writes(caller).within(edited, actor=caller.actor)
     subscriptions.keep_secrets(subscription_id, {**alert.secrets, **known})
     gone = [key for key in before if key in _REMOVABLE and key not in alert.document]
     operations: list[Document] = [{"op": "remove", "path": f"/{key}"} for key in gone]
@@ -298,7 +300,7 @@ def _one_status(key: Key, destination_id: str, caller: Caller) -> Response:
     return answer(_status(document, destination, caller.parts.standings.of(document["id"]).get(destination_id)))
 
 
-def _status(alert: Document, destination: Document, standing: Standing | None) -> Document:
+def _status(alert: Document, destination: Document, standing: DestinationStatus | None) -> Document:
     """Return upstream's ``subscriptionStatus``: what is switched off is disabled, what never failed active."""
     known: Document = standing.to_wire() if standing else {"timestamp": alert["updatedAt"]}
     if not alert.get("enabled", True) or not destination.get("enabled", True):

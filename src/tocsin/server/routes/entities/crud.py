@@ -145,7 +145,7 @@ def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = F
     """
     require_now(caller, row, str(entity_id))
     kept = caller.parts.catalogue.versions(str(entity_id))
-    versions = caller.sight.trimmed(kept)
+    versions = caller.visibility.trimmed(kept)
     texts = [orjson.dumps(past(row, one, caller)).decode() for one in versions]
     said = {"words": [version_lines(one) for one in versions]} if words else {}
     return answer(

@@ -178,7 +178,7 @@ def patched(thread_id: str, body: object, caller: Caller) -> Response:
 
 def on_wire(thread: Document, caller: Caller) -> Document:
     """Return a thread for a response: with its own URL and that of the asset, without hidden people."""
-    (thread,) = caller.sight.trimmed([thread])
+    (thread,) = caller.visibility.trimmed([thread])
     href = f"{caller.root}{API}/feed/{thread['id']}"
     return thread | {"href": href, "entityRef": addressed(thread["entityRef"], caller.root)}
 

@@ -171,7 +171,7 @@ def _delete_by_source(caller: Caller, entity: Document, source: str) -> Response
     ends = [end for edge in edges for end in (edge["fromEntity"], edge["toEntity"])]
     shown = {end["id"] for end in seen(caller, ends)}
     left = [one for one in edges if {one["fromEntity"]["id"], one["toEntity"]["id"]} <= shown]
-    return answer({"edges": caller.sight.trimmed(left)})
+    return answer({"edges": caller.visibility.trimmed(left)})
 
 
 def _patch(caller: Caller, ends: tuple[Document, Document], operations: object) -> Response:
@@ -188,7 +188,7 @@ def _delete(caller: Caller, ends: tuple[Document, Document]) -> Response:
 
 def _edge_answer(caller: Caller, edge: Document) -> Response:
     """Return an edge as it is answered: without a pipeline that may not be seen."""
-    (shown,) = caller.sight.trimmed([edge])
+    (shown,) = caller.visibility.trimmed([edge])
     return answer({"edge": shown})
 
 
@@ -220,7 +220,9 @@ def _around(row: EntityType, key: Key, caller: Caller, *, up: int, down: int) ->
 def edges_between(shown: Collection[str], graph: Document, caller: Caller) -> dict[str, list[Document]]:
     """Return the edges of a graph between those that are shown, without pipelines that may not be seen."""
     return {
-        side: caller.sight.trimmed([one for one in graph[side] if {one["fromEntity"], one["toEntity"]} <= set(shown)])
+        side: caller.visibility.trimmed(
+            [one for one in graph[side] if {one["fromEntity"], one["toEntity"]} <= set(shown)]
+        )
         for side in ("upstreamEdges", "downstreamEdges")
     }
 

@@ -1,6 +1,6 @@
 """Route of the lineage graph as a map by FQN, in the form that upstream's web page requests.
 
-Source: schemas/api/lineage/searchLineageResult.json. ``routes/lineage.py`` has the other form.
+Source: schemas/api/lineage/searchLineageResult.json. ``server/routes/lineage/edges.py`` has the other form.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def read_map(
     nodes = {one["id"]: addressed(one, caller.root) for one in (root, *seen(caller, graph["nodes"]))}
     sides = edges_between(nodes.keys(), graph, caller)
     depth = _depths(root["id"], sides)
-    ways = caller.parts.lineage.ways(sorted(nodes), caller.sight.sees)
+    ways = caller.parts.lineage.ways(sorted(nodes), caller.visibility.sees)
     made = {node["fullyQualifiedName"]: _node(node, depth.get(one), ways[one]) for one, node in nodes.items()}
     maps = {side: dict(_edge(edge, nodes) for edge in edges) for side, edges in sides.items()}
     return answer({"nodes": made, **maps})

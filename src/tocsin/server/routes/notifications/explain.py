@@ -54,7 +54,7 @@ def explain_event(
     count = findings.explanation.alert_count
     paging = {"total": count} | ({"after": str(after + limit)} if limit and after + limit < count else {})
     now_ms, is_admin = caller.parts.clock.now_ms(), caller.actor.is_admin
-    answered = on_wire(findings, sight=caller.sight, now_ms=now_ms, shows_answers=is_admin)
+    answered = on_wire(findings, visibility=caller.visibility, now_ms=now_ms, shows_answers=is_admin)
     return answer({**answered, "paging": paging})
 
 

@@ -13,9 +13,9 @@ from fastapi import APIRouter, Depends, Header, Query, Request, Response
 from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
+from tocsin.access.viewer import Visibility
 from tocsin.errors import Forbidden, InvalidInput, NotFound
 from tocsin.flow.eventlog.position import LogPosition
-from tocsin.flow.resolve.viewer import Sight
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor
@@ -62,14 +62,14 @@ def list_notifications(
 ) -> Response:
     """Return a page of the inbox, unread first, then newest; ``streamFrom`` continues in the live stream."""
     now_ms, newest = parts.clock.now_ms(), parts.inbox.reach().newest
-    place, sight = _parse_cursor(after) if after else None, _sight(sender, parts)
+    place, visibility = _parse_cursor(after) if after else None, _sight(sender, parts)
 
     def read(last: InboxEntry | None, most: int) -> Portion[InboxEntry]:
         after = InboxCursor(read=last.read, log_offset=last.log_offset) if last else place
         return parts.inbox.page(owner, now_ms, limit=most, after=after, unread_only=unread)
 
-    page = visible_page(read, lambda some: _as_shown(sight, some), limit)
-    unread_count, total = _counts(owner, now_ms, sight, parts)
+    page = visible_page(read, lambda some: _as_shown(visibility, some), limit)
+    unread_count, total = _counts(owner, now_ms, visibility, parts)
     paging: Document = {"total": unread_count if unread else total}
     if page.last and page.has_more:
         paging["after"] = _cursor(page.last)
@@ -145,14 +145,14 @@ def entry_on_wire(entry: InboxEntry) -> Document:
     }
 
 
-def _counts(owner: str, now_ms: int, sight: Sight, parts: Parts) -> tuple[int, int]:
+def _counts(owner: str, now_ms: int, visibility: Visibility, parts: Parts) -> tuple[int, int]:
     """Return how many entries are unread, and how many there are.
 
     For who may not see everything, those that may be shown count, of the first ``MOST_COUNTED``.
     """
-    if sight.is_whole:
+    if visibility.is_whole:
         return parts.inbox.counts(owner, now_ms)
-    entries = as_shown(sight, parts.inbox.page(owner, now_ms, limit=MOST_COUNTED))
+    entries = as_shown(visibility, parts.inbox.page(owner, now_ms, limit=MOST_COUNTED))
     return sum(one is not None and not one.read for one in entries), sum(one is not None for one in entries)
 
 
@@ -162,14 +162,14 @@ def _shown(sender: Actor, entry: InboxEntry, parts: Parts) -> InboxEntry | None:
     return shown
 
 
-def _as_shown(sight: Sight, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
+def _as_shown(visibility: Visibility, entries: Sequence[InboxEntry]) -> list[InboxEntry | None]:
     """Return what may be shown of each entry: the event, and the reasons."""
-    shown = as_shown(sight, entries)
-    return [None if one is None else replace(one, reasons=sight.reasons(one.reasons)) for one in shown]
+    shown = as_shown(visibility, entries)
+    return [None if one is None else replace(one, reasons=visibility.reasons(one.reasons)) for one in shown]
 
 
-def _sight(sender: Actor, parts: Parts) -> Sight:
-    return Sight(parts.views.now().of(sender.id), parts.standing)
+def _sight(sender: Actor, parts: Parts) -> Visibility:
+    return Visibility(parts.views.now().of(sender.id), parts.standing)
 
 
 def _cursor(entry: InboxEntry) -> str:

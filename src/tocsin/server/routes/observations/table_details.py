@@ -91,4 +91,4 @@ def _answered(table_id: UUID, caller: Caller, operation: Operation, work: tuple[
     permitted("table", key, caller, operation)
     written = caller.parts.writes.on_live("table", key, step, actor=caller.actor)
     (beside,) = included(_TABLE, [written.document], caller.parts, frozenset({field}))
-    return answer(past(_TABLE, written.document, caller) | caller.sight.trimmed([beside])[0])
+    return answer(past(_TABLE, written.document, caller) | caller.visibility.trimmed([beside])[0])

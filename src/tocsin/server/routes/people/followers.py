@@ -11,9 +11,9 @@ from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Query, Response
 
+from tocsin.access.viewer import Visibility
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
-from tocsin.flow.resolve.viewer import Sight
-from tocsin.flow.send.render import as_seed
+from tocsin.flow.send.webhook_payload import as_seed
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -129,8 +129,8 @@ def _check_may_view(row: EntityType, entity_id: str, user_id: str, caller: Calle
     person = None if user_id == caller.actor.id else caller.parts.people.by_id(user_id)
     if person is None or person.deleted:
         return
-    sight = Sight(caller.policies.of(user_id), caller.parts.standing)
-    if entity_id not in sight.sees([{"type": row.name, "id": entity_id}]):
+    visibility = Visibility(caller.policies.of(user_id), caller.parts.standing)
+    if entity_id not in visibility.sees([{"type": row.name, "id": entity_id}]):
         raise Forbidden(
             f"{person.name} may not view this {row.name}, so cannot follow it: let a policy allow it first."
         )
@@ -143,7 +143,7 @@ def _check_oneself(user_id: str, caller: Caller) -> None:
 
 def event_of(row: EntityType, written: Written, caller: Caller) -> Document:
     """Return the event of a write that makes no version, or one that says that nothing changed."""
-    (event,) = caller.sight.shown([written.event]) if written.event is not None else (None,)
+    (event,) = caller.visibility.shown([written.event]) if written.event is not None else (None,)
     if event is not None:
         return as_seed(event)
     document = written.document

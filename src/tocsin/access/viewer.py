@@ -1,7 +1,7 @@
 """Visibility of many entities to one person, decided on their current or last state.
 
 Everything that shows history or references to other entities is filtered here: events, versions, edges, references.
-Next: ``store/access/standing.py``, which looks up the entities.
+Next: ``store/access/entity_states.py``, which looks up the entities.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from tocsin.access.decide import View
 from tocsin.access.nodes import ALWAYS
-from tocsin.flow.resolve.visibility import Subject, concerned
+from tocsin.access.visibility import Subject, concerned
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document
@@ -23,7 +23,7 @@ from tocsin.model.pointers import is_hidden, names_in, references_in, without
 Json = Any  # Any: a JSON value
 
 
-class Standing(Protocol):
+class EntityStates(Protocol):
     """Looks up what entities are now, or were last."""
 
     def of(self, entity_ids: Collection[str]) -> Mapping[str, Subject]:
@@ -35,10 +35,10 @@ class Standing(Protocol):
         ...
 
 
-class Sight:
+class Visibility:
     """What one person may see at one moment; what was asked once is remembered."""
 
-    def __init__(self, view: View, standing: Standing) -> None:
+    def __init__(self, view: View, standing: EntityStates) -> None:
         self._view, self._standing = view, standing
         self._known: dict[str, bool] = {}
         self._names: dict[str, bool] = {}

@@ -10,14 +10,14 @@ from aiosmtplib.email import flatten_message
 from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, added, change_event, dispatch, updated
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.send.mail import LINES_LIMIT, Sender, link_to, render_letter
+from tocsin.flow.send.mail_message import LINES_LIMIT, MailSettings, link_to, render_mail
 from tocsin.flow.send.unsubscribe import link_of, notification_of
 
-SENDER = Sender("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
+SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
 
 
 def parts(told=None):
-    message = render_letter(told or dispatch(), SENDER, now_ms=NOW_MS)
+    message = render_mail(told or dispatch(), SENDER, now_ms=NOW_MS)
     read = message_from_bytes(message.as_bytes(), policy=default)
     text, html = (read.get_body((kind,)).get_content().replace("\r\n", "\n") for kind in ("plain", "html"))
     return read, text, html
@@ -38,8 +38,8 @@ def test_a_mail_says_what_changed_who_did_it_and_why_you_are_told() -> None:
 
 def test_a_mail_can_be_ended_by_one_click_and_by_a_link() -> None:
     told = dispatch()
-    sender = Sender("tocsin@acme.example", "https://tocsin.acme.example", b"key")
-    message = message_from_bytes(render_letter(told, sender, now_ms=NOW_MS).as_bytes(), policy=default)
+    sender = MailSettings("tocsin@acme.example", "https://tocsin.acme.example", b"key")
+    message = message_from_bytes(render_mail(told, sender, now_ms=NOW_MS).as_bytes(), policy=default)
     link = message["List-Unsubscribe"].strip("<>")
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     start = "https://tocsin.acme.example/api/v1/unsubscribe/"
@@ -48,7 +48,7 @@ def test_a_mail_can_be_ended_by_one_click_and_by_a_link() -> None:
     assert notification_of(link.removeprefix(start), b"other key") is None
     assert notification_of(f"{told.delivery.notification_id}.x", b"key") is None
     assert all(link in message.get_body((kind,)).get_content() for kind in ("plain", "html"))
-    assert render_letter(told, SENDER, now_ms=NOW_MS)["List-Unsubscribe"] is None
+    assert render_mail(told, SENDER, now_ms=NOW_MS)["List-Unsubscribe"] is None
 
 
 LONG_HOST = ".".join(("a" * 60, "b" * 60, "c" * 60, "example.com"))
@@ -68,8 +68,8 @@ def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, shown
     host = LONG_HOST if long else "acme.example"
     told = dispatch()
     told = replace(told, delivery=replace(told.delivery, target=f"{'d' * (64 if long else 4)}@{host}"))
-    sender = Sender(f"Tocsin <tocsin@{host}>", base_url, b"key")
-    wire = flatten_message(render_letter(told, sender, now_ms=NOW_MS))  # as aiosmtplib puts it on the wire
+    sender = MailSettings(f"Tocsin <tocsin@{host}>", base_url, b"key")
+    wire = flatten_message(render_mail(told, sender, now_ms=NOW_MS))  # as aiosmtplib puts it on the wire
     head = wire.partition(b"\r\n\r\n")[0]
     assert b"=?" not in head
     assert max(map(len, head.split(b"\r\n"))) <= 998  # RFC 5321 section 4.5.3.1.6
@@ -89,7 +89,7 @@ def _joined(fold: re.Match[bytes]) -> bytes:
 
 def test_a_subject_that_is_not_ascii_is_still_encoded() -> None:
     wire = flatten_message(
-        render_letter(dispatch(change_event(entity={"name": "gr\u00f6\u00dfe"})), SENDER, now_ms=NOW_MS)
+        render_mail(dispatch(change_event(entity={"name": "gr\u00f6\u00dfe"})), SENDER, now_ms=NOW_MS)
     )
     assert b"Subject: =?utf-8?" in wire
     assert message_from_bytes(wire, policy=default)["Subject"] == "gr\u00f6\u00dfe: column email removed"
@@ -126,7 +126,7 @@ def test_a_mail_lists_so_many_changes_and_counts_the_rest() -> None:
 @pytest.mark.parametrize("target", ["", "dana", "dana@example.com\r\nBcc: x@example.com", "a@b, c@d", "dana@"])
 def test_an_address_that_is_none_is_refused(target: str) -> None:
     with pytest.raises(InvalidInput):
-        render_letter(dispatch(target=target), SENDER, now_ms=NOW_MS)
+        render_mail(dispatch(target=target), SENDER, now_ms=NOW_MS)
 
 
 def test_a_link_leads_to_the_assets_page() -> None:

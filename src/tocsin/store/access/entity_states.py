@@ -1,7 +1,7 @@
 """Current or last state of entities, as access decisions need it.
 
 Past events and versions are as visible as their entity is at the time of reading. The number of statements is bounded,
-whatever the number of entities. Next: ``flow/resolve/viewer.py``.
+whatever the number of entities. Next: ``access/viewer.py``.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from sqlalchemy import Connection, Engine, select
 
 from tocsin.access.decide import View
 from tocsin.access.nodes import asks_about
+from tocsin.access.visibility import Subject
 from tocsin.access.visibility_parents import ABOUT, GONE, gone_kinds, named_by, with_found
-from tocsin.flow.resolve.visibility import Subject
 from tocsin.model.access import Operation
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
@@ -32,7 +32,7 @@ Name = tuple[str, str]
 """Type and FQN."""
 
 
-class SqlStanding:
+class SqlEntityStates:
     """The entities of one store, those that are gone for good included."""
 
     def __init__(self, engine: Engine) -> None:

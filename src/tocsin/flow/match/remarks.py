@@ -21,10 +21,10 @@ from tocsin.conditions.relations import questions_of
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import ALL_RESOURCES, Plan, plan_of
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import hint, nearest
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
 from tocsin.model.subscription import EventSubscription, FilteringRules
 from tocsin.model.thread import THREAD, ThreadType
-from tocsin.model.wording import hint, nearest
 
 
 class Kind(StrEnum):

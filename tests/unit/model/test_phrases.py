@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.model.wording import LONGEST_WORD, nearest, value_in_words
+from tocsin.model.phrases import LONGEST_WORD, nearest, value_in_words
 
 
 @pytest.mark.parametrize(

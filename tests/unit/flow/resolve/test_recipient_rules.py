@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.flow.resolve.categories import NO_DEPTH_LIMIT, recipient_rules
+from tocsin.flow.resolve.recipient_rules import NO_DEPTH_LIMIT, recipient_rules
 from tocsin.model.notification import ReasonKind
 from tocsin.model.subscription import AlertType, Category, Channel, Destination, DestinationConfig, EventSubscription
 

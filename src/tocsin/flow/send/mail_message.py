@@ -54,7 +54,7 @@ _MAIL = _policy()
 
 
 @dataclass(frozen=True)
-class Sender:
+class MailSettings:
     """Who mails come from, and where their links lead; without a key they have no link to unsubscribe."""
 
     address: str
@@ -72,7 +72,7 @@ class Sender:
         return parseaddr(self.address)[1].rpartition("@")[2] or "localhost"
 
 
-def render_letter(dispatch: Dispatch, sender: Sender, *, now_ms: int) -> EmailMessage:
+def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> EmailMessage:
     """Return the mail for ``dispatch``; raise ``InvalidInput`` when its address is invalid."""
     message = EmailMessage(policy=_MAIL)
     message["From"] = sender.address
@@ -105,7 +105,7 @@ def _asset_of(event: ChangeEvent) -> tuple[str, str]:
     return (asset["type"], asset["id"]) if asset else (event.entity_type, event.entity_id)
 
 
-def _said(dispatch: Dispatch, sender: Sender) -> dict[str, object]:
+def _said(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
     """Return the variables of the templates."""
     event = dispatch.event
     lines = change_lines(event)

@@ -11,7 +11,7 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 from tests.unit.flow.send.events import added, change_event
 
-from tocsin.flow.send.render import render_body
+from tocsin.flow.send.webhook_payload import render_body
 from tocsin.model.change import EventType
 
 SOURCE = "https://tocsin.acme.example"

@@ -20,8 +20,8 @@ from tocsin.model.inheritance import INHERITED_KEYS, own
 from tocsin.model.labels import CERTIFICATION
 from tocsin.model.list_identity import MEMBER_LISTS, REFERENCE_LISTS, SERVER_KEPT, MemberList
 from tocsin.model.member_fqn import WORKED_OUT
+from tocsin.model.phrases import with_article
 from tocsin.model.relations import RELATIONS
-from tocsin.model.wording import with_article
 
 TAG_DEFAULTS = {"source": "Classification", "labelType": "Manual", "state": "Confirmed"}
 """What a label says of itself when nobody says otherwise."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tocsin.conditions.check import checked
-from tocsin.flow.match.hints import Kind, of_alert, of_condition
+from tocsin.flow.match.remarks import Kind, of_alert, of_condition
 from tocsin.model.subscription import EventSubscription
 
 MANY = " && ".join(

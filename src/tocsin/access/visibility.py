@@ -1,0 +1,45 @@
+"""Decision whether a person may see an entity, used by every path that shows or sends anything.
+
+Moment decide (``access/decide.py``), on the entity's current or last state; deleted users see nothing.
+Next: ``access/viewer.py`` for one person and many entities.
+"""
+
+from __future__ import annotations
+
+from tocsin.access.views import Moment
+from tocsin.model.access import Operation
+from tocsin.model.change import LINEAGE, VIOLATION, ChangeDescription, ChangeEvent
+from tocsin.model.entity import Document
+from tocsin.model.people import Actor, Person
+from tocsin.model.thread import THREAD
+
+Subject = tuple[str, Document]
+"""The type of an entity that an event is about, and its document as it is now, or was last."""
+
+_CONCERNED = {LINEAGE: ("fromEntity", "toEntity"), VIOLATION: ("entity",)}
+"""Field changes that concern other entities more than their own, and the keys that name those."""
+
+
+def concerned(event: ChangeEvent) -> list[Document]:
+    """Return references to all subjects of an event: its entity or, of a thread, the asset that it is about.
+
+    Other entities named by the event, such as the ends of an edge, are subjects, too.
+    """
+    if event.entity_type == THREAD:
+        return [(event.entity or {}).get("entityRef") or {}]
+    found: list[Document] = [{"type": event.entity_type, "id": event.entity_id}]
+    change = event.change_description or ChangeDescription()
+    for one in (*change.fields_added, *change.fields_updated, *change.fields_deleted):
+        for key in _CONCERNED.get(one.name, ()):
+            ends = (value.get(key) for value in (one.old_value, one.new_value) if isinstance(value, dict))
+            found += [end for end in ends if isinstance(end, dict) and end.get("id")]
+    return found
+
+
+def may_view(viewer: Actor | Person, resource: str, document: Document, policies: Moment) -> bool:
+    """Say whether ``viewer`` may see the entity of type ``resource`` in ``document``."""
+    if isinstance(viewer, Person) and viewer.deleted:
+        return False
+    if viewer.is_admin or (not viewer.is_bot and policies.is_open(resource)):
+        return True
+    return policies.of(viewer.id).may(Operation.VIEW_BASIC, resource, document)

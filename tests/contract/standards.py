@@ -22,7 +22,8 @@ from tocsin.model.entity_types import ENTITY_TYPES
 _BESIDE = Path(__file__).resolve().parents[3] / "shared/standards/schemas"
 ROOT = Path(os.environ.get("TOCSIN_TEST_STANDARDS", _BESIDE)).resolve()
 
-needed = pytest.mark.skipif(not ROOT.is_dir(), reason="the published schemas are not here; set TOCSIN_TEST_STANDARDS")
+MISSING = "the published schemas are not here; set TOCSIN_TEST_STANDARDS"
+needed = pytest.mark.skipif(not ROOT.is_dir(), reason=MISSING)
 
 SCHEMAS = {
     **{name: f"entity/services/{name}.json" for name in ENTITY_TYPES if name.endswith("Service")},
@@ -58,7 +59,9 @@ def problems(schema: str, document: Json) -> list[str]:
 
 @cache
 def validator(schema: str) -> Draft7Validator:
-    """Return what checks documents by one schema."""
+    """Return what checks documents by one schema; without the schemas, the test that asks ends here as skipped."""
+    if not ROOT.is_dir():
+        pytest.skip(MISSING)
 
     def retrieve(uri: str) -> Resource[Any]:
         return Resource.from_contents(json.loads(_text(Path(uri.removeprefix("file://")))))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -18,10 +17,9 @@ from pyspark.sql.types import ArrayType, StringType
 from sqlalchemy import Engine
 
 from bench.traffic import Template, templates
-from tocsin.conditions.fields import FIELDS
+from tocsin.conditions.fields import STORED
 from tocsin.model.change import ChangeEvent, LoggedEvent
-from tocsin.spark.conditions import COLUMNS
-from tocsin.spark.schema import EVENTS
+from tocsin.spark.schema import COLUMNS, EVENTS
 from tocsin.spark.sources import to_arrow
 
 DEPARTMENT_COUNT = 100
@@ -29,7 +27,6 @@ FILE_COUNT = 8
 
 _DEPARTMENT, _COPY, _ASSET, _EVENT = "<~D~>", "<~C~>", "<~A~>", "<~E~>"
 _NAMES = re.compile(r"\b(shop|team\d\d|person\d{3})\b")
-_LOGGED = ("id", "event_type", "entity_type", "entity_id", "entity_fqn", "user_name", "timestamp_ms")
 
 
 def write_events(session: SparkSession, engine: Engine, count: int, folder: Path) -> str:
@@ -48,20 +45,16 @@ def write_events(session: SparkSession, engine: Engine, count: int, folder: Path
 def logged_events(rows: DataFrame) -> Iterator[LoggedEvent]:
     """Yield rows of ``EVENTS`` as the Python engine reads them."""
     for row in rows.collect():
-        derived = {name: row[column] for name, column in COLUMNS.items() if FIELDS[name].attribute is None}
+        derived = {name: row[column] for name, column in COLUMNS.items() if STORED[name].attribute is None}
         yield LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.event), derived)
 
 
-def _marked(number: int, template: Template) -> tuple[Any, ...]:  # Any: column values
+def _marked(number: int, template: Template) -> tuple[int, str, str]:
     """Return the row of the log with a mark wherever its copies differ."""
-    row = template.row
-    head = [number, *(_names(template, row[column]) for column in _LOGGED)]
-    return (*head, _names(template, row["document"]), _names(template, row["derived"]))
+    return number, _names(template, template.row["document"]), _names(template, template.row["derived"])
 
 
-def _names(template: Template, value: Any) -> Any:  # Any: a column's value
-    if not isinstance(value, str):
-        return value
+def _names(template: Template, value: str) -> str:
     for own, mark in (
         (template.row["entity_id"], _ASSET),
         (template.row["id"], _EVENT),

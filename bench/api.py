@@ -1,7 +1,7 @@
 """Benchmark of write throughput over HTTP: 16 clients, one server with several processes, each store.
 
-Every write is complete: entity, version, change event, outbox row, and the response. The floor writes the same four
-rows with bare SQL, one transaction each, from one thread, into the same store. Next: ``bench/catalogue.py``.
+Every write is complete: entity, version, change event, and the response. The floor writes the same three rows with
+bare SQL, one transaction each, from one thread, into the same store. Next: ``bench/catalogue.py``.
 """
 
 from __future__ import annotations
@@ -46,8 +46,7 @@ _STATEMENTS = (
     "UPDATE entity SET version_tenths = ?, updated_at_ms = ?, document = ? WHERE id = ?",
     "INSERT INTO entity_version (entity_id, version_tenths, updated_at_ms, document) VALUES (?, ?, ?, ?)",
     "INSERT INTO change_event (id, event_type, entity_type, entity_id, entity_fqn, user_name, timestamp_ms, document,"
-    " derived) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) RETURNING log_offset",
-    "INSERT INTO outbox (log_offset, event_id, entity_id) VALUES (?, ?, ?)",
+    " derived) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
 )
 """The rows that a PATCH of a table leaves behind."""
 _EVENT_COLUMNS = (
@@ -175,13 +174,11 @@ def bare_writes(engine: Engine, duration_s: float) -> float:
 
 
 def _write_rows(cursor: Any, statements: list[str], model: RowMapping, version: int) -> None:  # Any: either driver's
-    change, add_version, add_event, add_outbox = statements
-    event_id, entity_id, now_ms = str(uuid7()), model["entity_id"], model["timestamp_ms"]
+    change, add_version, add_event = statements
+    entity_id, now_ms = model["entity_id"], model["timestamp_ms"]
     cursor.execute(change, (version, now_ms, model["state"], entity_id))
     cursor.execute(add_version, (entity_id, version, now_ms, model["state"]))
-    cursor.execute(add_event, (event_id, *(model[column] for column in _EVENT_COLUMNS)))
-    (log_offset,) = cursor.fetchone()
-    cursor.execute(add_outbox, (log_offset, event_id, entity_id))
+    cursor.execute(add_event, (str(uuid7()), *(model[column] for column in _EVENT_COLUMNS)))
 
 
 def _last_event(engine: Engine) -> RowMapping:

@@ -48,7 +48,6 @@ _COLUMNS = {
     "entity": "id entity_type fqn name parent_id version_tenths updated_at_ms updated_by deleted document",
     "entity_version": "entity_id version_tenths updated_at_ms document",
     "change_event": "id event_type entity_type entity_id entity_fqn user_name timestamp_ms document derived",
-    "outbox": "log_offset event_id entity_id",
 }
 """The tables that a created entity has a row in, and their columns."""
 
@@ -165,14 +164,13 @@ def _bare_bulk(engine: Engine) -> float:
 
 def _create(connection: sqlite3.Connection, models: dict[str, dict[str, Any]]) -> None:  # Any: column values
     rows: dict[str, list[tuple[Any, ...]]] = {table: [] for table in _COLUMNS}
-    for at in range(ROWS_PER_REQUEST):
+    for _ in range(ROWS_PER_REQUEST):
         own = {"id": str(uuid7()), "entity_type": _FLOOR, "fqn": f"floor.{uuid4()}"}
-        event_id, entity_id = str(uuid7()), own["id"]
+        entity_id = own["id"]
         given = {
             "entity": own,
             "entity_version": {"entity_id": entity_id},
-            "change_event": {"id": event_id, "entity_type": _FLOOR, "entity_id": entity_id},
-            "outbox": {"log_offset": 10**12 + at, "event_id": event_id, "entity_id": entity_id},
+            "change_event": {"id": str(uuid7()), "entity_type": _FLOOR, "entity_id": entity_id},
         }
         for table, values in given.items():
             rows[table].append(tuple((models[table] | values).values()))
@@ -181,7 +179,6 @@ def _create(connection: sqlite3.Connection, models: dict[str, dict[str, Any]]) -
         names = columns.split()
         marks = ", ".join("?" * len(names))
         connection.executemany(f"INSERT INTO {table} ({', '.join(names)}) VALUES ({marks})", rows[table])
-    connection.execute("DELETE FROM outbox WHERE log_offset >= 1000000000000")
     connection.execute("COMMIT")
 
 

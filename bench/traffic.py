@@ -12,7 +12,7 @@ from itertools import islice
 from random import Random
 from typing import Any
 
-from sqlalchemy import Engine, RowMapping, func, insert, literal, select
+from sqlalchemy import Engine, RowMapping, func, insert, select
 from uuid_utils import uuid7
 
 from bench.estate import COPIED_TYPES, COPY_COUNT, copy_id, copy_text, stem_of
@@ -22,7 +22,7 @@ from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.model.match_result import MatchResult
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.notifications import NotificationRow, Notifications
-from tocsin.store.tables import change_event, outbox
+from tocsin.store.tables import change_event
 
 Row = dict[str, Any]  # Any: column values
 
@@ -71,7 +71,7 @@ def happenings(known: Sequence[Template], *, seed: int) -> Iterator[Row]:
 
 
 def append_events(engine: Engine, count: int, report: Report, *, seed: int = 11) -> range:
-    """Append ``count`` events to the log and the outbox; return their offsets."""
+    """Append ``count`` events to the log; return their offsets."""
     rows, known = happenings(templates(engine), seed=seed), change_event.c
     with reading(engine) as connection:
         before = int(connection.scalar(select(func.max(known.log_offset))) or 0)
@@ -80,9 +80,6 @@ def append_events(engine: Engine, count: int, report: Report, *, seed: int = 11)
         with writing(engine) as connection:
             some = list(islice(rows, min(_ROWS_PER_TRANSACTION, count - done)))
             connection.execute(insert(change_event), some)
-    waiting = select(known.log_offset, known.id, known.entity_id).where(known.log_offset > literal(before))
-    with writing(engine) as connection:
-        connection.execute(insert(outbox).from_select(["log_offset", "event_id", "entity_id"], waiting))
     return range(before + 1, before + count + 1)
 
 

@@ -33,7 +33,7 @@ from tocsin.store.vault import use_vault
 NOW_MS = 1_790_000_000_000
 LOOPBACK = Settings(egress_allow=("127.0.0.0/8",))
 TOLD_TABLES = ("entity", "entity_version", "entity_tag", "ownership", "follow", "membership", "lineage_edge")
-REPORTED_TABLES = ("series", "incident_status", "suite_member", "outbox")
+REPORTED_TABLES = ("series", "incident_status", "suite_member")
 
 
 @pytest.fixture(scope="module")

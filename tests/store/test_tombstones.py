@@ -20,7 +20,7 @@ from tocsin.store.alerts.tables import match_result
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import outbox, tombstone, tombstone_relation
+from tocsin.store.tables import tombstone, tombstone_relation
 
 QUERIES = (*READERS, "search_stream")
 ORDERS = list(permutations(QUERIES))
@@ -77,26 +77,11 @@ def test_nothing_is_let_go_before_the_slowest_reader_has_passed(company: SmallCo
     assert count(company, tombstone) == 2  # what the audit compares with stays
 
 
-@pytest.mark.parametrize("order", ORDERS, ids="-".join)
-def test_the_outbox_keeps_what_a_reader_has_yet_to_read(company: SmallCompany, order: tuple[str, ...]) -> None:
-    company.pipeline("nightly")
-    company.run("nightly", "Failed")
-    end = EventLog(company.engine).readable_end()
-    waiting = set(READERS)
-    for query in order:
-        assert count(company, outbox) > 0
-        advance(company, query, end)
-        waiting.discard(query)
-        if not waiting:
-            break
-    assert count(company, outbox) == 0
-
-
 def test_the_streaks_hold_nothing_back_where_nothing_was_reported(company: SmallCompany) -> None:
     end = deleted(company, "orders")
     advance(company, STREAK_STREAM, 0)
     advance(company, MATCH_STREAM, end)
-    assert count(company, tombstone_relation) == count(company, outbox) == 0
+    assert count(company, tombstone_relation) == 0
 
 
 def test_a_query_that_is_started_again_does_not_fall_back(company: SmallCompany) -> None:

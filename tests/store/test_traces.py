@@ -16,7 +16,7 @@ from tocsin.store.eventlog.log import EventLog
 from tocsin.store.fsck.finding import Damage
 from tocsin.store.fsck.inspection import inspect
 from tocsin.store.high_water_marks import accept_loss, check_store, mark, marking, planned, traces
-from tocsin.store.tables import METADATA, change_event, entity, outbox
+from tocsin.store.tables import METADATA, change_event, entity
 
 
 @pytest.fixture
@@ -26,8 +26,7 @@ def settings(tmp_path: Path) -> Settings:
 
 def lose(engine: Engine, after: int) -> None:
     with engine.begin() as connection:
-        for table in (change_event, outbox):
-            connection.execute(delete(table).where(table.c.log_offset > after))
+        connection.execute(delete(change_event).where(change_event.c.log_offset > after))
 
 
 def lost(engine: Engine, settings: Settings) -> int:

@@ -1,4 +1,4 @@
-"""Tests of atomic writes: entity, version, event and outbox row, or nothing."""
+"""Tests of atomic writes: entity, version and event, or nothing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _counts(engine: Engine) -> dict[str, int]:
     with engine.connect() as connection:
         return {
             table.name: int(connection.execute(select(func.count()).select_from(table)).scalar_one())
-            for table in (tables.entity, tables.entity_version, tables.change_event, tables.outbox)
+            for table in (tables.entity, tables.entity_version, tables.change_event)
         }
 
 
@@ -31,9 +31,7 @@ def _paths(written: Any) -> tuple[str, ...]:
     return tuple(written.event.change_description.paths())
 
 
-def test_a_created_entity_has_version_0_1_one_version_one_event_and_one_outbox_row(
-    shop: Company, store_engine: Engine
-) -> None:
+def test_a_created_entity_has_version_0_1_one_version_and_one_event(shop: Company, store_engine: Engine) -> None:
     before = _counts(store_engine)
     written = shop.writes.create("table", shop.table("new"), actor=JANE)
     assert {name: count - before[name] for name, count in _counts(store_engine).items()} == dict.fromkeys(before, 1)

@@ -1,6 +1,6 @@
 """Writes on the catalogue: those of entities, and of followers, votes, lineage, reports and custom properties.
 
-Each is one transaction: rows, change event and outbox row. Next: ``flow/capture/operations.py``.
+Each is one transaction: rows and change event. Next: ``flow/capture/operations.py``.
 """
 
 from __future__ import annotations

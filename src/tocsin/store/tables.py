@@ -201,15 +201,6 @@ change_event = Table(
 )
 """The log: one row per change event, in offset order; ``flow/eventlog/readable.py`` says how far one may read."""
 
-outbox = Table(
-    "outbox",
-    METADATA,
-    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
-    Column("event_id", _ID, nullable=False),
-    Column("entity_id", _ID, nullable=False),
-)
-"""One row per event that no relay has taken over yet."""
-
 pipeline_progress = Table(
     "pipeline_progress",
     METADATA,

@@ -1,4 +1,4 @@
-"""Write operations on threads, each in one transaction: thread, posts, change event and outbox row.
+"""Write operations on threads, each in one transaction: thread, posts and change event.
 
 They share the entry point of entity writes (``flow/capture/operations.py``): resolving a task writes its asset in
 the same transaction. Next: ``store/feed/rows.py``.

@@ -1,4 +1,4 @@
-"""Write operations on the catalogue, each in one transaction: entity, version, change event and outbox row.
+"""Write operations on the catalogue, each in one transaction: entity, version and change event.
 
 All writes to the catalogue go through here. Next: ``flow/eventlog``.
 """

@@ -317,7 +317,7 @@ class Transaction(Protocol):
         ...
 
     def append(self, events: Iterable[CapturedEvent]) -> None:
-        """Add events to the log and the outbox, in this order."""
+        """Add events to the log, in this order."""
         ...
 
 

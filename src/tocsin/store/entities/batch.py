@@ -163,7 +163,7 @@ class SqlBatch(SqlTransaction):
         self._keep(Change(old, new))
 
     def append(self, events: Iterable[CapturedEvent]) -> None:
-        """Add events to the log and the outbox, in this order."""
+        """Add events to the log, in this order."""
         self._row.events += events
 
     def write_out(self) -> None:

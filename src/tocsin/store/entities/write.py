@@ -238,7 +238,7 @@ class SqlTransaction:
         edges.remove(self._connection, from_id, to_id)
 
     def append(self, events: Iterable[CapturedEvent]) -> None:
-        """Add events to the log and the outbox, in this order."""
+        """Add events to the log, in this order."""
         self._log(self._connection, list(events))
 
     def _log(self, connection: Connection, captured: Sequence[CapturedEvent]) -> None:

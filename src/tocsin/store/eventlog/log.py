@@ -48,20 +48,14 @@ _COLUMNS = (
 )
 _INSERT_EVENT = Prepared(insert(tables.change_event), _COLUMNS)
 _INSERT_AT_OFFSET = Prepared(insert(tables.change_event), ("log_offset", *_COLUMNS))
-_INSERT_OUTBOX = Prepared(insert(tables.outbox), ("log_offset", "event_id", "entity_id"))
 
 
 def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]:
-    """Add events to the log and the outbox inside the write transaction; return their offsets, in order."""
+    """Add events to the log inside the write transaction; return their offsets, in order."""
     if not events:
         return []
     rows = [_row(captured) for captured in events]
     offsets = _append_sqlite(connection, rows) if is_sqlite(connection) else _append_postgresql(connection, rows)
-    waiting = zip(offsets, rows, strict=True)
-    _INSERT_OUTBOX.run_for(
-        connection,
-        [{"log_offset": offset, "event_id": row["id"], "entity_id": row["entity_id"]} for offset, row in waiting],
-    )
     add_reports(connection, list(zip(offsets, events, strict=True)))
     return offsets
 

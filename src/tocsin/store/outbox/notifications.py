@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, Table, delete, select
+from sqlalchemy import Connection, Engine, Select, Table, select
 
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
 from tocsin.model.delivery import DeliveryStatus
@@ -20,7 +20,7 @@ from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.entities import tombstones
 from tocsin.store.eventlog.log import check_holds, holds
 from tocsin.store.eventlog.progress import processed_through
-from tocsin.store.tables import delivery, notification, outbox, pipeline_progress
+from tocsin.store.tables import delivery, notification, pipeline_progress
 
 _ROWS_PER_STATEMENT = 5_000
 NotificationRow = Mapping[str, Any]  # Any: a row of spark/schedule.notifications, by column name
@@ -78,9 +78,7 @@ class Notifications:
             row = {"query_name": query_name, "log_offset": max(before, log_offset), "updated_at_ms": now_ms}
             insert = inserting(connection, pipeline_progress).values(row)
             connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
-            through = processed_through(connection)
-            tombstones.let_go(connection, through)
-            connection.execute(delete(outbox).where(outbox.c.log_offset <= through))
+            tombstones.let_go(connection, processed_through(connection))
 
 
 def _offset_of(query_name: str) -> Select[int]:

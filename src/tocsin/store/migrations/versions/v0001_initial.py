@@ -353,7 +353,6 @@ def _create_log() -> None:
         sa.Index(None, "timestamp_ms"),
         sqlite_autoincrement=True,
     )
-    op.create_table("outbox", *_keys(sa.BigInteger, "log_offset"), *_required(_ID, "event_id", "entity_id"))
     op.create_table(
         "status_report",
         *_keys(sa.BigInteger, "log_offset"),

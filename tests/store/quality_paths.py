@@ -10,7 +10,7 @@ from tests.store.paths import Row, Step
 
 from tocsin.catalogue.observations.joins import put_joins
 from tocsin.catalogue.observations.profiles import TABLE_PROFILE, put_profile, remove_profile
-from tocsin.catalogue.observations.reports import add_runs, remove_run
+from tocsin.catalogue.observations.runs import add_runs, remove_run
 from tocsin.catalogue.observations.samples import put_sample
 from tocsin.catalogue.observations.table_details import put_config, put_metric, put_model, remove_metric
 from tocsin.catalogue.observations.usage import report_usage

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import JANE, ORDERS, SCHEMA, Company, company
 
-from tocsin.catalogue.observations.reports import add_run, add_runs, remove_run
+from tocsin.catalogue.observations.runs import add_run, add_runs, remove_run
 from tocsin.catalogue.quality.results import patch_result, remove_result
 from tocsin.errors import Conflict, InvalidInput, NotFound
 from tocsin.model.entity import Document

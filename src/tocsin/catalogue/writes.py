@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from tocsin.catalogue.feed.votes import vote
 from tocsin.catalogue.governance.custom_properties import with_property
 from tocsin.catalogue.lineage import edges
-from tocsin.catalogue.observations import reports
+from tocsin.catalogue.observations import runs
 from tocsin.catalogue.people.followers import follow, unfollow
 from tocsin.catalogue.quality import results
 from tocsin.catalogue.rules import CatalogueRules
@@ -73,7 +73,7 @@ class Writes(EntityWrites):
     def add_pipeline_status(self, fqn: str, status: Document, *, actor: Actor) -> Written:
         """Report a run of a pipeline; nothing if the same was reported before."""
         key = Key.by_name(fqn)
-        return self.on_live("pipeline", key, lambda record, one: reports.add_run(record, one, status), actor=actor)
+        return self.on_live("pipeline", key, lambda record, one: runs.add_run(record, one, status), actor=actor)
 
     def put_edge(self, edge: Document, *, actor: Actor, at_ms: int | None = None) -> Written:
         """Add a lineage edge (``fromEntity``, ``toEntity``, ``lineageDetails``) or replace its details."""

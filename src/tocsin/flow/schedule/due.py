@@ -1,6 +1,7 @@
-"""Due time of a notification: immediate for now; preferences, quiet hours and digests belong here.
+"""Due time of a notification: immediate, until preferences, quiet hours and digests exist.
 
-Next: ``flow/send`` for deliveries; in-app notifications are already in the inbox.
+The pipeline computes the same as SQL in ``spark/schedule.py``; tests compare both. Next: ``flow/send`` for deliveries;
+in-app notifications are already in the inbox.
 """
 
 from __future__ import annotations

@@ -211,7 +211,7 @@ def _id_text(value: UUID) -> str:
 
 Asked = Annotated[Caller, Depends(caller_of)]
 PartsHere = Annotated[Parts, Depends(parts_of)]
-Sender = Annotated[Actor, Depends(actor_of)]
+RequestActor = Annotated[Actor, Depends(actor_of)]
 Row = Annotated[EntityType, Depends(row_of)]
 TokenId = Annotated[str, Depends(token_id_of)]
 OptionalBody = Annotated[Document, Depends(optional_document_of)]

@@ -23,7 +23,7 @@ from tocsin.model.thread import THREAD
 from tocsin.server.access.events import as_shown
 from tocsin.server.access.pages import visible_page
 from tocsin.server.build import Parts
-from tocsin.server.http.request import Asked, PartsHere, PathId, Sender, answer
+from tocsin.server.http.request import Asked, PartsHere, PathId, RequestActor, answer
 from tocsin.server.inbox.streams import ending_with_the_store
 from tocsin.server.login.tokens import Session
 from tocsin.store.cursors import cursor_of, text_of
@@ -36,7 +36,7 @@ MOST_COUNTED = 1_000
 _RECONNECT_AFTER_MS = 2000
 
 
-def own_inbox(user_id: PathId, sender: Sender, parts: PartsHere) -> str:
+def own_inbox(user_id: PathId, sender: RequestActor, parts: PartsHere) -> str:
     """Return the owner of the requested inbox, if the sender may read it."""
     owner = str(user_id)
     if sender.id != owner and not sender.is_admin:
@@ -53,7 +53,7 @@ router = APIRouter(prefix="/users/{user_id}/notifications", tags=["inbox"])
 @router.get("")
 def list_notifications(
     owner: Owner,
-    sender: Sender,
+    sender: RequestActor,
     parts: PartsHere,
     *,
     limit: Annotated[int, Query(ge=0, le=1000)] = 20,

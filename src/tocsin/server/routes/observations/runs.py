@@ -6,7 +6,8 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from tocsin.catalogue.observations.reports import REPORTS, add_run, add_runs, remove_run
+from tocsin.catalogue.observations.reports import REPORTS
+from tocsin.catalogue.observations.runs import add_run, add_runs, remove_run
 from tocsin.errors import InvalidInput, NotFound
 from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation

@@ -1,0 +1,67 @@
+"""Runs of pipelines and ingestion pipelines, reported one by one or together.
+
+Next: ``catalogue/observations/reports.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tocsin.catalogue.observations.field_checks import checked
+from tocsin.catalogue.observations.reports import MOST_AT_ONCE, REPORTS, append_event, append_removal, is_unchanged
+from tocsin.errors import InvalidInput, NotFound
+from tocsin.flow.capture.write import Record
+from tocsin.model.entity import Document
+from tocsin.model.report import Line, StoredReport
+from tocsin.model.stored import Stored, Written
+
+
+def add_run(record: Record, pipeline: Stored, status: Document) -> Written:
+    """Keep the state of one run of a pipeline or an ingestion pipeline."""
+    kind = REPORTS[pipeline.entity_type]
+    run = checked(kind.form, status)
+    _check_tasks(pipeline, run)
+    at_ms: int = run["timestamp"] if "timestamp" in run else run.get("startDate", record.at_ms)
+    run["timestamp"] = at_ms
+    line = Line(pipeline.id, kind.name, run[kind.part] if kind.part else "")
+    known = record.transaction.series.latest(line) if kind.part else None
+    before = record.transaction.series.put(line, StoredReport(at_ms, run, run[kind.status]))
+    if known is not None and known.at_ms != at_ms:  # the same run, reported for another moment
+        before = record.transaction.series.remove(line, known.at_ms)
+    if before is not None and is_unchanged(kind, before, run):
+        return Written(pipeline.document, None)
+    return append_event(record, pipeline, kind, run)
+
+
+def _check_tasks(pipeline: Stored, run: Document) -> None:
+    """Refuse the status of a task that the pipeline has not, as upstream does."""
+    known = {task["name"] for task in pipeline.document.get("tasks") or ()}
+    for task in run.get("taskStatus", ()):
+        if task["name"] not in known:
+            there_are = f"there are: {', '.join(sorted(known))}" if known else "it has none"
+            raise InvalidInput(f"pipeline {pipeline.fqn} has no task {task['name']}; {there_are}", field="taskStatus")
+
+
+def add_runs(record: Record, pipeline: Stored, statuses: object) -> Written:
+    """Keep the states of many runs in the order of their times; each that is new or changed is an event."""
+    if not isinstance(statuses, list) or not all(isinstance(one, dict) for one in statuses):
+        raise InvalidInput("send a list of statuses")
+    if len(statuses) > MOST_AT_ONCE:
+        raise InvalidInput(f"send at most {MOST_AT_ONCE} statuses at once")
+    form = REPORTS[pipeline.entity_type].form
+    for place, status in enumerate(statuses):
+        form(status, f"[{place}]")
+    written = Written(pipeline.document, None)
+    told = []
+    for status in sorted(statuses, key=lambda one: int(one["timestamp"])):
+        written = add_run(record, replace(pipeline, document=written.document), status)
+        told += [written.event] if written.event else []
+    return replace(written, event=told[-1] if told else None, cascaded=tuple(told[:-1]))
+
+
+def remove_run(record: Record, pipeline: Stored, at_ms: int) -> Written:
+    """Forget the run of a pipeline that was reported for that moment."""
+    gone = record.transaction.series.remove(Line(pipeline.id, REPORTS["pipeline"].name), at_ms)
+    if gone is None:
+        raise NotFound(f"pipeline {pipeline.fqn} has no status of {at_ms}")
+    return append_removal(record, pipeline, gone)

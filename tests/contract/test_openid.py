@@ -11,6 +11,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -27,6 +28,12 @@ from tests.serving import Json, Served, running_server
 from tocsin.settings import Settings
 
 
+@cache
+def rsa_key(kid: str | None = None) -> RSAKey:
+    """Return the key of that id, or one that has none; to make one takes longer than most tests."""
+    return RSAKey.generate_key(2048, {"kid": kid, "use": "sig"} if kid else None)
+
+
 @dataclass
 class Provider:
     """A provider of OpenID Connect: who logs in, and in which way it misbehaves."""
@@ -41,8 +48,8 @@ class Provider:
     answers: threading.Event = field(default_factory=threading.Event)
     codes: dict[str, dict[str, str]] = field(default_factory=dict)
     posted: dict[str, str] = field(default_factory=dict)
-    key: Any = field(default_factory=lambda: RSAKey.generate_key(2048, {"kid": "k1", "use": "sig"}))
-    other: Any = field(default_factory=lambda: RSAKey.generate_key(2048))
+    key: Any = field(default_factory=lambda: rsa_key("k1"))
+    other: Any = field(default_factory=rsa_key)
 
     def metadata(self) -> Json:
         ends = {"authorization_endpoint": "authorize", "token_endpoint": "token", "jwks_uri": "keys"}
@@ -100,7 +107,7 @@ def provider() -> Iterator[Provider]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Answers)
     made.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     yield made
     made.answers.set()

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
 from pydantic import SecretStr
 from sqlalchemy import Engine
 from tests.postgres import MISSING, Cluster, binaries, running_cluster
@@ -35,8 +36,11 @@ def pytest_configure() -> None:
     """Keep what the tests write in memory where there is room: none of it must outlive a power cut.
 
     A thousand stores, each made and thrown away, wait for a disk longer than they compute. Settings of the shell that
-    tests are started from stay outside: no test may write into the store that somebody works with.
+    tests are started from stay outside: no test may write into the store that somebody works with. How long one
+    example takes says more of the machine than of us.
     """
+    settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("ours")
     for name in [one for one in os.environ if one.startswith("TOCSIN_") and not one.startswith("TOCSIN_TEST_")]:
         del os.environ[name]
     if "TMPDIR" not in os.environ and _MEMORY.is_dir() and shutil.disk_usage(_MEMORY).free > _ROOM:

@@ -19,9 +19,7 @@ from tocsin.model.entity_types import BY_COLLECTION
 from tocsin.server.http.request import DEEPEST_JSON
 from tocsin.settings import Settings
 
-FUZZ = settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+FUZZ = settings(max_examples=100, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 _SEGMENTS = (
     "tables users name restore versions 0.1 followers events subscriptions lineage table status notifications read "
     "follows bulk dataQuality testCases login activity {id} {me} warehouse.shop.public.orders pipelines "

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.contract.test_garbage import check
 from tests.serving import Json
+from tests.whole import WHOLE
 
 _ORDERS = "warehouse.shop.public.orders"
 _RESULT = f"/dataQuality/testCases/testCaseResults/{_ORDERS}.rows"
@@ -87,8 +88,7 @@ def test_no_body_breaks_what_is_kept_beside(administrator: httpx.Client, orders:
     administrator.post(_RESULT, json={"timestamp": 1, "testCaseStatus": "Success"})
 
     @settings(
-        max_examples=400,
-        deadline=None,
+        max_examples=400 if WHOLE else 150,
         suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     )
     @given(st.sampled_from(sorted(_ROUTES)), st.data())

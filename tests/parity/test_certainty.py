@@ -12,7 +12,7 @@ from tocsin.conditions.evaluate import holds
 from tocsin.model.change import LoggedEvent
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=12, suppress_health_check=list(HealthCheck))
 @given(parts=st.lists(conditions, min_size=30, max_size=30), log=events)
 def test_what_is_certain_is_so_for_every_event(parts: list[str], log: list[LoggedEvent]) -> None:
     together = [f"({a}) && !({b}) && ({c})" for a, b, c in zip(parts, parts[1:], [*parts[2:], parts[0]], strict=False)]

@@ -30,7 +30,6 @@ def drawn(strategy: SearchStrategy[T], count: int) -> list[T]:
 
     @settings(
         max_examples=count,
-        deadline=None,
         database=None,
         phases=[Phase.generate],
         suppress_health_check=list(HealthCheck),

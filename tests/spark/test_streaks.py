@@ -54,7 +54,6 @@ def folded(log: list[LoggedEvent]) -> dict[int, dict[str, object]]:
 
 @settings(
     max_examples=3,
-    deadline=None,
     phases=[Phase.explicit, Phase.reuse, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )

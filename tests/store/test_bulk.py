@@ -182,9 +182,7 @@ _USERS = st.fixed_dictionaries(
     optional={"teams": st.lists(st.just({"type": "team", "name": "sales"}), max_size=1), "displayName": _TEXTS},
 )
 _NUMBERS = count()
-_HABITS = settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+_HABITS = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @_HABITS

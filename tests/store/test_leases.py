@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from sqlalchemy import Engine, select
 from tests.store.rows import add_deliveries, finished, states
 from tests.unit.flow.send.events import NOW_MS
+from tests.whole import WHOLE
 
 from tocsin.model.delivery import Delivery, OutcomeReason, Retry
 from tocsin.store.engine import reading, writing
@@ -158,5 +159,5 @@ def test_jumping_clocks_lose_nothing_and_share_nothing(store_engine: Engine) -> 
     class Machine(JumpingClocks):
         engine = store_engine
 
-    examples = 60 if store_engine.dialect.name == "sqlite" else 25
-    run_state_machine_as_test(Machine, settings=settings(max_examples=examples, stateful_step_count=30, deadline=None))
+    examples = (60 if store_engine.dialect.name == "sqlite" else 25) // (1 if WHOLE else 2)
+    run_state_machine_as_test(Machine, settings=settings(max_examples=examples, stateful_step_count=30))

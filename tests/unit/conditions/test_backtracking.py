@@ -102,7 +102,7 @@ def _texts() -> SearchStrategy[str]:
     return st.lists(repeated, min_size=1, max_size=2).map(lambda parts: "".join(parts)[:24])
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(pattern=_patterns(), text=_texts())
 def test_no_text_takes_more_steps_than_the_bound(pattern: str, text: str) -> None:
     tree, bound = _bounded(pattern, len(text))

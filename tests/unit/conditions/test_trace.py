@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from tests.parity.generated import conditions, events
+from tests.whole import WHOLE
 
 from tocsin.conditions.check import check
 from tocsin.conditions.evaluate import holds
@@ -21,7 +22,7 @@ def logged(**keys: object) -> LoggedEvent:
     return LoggedEvent(1, event, derive(event, actor_is_bot=False))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=160 if WHOLE else 40)
 @given(text=conditions, log=events)
 def test_a_trace_says_what_the_evaluator_says(text: str, log: list[LoggedEvent]) -> None:
     written = parse(text)
@@ -32,7 +33,7 @@ def test_a_trace_says_what_the_evaluator_says(text: str, log: list[LoggedEvent])
         assert verdict is holds(node, one) or (verdict is None and asks_of_people)
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 @given(text=conditions)
 def test_what_is_written_anew_means_the_same(text: str) -> None:
     written = parse(text)

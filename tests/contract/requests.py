@@ -9,10 +9,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.contract.standards import CREATES, ROOT
+from tests.contract.standards import CREATES, ROOT, SCHEMAS
 from tests.serving import Json
-
-from tocsin.model.entity_types import ENTITY_TYPES
 
 DEEPEST = 9
 
@@ -220,4 +218,4 @@ _PLAIN: dict[str, Callable[[Json], Json]] = {
 }
 
 
-assert set(ORDER) == set(ENTITY_TYPES)
+assert set(ORDER) == set(SCHEMAS)

@@ -59,7 +59,8 @@ def made(served: Served) -> dict[str, Json]:
 
 def _report(client: httpx.Client, made: dict[str, Json], user_id: str) -> None:
     """Write about the entities all that is no part of a create request."""
-    for name, row in ENTITY_TYPES.items():
+    for name in SCHEMAS:
+        row = ENTITY_TYPES[name]
         if row.is_followable:
             assert client.put(f"/{row.collection}/{made[name]['id']}/followers/{user_id}").is_success, name
     status = {"timestamp": 1_700_000_000_000, "executionStatus": "Failed"}
@@ -135,7 +136,7 @@ def test_a_put_of_the_same_changes_nothing(client: httpx.Client, made: dict[str,
 
 @pytest.mark.parametrize(
     ("name", "key"),
-    [(name, key) for name, row in ENTITY_TYPES.items() for key in sorted(row.keys) if shapes.enumeration(name, key)],
+    [(name, key) for name in SCHEMAS for key in sorted(ENTITY_TYPES[name].keys) if shapes.enumeration(name, key)],
 )
 def test_a_word_that_there_is_not_is_refused_with_those_there_are(
     client: httpx.Client, made: dict[str, Json], name: str, key: str
@@ -182,7 +183,7 @@ def test_events_are_what_the_schemas_say(client: httpx.Client) -> None:
                 seen.add(event["entityType"])
         if offset is None:
             break
-    assert seen == ENTITY_TYPES.keys()
+    assert seen == SCHEMAS.keys()
 
 
 def test_a_follow_answers_with_a_change_event(client: httpx.Client, made: dict[str, Json]) -> None:

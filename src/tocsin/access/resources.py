@@ -5,24 +5,23 @@ Source: OpenMetadata 1.13's entity types, and ``ResourceRegistry``. Next: ``acce
 
 from __future__ import annotations
 
-_ASSETS = """
-    apiCollection apiEndpoint apiService chart classification container dashboard dashboardDataModel dashboardService
-    dataProduct database databaseSchema databaseService directory domain driveService file glossary glossaryTerm
-    ingestionPipeline messagingService metadataService metric mlmodel mlmodelService pipeline pipelineService query
-    searchIndex searchService securityService spreadsheet storageService storedProcedure table tag testCase
-    testDefinition testSuite topic worksheet
-"""
-ASSETS = tuple(_ASSETS.split())
+from tocsin.model.entity_type import words
+from tocsin.model.entity_types import ENTITY_TYPES
+
+POWERS = ("bot", "policy", "role")
+"""What decides who may do what."""
+
+_OTHERS = words(
+    "app eventsubscription feed kpi lineage notificationTemplate page persona suggestion task team type user"
+)
+_UPSTREAM_ALONE = words("directory driveService file securityService spreadsheet worksheet")
+
+ASSETS = tuple(sorted(ENTITY_TYPES.keys() - _OTHERS - {*POWERS} | _UPSTREAM_ALONE))
 """What people own, describe, tag and follow, and what orders it."""
 
-CONTAINERS = frozenset(
-    """
-    apiCollection apiService classification container dashboardService dataProduct database databaseSchema
-    databaseService directory domain driveService glossary glossaryTerm ingestionPipeline messagingService
-    metadataService mlmodelService pipelineService searchService securityService spreadsheet storageService tag
-    testDefinition
-    """.split()
-)
+CONTAINERS = words(
+    "dataProduct directory driveService ingestionPipeline securityService spreadsheet testDefinition"
+).union(*(place.types for row in ENTITY_TYPES.values() for place in row.places))
 """Assets that hold others, bring them in or order them: whoever owns one has a say in what others own."""
 
 CLAIMABLE = tuple(one for one in ASSETS if one not in CONTAINERS)
@@ -34,9 +33,5 @@ ORDER = ("classification", "dataProduct", "domain", "glossary", "glossaryTerm", 
 DATA = tuple(one for one in ASSETS if one not in ORDER)
 """All other assets."""
 
-POWERS = ("bot", "policy", "role")
-"""What decides who may do what."""
-
-_OTHERS = "app eventsubscription feed kpi lineage notificationTemplate page persona suggestion task team type user"
-RESOURCES = frozenset({*ASSETS, *POWERS, *_OTHERS.split()})
+RESOURCES = frozenset({*ASSETS, *POWERS, *_OTHERS})
 """Everything that a rule may name."""

@@ -63,6 +63,8 @@ class EntityType:
     fixed : further keys that determine its place, which no PATCH changes
     ignored : further keys of its create request, which are not stored
     is_service : it is a service, from which all its descendants take their ``serviceType``
+    shapes : for a type that OpenMetadata does not publish: the shapes (``model/shapes.py``) of the keys that a table
+        does not have, those of its ancestors excepted
     """
 
     name: str
@@ -82,6 +84,7 @@ class EntityType:
     fixed: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     is_service: bool = False
+    shapes: Mapping[str, object] = field(default_factory=dict)
 
     @property
     def is_followable(self) -> bool:

@@ -146,12 +146,8 @@ _OWNERS = MemberList(target_of, label_of, ordered=True, reference=True)
 _CHARTS = MemberList(target_of, fqn_of, ordered=True, reference=True)
 
 MEMBER_LISTS: dict[str, MemberList] = {
-    "columns": _NAMED_DEEP,
+    **{path[-1]: _NAMED_DEEP for row in ENTITY_TYPES.values() for path in row.member_paths()},
     "children": _NAMED_DEEP,
-    "tasks": _NAMED_DEEP,
-    "schemaFields": _NAMED_DEEP,
-    "fields": _NAMED_DEEP,
-    "mlFeatures": _NAMED_DEEP,
     "mlHyperParameters": _NAMED,
     "customProperties": _NAMED,
     "parameterDefinition": _NAMED,

@@ -6,6 +6,7 @@ compares the two. Each validator is built on first use. Next: ``flow/capture/nor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from pydantic_core import CoreConfig, CoreSchema, SchemaValidator, ValidationErr
 
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import with_article
 from tocsin.model.validation_errors import message_of
 
@@ -43,7 +45,7 @@ def check_changed(entity_type: str, document: Document, old: Document) -> None:
 
     Unchanged values are not checked again: a history may have brought them. Raises as ``check``.
     """
-    for key in _contents()["required"][entity_type]:
+    for key in _contents()["required"].get(entity_type) or ENTITY_TYPES[entity_type].required:
         if key not in document and key != "id":
             raise InvalidInput(f"{with_article(entity_type)} needs {key}", field=key)
     for key, value in document.items():
@@ -68,7 +70,7 @@ def check(entity_type: str, key: str, value: object) -> None:
 
 def enumeration(entity_type: str, key: str) -> tuple[str, ...]:
     """Return the enumerated values of this key; none when it has no enumeration."""
-    shape = _contents()["types"][entity_type].get(key)
+    shape = _shapes_of(entity_type).get(key)
     if isinstance(shape, dict) and "use" in shape:
         shape = _contents()["shapes"][shape["use"]]
     return tuple(shape.get("enum", ())) if isinstance(shape, dict) else ()
@@ -81,8 +83,20 @@ def _contents() -> Document:
 
 
 @cache
+def _shapes_of(entity_type: str) -> Mapping[str, Shape]:
+    """Return the shape of every key of a type: the published ones, or else those of its row and of a table."""
+    published = _contents()["types"]
+    if entity_type in published:
+        shapes: Mapping[str, Shape] = published[entity_type]
+        return shapes
+    row = ENTITY_TYPES[entity_type]
+    references = {key: {"use": "entityReference"} for key in row.upward}
+    return {**published["table"], "serviceType": "text", **references, **row.shapes}
+
+
+@cache
 def _validator_of(entity_type: str, key: str) -> SchemaValidator:
-    return _validator(orjson.dumps(_contents()["types"][entity_type][key]))
+    return _validator(orjson.dumps(_shapes_of(entity_type)[key]))
 
 
 @cache

@@ -1,0 +1,124 @@
+"""Entity types that OpenMetadata does not have, added to the table before anything reads it.
+
+For a process of its own (``test_invented_type.py`` starts one). The rows are what ``docs/recipes.md`` asks for.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import httpx
+
+from tocsin.model.entity_type import COMMON, DATA, EntityType, Parentage, words
+from tocsin.model.types import assets
+
+_OWN = (COMMON | DATA) - words("service serviceType")
+FOLDER = EntityType("notebookFolder", "notebookFolders", keys=_OWN | words("size"), shapes={"size": "integer"})
+NOTEBOOK = EntityType(
+    "notebook",
+    "notebooks",
+    keys=_OWN | words("cells language notebookFolder"),
+    required=("name", "notebookFolder", "language"),
+    places=(Parentage("notebookFolder", ("notebookFolder",)),),
+    members=("cells",),
+    breaking=("cells",),
+    shapes={
+        "language": {"enum": ["Python", "SQL"]},
+        "cells": {"list": {"fields": {"name": "text", "source": "text"}, "required": ["name"], "open": True}},
+    },
+)
+CELLS = [{"name": "load", "source": "select 1"}, {"name": "plot"}]
+PATCH = {"Content-Type": "application/json-patch+json"}
+
+
+def refusals(client: httpx.Client) -> None:
+    """Requests that its row does not allow are refused, and the answer says where."""
+    good = {"name": "n", "notebookFolder": "f", "language": "SQL"}
+    for wrong, place in (
+        ({"language": "Cobol"}, "language"),
+        ({"cells": [{"source": "x"}]}, "cells"),
+        ({"tags": 5}, "tags"),
+        ({"spoon": 1}, "spoon"),
+        ({"notebookFolder": "nowhere"}, "nowhere"),
+    ):
+        answer = client.post("/notebooks", json=good | wrong)
+        assert answer.status_code in (400, 404), answer.text
+        assert place in answer.json()["message"]
+    answer = client.post("/notebooks", json={"name": "n", "language": "SQL"})
+    assert (answer.status_code, answer.json()["message"]) == (400, "a notebook needs notebookFolder")
+
+
+def life(client: httpx.Client) -> None:
+    """One is created, found, patched, followed, talked about, deleted, restored and deleted for good."""
+    folder = done(client.post("/notebookFolders", json={"name": "f", "size": 3}), 201)
+    refusals(client)
+    body = {"name": "n", "notebookFolder": "f", "language": "SQL", "cells": CELLS}
+    made = done(client.post("/notebooks", json=body), 201)
+    path = f"/notebooks/{made['id']}"
+    assert (made["fullyQualifiedName"], made["notebookFolder"]["id"]) == ("f.n", folder["id"])
+    assert done(client.put("/notebooks", json=body))["version"] == 0.1
+    changes = [{"op": "add", "path": "/description", "value": "Sales."}, {"op": "remove", "path": "/cells/1"}]
+    changed = done(client.patch(path, content=json.dumps(changes), headers=PATCH))
+    dropped = [{"name": "cells", "oldValue": [{"name": "plot"}]}]
+    assert (changed["version"], changed["changeDescription"]["fieldsDeleted"]) == (1.1, dropped)
+    me = done(client.get("/users/loggedInUser"))["id"]
+    done(client.put(f"{path}/followers", json=me))
+    assert [one["id"] for one in done(client.get(f"{path}?fields=followers"))["followers"]] == [me]
+    done(client.post("/feed", json={"message": "Why?", "about": "<#E::notebook::f.n::cells::load::source>"}), 201)
+    done(client.delete(path))
+    done(client.put("/notebooks/restore", json={"id": made["id"]}))
+    assert done(client.get("/notebooks/name/f.n"))["deleted"] is False
+    done(client.delete(f"/notebookFolders/{folder['id']}?recursive=true&hardDelete=true"))
+    assert client.get(path).status_code == 404
+    seen = [
+        one["eventType"] for one in done(client.get("/events?limit=1000"))["data"] if one["entityType"] == "notebook"
+    ]
+    assert seen == [
+        "entityCreated", "entityUpdated", "entityUpdated", "entitySoftDeleted", "entityRestored", "entityDeleted"
+    ], seen  # fmt: skip
+
+
+def named(client: httpx.Client) -> None:
+    """Policies, alerts and searches may name it."""
+    rule = {"name": "r", "effect": "deny", "operations": ["EditDescription"], "resources": ["notebook"]}
+    done(client.post("/policies", json={"name": "p", "rules": [rule]}), 201)
+    done(client.get("/permissions/notebook"))
+    rules = [{"name": "r", "effect": "include", "condition": "matchAnyFieldChange({'cells'})"}]
+    alert = {"name": "a", "alertType": "Notification", "filteringRules": {"resources": ["notebook"], "rules": rules}}
+    done(
+        client.post(
+            "/events/subscriptions", json=alert | {"destinations": [{"category": "Followers", "type": "ActivityFeed"}]}
+        ),
+        201,
+    )
+    assert done(client.get("/search/query?q=*&index=notebook"))["hits"]["hits"] == []
+    assert done(client.get("/metadata/types/name/notebook"))["category"] == "entity"
+
+
+def done(answer: httpx.Response, status: int = 200) -> dict[str, object]:
+    """Return what an answer says, which is the one expected."""
+    assert answer.status_code == status, answer.text
+    found: dict[str, object] = answer.json()
+    return found
+
+
+def main(path: Path) -> None:
+    """Add the types, and see a server handle them."""
+    assets.ROWS = (*assets.ROWS, FOLDER, NOTEBOOK)
+    from tests.serving import running_server
+
+    from tocsin.store.engine import open_engine
+    from tocsin.store.schema import migrate
+
+    engine = open_engine(f"sqlite:///{path}", synchronous="OFF")
+    migrate(engine)
+    with running_server(engine) as served, served.administrator() as client:
+        life(client)
+        named(client)
+    engine.dispose()
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

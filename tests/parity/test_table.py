@@ -16,9 +16,10 @@ from tocsin.conditions.check import checked
 from tocsin.conditions.fields import FIELDS, kind_of
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.methods import METHODS
-from tocsin.conditions.nodes import Compare, FieldValue, Lowered, Operator, PathValue, Size, Value, leaves
+from tocsin.conditions.nodes import Compare, FieldValue, Lowered, Operator, PathValue, Size, Value
 from tocsin.conditions.relations import RELATIONS
 from tocsin.flow.match.extracted_paths import MANY, MOST, asked_leaves
+from tocsin.logic import leaves
 from tocsin.spark.match import index_of
 
 pytestmark = pytest.mark.spark

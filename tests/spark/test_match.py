@@ -11,10 +11,11 @@ from tests.parity.happenings import HAPPENINGS
 from tests.parity.logged import events_frame
 
 from tocsin.conditions.check import checked
-from tocsin.conditions.nodes import Has, Or
+from tocsin.conditions.nodes import Has
 from tocsin.flow.match import local
 from tocsin.flow.match.indexing import Anchor
 from tocsin.flow.match.plan import Plan
+from tocsin.logic import Or
 from tocsin.spark.anchors import number_of
 from tocsin.spark.match import Index, index_of, matches
 

@@ -11,11 +11,12 @@ from tests.unit.access.people import rule
 
 from tocsin.access.decide import View
 from tocsin.access.language import checked
-from tocsin.access.nodes import ALWAYS, Condition
+from tocsin.access.nodes import Condition
 from tocsin.access.views import Views
 from tocsin.errors import InvalidCondition, InvalidInput
 from tocsin.flow.resolve.only_visible import only_visible
 from tocsin.flow.send.dispatch import Dispatch
+from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
 from tocsin.model.delivery import Delivery

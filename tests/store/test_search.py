@@ -10,11 +10,11 @@ from tests.entries import entry_of
 from tests.store.catalogues import company
 
 from tocsin.errors import InvalidInput
+from tocsin.logic import conjoined
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.search.fields import SORTED_BY
 from tocsin.search.filters import filter_of
-from tocsin.search.nodes import both
 from tocsin.search.parse import Query, parse
 from tocsin.search.tokens import words_of
 from tocsin.store.eventlog.log import EventLog
@@ -75,7 +75,7 @@ def found(index: SearchIndex, q: str = "", *, query_filter: str = "{}", **more: 
 
 def hits(index: SearchIndex, q: str = "", *, query_filter: str = "{}", **more: Any) -> list[Hit]:
     query = parse(q)
-    node = both([query.node, filter_of(query_filter)])
+    node = conjoined(query.node, filter_of(query_filter))
     search = Search(Query(node, query.free), **{"size": 100, **more})
     assert index.total(search).value == len(
         index.hits(Search(Query(node, query.free), **{**more, "size": 100, "after": (), "offset": 0}))

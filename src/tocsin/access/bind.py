@@ -6,28 +6,21 @@ Next: ``access/decide.py``.
 from __future__ import annotations
 
 from tocsin.access.nodes import (
-    NEVER,
-    And,
     Asks,
     Certified,
     Condition,
-    Constant,
     HasDomain,
     InDomain,
-    Not,
-    Or,
+    Leaf,
     Owned,
     OwnedBy,
     OwnedWithin,
     Question,
     Tagged,
-    both,
-    either,
-    leaves,
-    negated,
 )
 from tocsin.access.rules import Policy
 from tocsin.access.subject import Grant, Subject
+from tocsin.logic import ALWAYS, NEVER, Constant, Not, conjoined, disjoined, leaves, replaced
 
 OUTSIDE_DOMAINS = frozenset(
     "user team role policy bot domain persona type eventsubscription notificationTemplate testDefinition".split()
@@ -37,23 +30,17 @@ OUTSIDE_DOMAINS = frozenset(
 
 def bound(condition: Condition, subject: Subject, grant: Grant, resource: str) -> Condition:
     """Return the condition on a document of this type that remains of ``condition``, in a rule granted by ``grant``."""
-    match condition:
-        case Asks():
-            return _answered(condition, subject, grant, resource)
-        case Not(operand=operand):
-            return negated(bound(operand, subject, grant, resource))
-        case And(operands=operands):
-            return both(*(bound(one, subject, grant, resource) for one in operands))
-        case Or(operands=operands):
-            return either(*(bound(one, subject, grant, resource) for one in operands))
-        case _:
-            return condition
+
+    def answered(leaf: Leaf) -> Condition:
+        return _answered(leaf, subject, grant, resource) if isinstance(leaf, Asks) else leaf
+
+    return replaced(condition, answered)
 
 
 def guard(subject: Subject, grant: Grant) -> Condition:
     """Return the condition under which the policy of another team applies to a document."""
     if not grant.is_foreign:
-        return Constant(True)
+        return ALWAYS
     return OwnedWithin(grant.team_id or "", _members(subject, grant.team_id), teams_only=True)
 
 
@@ -85,9 +72,9 @@ def _about_document(asked: Asks, subject: Subject) -> Condition:
         case Question.NO_DOMAIN:
             return Not(HasDomain())
         case Question.MATCH_ALL_TAGS:
-            return both(*(_tagged(name, subject) for name in asked.names))
+            return conjoined(*(_tagged(name, subject) for name in asked.names))
         case Question.MATCH_ANY_TAG:
-            return either(*(_tagged(name, subject) for name in asked.names))
+            return disjoined(*(_tagged(name, subject) for name in asked.names))
         case _:
             return Certified(frozenset(asked.names))
 
@@ -98,7 +85,7 @@ def _tagged(name: str, subject: Subject) -> Condition:
 
 def _shares_domain(subject: Subject, resource: str) -> Condition:
     if resource in OUTSIDE_DOMAINS:
-        return Constant(True)
+        return ALWAYS
     return InDomain(subject.domains) if subject.domains else Not(HasDomain())
 
 

@@ -12,22 +12,11 @@ from dataclasses import dataclass
 
 from tocsin.access.bind import bound, guard
 from tocsin.access.evaluate import Facts, holds
-from tocsin.access.nodes import (
-    ALWAYS,
-    NEVER,
-    About,
-    Asks,
-    Condition,
-    Question,
-    both,
-    either,
-    inherited_keys,
-    leaves,
-    negated,
-)
+from tocsin.access.nodes import About, Asks, Condition, Question, inherited_keys
 from tocsin.access.rules import Effect, Rule
 from tocsin.access.subject import Grant, Subject
 from tocsin.access.visibility_parents import ABOUT, FOUND
+from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, leaves, negated
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 
@@ -139,9 +128,9 @@ class View:
         rulings = tuple(self._rulings(resource, operation))
         denials = tuple(one for one in rulings if one.rule.effect is Effect.DENY)
         allowances = tuple(one for one in rulings if one.rule.effect is Effect.ALLOW)
-        denied = either(*(one.condition for one in denials))
-        allowed = either(*(one.condition for one in allowances))
-        scope = _settled(both(negated(denied), allowed, self._about(resource, operation)))
+        denied = disjoined(*(one.condition for one in denials))
+        allowed = disjoined(*(one.condition for one in allowances))
+        scope = conjoined(negated(denied), allowed, self._about(resource, operation))
         return Reach(denials, allowances, scope, inherited=inherited_keys(scope))
 
     def _about(self, resource: str, operation: Operation) -> Condition:
@@ -157,14 +146,9 @@ class View:
         for grant, rule in given:
             if rule.is_about(resource, operation):
                 asked = bound(rule.condition, self.subject, grant, resource)
-                condition = both(guard(self.subject, grant), asked)
+                condition = conjoined(guard(self.subject, grant), asked)
                 if condition != NEVER:
                     yield Ruling(condition, rule, grant)
-
-
-def _settled(scope: Condition) -> Condition:
-    """Return the shared object for always and for never, so that they can be compared by identity."""
-    return ALWAYS if scope == ALWAYS else NEVER if scope == NEVER else scope
 
 
 def _is_by_ownership(ruling: Ruling) -> bool:

@@ -7,21 +7,19 @@ from functools import cached_property
 
 from tocsin.access.nodes import (
     About,
-    And,
     Asks,
     Certified,
     Condition,
-    Constant,
     HasDomain,
     InDomain,
-    Not,
-    Or,
+    Leaf,
     Owned,
     OwnedBy,
     OwnedWithin,
     Tagged,
 )
 from tocsin.access.visibility_parents import FOUND, GONE, named_by
+from tocsin.logic import is_true
 from tocsin.model.entity import Document
 from tocsin.model.labels import labels_of
 
@@ -77,21 +75,11 @@ class Facts:
 
 def holds(condition: Condition, facts: Facts) -> bool:
     """Say whether a bound condition holds; a question about a person that nobody has answered does not."""
-    match condition:
-        case Constant(holds=always):
-            return always
-        case Not(operand=operand):
-            return not holds(operand, facts)
-        case And(operands=operands):
-            return all(holds(one, facts) for one in operands)
-        case Or(operands=operands):
-            return any(holds(one, facts) for one in operands)
-        case _:
-            return _leaf_holds(condition, facts)
+    return is_true(condition, _leaf_holds, facts)
 
 
-def _leaf_holds(condition: Condition, facts: Facts) -> bool:
-    match condition:
+def _leaf_holds(leaf: Leaf, facts: Facts) -> bool:
+    match leaf:
         case OwnedBy(owners=owners):
             return not owners.isdisjoint(facts.owners)
         case OwnedWithin(members=members, teams_only=teams_only):

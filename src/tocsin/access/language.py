@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from tocsin.access.nodes import Asks, Condition, Constant, Question, both, either, negated
+from tocsin.access.nodes import Asks, Condition, Question
 from tocsin.conditions.errors import refused, unknown
 from tocsin.conditions.parse import parse
 from tocsin.conditions.syntax import Call, Comparison, Junction, Listing, Name, Negation, Position, Word, Written
+from tocsin.logic import Constant, conjoined, disjoined, negated
 
 Known = Callable[[str, str], Sequence[str] | None]
 """Asked for (type, name): None when there is such an entity, else the names there are."""
@@ -63,7 +64,7 @@ def _meaning(written: Written, known: Known | None) -> Condition:
         case Negation(operand=operand):
             return negated(_meaning(operand, known))
         case Junction(operator=operator, operands=parts):
-            join = both if operator == "and" else either
+            join = conjoined if operator == "and" else disjoined
             return join(*(_meaning(part, known) for part in parts))
         case Comparison(operator="==" | "!=" as sign, left=left, right=Word(value=bool() as value)):
             meant = _meaning(left, known)

@@ -1,4 +1,4 @@
-"""Algebra of policy conditions: questions about the person and about the entity.
+"""Leaves of policy conditions, which are formulas (``logic.py``): questions about the person and about the entity.
 
 ``Asks`` is a question as written. Once the person is known, ``access/bind.py`` answers the questions about the person
 and turns the others into the leaves below, which depend on the document alone: ``access/evaluate.py`` evaluates them
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tocsin.conditions.nodes import joined
+from tocsin.logic import Formula, leaves
 
 
 class Question(StrEnum):
@@ -32,7 +32,7 @@ class Question(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Asks:
+class Asks(Formula["Leaf"]):
     """A question and the names it was given."""
 
     question: Question
@@ -40,21 +40,14 @@ class Asks:
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
-    """Always or never."""
-
-    holds: bool
-
-
-@dataclass(frozen=True, slots=True)
-class OwnedBy:
+class OwnedBy(Formula["Leaf"]):
     """One of these people and teams (ids) owns it."""
 
     owners: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class OwnedWithin:
+class OwnedWithin(Formula["Leaf"]):
     """An owner is this team, one of its descendants, or (unless ``teams_only``) a member of one of them.
 
     ``members`` holds the ids of all of them; ``team_id`` is the equivalent for a store that can follow memberships.
@@ -66,24 +59,24 @@ class OwnedWithin:
 
 
 @dataclass(frozen=True, slots=True)
-class Owned:
+class Owned(Formula["Leaf"]):
     """Somebody owns it."""
 
 
 @dataclass(frozen=True, slots=True)
-class InDomain:
+class InDomain(Formula["Leaf"]):
     """It belongs to one of these domains (ids)."""
 
     domains: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class HasDomain:
+class HasDomain(Formula["Leaf"]):
     """It belongs to some domain."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tagged:
+class Tagged(Formula["Leaf"]):
     """It, or a member of it such as a column, carries this tag or term (FQN), or a term from which it is derived."""
 
     tag: str
@@ -91,14 +84,14 @@ class Tagged:
 
 
 @dataclass(frozen=True, slots=True)
-class Certified:
+class Certified(Formula["Leaf"]):
     """Its certification is one of these (FQNs)."""
 
     certifications: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class About(Formula["Leaf"]):
     """All its subjects meet the condition of their type: the table of a test, what a query is used in.
 
     ``resource`` is its own type, ``scopes`` are those conditions; a type not named meets any.
@@ -109,68 +102,7 @@ class About:
 
 
 Leaf = Asks | OwnedBy | OwnedWithin | Owned | InDomain | HasDomain | Tagged | Certified | About
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """The operand does not hold."""
-
-    operand: Condition
-
-
-@dataclass(frozen=True, slots=True)
-class And:
-    """All operands hold."""
-
-    operands: tuple[Condition, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """Some operand holds."""
-
-    operands: tuple[Condition, ...]
-
-
-Condition = Constant | Leaf | Not | And | Or
-
-ALWAYS = Constant(True)
-NEVER = Constant(False)
-
-
-def both(*operands: Condition) -> Condition:
-    """Return the operands joined by "and", each once, without what is trivially true."""
-    return joined(operands, And, neutral=ALWAYS, decisive=NEVER)
-
-
-def either(*operands: Condition) -> Condition:
-    """Return the operands joined by "or", each once, without what is trivially false."""
-    return joined(operands, Or, neutral=NEVER, decisive=ALWAYS)
-
-
-def negated(operand: Condition) -> Condition:
-    """Return the negation of ``operand``."""
-    match operand:
-        case Constant(holds=holds):
-            return Constant(not holds)
-        case Not(operand=inner):
-            return inner
-        case _:
-            return Not(operand)
-
-
-def leaves(condition: Condition) -> Iterator[Leaf]:
-    """Yield every leaf of ``condition``, left to right."""
-    match condition:
-        case Constant():
-            return
-        case Not(operand=operand):
-            yield from leaves(operand)
-        case And(operands=operands) | Or(operands=operands):
-            for one in operands:
-                yield from leaves(one)
-        case _:
-            yield condition
+Condition = Formula[Leaf]
 
 
 def asks_about(condition: Condition) -> bool:

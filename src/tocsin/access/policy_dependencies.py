@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from tocsin.access.nodes import Asks, Question, leaves
+from tocsin.access.nodes import Asks, Question
 from tocsin.access.rules import Policy
+from tocsin.logic import leaves
 from tocsin.model.entity import Document
 
 PROTECTIVE = frozenset(

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 from tocsin.access.decide import Reach, Ruling, View
 from tocsin.access.evaluate import Facts, holds
-from tocsin.access.nodes import ALWAYS
 from tocsin.access.rules import Effect
+from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 

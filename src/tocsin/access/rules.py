@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tocsin.access.language import Known, checked
-from tocsin.access.nodes import ALWAYS, Condition
+from tocsin.access.nodes import Condition
 from tocsin.access.operations import ALL_RESOURCES, includes
 from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.logic import ALWAYS
 from tocsin.model import fqn
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document

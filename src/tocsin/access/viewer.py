@@ -11,8 +11,8 @@ from collections.abc import Set as AbstractSet
 from typing import Any, Protocol
 
 from tocsin.access.decide import View
-from tocsin.access.nodes import ALWAYS
 from tocsin.access.visibility import Subject, concerned
+from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeDescription, ChangeEvent, FieldChange
 from tocsin.model.entity import Document

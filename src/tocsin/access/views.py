@@ -11,11 +11,11 @@ from collections.abc import Collection, Iterable, Mapping
 from typing import Protocol
 
 from tocsin.access.decide import View
-from tocsin.access.nodes import ALWAYS
 from tocsin.access.policy_dependencies import Footing, footing_of
 from tocsin.access.rules import Effect, Policy
 from tocsin.access.subject import Subject
 from tocsin.access.visibility_parents import ABOUT
+from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 
 MOST_KEPT = 20_000

@@ -29,9 +29,9 @@ from tocsin.conditions.nodes import (
     Size,
     TextTest,
     Value,
-    negated,
 )
 from tocsin.conditions.normal_form import Conjunction, Fact, Group, Term, normal_form
+from tocsin.logic import negated
 
 _ALWAYS_THERE: frozenset[Value] = frozenset(map(FieldValue, ("eventType", "entityType", "entityId", "timestamp")))
 """What no event is without."""

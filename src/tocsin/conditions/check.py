@@ -19,7 +19,6 @@ from tocsin.conditions.functions import FUNCTIONS, TIMES, Function
 from tocsin.conditions.methods import METHODS, steps_on_values, text_test
 from tocsin.conditions.missing_quotes import check_quoted, not_quoted, quoted
 from tocsin.conditions.nodes import (
-    Constant,
     FieldValue,
     Kind,
     Literals,
@@ -31,10 +30,6 @@ from tocsin.conditions.nodes import (
     Root,
     Test,
     TextTest,
-    conjoined,
-    disjoined,
-    leaves,
-    negated,
 )
 from tocsin.conditions.operands import Nothing, Operand
 from tocsin.conditions.parse import parse
@@ -55,6 +50,7 @@ from tocsin.conditions.syntax import (
 )
 from tocsin.conditions.unparse import text_of
 from tocsin.errors import InvalidCondition
+from tocsin.logic import ALWAYS, NEVER, Constant, conjoined, disjoined, leaves, negated
 from tocsin.model.change import EventType
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import nearest
@@ -232,9 +228,9 @@ def _absent(operator: str, left: Node | Operand | Nothing, right: Node | Operand
         raise refused(f"null cannot stand beside {operator}", at, expected=("==", "!="))
     rest = [one for one in (left, right) if not isinstance(one, Nothing)]
     if not rest:
-        return Constant(True)
+        return ALWAYS
     if not isinstance(rest[0], Operand) or rest[0].is_literal:
-        return Constant(False)
+        return NEVER
     return negated(rest[0].guarded(Present(rest[0].value)))
 
 
@@ -246,7 +242,7 @@ def _same_truth(operator: str, left: Node | Operand, right: Node | Operand, writ
             raise refused("! binds tighter than a comparison; write !( … )", written.left.at, expected=("(",))
         raise refused("a condition can be compared with true or false only", written.at, expected=("true", "false"))
     assert not isinstance(condition, Operand)  # noqa: S101  # _related sends two operands elsewhere
-    return condition if _truth(other) == Constant(True) else negated(condition)
+    return condition if _truth(other) == ALWAYS else negated(condition)
 
 
 def _called(written: Call) -> Node | Operand:
@@ -338,5 +334,5 @@ def _asked(written: Method) -> Node:
     if not isinstance(argument, Name) or (argument.name != "entity" and argument.name not in ENTITY_TYPES):
         near = nearest(argument.name, ("entity", *ENTITY_TYPES)) if isinstance(argument, Name) else None
         raise refused(f"user.{written.name} takes {wanted}", argument.at, expected=(wanted,), suggestion=near)
-    guard = Constant(True) if argument.name == "entity" else has("entityType", (argument.name,))
+    guard = ALWAYS if argument.name == "entity" else has("entityType", (argument.name,))
     return conjoined(guard, Personal(question(written.name)))

@@ -5,8 +5,9 @@ from __future__ import annotations
 from tocsin.conditions.errors import refused
 from tocsin.conditions.evaluate import compares
 from tocsin.conditions.fields import has
-from tocsin.conditions.nodes import Compare, Constant, FieldValue, Has, Kind, Literals, Node, Operator, conjoined
+from tocsin.conditions.nodes import Compare, FieldValue, Has, Kind, Literals, Node, Operator
 from tocsin.conditions.operands import Operand, folded
+from tocsin.logic import ALWAYS, NEVER, Constant, conjoined
 
 _MIRRORED = {
     Operator.EQ: Operator.EQ,
@@ -41,7 +42,7 @@ def comparison(operator: Operator, left: Operand, right: Operand) -> Node:
     if left.is_status or right.is_status:
         left, right = folded(left), folded(right)
     leaf = _known(operator, left, right) or _fact(operator, left, right) or Compare(operator, left.value, right.value)
-    return conjoined(left.guarded(Constant(True)), right.guarded(Constant(True)), leaf)
+    return conjoined(left.guarded(ALWAYS), right.guarded(ALWAYS), leaf)
 
 
 def _check_kinds(operator: Operator, left: Operand, right: Operand) -> None:
@@ -60,7 +61,7 @@ def _known(operator: Operator, left: Operand, right: Operand) -> Constant | None
         return None
     if isinstance(left.value, Literals):
         return Constant(compares(operator, left.value.values, right.value.values))
-    return None if right.value.values else Constant(False)
+    return None if right.value.values else NEVER
 
 
 def _fact(operator: Operator, left: Operand, right: Operand) -> Has | None:

@@ -11,9 +11,7 @@ from typing import Any
 
 from tocsin.conditions.fields import canonical, values_of
 from tocsin.conditions.nodes import (
-    And,
     Compare,
-    Constant,
     Contains,
     FieldValue,
     Filled,
@@ -22,9 +20,7 @@ from tocsin.conditions.nodes import (
     Literals,
     Lowered,
     Node,
-    Not,
     Operator,
-    Or,
     PathValue,
     Personal,
     Present,
@@ -35,6 +31,7 @@ from tocsin.conditions.nodes import (
     Value,
 )
 from tocsin.conditions.patterns import is_match
+from tocsin.logic import is_true
 from tocsin.model.change import ChangeDescription, LoggedEvent
 
 # Any: only values of one type reach these.
@@ -49,17 +46,7 @@ _COMPARE: dict[Operator, Callable[[Any, Any], bool]] = {
 
 def holds(node: Node, logged: LoggedEvent) -> bool:
     """Say whether the condition ``node`` holds for the event ``logged``."""
-    match node:
-        case Constant(holds=constant):
-            return constant
-        case Not(operand=operand):
-            return not holds(operand, logged)
-        case And(operands=operands):
-            return all(holds(operand, logged) for operand in operands)
-        case Or(operands=operands):
-            return any(holds(operand, logged) for operand in operands)
-        case _:
-            return _leaf_holds(node, logged)
+    return is_true(node, _leaf_holds, logged)
 
 
 def _leaf_holds(leaf: Leaf, logged: LoggedEvent) -> bool:

@@ -15,8 +15,9 @@ from itertools import chain
 
 from tocsin.conditions import documents
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, derived_changes, reduced
-from tocsin.conditions.nodes import Constant, Has, Kind, Node, Scalar
+from tocsin.conditions.nodes import Has, Kind, Node, Scalar
 from tocsin.conditions.paths import ancestor, prefixes, quoted, suffixes
+from tocsin.logic import NEVER
 from tocsin.model.change import (
     RECORDED,
     SILENCE,
@@ -188,7 +189,7 @@ def canonical(name: str, value: Scalar) -> str:
 def has(name: str, values: tuple[Scalar, ...]) -> Node:
     """Return the node "the field ``name`` equals, or holds, one of ``values``"."""
     wanted = tuple(sorted({canonical(name, value) for value in values}))
-    return Has(name, wanted) if wanted else Constant(False)
+    return Has(name, wanted) if wanted else NEVER
 
 
 def values_of(name: str, logged: LoggedEvent) -> tuple[Scalar, ...]:

@@ -14,19 +14,7 @@ from math import prod
 
 from tocsin.conditions.changes import ANY_PART, SEPARATOR, plain, set_of
 from tocsin.conditions.fields import FQN_PATH, TESTED_NAMES, has
-from tocsin.conditions.nodes import (
-    Compare,
-    FieldValue,
-    Kind,
-    Literals,
-    Node,
-    Operator,
-    PathValue,
-    Present,
-    Root,
-    conjoined,
-    disjoined,
-)
+from tocsin.conditions.nodes import Compare, FieldValue, Kind, Literals, Node, Operator, PathValue, Present, Root
 from tocsin.conditions.paths import quoted
 from tocsin.conditions.streaks import (
     check_verdict,
@@ -39,6 +27,7 @@ from tocsin.conditions.streaks import (
     transition,
 )
 from tocsin.errors import InvalidCondition
+from tocsin.logic import conjoined, disjoined
 from tocsin.model.entity_types import types_below
 from tocsin.model.thread import THREAD
 

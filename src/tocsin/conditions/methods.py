@@ -13,7 +13,6 @@ from tocsin.conditions.errors import refused
 from tocsin.conditions.evaluate import passes
 from tocsin.conditions.fields import kind_of
 from tocsin.conditions.nodes import (
-    Constant,
     Contains,
     FieldValue,
     Filled,
@@ -25,10 +24,10 @@ from tocsin.conditions.nodes import (
     Size,
     Test,
     TextTest,
-    negated,
 )
 from tocsin.conditions.operands import Operand, folded
 from tocsin.conditions.patterns import MANY_VALUES, MAX_STEPS, PatternError, steps_of, translated
+from tocsin.logic import NEVER, Constant, negated
 
 TEXTUAL = frozenset({Kind.TEXT, Kind.STATUS, Kind.TEXTS, Kind.ANY})
 
@@ -63,7 +62,7 @@ def text_test(test: Test, of: Operand, given: Operand) -> Node:
             "use fewer repeats that can take the same characters",
             given.at,
         )
-    return of.guarded(asked if texts else Constant(False))
+    return of.guarded(asked if texts else NEVER)
 
 
 def steps_on_values(asked: TextTest) -> int:
@@ -91,7 +90,7 @@ def _contains(of: Operand, given: Operand) -> Node:
         of, given = folded(of), folded(given)
     if not isinstance(given.value, Literals):
         raise refused("contains needs a literal", given.at, expected=("text in quotes", "a number"))
-    return of.guarded(Contains(of.value, given.value) if given.value.values else Constant(False))
+    return of.guarded(Contains(of.value, given.value) if given.value.values else NEVER)
 
 
 def _size(of: Operand) -> Operand:

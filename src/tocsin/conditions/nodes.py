@@ -1,4 +1,4 @@
-"""Algebra of checked conditions, interpreted by both engines.
+"""Leaves of checked conditions, which are formulas (``logic.py``) that both engines interpret.
 
 Every value is a bag of zero or more scalars (a missing field: none; a set: its members), and every leaf asks
 whether *some* value in the bag passes; so a leaf is false of what is missing, and ``Not`` is plain negation.
@@ -7,10 +7,10 @@ Next: ``conditions/evaluate.py`` (Python), ``spark/conditions.py`` (Spark).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TypeVar
+
+from tocsin.logic import Formula
 
 Scalar = str | float | bool
 
@@ -98,14 +98,7 @@ Value = Literals | FieldValue | PathValue | Lowered | Size
 
 
 @dataclass(frozen=True, slots=True)
-class Constant:
-    """Always or never."""
-
-    holds: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Has:
+class Has(Formula["Leaf"]):
     """A field equals, or as a set holds, one of ``values``: what an index can be built on.
 
     ``values`` are texts as ``fields.canonical`` writes them, sorted.
@@ -116,7 +109,7 @@ class Has:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare:
+class Compare(Formula["Leaf"]):
     """Some value on the left compares so with some value of the same kind on the right."""
 
     operator: Operator
@@ -125,7 +118,7 @@ class Compare:
 
 
 @dataclass(frozen=True, slots=True)
-class TextTest:
+class TextTest(Formula["Leaf"]):
     """Some text of ``value`` passes ``test`` with one of ``texts``."""
 
     test: Test
@@ -134,7 +127,7 @@ class TextTest:
 
 
 @dataclass(frozen=True, slots=True)
-class Contains:
+class Contains(Formula["Leaf"]):
     """JSON at a path contains one of ``members``: a list has it as a member, a text as a part."""
 
     value: Value
@@ -142,111 +135,25 @@ class Contains:
 
 
 @dataclass(frozen=True, slots=True)
-class Present:
+class Present(Formula["Leaf"]):
     """There is some value."""
 
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
-class Filled:
+class Filled(Formula["Leaf"]):
     """There is some value other than the empty text."""
 
     value: Value
 
 
 @dataclass(frozen=True, slots=True)
-class Personal:
+class Personal(Formula["Leaf"]):
     """A condition on the recipient (``conditions/relations.py``), which the event alone does not decide."""
 
     question: str
 
 
 Leaf = Has | Compare | TextTest | Contains | Present | Filled | Personal
-
-
-@dataclass(frozen=True, slots=True)
-class Not:
-    """The operand does not hold."""
-
-    operand: Node
-
-
-@dataclass(frozen=True, slots=True)
-class And:
-    """All operands hold."""
-
-    operands: tuple[Node, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Or:
-    """Some operand holds."""
-
-    operands: tuple[Node, ...]
-
-
-Node = Constant | Leaf | Not | And | Or
-
-
-def leaves(node: Node) -> Iterator[Leaf]:
-    """Yield every leaf of ``node``, left to right."""
-    match node:
-        case Constant():
-            return
-        case Not(operand=operand):
-            yield from leaves(operand)
-        case And(operands=operands) | Or(operands=operands):
-            for operand in operands:
-                yield from leaves(operand)
-        case _:
-            yield node
-
-
-def replaced(node: Node, by: Callable[[Leaf], Node]) -> Node:
-    """Return ``node`` with every leaf replaced by what ``by`` makes of it; what has become trivial is gone."""
-    match node:
-        case Constant():
-            return node
-        case Not(operand=operand):
-            return negated(replaced(operand, by))
-        case And(operands=operands):
-            return conjoined(*(replaced(operand, by) for operand in operands))
-        case Or(operands=operands):
-            return disjoined(*(replaced(operand, by) for operand in operands))
-        case _:
-            return by(node)
-
-
-def conjoined(*operands: Node) -> Node:
-    """Return the operands joined by "and", each once, without what is trivially true."""
-    return joined(operands, And, neutral=Constant(True), decisive=Constant(False))
-
-
-def disjoined(*operands: Node) -> Node:
-    """Return the operands joined by "or", each once, without what is trivially false."""
-    return joined(operands, Or, neutral=Constant(False), decisive=Constant(True))
-
-
-T = TypeVar("T")
-
-
-def joined(operands: Iterable[T], join: Callable[[tuple[T, ...]], T], *, neutral: T, decisive: T) -> T:
-    """Return the operands as one: ``decisive`` if it is among them, without what is ``neutral`` and what repeats."""
-    kept = tuple(dict.fromkeys(one for one in operands if one != neutral))
-    if decisive in kept:
-        return decisive
-    if len(kept) < 2:
-        return kept[0] if kept else neutral
-    return join(kept)
-
-
-def negated(operand: Node) -> Node:
-    """Return the negation of ``operand``."""
-    match operand:
-        case Constant(holds=holds):
-            return Constant(not holds)
-        case Not(operand=inner):
-            return inner
-        case _:
-            return Not(operand)
+Node = Formula[Leaf]

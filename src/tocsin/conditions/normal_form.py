@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import product
 
-from tocsin.conditions.nodes import And, Constant, Has, Leaf, Node, Not, Or
+from tocsin.conditions.nodes import Has, Leaf, Node
+from tocsin.logic import And, Constant, Not, Or
 
 MAX_TERMS = 200
 """Tests in the whole normal form; a condition with more is evaluated as written, unindexed."""
@@ -53,37 +54,24 @@ class _TooManyTerms(Exception):  # a signal between the functions below, never a
 def normal_form(node: Node) -> Disjunction | None:
     """Return ``node`` as a disjunction of conjunctions; None when that takes more than ``MAX_TERMS`` tests."""
     try:
-        return _positive(node)
+        return _form(node, holds=True)
     except _TooManyTerms:
         return None
 
 
-def _positive(node: Node) -> Disjunction:
+def _form(node: Node, *, holds: bool) -> Disjunction:
+    """Return the normal form of "``node`` holds", or of "it does not": negation is pushed down to the tests."""
     match node:
-        case Constant(holds=holds):
-            return ALWAYS if holds else NEVER
+        case Constant(holds=constant):
+            return ALWAYS if constant is holds else NEVER
         case Not(operand=operand):
-            return _negative(operand)
-        case And(operands=operands):
-            return _all([_positive(operand) for operand in operands])
-        case Or(operands=operands):
-            return _some([_positive(operand) for operand in operands])
-        case _:
-            return _bounded(frozenset({Conjunction(groups=frozenset({_terms(node)}))}))
-
-
-def _negative(node: Node) -> Disjunction:
-    match node:
-        case Constant(holds=holds):
-            return NEVER if holds else ALWAYS
-        case Not(operand=operand):
-            return _positive(operand)
-        case And(operands=operands):
-            return _some([_negative(operand) for operand in operands])
-        case Or(operands=operands):
-            return _all([_negative(operand) for operand in operands])
-        case _:
-            return _bounded(frozenset({Conjunction(forbidden=_terms(node))}))
+            return _form(operand, holds=not holds)
+        case And(operands=operands) | Or(operands=operands):
+            join = _all if isinstance(node, And) is holds else _some
+            return join([_form(operand, holds=holds) for operand in operands])
+        case leaf:
+            terms = _terms(leaf)  # type: ignore[arg-type]  # what is none of the above is a leaf
+            return _bounded(frozenset({Conjunction(frozenset({terms})) if holds else Conjunction(forbidden=terms)}))
 
 
 def _terms(leaf: Leaf) -> Group:

@@ -11,21 +11,10 @@ from tocsin.conditions.errors import refused, unknown
 from tocsin.conditions.examples import call_of
 from tocsin.conditions.fields import FIELDS, NESTED_STATUSES, has
 from tocsin.conditions.functions import FUNCTIONS
-from tocsin.conditions.nodes import (
-    Constant,
-    FieldValue,
-    Kind,
-    Literals,
-    Lowered,
-    Node,
-    PathValue,
-    Root,
-    Scalar,
-    Value,
-    conjoined,
-)
+from tocsin.conditions.nodes import FieldValue, Kind, Literals, Lowered, Node, PathValue, Root, Scalar, Value
 from tocsin.conditions.syntax import Listing, Name, Position, Step, Word
 from tocsin.errors import InvalidCondition
+from tocsin.logic import ALWAYS, conjoined
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import nearest
 from tocsin.model.thread import THREAD_KEYS
@@ -80,7 +69,7 @@ class Operand:
 
     def guarded(self, leaf: Node) -> Node:
         """Return ``leaf``, false for entities of another type than the guard."""
-        return conjoined(has("entityType", (self.guard,)) if self.guard else Constant(True), leaf)
+        return conjoined(has("entityType", (self.guard,)) if self.guard else ALWAYS, leaf)
 
 
 @dataclass(frozen=True)

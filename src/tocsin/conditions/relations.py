@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from tocsin.conditions.nodes import Constant, Node, Personal, leaves, replaced
+from tocsin.conditions.nodes import Node, Personal
+from tocsin.logic import NEVER, Constant, leaves, replaced
 
 FOLLOWS, OWNS, MEMBER = "follows", "owns", "isMemberOf"
 
@@ -64,7 +65,7 @@ def cases_of(node: Node, questions: Sequence[str]) -> tuple[Case, ...]:
     for answers in range(2 ** len(questions)):
         held = {one for bit, one in enumerate(questions) if answers >> bit & 1}
         rest = answered(node, held)
-        if rest != Constant(False):
+        if rest != NEVER:
             asked[rest] = asked.get(rest, 0) | 1 << answers
     return tuple(Case(bits, rest) for rest, bits in asked.items())
 

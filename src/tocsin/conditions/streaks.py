@@ -11,7 +11,6 @@ from collections.abc import Iterator
 from tocsin.conditions.fields import STREAK_FIELDS, has
 from tocsin.conditions.nodes import (
     Compare,
-    Constant,
     FieldValue,
     Filled,
     Has,
@@ -26,12 +25,9 @@ from tocsin.conditions.nodes import (
     Size,
     TextTest,
     Value,
-    conjoined,
-    disjoined,
-    leaves,
-    replaced,
 )
 from tocsin.errors import InvalidCondition
+from tocsin.logic import NEVER, conjoined, disjoined, leaves, replaced
 from tocsin.model.status import all_words, verdict_of
 
 Texts = tuple[str, ...]
@@ -95,7 +91,7 @@ def durations_asked(node: Node) -> Iterator[int]:
 
 def without_reports(node: Node) -> Node:
     """Return ``node`` simplified for an event without a report: whatever depends on reports is missing."""
-    return replaced(node, lambda leaf: Constant(False) if _is_missing(leaf) else leaf)
+    return replaced(node, lambda leaf: NEVER if _is_missing(leaf) else leaf)
 
 
 def _lapsed(duration: Literals) -> Node:

@@ -25,10 +25,10 @@ from tocsin.conditions.nodes import (
     Root,
     Size,
     Value,
-    leaves,
 )
 from tocsin.conditions.syntax import Junction, Negation, Position, Written
 from tocsin.conditions.unparse import literal_text, start_of, text_of
+from tocsin.logic import leaves
 from tocsin.model.change import LoggedEvent
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tocsin.errors import InvalidInput
+from tocsin.logic import ALWAYS, conjoined
 from tocsin.model import fqn as names
 from tocsin.model.phrases import nearest
-from tocsin.search.nodes import EVERYTHING, Compare, Fact, Node, Words, both
+from tocsin.search.nodes import Compare, Fact, Node, Words
 from tocsin.search.tokens import token_of, words_of
 
 NAMES = ("name", "display_name")
@@ -161,7 +162,7 @@ def holds(name: str) -> Node:
     """Return what is true of the entries whose field holds anything."""
     key = {"tier.tagFQN": "tier", "tags.tagFQN": "tags"}.get(field_name := _known(name), field_name)
     if key in _ALWAYS_THERE:
-        return EVERYTHING
+        return ALWAYS
     head = key.split(".")[0]
     return Fact(token_of(EXISTS, head if head in ONLY_EXISTS else key), _inherited_as(head))
 
@@ -209,7 +210,7 @@ def resembles(name: str, pattern: str) -> Node:
     if pattern.count("*") > MOST_WILDCARDS:
         raise InvalidInput(f"a pattern may have {MOST_WILDCARDS} stars at most")
     if field.column in ("fqn_key", "name_key", "display_key"):
-        return both([*_whole_parts(field, pattern), Compare(field.column, "like", pattern.lower())])
+        return conjoined(*_whole_parts(field, pattern), Compare(field.column, "like", pattern.lower()))
     if field.words and pattern.endswith("*") and not has_wildcard(pattern[:-1].lstrip("*")):
         return has_words(field, unescaped(pattern.strip("*")), is_prefix=True)
     raise InvalidInput(f"the field {name!r} is found by its whole value only, not by a pattern")

@@ -12,8 +12,9 @@ from typing import Any, NoReturn
 import orjson
 
 from tocsin.errors import InvalidInput
+from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, negated
 from tocsin.search.fields import equals, field_of, has_words, holds, resembles, whole_number
-from tocsin.search.nodes import EVERYTHING, Comparator, Compare, Node, Without, both, either
+from tocsin.search.nodes import Comparator, Compare, Node
 from tocsin.search.parse import default_fields, parse
 
 LONGEST_FILTER = 20_000
@@ -43,7 +44,7 @@ def filter_of(text: str) -> Node:
     if not isinstance(body, dict):
         raise InvalidInput("it must be a JSON object", field="query_filter")
     query = body.get("query", body)
-    return _Reader().clause(query, "query") if query else EVERYTHING
+    return _Reader().clause(query, "query") if query else ALWAYS
 
 
 class _Reader:
@@ -53,8 +54,8 @@ class _Reader:
         self._count = 0
         self._known: dict[str, Callable[[Json, str], Node]] = {
             "bool": self._bool,
-            "match_all": lambda _body, _place: EVERYTHING,
-            "match_none": lambda _body, _place: Without(EVERYTHING),
+            "match_all": lambda _body, _place: ALWAYS,
+            "match_none": lambda _body, _place: NEVER,
             "term": self._term,
             "terms": self._terms,
             "match": self._match,
@@ -95,9 +96,9 @@ class _Reader:
         parts = [*self._clauses(body, "must", place), *self._clauses(body, "filter", place)]
         choices = list(self._clauses(body, "should", place))
         if choices and (not parts or body.get("minimum_should_match")):
-            parts.append(either(choices))
-        parts += [Without(one) for one in self._clauses(body, "must_not", place)]
-        return both(parts)
+            parts.append(disjoined(*choices))
+        parts += [negated(one) for one in self._clauses(body, "must_not", place)]
+        return conjoined(*parts)
 
     def _clauses(self, body: Json, key: str, place: str) -> Iterator[Node]:
         inside = body.get(key) or []
@@ -112,9 +113,7 @@ class _Reader:
         name, values = _one(body, place)
         if not isinstance(values, list) or len(values) > MOST_CLAUSES:
             _refuse(place, f"{name} must be a list of {MOST_CLAUSES} values at most")
-        if not values:
-            return Without(EVERYTHING)
-        return either(equals(name, _scalar(value, place)) for value in values)
+        return disjoined(*(equals(name, _scalar(value, place)) for value in values))
 
     def _match(self, body: Json, place: str) -> Node:
         name, value = _one(body, place)
@@ -150,7 +149,7 @@ class _Reader:
         if unknown:
             _refuse(place, f"there is no {unknown[0]!r} in a range; there are {', '.join(_RANGE)}")
         given = [key for key in _RANGE if bounds.get(key) is not None]
-        return both(Compare(column, _RANGE[key], whole_number(bounds[key])) for key in given)
+        return conjoined(*(Compare(column, _RANGE[key], whole_number(bounds[key])) for key in given))
 
     def _query_string(self, body: Json, place: str) -> Node:
         if not isinstance(body, dict) or not isinstance(body.get("query"), str):

@@ -1,21 +1,21 @@
-"""Query tree of words, facts and comparisons, independent of the query language.
+"""Leaves of search queries, which are formulas (``logic.py``) in either query language.
 
-``search/parse.py`` and ``search/filters.py`` build it, ``store/search/matching.py`` turns it into SQL.
+``search/parse.py`` and ``search/filters.py`` build queries, ``store/search/matching.py`` turns them into SQL.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from tocsin.logic import Formula
 from tocsin.search.tokens import token_of
 
 Comparator = Literal["=", "<", "<=", ">", ">=", "like"]
 
 
-@dataclass(frozen=True)
-class Words:
+@dataclass(frozen=True, slots=True)
+class Words(Formula["Leaf"]):
     """These words occur in this order in one of ``columns`` (``search/fields.py``); the last may be a prefix."""
 
     columns: tuple[str, ...]
@@ -23,8 +23,8 @@ class Words:
     is_prefix: bool = False
 
 
-@dataclass(frozen=True)
-class Fact:
+@dataclass(frozen=True, slots=True)
+class Fact(Formula["Leaf"]):
     """An exact value: ``token`` is what ``token_of`` makes of field and value.
 
     ``inherited_as`` is the key under which descendants without a value of their own inherit it: owners, domains.
@@ -34,16 +34,16 @@ class Fact:
     inherited_as: str | None = None
 
 
-@dataclass(frozen=True)
-class Below:
+@dataclass(frozen=True, slots=True)
+class Below(Formula["Leaf"]):
     """It has no own value under the key of the fact, and an ancestor of one of these types has the fact."""
 
     fact: Fact
     types: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class Compare:
+@dataclass(frozen=True, slots=True)
+class Compare(Formula["Leaf"]):
     """A column of the entry compares so with ``value``; for ``like`` a pattern with ``*``, ``?`` and backslashes."""
 
     column: str
@@ -51,43 +51,8 @@ class Compare:
     value: str | int | bool
 
 
-@dataclass(frozen=True)
-class Both:
-    """All of ``parts`` hold; none at all always holds."""
-
-    parts: tuple[Node, ...] = ()
-
-
-@dataclass(frozen=True)
-class Either:
-    """One of ``parts`` holds."""
-
-    parts: tuple[Node, ...]
-
-
-@dataclass(frozen=True)
-class Without:
-    """``part`` does not hold."""
-
-    part: Node
-
-
-Node = Words | Fact | Below | Compare | Both | Either | Without
-
-EVERYTHING = Both()
-"""What every entry answers to."""
+Leaf = Words | Fact | Below | Compare
+Node = Formula[Leaf]
 
 ANY_ENTRY = token_of("any", "entry")
 """The token that every entry has."""
-
-
-def both(parts: Iterable[Node]) -> Node:
-    """Return the conjunction of ``parts``, flattened."""
-    kept = tuple(one for part in parts for one in (part.parts if isinstance(part, Both) else (part,)))
-    return kept[0] if len(kept) == 1 else Both(kept)
-
-
-def either(parts: Iterable[Node]) -> Node:
-    """Return what holds when one of ``parts`` does."""
-    kept = tuple(parts)
-    return kept[0] if len(kept) == 1 else Either(kept)

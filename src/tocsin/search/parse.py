@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import NoReturn
 
 from tocsin.errors import InvalidInput
+from tocsin.logic import ALWAYS, conjoined, disjoined, negated
 from tocsin.search.fields import (
     FIELDS,
     WORD_COLUMNS,
@@ -24,7 +25,7 @@ from tocsin.search.fields import (
     unescaped,
     whole_number,
 )
-from tocsin.search.nodes import EVERYTHING, Compare, Node, Without, both, either
+from tocsin.search.nodes import Compare, Node
 from tocsin.search.tokens import words_of
 
 LONGEST_QUERY = 4_000
@@ -75,7 +76,7 @@ def parse(text: str, *, default: Field = ANYWHERE) -> Query:
     if "\0" in text:
         raise InvalidInput(f"column {text.index(chr(0)) + 1}: a query holds no NUL character", field="q")
     parser = _Parser(_tokens(text), default)
-    node = parser.query() if parser.tokens else EVERYTHING
+    node = parser.query() if parser.tokens else ALWAYS
     return Query(node, tuple(parser.free) if parser.is_ranked else ())
 
 
@@ -123,7 +124,7 @@ class _Parser:
         while self._next("or"):
             self.is_ranked = False
             parts.append(self.both(name))
-        return either(parts)
+        return disjoined(*parts)
 
     def both(self, name: str | None) -> Node:
         """Return what must all be true."""
@@ -131,16 +132,21 @@ class _Parser:
         while self.at < len(self.tokens) and self.tokens[self.at].kind not in ("or", "close"):
             self._next("and")
             parts.append(self.part(name))
-        return both(parts)
+        return conjoined(*parts)
 
     def part(self, name: str | None) -> Node:
         """Return one term, one bracket, or the opposite of either."""
         self._next("plus")
-        if self._next("not"):
-            heard = len(self.free)
-            opposite = Without(self.part(name))
+        negations, heard = 0, len(self.free)
+        while self._next("not"):
+            negations += 1
+            self._next("plus")
+        operand = self._operand(name)
+        if negations:
             del self.free[heard:]
-            return opposite
+        return negated(operand) if negations % 2 else operand
+
+    def _operand(self, name: str | None) -> Node:
         if self.at >= len(self.tokens):
             last = self.tokens[-1]
             raise InvalidInput(f"column {last.column + len(last.text)}: the query ends too early", field="q")
@@ -218,7 +224,7 @@ class _Parser:
         if not words:
             if is_phrase or (len(self.tokens) == 1 and "*" not in text):
                 raise InvalidInput(f"there is no letter and no digit in {text[:100]!r}")
-            return EVERYTHING
+            return ALWAYS
         self.free.append(unescaped(bare))
         return has_words(self.default, bare, is_prefix=not is_phrase and text.endswith("*"))
 

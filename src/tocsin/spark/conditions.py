@@ -15,9 +15,7 @@ from pyspark.sql import functions as F  # the name everybody knows it by
 from tocsin.conditions.changes import CHANGE_SETS, CHANGES, SEPARATOR
 from tocsin.conditions.fields import CLOSURES, DEPTHS, FQN_PATH, is_taken, kind_of
 from tocsin.conditions.nodes import (
-    And,
     Compare,
-    Constant,
     Contains,
     FieldValue,
     Filled,
@@ -27,8 +25,6 @@ from tocsin.conditions.nodes import (
     Literals,
     Lowered,
     Node,
-    Not,
-    Or,
     PathValue,
     Personal,
     Present,
@@ -41,6 +37,7 @@ from tocsin.conditions.nodes import (
 )
 from tocsin.conditions.paths import PART_PATTERN
 from tocsin.conditions.patterns import MAX_VALUE, backtracking
+from tocsin.logic import Algebra, folded
 from tocsin.spark.schema import COLUMNS
 
 DOCUMENT = "document"
@@ -76,17 +73,7 @@ def condition(node: Node) -> Column:
 
 def expression(node: Node) -> Expression:
     """Return whether ``node`` holds as an expression: true or false, never null."""
-    match node:
-        case Constant(holds=holds):
-            return literal(holds)
-        case Not(operand=operand):
-            return f"(NOT {expression(operand)})"
-        case And(operands=operands):
-            return f"({' AND '.join(map(expression, operands))})"
-        case Or(operands=operands):
-            return any_of(map(expression, operands))
-        case _:
-            return _leaf(node)
+    return folded(node, _SQL, _leaf)
 
 
 def literal(value: Scalar) -> Expression:
@@ -148,6 +135,9 @@ def inner_pattern(whole: str) -> str:
 def any_of(expressions: Iterable[Expression]) -> Expression:
     """Return whether some of ``expressions`` is true."""
     return f"({' OR '.join(expressions) or 'false'})"
+
+
+_SQL = Algebra(literal, lambda part: f"(NOT {part})", lambda parts: f"({' AND '.join(parts)})", any_of)
 
 
 def _leaf(leaf: Leaf) -> Expression:

@@ -6,8 +6,8 @@ import pytest
 from tests.unit.access.people import ALICE, OTHER, TEAM, owned_by, policy, rule, table, view
 
 from tocsin.access.decide import View
-from tocsin.access.nodes import ALWAYS, NEVER
 from tocsin.access.subject import Grant, Subject
+from tocsin.logic import ALWAYS, NEVER
 from tocsin.model.access import Operation
 
 

@@ -8,9 +8,10 @@ from tocsin.conditions.check import checked
 from tocsin.conditions.examples import call_of, method_of, relation_of
 from tocsin.conditions.functions import FUNCTIONS
 from tocsin.conditions.methods import METHODS
-from tocsin.conditions.nodes import And, Constant, Has, Not, Or, Personal
+from tocsin.conditions.nodes import Has, Personal
 from tocsin.conditions.relations import RELATIONS
 from tocsin.errors import InvalidCondition
+from tocsin.logic import ALWAYS, NEVER, And, Not, Or
 
 SEED_CONDITIONS = (
     "testStatus == 'Failed'",
@@ -169,9 +170,9 @@ def test_sugar_is_gone_and_trivial_parts_vanish() -> None:
     assert checked("userName != 'a'") == Not(Has("userName", ("a",)))
     assert checked("!!isBot()") == Has("isBot", ("true",))
     assert checked("true && isBot()") == Has("isBot", ("true",))
-    assert checked("false && isBot()") == Constant(False)
-    assert checked("isBot() || true") == Constant(True)
-    assert checked("matchAnyTag({})") == Constant(False)
+    assert checked("false && isBot()") == NEVER
+    assert checked("isBot() || true") == ALWAYS
+    assert checked("matchAnyTag({})") == NEVER
     assert checked("isBot() && tier == 'a'") == And((Has("isBot", ("true",)), Has("tier", ("a",))))
     assert checked("isBot() || tier == 'a'") == Or((Has("isBot", ("true",)), Has("tier", ("a",))))
 
@@ -185,7 +186,7 @@ def test_one_change_is_asked_for_with_all_its_parts_at_once() -> None:
     )
     assert checked("matchAnyChange('*', 'add')") == checked("changeOperation == 'add'")
     assert checked("matchAnyChange('*')") == checked("changeCategory != null")
-    assert checked("matchAnyChange('tag', {})") == Constant(False)
+    assert checked("matchAnyChange('tag', {})") == NEVER
 
 
 def test_a_change_with_too_many_combinations_is_refused() -> None:

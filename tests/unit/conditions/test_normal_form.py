@@ -6,8 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.strategies import SearchStrategy
 
-from tocsin.conditions.nodes import And, Constant, Has, Node, Not, Or
+from tocsin.conditions.nodes import Has, Node
 from tocsin.conditions.normal_form import ALWAYS, MAX_TERMS, NEVER, Conjunction, Fact, normal_form
+from tocsin.logic import And, Constant, Not, Or
 
 _leaves: SearchStrategy[Node] = st.builds(
     lambda field, values: Has(field, tuple(sorted(values))),

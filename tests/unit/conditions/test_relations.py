@@ -9,8 +9,8 @@ import pytest
 from tocsin.conditions.check import checked
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import derive
-from tocsin.conditions.nodes import Constant
 from tocsin.conditions.relations import Case, answered, answers_of, cases_of, is_asked, questions_of
+from tocsin.logic import ALWAYS
 from tocsin.model.change import ChangeEvent, LoggedEvent
 
 CONDITIONS = (
@@ -54,6 +54,6 @@ def _cases(text: str) -> tuple[Case, ...]:
 
 def test_the_event_decides_its_part_alone() -> None:
     assert _cases("user.follows(entity) && isBot()") == (Case(0b10, checked("isBot()")),)
-    assert _cases("user.follows(entity)") == (Case(0b10, Constant(True)),)
+    assert _cases("user.follows(entity)") == (Case(0b10, ALWAYS),)
     assert _cases("user.follows(entity) && false") == ()
     assert _cases("isBot()") == (Case(0b1, checked("isBot()")),)

@@ -7,9 +7,9 @@ from tests.parity.logged import logged
 
 from tocsin.conditions.check import checked
 from tocsin.conditions.evaluate import holds
-from tocsin.conditions.nodes import Constant
 from tocsin.conditions.streaks import asks_of_streaks, duration_ms, durations_asked, without_reports
 from tocsin.errors import InvalidCondition
+from tocsin.logic import ALWAYS
 from tocsin.model.change import LoggedEvent
 
 _RUN = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed", "timestamp": 5}}]}
@@ -111,4 +111,4 @@ def test_between_reports_nothing_is_known_of_them(condition: str, between: str) 
 def test_what_depends_on_earlier_reports_is_told_from_what_does_not() -> None:
     assert asks_of_streaks(checked("isBot() || streak == null"))
     assert not asks_of_streaks(checked("testStatus == 'Failed' && reportedAt > 5"))
-    assert without_reports(checked("true")) == Constant(True)
+    assert without_reports(checked("true")) == ALWAYS

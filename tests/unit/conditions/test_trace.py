@@ -9,10 +9,11 @@ from tests.whole import WHOLE
 from tocsin.conditions.check import check
 from tocsin.conditions.evaluate import holds
 from tocsin.conditions.fields import derive
-from tocsin.conditions.nodes import Personal, leaves
+from tocsin.conditions.nodes import Personal
 from tocsin.conditions.parse import parse
 from tocsin.conditions.trace import Seen, decisive, leaves_of, traced
 from tocsin.conditions.unparse import text_of
+from tocsin.logic import leaves
 from tocsin.model.change import ChangeEvent, LoggedEvent
 
 

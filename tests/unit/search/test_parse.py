@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tocsin.errors import InvalidInput
+from tocsin.logic import ALWAYS, And, Not, Or
 from tocsin.search.fields import WORD_COLUMNS
 from tocsin.search.filters import filter_of
 from tocsin.search.indexes import NOT_SEARCHED, SEARCHED, index_of, types_of
-from tocsin.search.nodes import EVERYTHING, Both, Either, Fact, Node, Without, Words
+from tocsin.search.nodes import Fact, Node, Words
 from tocsin.search.parse import parse
 from tocsin.search.tokens import name_of, token_of, words_of
 
@@ -22,22 +23,22 @@ def anywhere(*words: str, is_prefix: bool = False) -> Node:
 @pytest.mark.parametrize(
     ("q", "expected"),
     [
-        ("", EVERYTHING),
-        ("*", EVERYTHING),
+        ("", ALWAYS),
+        ("*", ALWAYS),
         ("orders", anywhere("orders")),
         ("dimCustomer", anywhere("dim", "customer")),
-        ("a b", Both((anywhere("a"), anywhere("b")))),
-        ("a AND b", Both((anywhere("a"), anywhere("b")))),
-        ("a && b || c", Either((Both((anywhere("a"), anywhere("b"))), anywhere("c")))),
-        ("a (b OR c)", Both((anywhere("a"), Either((anywhere("b"), anywhere("c")))))),
-        ("NOT a", Without(anywhere("a"))),
-        ("+a -b", Both((anywhere("a"), Without(anywhere("b"))))),
+        ("a b", And((anywhere("a"), anywhere("b")))),
+        ("a AND b", And((anywhere("a"), anywhere("b")))),
+        ("a && b || c", Or((And((anywhere("a"), anywhere("b"))), anywhere("c")))),
+        ("a (b OR c)", And((anywhere("a"), Or((anywhere("b"), anywhere("c")))))),
+        ("NOT a", Not(anywhere("a"))),
+        ("+a -b", And((anywhere("a"), Not(anywhere("b"))))),
         ("a-b", anywhere("a", "b")),
         ("ord*", anywhere("ord", is_prefix=True)),
         ("*ord*", anywhere("ord", is_prefix=True)),
         ('"ord*"', anywhere("ord")),
         (r"a\:b", anywhere("a", "b")),
-        ("android Oracle Notes", Both((anywhere("android"), anywhere("oracle"), anywhere("notes")))),
+        ("android Oracle Notes", And((anywhere("android"), anywhere("oracle"), anywhere("notes")))),
         ("tag:PII.Sensitive", Fact(token_of("tags.tagFQN", "PII.Sensitive"))),
         ("email:a@b-c.org", Fact(token_of("email", "a@b-c.org"))),
         ("name:ord*", Words(("name",), ("ord",), True)),
@@ -46,6 +47,12 @@ def anywhere(*words: str, is_prefix: bool = False) -> Node:
 )
 def test_a_query_means(q: str, expected: Node) -> None:
     assert parse(q).node == expected
+
+
+@pytest.mark.parametrize("negation", ["!", "-", "+!", "NOT "])
+def test_any_number_of_negations_is_read(negation: str) -> None:
+    assert parse(f"{negation * 999}a").node == Not(anywhere("a"))
+    assert parse(f"{negation * 998}a").node == anywhere("a")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +117,7 @@ def test_any_filter_is_read_or_refused(body: object) -> None:
 
 def test_should_counts_where_nothing_must() -> None:
     one, other = '{"term":{"tableType":"View"}}', '{"term":{"isBot":true}}'
-    assert isinstance(filter_of(f'{{"bool":{{"should":[{one},{other}]}}}}'), Either)
+    assert isinstance(filter_of(f'{{"bool":{{"should":[{one},{other}]}}}}'), Or)
     assert filter_of(f'{{"bool":{{"must":[{one}],"should":[{other}]}}}}') == Fact(token_of("tableType", "View"))
 
 

@@ -25,13 +25,11 @@ from tocsin.conditions.nodes import (
     PathValue,
     Test,
     TextTest,
-    conjoined,
-    leaves,
-    replaced,
 )
 from tocsin.flow.match.indexing import share_asked
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.required_words import required_words
+from tocsin.logic import conjoined, leaves, replaced
 
 MANY = 8
 """A path is taken out once an event can be expected to be asked about its texts so often: by so many alerts that no

@@ -15,7 +15,6 @@ from math import prod
 from tocsin.conditions.fields import FQN_PATH, kind_of
 from tocsin.conditions.nodes import (
     Compare,
-    Constant,
     Contains,
     FieldValue,
     Filled,
@@ -26,7 +25,6 @@ from tocsin.conditions.nodes import (
     Test,
     TextTest,
     Value,
-    conjoined,
 )
 from tocsin.conditions.normal_form import Conjunction, Disjunction, Fact, Group, Term, normal_form
 from tocsin.conditions.paths import stem
@@ -34,6 +32,7 @@ from tocsin.conditions.patterns import literal_prefix
 from tocsin.flow.match.plan import Plan
 from tocsin.flow.match.required_words import searched, words_of
 from tocsin.flow.match.selectivity import share_of
+from tocsin.logic import ALWAYS, conjoined
 
 MAX_ANCHORS = 16
 """Anchors that one way may have because it is refined; a plain list of alternatives may be longer."""
@@ -124,7 +123,7 @@ def share_asked(plan: Plan) -> float:
 
 
 def _why_unindexed(plan: Plan) -> str:
-    if normal_form(plan.node or Constant(True)) is None:
+    if normal_form(plan.node or ALWAYS) is None:
         return "It is too large to be taken apart, and about events of every type, so every event is asked."
     if plan.node is None:
         return "It asks for every event."
@@ -136,7 +135,7 @@ def _why_unindexed(plan: Plan) -> str:
 
 def _disjunction(plan: Plan) -> Disjunction:
     """Return the normal form of the whole plan; one that is too large becomes one test of its own."""
-    asked = plan.node or Constant(True)
+    asked = plan.node or ALWAYS
     form = normal_form(conjoined(plan.about, asked))
     if form is not None:
         return form

@@ -11,10 +11,11 @@ from functools import lru_cache
 
 from tocsin.conditions.check import checked
 from tocsin.conditions.fields import has
-from tocsin.conditions.nodes import Constant, FieldValue, Node, Present, conjoined, disjoined, negated
+from tocsin.conditions.nodes import FieldValue, Node, Present
 from tocsin.conditions.relations import ANYBODY, MOST_QUESTIONS, cases_of, questions_of
 from tocsin.conditions.streaks import asks_of_streaks, durations_asked, without_reports
 from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.logic import ALWAYS, NEVER, conjoined, disjoined, negated
 from tocsin.model.change import LoggedEvent
 from tocsin.model.subscription import (
     Effect,
@@ -61,7 +62,7 @@ class Plan:
         """Return one plan for each thing that may be left to ask of a person; events alone decide these."""
         if not self.questions:
             return (self,)
-        cases = cases_of(self.node or Constant(True), self.questions)
+        cases = cases_of(self.node or ALWAYS, self.questions)
         return tuple(replace(self, node=one.node, questions=(), asked=one.asked) for one in cases)
 
     def stood_before(self, logged: LoggedEvent) -> bool:
@@ -77,7 +78,7 @@ class Plan:
     def about(self) -> Node:
         """Return the condition that an event is about one of its resources: a type of entity, or of thread."""
         if ALL_RESOURCES in self.resources:
-            return Constant(True)
+            return ALWAYS
         threads = tuple(THREADS[one] for one in self.resources if one in THREADS)
         entities = tuple(one for one in self.resources if one not in THREADS)
         return disjoined(has("entityType", entities), has("threadType", threads))
@@ -108,7 +109,7 @@ def _between(plan: Plan) -> Plan | None:
         return plan
     is_report = Present(FieldValue("reportedAt"))
     node = conjoined(without_reports(plan.node), negated(is_report))
-    return None if node == Constant(False) else replace(plan, node=node)
+    return None if node == NEVER else replace(plan, node=node)
 
 
 def plan_of(subscription: EventSubscription) -> Plan:
@@ -129,7 +130,7 @@ def plan_of(subscription: EventSubscription) -> Plan:
     return Plan(
         subscription_id=subscription.id,
         resources=filtering.resources,
-        node=None if node == Constant(True) else node,
+        node=None if node == ALWAYS else node,
         created_at_ms=subscription.created_at_ms,
         created_at_offset=subscription.created_at_offset,
         enabled=subscription.enabled,

@@ -14,12 +14,13 @@ from tocsin.conditions.changes import TARGETS, target_asked
 from tocsin.conditions.check import checked
 from tocsin.conditions.documents import TIER_PREFIX
 from tocsin.conditions.fields import canonical
-from tocsin.conditions.nodes import Constant, Has, Node, conjoined, leaves
+from tocsin.conditions.nodes import Has, Node
 from tocsin.conditions.normal_form import normal_form
 from tocsin.conditions.paths import parts
 from tocsin.conditions.relations import questions_of
 from tocsin.flow.match.indexing import how_found
 from tocsin.flow.match.plan import ALL_RESOURCES, Plan, plan_of
+from tocsin.logic import ALWAYS, conjoined, leaves
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.phrases import hint, nearest
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
@@ -144,7 +145,7 @@ def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:
 
 
 def _of_plan(plan: Plan, *, is_told: bool) -> Iterator[Remark]:
-    node = plan.node or Constant(True)
+    node = plan.node or ALWAYS
     if is_never(node):
         if not is_told:
             yield Remark(Kind.NEVER_TRUE, "Together the rules are true of no event", _RULES)
@@ -157,7 +158,7 @@ def _of_plan(plan: Plan, *, is_told: bool) -> Iterator[Remark]:
 
 def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:
     why = how_found(plan).unindexed
-    asked = (conjoined(case.about, case.node or Constant(True)) for case in plan.cases())
+    asked = (conjoined(case.about, case.node or ALWAYS) for case in plan.cases())
     if why is None and any(normal_form(node) is None for node in asked):
         why = f"It is too large to be taken apart, so every event about {', '.join(plan.resources)} is asked."
     if why is not None:

@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from tocsin.access.nodes import ALWAYS, NEVER, Condition
+from tocsin.access.nodes import Condition
 from tocsin.access.subject import ORGANIZATION
 from tocsin.access.visibility import may_view
 from tocsin.errors import Forbidden
+from tocsin.logic import ALWAYS, NEVER
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType

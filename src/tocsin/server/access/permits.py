@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tocsin.access.decide import Verdict, View
-from tocsin.access.nodes import ALWAYS, NEVER
 from tocsin.access.views import Moment, Views
 from tocsin.errors import Forbidden
 from tocsin.flow.capture.permit import EVERYTHING, Permit
+from tocsin.logic import ALWAYS, NEVER
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.people import Actor

@@ -14,8 +14,8 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from tocsin.access.nodes import ALWAYS, NEVER
 from tocsin.errors import InvalidInput
+from tocsin.logic import ALWAYS, NEVER, conjoined
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.inheritance import lacks, with_inherited
@@ -24,7 +24,7 @@ from tocsin.search import parse
 from tocsin.search.fields import COUNTED_BY, NAMES, SORTED_BY, resembles
 from tocsin.search.filters import filter_of
 from tocsin.search.indexes import SEARCHED, index_of, types_of
-from tocsin.search.nodes import EVERYTHING, Words, both
+from tocsin.search.nodes import Words
 from tocsin.search.tokens import words_of
 from tocsin.server.access.permissions import scope_on
 from tocsin.server.entities.view import shown
@@ -73,8 +73,8 @@ class Asking(Page):
     def search_by_query(self) -> Search:
         """Return the search for the index."""
         query = parse.parse(self.q)
-        narrowed = filter_of(self.query_filter) if self.query_filter.strip() else EVERYTHING
-        search = self.search(replace(query, node=both([query.node, narrowed])))
+        narrowed = filter_of(self.query_filter) if self.query_filter.strip() else ALWAYS
+        search = self.search(replace(query, node=conjoined(query.node, narrowed)))
         ordered = replace(search, sort_column=self._sort_column(), is_descending=self.sort_order == "desc")
         after = replace(ordered, after=tuple(self.search_after))
         after_of(after)

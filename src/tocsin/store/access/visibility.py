@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from functools import partial
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, and_, case, exists, false, func, literal, not_, or_, select, true
@@ -16,17 +15,13 @@ from sqlalchemy import cast as sql_cast
 from sqlalchemy.dialects.postgresql import JSONB
 
 from tocsin.access.nodes import (
-    ALWAYS,
     About,
-    And,
     Certified,
     Condition,
-    Constant,
     HasDomain,
     InDomain,
     Inheritable,
-    Not,
-    Or,
+    Leaf,
     Owned,
     OwnedBy,
     OwnedWithin,
@@ -34,6 +29,7 @@ from tocsin.access.nodes import (
     inheritable,
 )
 from tocsin.access.visibility_parents import gone_kinds
+from tocsin.logic import ALWAYS, folded
 from tocsin.store.engine import is_sqlite as on_sqlite
 from tocsin.store.entities.inheritance_filters import (
     DOMAINS,
@@ -46,6 +42,7 @@ from tocsin.store.entities.inheritance_filters import (
     tested_by,
 )
 from tocsin.store.entities.tables import entity_reference
+from tocsin.store.logic import SQL
 from tocsin.store.observations.tables import attachment
 from tocsin.store.tables import entity, entity_tag, membership, ownership
 
@@ -69,21 +66,14 @@ def visible(
     ``of`` is the table's columns, or those of an alias; ``with_tests``: rows may be tests or suites, which belong to
     their tables by name only.
     """
-    if known and condition in known:
-        near: Sql = of.id.in_(known[condition])
-        return near
-    within = partial(visible, is_sqlite=is_sqlite, of=of, known=known, with_tests=with_tests)
-    match condition:
-        case Constant(holds=holds):
-            return true() if holds else false()
-        case Not(operand=operand):
-            return not_(within(operand))
-        case And(operands=operands):
-            return and_(*(within(one) for one in operands))
-        case Or(operands=operands):
-            return or_(*(within(one) for one in operands))
-        case _:
-            return _leaf(condition, of, is_sqlite, with_tests=with_tests)
+
+    def leaf_sql(leaf: Leaf) -> Sql:
+        if leaf in known:
+            near: Sql = of.id.in_(known[leaf])
+            return near
+        return _leaf(leaf, of, is_sqlite, with_tests=with_tests)
+
+    return folded(condition, SQL, leaf_sql)
 
 
 def visible_of(connection: Connection, entity_type: str, condition: Condition) -> Sql:
@@ -120,7 +110,7 @@ def in_scopes(scopes: Scopes, *, is_sqlite: bool) -> Sql:
     return and_(true(), *asked)
 
 
-def _leaf(condition: Condition, of: Any, is_sqlite: bool, *, with_tests: bool) -> Sql:
+def _leaf(condition: Leaf, of: Any, is_sqlite: bool, *, with_tests: bool) -> Sql:
     match condition:
         case Tagged(tag=tag, carriers=carriers):
             return exists().where(entity_tag.c.entity_id == of.id, entity_tag.c.tag_fqn.in_(sorted({tag, *carriers})))

@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 from sqlalchemy import Connection, func, or_, select
 
-from tocsin.access.nodes import ALWAYS, Condition
+from tocsin.access.nodes import Condition
 from tocsin.errors import TooLarge
+from tocsin.logic import ALWAYS
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible_of

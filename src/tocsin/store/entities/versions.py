@@ -11,8 +11,9 @@ from typing import Any
 
 from sqlalchemy import Connection, Select, func, select, tuple_
 
-from tocsin.access.nodes import ALWAYS, Condition
+from tocsin.access.nodes import Condition
 from tocsin.errors import InvalidInput
+from tocsin.logic import ALWAYS
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible_of

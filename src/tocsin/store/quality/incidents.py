@@ -11,9 +11,10 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Select, and_, func, insert, or_, select, true, update
 
-from tocsin.access.nodes import ALWAYS, Condition
+from tocsin.access.nodes import Condition
 from tocsin.catalogue.quality.incidents import with_test_case
 from tocsin.errors import NotFound
+from tocsin.logic import ALWAYS
 from tocsin.model.entity import Document
 from tocsin.model.report import IncidentStep
 from tocsin.store import tables

@@ -6,20 +6,22 @@ Next: ``store/search/results.py``.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Join, Select, and_, cast, exists, false, join, literal, not_, or_, select, true
 from sqlalchemy.dialects.postgresql import TSQUERY
 
+from tocsin.logic import ALWAYS, And, Constant, Not, Or, conjoined, disjoined, folded, leaves, operands_of, replaced
 from tocsin.model.inheritance import types_above
 from tocsin.search.fields import NAMES
 from tocsin.search.indexes import SEARCHED
-from tocsin.search.nodes import ANY_ENTRY, EVERYTHING, Below, Both, Compare, Either, Fact, Node, Without, Words, both
+from tocsin.search.nodes import ANY_ENTRY, Below, Compare, Fact, Leaf, Node, Words
 from tocsin.search.tokens import token_of
 from tocsin.store.engine import is_sqlite
 from tocsin.store.entities.inheritance_filters import DOMAINS, OWNERS, below
+from tocsin.store.logic import SQL
 from tocsin.store.search.tables import search_entry, search_words
 
 Sql = Any  # Any: SQLAlchemy's conditions
@@ -75,58 +77,40 @@ def settled(connection: Connection, node: Node, types: Iterable[str]) -> Node:
     above = tuple(sorted({kind for one in types for kind in types_above(one)} & set(SEARCHED)))
     words = _Fts5() if is_sqlite(connection) else _Tsvector()
 
-    def told(part: Node) -> Node:
-        match part:
-            case Fact(inherited_as=str()):
-                below = Below(part, above)
-                comes_down = above and connection.execute(_holders(below, words).limit(1)).first() is not None
-                return Either((Fact(part.token), below)) if comes_down else Fact(part.token)
-            case Without(part=inner):
-                return Without(told(inner))
-            case Both(parts=parts):
-                return Both(tuple(map(told, parts)))
-            case Either(parts=parts):
-                return Either(tuple(map(told, parts)))
-            case _:
-                return part
+    def expanded(leaf: Leaf) -> Node:
+        if not isinstance(leaf, Fact) or leaf.inherited_as is None:
+            return leaf
+        below = Below(leaf, above)
+        comes_down = above and connection.execute(_holders(below, words).limit(1)).first() is not None
+        return disjoined(Fact(leaf.token), below) if comes_down else Fact(leaf.token)
 
-    return told(node)
+    return replaced(node, expanded)
 
 
 def _holders(below: Below, words: _Fts5 | _Tsvector) -> Select[Any]:  # Any: one column
     """Return a query for the ids of those that have the fact and may have descendants."""
-    of_types = Either(tuple(Fact(token_of("entityType", one)) for one in below.types))
-    found = select(words.number).select_from(search_words).where(words.condition(Both((below.fact, of_types))))
+    of_types = disjoined(*(Fact(token_of("entityType", one)) for one in below.types))
+    found = select(words.number).select_from(search_words).where(words.condition(conjoined(below.fact, of_types)))
     return select(_ENTRY.entity_id).where(_ENTRY.number.in_(found))
 
 
 def matching(connection: Connection, node: Node) -> Matching:
     """Return what ``node`` means on this store."""
     words = _Fts5() if is_sqlite(connection) else _Tsvector()
-    parts = node.parts if isinstance(node, Both) else (node,)
-    of_words = both(part for part in parts if is_of_words(part))
+    parts = operands_of(node, And)
+    of_words = conjoined(*(part for part in parts if is_of_words(part)))
     others = [_sql(part, words) for part in parts if not is_of_words(part)]
-    condition = None if of_words == EVERYTHING else words.condition(of_words)
+    condition = None if of_words == ALWAYS else words.condition(of_words)
     return Matching(condition, and_(true(), *others), words.number)
 
 
 def is_of_words(node: Node) -> bool:
     """Say whether the index of words alone can answer."""
-    match node:
-        case Words() | Fact():
-            return True
-        case Compare() | Below():
-            return False
-        case Without(part=part):
-            return is_of_words(part)
-        case Both(parts=parts) | Either(parts=parts):
-            return all(is_of_words(part) for part in parts)
+    return not isinstance(node, Constant) and all(isinstance(leaf, Words | Fact) for leaf in leaves(node))
 
 
 def _sql(node: Node, words: _Fts5 | _Tsvector) -> Sql:
     """Return the condition on an entry for what words alone cannot answer, or not as a whole."""
-    if node == EVERYTHING:
-        return true()
     if is_of_words(node):
         found = select(words.number).select_from(search_words).where(words.condition(node))
         return _ENTRY.number.in_(found)
@@ -136,20 +120,21 @@ def _sql(node: Node, words: _Fts5 | _Tsvector) -> Sql:
         case Below(fact=fact, types=types):
             naming = OWNERS if fact.inherited_as == "owners" else DOMAINS
             return _ENTRY.entity_id.in_(below(naming, _holders(node, words), with_tests="table" in types))
-        case Without(part=part):
-            return not_(_sql(part, words))
-        case Both(parts=parts):
-            return and_(true(), *(_sql(part, words) for part in _grouped(parts, Both)))
-        case Either(parts=parts):
-            return or_(false(), *(_sql(part, words) for part in _grouped(parts, Either)))
-    raise AssertionError(node)
+        case Not(operand=operand):
+            return not_(_sql(operand, words))
+        case And(operands=operands):
+            return and_(*(_sql(one, words) for one in _grouped(operands, conjoined)))
+        case Or(operands=operands):
+            return or_(*(_sql(one, words) for one in _grouped(operands, disjoined)))
+        case _:
+            return true() if node == ALWAYS else false()
 
 
-def _grouped(parts: Sequence[Node], kind: type[Both] | type[Either]) -> list[Node]:
-    """Return the parts with all that the index of words can answer as one."""
-    together = tuple(part for part in parts if is_of_words(part) and part != EVERYTHING)
-    others = [part for part in parts if part not in together]
-    return [kind(together), *others] if len(together) > 1 else [*together, *others]
+def _grouped(operands: Sequence[Node], join: Callable[..., Node]) -> list[Node]:
+    """Return the operands with all that the index of words can answer as one."""
+    together = [one for one in operands if is_of_words(one)]
+    others = [one for one in operands if one not in together]
+    return [join(*together), *others] if together else others
 
 
 def _compared(node: Compare) -> Sql:
@@ -197,20 +182,17 @@ class _Fts5:
                 return f'{{{" ".join(columns)}}} : "{" ".join(words)}"{" *" if is_prefix else ""}'
             case Fact(token=token):
                 return f'keys : "{token}"'
-            case Either(parts=parts):
-                return f"({' OR '.join(map(self._expression, parts))})"
-            case Without(part=part):
-                return self._all_but([ANY], [part])
-            case Both(parts=parts):
-                wanted = [part for part in parts if not isinstance(part, Without)]
-                unwanted = [part.part for part in parts if isinstance(part, Without)]
+            case Or(operands=operands):
+                return f"({' OR '.join(map(self._expression, operands))})"
+            case And() | Not():
+                operands = operands_of(node, And)
+                wanted = [one for one in operands if not isinstance(one, Not)]
+                unwanted = [one.operand for one in operands if isinstance(one, Not)]
                 return self._all_but(wanted or [ANY], unwanted)
         raise AssertionError(node)
 
     def _all_but(self, wanted: Sequence[Node], unwanted: Sequence[Node]) -> str:
         found = f"({' AND '.join(map(self._expression, wanted))})"
-        if ANY in unwanted or EVERYTHING in unwanted:
-            return f"({found} NOT {self._expression(ANY)})"
         return f"({found} NOT ({' OR '.join(map(self._expression, unwanted))}))" if unwanted else found
 
 
@@ -221,18 +203,15 @@ class _Tsvector:
 
     def condition(self, node: Node) -> Sql:
         """Return the condition that these words match."""
-        match node:
+        return folded(node, SQL, self._leaf)
+
+    def _leaf(self, leaf: Leaf) -> Sql:
+        match leaf:
             case Words():
-                return or_(*self._columns(node))
+                return or_(*self._columns(leaf))
             case Fact(token=token):
                 return _asks(search_words.c["keys"], f"'{token}'")
-            case Either(parts=parts):
-                return or_(false(), *map(self.condition, parts))
-            case Without(part=part):
-                return not_(self.condition(part))
-            case Both(parts=parts):
-                return and_(true(), *map(self.condition, parts))
-        raise AssertionError(node)
+        raise AssertionError(leaf)
 
     def _columns(self, node: Words) -> list[Sql]:
         """Return a condition for each ``tsvector`` that holds one of the columns; all of its labels need no label."""

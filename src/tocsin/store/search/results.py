@@ -15,10 +15,11 @@ from sqlalchemy import Connection, Engine, Select, and_, case, exists, func, lit
 
 from tocsin.access.nodes import Condition
 from tocsin.errors import InvalidInput
+from tocsin.logic import And, Or, conjoined, disjoined, negated, operands_of
 from tocsin.model.entity import Document
 from tocsin.search.fields import NAMES, WORD_COLUMNS, whole_number
 from tocsin.search.indexes import SEARCHED
-from tocsin.search.nodes import Both, Either, Node, Without, Words, both
+from tocsin.search.nodes import Node, Words
 from tocsin.search.parse import Query
 from tocsin.search.tokens import name_of
 from tocsin.store import tables
@@ -221,13 +222,13 @@ def _ranks(connection: Connection, search: Search) -> Iterator[tuple[Sql, Select
     exact = literal(_WHOLE)
     found = matching(connection, node).narrowed_one_by_one(select(*_HIT, exact))
     yield exact, found.where(_ENTRY.number.in_(_wholly_named(whole, free)))
-    parts = node.parts if isinstance(node, Both) else (node,)
+    parts = operands_of(node, And)
     in_names = [_in_names(part) for part in parts]
     begins = or_(_begins(_ENTRY.name_words, whole), _begins(_ENTRY.display_words, whole))
     named = case((begins, _BEGINNING), else_=_NAMED)
-    yield named, matching(connection, both(in_names)).narrowed(select(*_HIT, named)).where(~is_whole)
+    yield named, matching(connection, conjoined(*in_names)).narrowed(select(*_HIT, named)).where(~is_whole)
     words = [named_part for part, named_part in zip(parts, in_names, strict=True) if named_part != part]
-    elsewhere = matching(connection, both([node, Without(both(words))]))
+    elsewhere = matching(connection, conjoined(node, negated(conjoined(*words))))
     yield mentioned, elsewhere.narrowed(select(*_HIT, mentioned)).where(~is_whole)
 
 
@@ -246,10 +247,10 @@ def _in_names(node: Node) -> Node:
     match node:
         case Words(columns=columns) if columns == WORD_COLUMNS:
             return replace(node, columns=NAMES)
-        case Both(parts=parts):
-            return Both(tuple(map(_in_names, parts)))
-        case Either(parts=parts):
-            return Either(tuple(map(_in_names, parts)))
+        case And(operands=operands):
+            return conjoined(*map(_in_names, operands))
+        case Or(operands=operands):
+            return disjoined(*map(_in_names, operands))
         case _:
             return node
 

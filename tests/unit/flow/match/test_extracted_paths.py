@@ -6,10 +6,11 @@ import pytest
 
 from tocsin.conditions.check import checked
 from tocsin.conditions.fields import is_taken
-from tocsin.conditions.nodes import And, FieldValue, Has, Node, Not, TextTest
+from tocsin.conditions.nodes import FieldValue, Has, Node, TextTest
 from tocsin.flow.match.extracted_paths import MANY, MOST, TakenPaths
 from tocsin.flow.match.indexing import ways
 from tocsin.flow.match.plan import Plan
+from tocsin.logic import And, Not
 
 ASKED = "entity.owners.name == 'ann'"
 

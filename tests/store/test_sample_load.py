@@ -35,6 +35,8 @@ LOOPBACK = Settings(egress_allow=("127.0.0.0/8",))
 TOLD_TABLES = ("entity", "entity_version", "entity_tag", "ownership", "follow", "membership", "lineage_edge")
 REPORTED_TABLES = ("series", "incident_status", "suite_member")
 
+pytestmark = pytest.mark.xdist_group("sample load")  # one worker has what all of them look at
+
 
 @pytest.fixture(scope="module")
 def sample(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:

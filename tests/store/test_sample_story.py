@@ -35,6 +35,8 @@ from tocsin.store.people.identities import People
 NOW_MS = 1_890_000_000_000
 NEW_COLUMN: Document = {"op": "add", "path": "/columns/-", "value": {"name": "gift_note", "dataType": "TEXT"}}
 
+pytestmark = pytest.mark.xdist_group("sample story")  # one worker has what all of them look at
+
 
 @pytest.fixture(scope="module")
 def engine(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:

@@ -20,6 +20,8 @@ from tocsin.sample.steps import Change, Connect, Create, Follow, ReportResult, R
 
 NOW_MS = 1_790_000_000_000
 
+pytestmark = pytest.mark.xdist_group("sample history")  # one worker has what all of them look at
+
 
 @pytest.fixture(scope="module")
 def year() -> list[Step]:

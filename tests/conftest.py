@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,8 +38,10 @@ def pytest_configure() -> None:
 
     A thousand stores, each made and thrown away, wait for a disk longer than they compute. Settings of the shell that
     tests are started from stay outside: no test may write into the store that somebody works with. How long one
-    example takes says more of the machine than of us.
+    example takes says more of the machine than of us. What a process compiles is kept: hundreds are started.
     """
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     settings.register_profile("ours", deadline=None, suppress_health_check=[HealthCheck.too_slow])
     settings.load_profile("ours")
     for name in [one for one in os.environ if one.startswith("TOCSIN_") and not one.startswith("TOCSIN_TEST_")]:

@@ -27,7 +27,7 @@ up: $(INSTALLED) ## Start everything with a sample company; prints an address an
 	@$(BIN)/tocsin up
 
 test: format lint types imports ## Run what CI runs: every check and every test
-	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup $(PYTEST_ARGS)
+	@$(BIN)/pytest -n $(WORKERS) --dist loadgroup --durations 25 $(PYTEST_ARGS)
 
 check: format lint types imports ## Run the quick checks: format, lint, types, imports, unit, parity, docs
 	@$(BIN)/pytest $(QUICK_TESTS) $(PYTEST_ARGS)

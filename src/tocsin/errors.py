@@ -10,7 +10,7 @@ from typing import ClassVar
 
 
 class TocsinError(Exception):
-    """Something went wrong in Tocsin."""
+    """An error occurred."""
 
     code: ClassVar[str] = "TOCSIN_ERROR"
 
@@ -31,7 +31,7 @@ def _revive(kind: type[TocsinError], message: str, facts: dict[str, object]) -> 
 
 
 class InvalidInput(TocsinError):
-    """The request holds something that cannot be accepted; change it and send it again."""
+    """The request is invalid; correct it and send it again."""
 
     code = "INVALID_INPUT"
 
@@ -41,13 +41,13 @@ class InvalidInput(TocsinError):
 
 
 class TooLarge(InvalidInput):
-    """A write asks for more than is taken at once."""
+    """The request is too large."""
 
     code = "TOO_LARGE"
 
 
 class InvalidCondition(InvalidInput):
-    """The condition cannot be understood.
+    """The condition is invalid.
 
     ``line`` and ``column`` count from 1; ``expected`` names what could stand there.
     """
@@ -67,7 +67,7 @@ class InvalidCondition(InvalidInput):
         super().__init__(message)
 
     def of_rule(self, name: str | None, field: str) -> InvalidCondition:
-        """Return the same failure, saying where its condition stands, and in which rule if that has a name."""
+        """Return the same error with the field and, if it has one, the name of the rule."""
         said = f"{field}: Rule {name!r}: {self.message}" if name else f"{field}: {self.message}"
         facts = {"line": self.line, "column": self.column}
         named = InvalidCondition(said, **facts, expected=self.expected, suggestion=self.suggestion)
@@ -76,7 +76,7 @@ class InvalidCondition(InvalidInput):
 
 
 class InvalidSetting(InvalidInput):
-    """A setting has a value that cannot be used."""
+    """A setting has an invalid value."""
 
     code = "INVALID_SETTING"
 
@@ -94,9 +94,9 @@ class Forbidden(TocsinError):
 
 
 class NotFound(TocsinError):
-    """There is nothing by that name.
+    """Not found.
 
-    ``entity_type`` and ``fqn`` say what was looked up by its name, so that whoever answers can look for what was meant.
+    ``entity_type`` and ``fqn`` say what was looked up, for suggestions of similar names.
     """
 
     code = "NOT_FOUND"
@@ -107,7 +107,7 @@ class NotFound(TocsinError):
 
 
 class Conflict(TocsinError):
-    """Something else stands there already."""
+    """The change conflicts with the current state."""
 
     code = "CONFLICT"
 
@@ -119,9 +119,9 @@ class PreconditionFailed(Conflict):
 
 
 class Unavailable(TocsinError):
-    """A part that is needed does not answer; try again later.
+    """A required service is unavailable; try again later.
 
-    ``retry_after_s`` says when it is worth trying again; None where time alone mends nothing.
+    ``retry_after_s`` is when to try again; None if waiting does not help.
     """
 
     code = "UNAVAILABLE"
@@ -132,7 +132,7 @@ class Unavailable(TocsinError):
 
 
 class TooManyRequests(Unavailable):
-    """There is too much of this at once; wait and try again."""
+    """Too many requests; wait and try again."""
 
     code = "TOO_MANY_REQUESTS"
 
@@ -141,7 +141,7 @@ class TooManyRequests(Unavailable):
 
 
 class WrongKey(Unavailable):
-    """The secrets here were sealed with another key: set `secrets_key` to that one, or send every secret anew."""
+    """The secrets were encrypted with another key: set `secrets_key` to that key, or send all secrets again."""
 
     code = "WRONG_KEY"
 
@@ -150,40 +150,42 @@ class WrongKey(Unavailable):
 
 
 class StoreDamaged(TocsinError):
-    """The store does not hold what it held before; nothing is written over what is left of it."""
+    """The store lost data that it contained before; nothing is overwritten."""
 
     code = "STORE_DAMAGED"
 
 
 class LogDiverged(StoreDamaged):
-    """The log does not hold what was read of it: the store was restored, replaced or damaged meanwhile."""
+    """The log does not contain what was read from it: the store was restored, replaced or damaged."""
 
     code = "LOG_DIVERGED"
 
 
 class WrongSealOfKeys(Unavailable):
-    """The signing keys were sealed with another key: set `secrets_key` to it, or run `tocsin admin renew-keys`."""
+    """The signing keys were encrypted with another key: set `secrets_key` to it, or run `tocsin admin renew-keys`."""
 
     code = "WRONG_SEAL_OF_KEYS"
 
 
 class StaleSecrets(Unavailable):
-    """The secrets here were given for another address: save the alert again, with its secrets."""
+    """The secrets belong to another address: save the alert again, with its secrets."""
 
     code = "STALE_SECRETS"
 
 
 class MissingExtra(Unavailable):
-    """A part of Tocsin that is needed here is not installed."""
+    """An optional package is not installed."""
 
     code = "MISSING_EXTRA"
 
     def __init__(self, message: str | None = None, *, extra: str = "all") -> None:
         self.extra = extra
-        super().__init__(message or f"This needs an optional part: pip install 'tocsin[{extra}]'", retry_after_s=None)
+        super().__init__(
+            message or f"An optional package is missing: pip install 'tocsin[{extra}]'", retry_after_s=None
+        )
 
 
 class InternalError(TocsinError):
-    """Tocsin itself is at fault; the log says where."""
+    """Internal error; see the log."""
 
     code = "INTERNAL_ERROR"

@@ -99,9 +99,9 @@ def test_a_backtest_shows_how_far_it_is_and_is_cancelled(alerts: Page, sqlite_en
         expect(answer).to_contain_text("300 of 1,200 events")
         assert answer.get_by_role("progressbar").get_attribute("max") == "1200"
         answer.get_by_role("button", name="Cancel").click()
-        expect(answer).to_have_text("It was cancelled.")
+        expect(answer).to_have_text("The backtest was cancelled.")
 
 
 def test_without_a_pipeline_the_page_says_so(alerts: Page) -> None:
     alerts.get_by_role("button", name="Backtest").click()
-    expect(alerts.locator("#backtest")).to_contain_text("No pipeline is running")
+    expect(alerts.locator("#backtest")).to_contain_text("Waiting for a pipeline")

@@ -71,7 +71,7 @@ def tell(served: Served, engine: Engine, user_id: str, name: str) -> None:
 
 def test_a_wrong_password_says_so_and_the_right_one_lets_in(served: Served, page: Page) -> None:
     log_in(page, ADMINISTRATOR["email"], "wrong")
-    expect(page.get_by_role("status")).to_have_text("The address or the password is wrong.")
+    expect(page.get_by_role("status")).to_have_text("Wrong e-mail address or password.")
     log_in(page, ADMINISTRATOR["email"], served.password)
     expect(page.get_by_text("0 of 0 assets")).to_be_visible()
     page.reload()
@@ -116,7 +116,7 @@ def test_an_asset_is_found_by_the_words_of_its_columns(
     expect(page.get_by_role("heading", name="orders")).to_be_visible()
     page.goto(served.url)
     page.get_by_label("Find an asset").fill("(email")
-    expect(page.get_by_role("status")).to_have_text("q: column 1: this bracket is never closed")
+    expect(page.get_by_role("status")).to_have_text("q: column 1: this bracket is not closed")
 
 
 @pytest.mark.parametrize(
@@ -212,10 +212,10 @@ def test_why_somebody_got_this_is_told_rule_by_rule(
     page.get_by_role("button", name="Notifications").click()
     entry = page.locator("#notifications > li").filter(has_text="description").first
     entry.get_by_text("Why did I get this?").click()
-    expect(entry.locator(".answer")).to_contain_text("Yes: alice was told in the app")
+    expect(entry.locator(".answer")).to_contain_text("Yes: alice was notified in the app")
     alert = entry.locator(".tree > li").filter(has_text="alert Described matched")
     expect(alert.get_by_label("holds", exact=True).first).to_have_text("✓")
-    expect(alert).to_contain_text("what the alert is about (table) includes a table")
+    expect(alert).to_contain_text("the alert's resources (table) include table")
     rule = alert.locator("li").filter(has_text="rule described (include)")
     expect(rule).to_contain_text("fieldChanged == 'description'")
     expect(rule).to_contain_text("fieldChanged is description")

@@ -57,7 +57,7 @@ def test_log_in_takes_a_plain_and_an_encoded_password(served: Served, encoded: b
 def test_a_wrong_log_in_says_nothing_of_what_was_wrong(served: Served, body: dict[str, str]) -> None:
     with served.client() as client:
         answer = client.post("/users/login", json=body)
-    assert (answer.status_code, answer.json()["message"]) == (401, "The address or the password is wrong.")
+    assert (answer.status_code, answer.json()["message"]) == (401, "Wrong e-mail address or password.")
 
 
 @pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")  # we forge with 'none'

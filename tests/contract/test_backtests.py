@@ -140,7 +140,7 @@ def test_it_is_ones_own(administrator: httpx.Client, ana: httpx.Client, pipeline
     assert ana.get(f"{PATH}/{mine}").status_code == ana.delete(f"{PATH}/{mine}").status_code == 404
     assert administrator.get(f"{PATH}/{hers}").status_code == 200
     cancelled = ana.delete(f"{PATH}/{hers}").json()
-    assert (cancelled["state"], cancelled["message"]) == ("cancelled", "It was cancelled.")
+    assert (cancelled["state"], cancelled["message"]) == ("cancelled", "The backtest was cancelled.")
     assert ana.delete(f"{PATH}/{hers}").status_code == 200
     assert ana.get(f"{PATH}/no-id").status_code in (400, 404, 422)
 
@@ -160,4 +160,4 @@ def test_one_person_has_a_few_at_once(ana: httpx.Client, pipeline: Backtests) ->
     assert {ask(ana).status_code for _ in range(MOST_OPEN)} == {202}
     refused = ask(ana)
     assert refused.status_code == 409
-    assert "under way" in refused.json()["message"]
+    assert "running backtests" in refused.json()["message"]

@@ -72,7 +72,7 @@ def test_what_lies_under_an_asset_goes_out_and_comes_back(
     assert [one["name"] for one in again] == sorted((name, "fresh"))
     assert "updated" not in imported(administrator, path, again)["importResultsCsv"]
     wrong = imported(administrator, path, [row | {"name": "fresh", "tags": "Tier.Tier1"}])
-    assert "tiers stand under tiers" in wrong["importResultsCsv"]
+    assert "a tier must have a tier as parent" in wrong["importResultsCsv"]
 
 
 def test_the_teams_under_a_team_go_out_and_come_back(administrator: httpx.Client) -> None:
@@ -91,7 +91,7 @@ def test_the_teams_under_a_team_go_out_and_come_back(administrator: httpx.Client
     parents = administrator.get("/teams/name/new?fields=parents").json()["parents"]
     assert [one["name"] for one in parents] == ["north"]
     outside = imported(administrator, "teams/name/crew", [row])
-    assert "stands elsewhere" in outside["importResultsCsv"]
+    assert "is not below" in outside["importResultsCsv"]
     wrong = imported(administrator, path, [row | {"name": "bad", "isJoinable": "maybe"}])
     assert (wrong["status"], "must be true or false" in wrong["importResultsCsv"]) == ("failure", True)
 

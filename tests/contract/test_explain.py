@@ -92,15 +92,12 @@ def test_who_was_told_reads_how_and_why(
     made = alert(administrator, "Described", {"effect": "include", "condition": "fieldChanged == 'description'"})
     event = describe(administrator, orders, "All orders.")
     before = explained(client, event, user="ann")
-    assert before["answer"].startswith("Not yet: the pipeline is at offset 0, and this event stands at ")
+    assert before["answer"].startswith("Not yet: the pipeline is at offset 0, this event at ")
     assert before["disagreements"] == []
     tell_all(sqlite_engine)
     answer = explained(client, event, user="ann", subscription="Described")
-    assert answer["answer"].startswith("Yes: ann was told in the app at ")
-    assert (
-        '(not read yet), because "you own it (alert ActivityFeedAlert); you own it (alert Described)".'
-        in answer["answer"]
-    )
+    assert answer["answer"].startswith("Yes: ann was notified in the app at ")
+    assert '(unread), because "you own it (alert ActivityFeedAlert); you own it (alert Described)".' in answer["answer"]
     (one,) = answer["alerts"]
     assert (one["id"], one["matched"], [gate["holds"] for gate in one["gates"]]) == (made["id"], True, [True] * 3)
     assert one["rules"] == [], "what somebody else's alert asks for is theirs"
@@ -130,9 +127,7 @@ def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
     event = describe(administrator, orders, "All orders.")
     tell_all(sqlite_engine)
     closed = explained(ann[1], event, user="ann", subscription="Important")
-    assert closed["answer"].startswith(
-        "No: of the alerts that reach ann, Important did not match: its rules do not hold"
-    )
+    assert closed["answer"].startswith("No: of the alerts that reach ann, Important did not match: its rules are false")
     assert (of(closed, "Important")["matched"], of(closed, "Important")["obstacles"]) == (False, [])
     answer = explained(administrator, event, user="ann", subscription="Important")
     assert not of(answer, "Important")["matched"]
@@ -144,10 +139,10 @@ def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
     ]
     assert answer["told"]["total"] == 0
     assert answer["answer"].startswith(
-        "No: of the alerts that reach ann, Important did not match: the rule matters does not hold"
+        "No: of the alerts that reach ann, Important did not match: the rule matters is false"
     )
     administrator.put("/events/subscriptions", json={**_wire(answer, administrator), "enabled": False})
-    assert "the alert is switched off" in explained(ann[1], event, user="ann", subscription="Important")["answer"]
+    assert "the alert is disabled" in explained(ann[1], event, user="ann", subscription="Important")["answer"]
 
 
 def _wire(answer: Json, client: httpx.Client) -> Json:
@@ -163,10 +158,10 @@ def test_what_lies_before_the_alert_and_what_it_is_not_about(
     alert(administrator, "Dashboards", filteringRules={"resources": ["dashboard"]})
     tell_all(sqlite_engine)
     late = explained(administrator, event, user="ann", subscription="Late")
-    assert "the alert was made after the event" in late["answer"]
+    assert "the alert was created after the event" in late["answer"]
     other = explained(administrator, event, user="ann", subscription="Dashboards")
     gates = {gate["name"]: (gate["holds"], gate["says"]) for gate in of(other, "Dashboards")["gates"]}
-    assert gates["resources"] == (False, "what the alert is about (dashboard) does not include a table")
+    assert gates["resources"] == (False, "the alert's resources (dashboard) do not include table")
 
 
 def test_everything_that_stops_somebody_is_named(
@@ -194,7 +189,7 @@ def test_everything_that_stops_somebody_is_named(
         ("cem", "owner"): None,
     }
     assert "ann made the change" in explained(administrator, event, user="ann")["answer"]
-    assert "ben may not view this table: the rule" in explained(administrator, event, user="ben")["answer"]
+    assert "ben may not view this table: rule" in explained(administrator, event, user="ben")["answer"]
     assert [one["recipientId"] for one in answer["told"]["data"]] == [cem]
     assert answer["answer"] == "1 notification, by ActivityFeedAlert, Watch."
     assert cem_client.get(f"/events/{event}/explain").json()["told"]["total"] == 1
@@ -211,7 +206,7 @@ def test_who_is_not_meant_is_told_so_and_a_muted_alert_is_named(
     event = describe(administrator, orders, "All orders.")
     tell_all(sqlite_engine)
     answer = explained(zoe, event, user="zoe", subscription="Watch")
-    assert answer["answer"] == "No: Watch matched, but zoe is none of those whom it tells."
+    assert answer["answer"] == "No: Watch matched, but zoe is not among the recipients."
     mine = explained(ann[1], event, subscription="Watch", user="ann")
     assert mine["answer"] == "No: Watch matched, but ann muted this alert permanently."
     assert mine["disagreements"] == []
@@ -229,13 +224,13 @@ def test_what_is_asked_of_each_person_is_told_with_their_answers(
     tell_all(sqlite_engine)
     answer = explained(administrator, event, subscription="Asking")
     (rule,) = of(answer, "Asking")["rules"]
-    assert (rule["holds"], rule["says"]) == (None, f"the rule mine asks of each person: {condition}")
+    assert (rule["holds"], rule["says"]) == (None, f"the rule mine depends on the recipient: {condition}")
     assert [part["holds"] for part in rule["trace"]["parts"]] == [True, None]
     assert [one["recipientId"] for one in answer["told"]["data"]] == [ann[0]]
     assert answer["disagreements"] == []
     why_not = explained(administrator, event, subscription="Asking", user="ben")["answer"]
     assert why_not == (
-        "No: Asking matched, but what the alert asks of people does not hold of ben: user.follows(entity) is false."
+        "No: Asking matched, but the alert's condition on recipients is false for ben: user.follows(entity) is false."
     )
 
 
@@ -273,7 +268,9 @@ def test_what_is_stored_and_what_should_be_are_compared(
         ("storedButNotExpected", "ann"),
     }
     assert all(ann[0] not in one["says"] for one in answer["disagreements"]), "people are called by name"
-    assert explained(administrator, event, subscription="Watch", user="ann")["answer"].startswith("Yes: ann was told")
+    assert explained(administrator, event, subscription="Watch", user="ann")["answer"].startswith(
+        "Yes: ann was notified"
+    )
 
 
 def test_a_delivery_is_told_with_its_attempts(
@@ -323,7 +320,7 @@ def test_what_a_deleted_alert_told_can_still_be_asked_for(
         assert [one["recipientName"] for one in answer["told"]["data"]] == ["ann", None]
     assert explained(administrator, event)["told"]["total"] == 2, "an administrator sees what was told by what is gone"
     assert explained(ann[1], event, subscription="Gone", user="ann")["answer"].startswith(
-        "Yes: ann was told in the app"
+        "Yes: ann was notified in the app"
     )
     for client, query in ((person("ben")[1], {"subscription": "Gone"}), (administrator, {"subscription": "Nope"})):
         refused = client.get(f"/events/{event}/explain", params=query)
@@ -389,14 +386,14 @@ def test_who_may_not_know_of_others_is_not_told_that_nobody_was(
     _, zoe = person("zoe")
     event = describe(administrator, orders, "All orders.")
     tell_all(sqlite_engine)
-    hidden = " What others are told is not shown to you."
+    hidden = " Notifications of other people are not shown."
     answer = explained(zoe, event, subscription="Watch")
     assert answer["answer"] == (
-        f"You were not told by this alert: Watch matched, but you are none of those whom it tells.{hidden}"
+        f"You were not notified by this alert: Watch matched, but you are not among the recipients.{hidden}"
     )
     assert answer["told"] == {"total": 0, "isWhole": False, "data": []}
     assert explained(zoe, event, subscription="Never")["answer"].startswith(
-        "You were not told by this alert: Never did not match"
+        "You were not notified by this alert: Never did not match"
     )
     own = explained(ann[1], event)
     assert own["answer"] == f"1 notification that you may see, by ActivityFeedAlert, Watch.{hidden}"
@@ -404,7 +401,7 @@ def test_who_may_not_know_of_others_is_not_told_that_nobody_was(
     assert (whole["answer"], whole["told"]["isWhole"]) == ("1 notification, by ActivityFeedAlert, Watch.", True)
     assert explained(ann[1], event, user="ann")["told"]["isWhole"]
     alert(zoe, "Mine", {"effect": "include", "condition": "isBot()"})
-    assert explained(zoe, event, user="ann")["answer"].endswith("Of alerts that you may not edit nothing is said.")
+    assert explained(zoe, event, user="ann")["answer"].endswith("Alerts that you may not edit are not shown.")
 
 
 @pytest.mark.parametrize(
@@ -432,7 +429,7 @@ def test_what_somebody_was_told_for_did_stand_then(
     if again:
         assert fays.put(follows, json=fay).status_code == 200
     answer = explained(fays, event, user="fay", subscription="Watch")
-    assert answer["answer"].startswith("Yes: fay was told")
+    assert answer["answer"].startswith("Yes: fay was notified")
     assert "you follow it" in answer["answer"]
     ways = [way for one in of(answer, "Watch")["reached"]["data"] for way in one["ways"]]
     assert [way["stoppedBy"] for way in ways] == ([None] if again else [])
@@ -451,9 +448,7 @@ def test_who_followed_again_too_late_to_be_told_is_not_said_not_to_have_followed
     assert fays.put(follows, json=fay).status_code == 200
     tell_all(sqlite_engine)
     answer = explained(fays, event, user="fay", subscription="Watch")["answer"]
-    assert answer == (
-        "No: Watch matched, but fay came to stand in that relation, or did so again, only after it happened."
-    )
+    assert answer == ("No: Watch matched, but fay got this relation only after the event.")
 
 
 def test_a_relation_that_went_missing_is_said(

@@ -204,7 +204,7 @@ def test_a_broken_address_is_said_to_be_broken(
 @pytest.mark.parametrize(
     ("method", "path", "says"),
     [
-        ("PATCH", "/tables", "This address takes no PATCH; docs/api.md says what each takes."),
+        ("PATCH", "/tables", "PATCH is not allowed on this path; see docs/api.md."),
         ("GET", "/tables?fields=colour", "columns"),
         ("POST", "/tables/name/warehouse.shop.public.orders/rollback", "version: is missing: send one such as 0.1"),
     ],

@@ -52,7 +52,7 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     token = token_of(mail, served.app.state.parts.telling.unsubscribe_key)
     with client, served.client() as nobody:
         page = nobody.get(f"/unsubscribe/{token}")
-        assert (page.status_code, "ann@example.org will get no more mails of: Mail" in page.text) == (200, True)
+        assert (page.status_code, "ann@example.org will receive no more mail from: Mail" in page.text) == (200, True)
         assert client.get(f"/users/{ann}/mutes").json()["data"] == []
         clicked = nobody.post(f"/unsubscribe/{token}", content="List-Unsubscribe=One-Click")
         assert (clicked.status_code, clicked.json()) == (200, {"unsubscribed": ["Mail"]})
@@ -65,7 +65,7 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     answer = explained(administrator, second, subscription="Mail", user="ann")
     assert [one["channel"] for one in answer["told"]["data"]] == ["ActivityFeed"]
     stopped = [way["stoppedBy"] for one in answer["alerts"][0]["reached"]["data"] for way in one["ways"]]
-    assert [one["says"] for one in stopped if one] == ["ann unsubscribed from this alert by the link in a mail"]
+    assert [one["says"] for one in stopped if one] == ["ann unsubscribed from this alert by a link in a mail"]
 
 
 def test_mutes_are_ones_own(served: Served, administrator: httpx.Client, orders: Json) -> None:

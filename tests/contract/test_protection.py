@@ -85,7 +85,7 @@ def test_nobody_lifts_what_a_rule_denies_them(administrator: httpx.Client, mallo
     with client:
         assert client.delete(path).status_code == 403
         refused = patched(client, path, {"op": "remove", "path": "/tags/0"})
-        assert (refused.status_code, "it would lift what the rule r1" in refused.text) == (403, True)
+        assert (refused.status_code, "it would lift the rule r1" in refused.text) == (403, True)
         for change in (
             {"op": "replace", "path": "/tags", "value": [{"tagFQN": "Tier.Tier2", "source": "Classification"}]},
             {"op": "replace", "path": "/tags", "value": []},
@@ -156,7 +156,7 @@ def test_what_was_claimed_can_be_changed_but_not_deleted_for_good(
     assert mallory.claim(path).status_code == 200
     assert patched(mallory.client, path, {"op": "add", "path": "/displayName", "value": "x"}).status_code == 200
     refused = mallory.client.delete(f"{path}?hardDelete=true")
-    assert (refused.status_code, "owning this table is not enough for Delete" in refused.text) == (403, True)
+    assert (refused.status_code, "Delete on table is not granted by ownership alone" in refused.text) == (403, True)
     assert mallory.client.delete(path).status_code == 200
     assert mallory.client.delete(f"{path}?hardDelete=true").status_code == 403
     assert administrator.delete(f"{path}?hardDelete=true").status_code == 200
@@ -176,7 +176,7 @@ def test_deleting_with_all_beneath_needs_the_right_on_each(
     assert "theirs" not in refused.text
     assert "salaries" not in refused.text
     if hard == "false":
-        assert "of 3 that lie under it there are 2 you may not delete" in refused.json()["message"]
+        assert "2 of the 3 entities below it you may not delete" in refused.json()["message"]
     assert administrator.get(f"/tables/name/{_SCHEMA}.theirs").status_code == 200
 
 
@@ -188,5 +188,5 @@ def test_restoring_with_all_beneath_needs_the_right_on_each(
     assert patched(administrator, path, {"op": "add", "path": "/owners", "value": mallory.me}).status_code == 200
     assert administrator.delete(f"{path}?recursive=true").status_code == 200
     refused = mallory.client.put("/databaseSchemas/restore", json={"id": schema["id"]})
-    assert (refused.status_code, "there are 1 you may not restore" in refused.text) == (403, True)
+    assert (refused.status_code, "entities below it you may not restore" in refused.text) == (403, True)
     assert administrator.put("/databaseSchemas/restore", json={"id": schema["id"]}).status_code == 200

@@ -64,7 +64,7 @@ def test_a_definition_tests_what_it_is_for(administrator: httpx.Client, orders: 
 @pytest.mark.parametrize("column", ["id", "emial"])
 def test_what_a_test_case_is_of_stays(administrator: httpx.Client, case: Json, column: str) -> None:
     said = _patched(administrator, case, "/entityLink", f"<#E::table::{_ORDERS}::columns::{column}>")
-    assert said == "a testCase cannot be moved: entityLink is fixed"
+    assert said == "entityLink of a testCase cannot be changed"
 
 
 def test_another_definition_must_be_for_the_same(administrator: httpx.Client, case: Json) -> None:

@@ -169,7 +169,7 @@ def test_a_connection_that_leads_elsewhere_asks_for_its_secrets(
 ) -> None:
     for path in (f"{SERVICES}/{service['id']}", f"{SERVICES}/name/pg"):
         refused = _patched(administrator, path, {"op": "add", "path": place, "value": value})
-        assert (refused.status_code, "give the secret again" in refused.json()["message"]) == (400, True), refused.text
+        assert (refused.status_code, "send the secret again" in refused.json()["message"]) == (400, True), refused.text
     assert administrator.get(f"{SERVICES}/{service['id']}").json()["version"] == 0.1
 
 
@@ -192,7 +192,7 @@ def test_every_door_asks_for_the_secrets_again(administrator: httpx.Client, serv
     request = {"name": "pg", "serviceType": "Postgres", "connection": moved}
     assert administrator.put(SERVICES, json=request).status_code == 400
     bulk = administrator.put(f"{SERVICES}/bulk", json=[request])
-    assert "give the secret again" in bulk.text, bulk.text
+    assert "send the secret again" in bulk.text, bulk.text
     given = {"config": {**CONFIG, "hostPort": "new.example.org:5432", "dsn": "postgres://u:new@new.example.org/shop"}}
     assert administrator.put(SERVICES, json={**request, "connection": given}).status_code == 200
     back = administrator.post(f"{SERVICES}/{service['id']}/rollback", json={"version": 0.1})
@@ -218,7 +218,7 @@ def test_an_alert_that_goes_elsewhere_asks_for_its_secrets(
     moved = {"op": "replace", "path": "/destinations/0/config/endpoint", "value": "https://evil.example/hook"}
     for address in (path, "/events/subscriptions/name/hook"):
         refused = _patched(administrator, address, moved)
-        assert (refused.status_code, "give the secret again" in refused.json()["message"]) == (400, True), refused.text
+        assert (refused.status_code, "send the secret again" in refused.json()["message"]) == (400, True), refused.text
     read = administrator.get(path).json()["destinations"]
     for endpoint in ("https://evil.example/hook", read[0]["config"]["endpoint"].replace("hooks.", "evil.")):
         request = {**ALERT, "destinations": [{**read[0], "config": {**read[0]["config"], "endpoint": endpoint}}]}
@@ -241,7 +241,7 @@ def test_two_hooks_that_look_alike_are_two_receivers(administrator: httpx.Client
     clear = served.app.state.parts.subscriptions.with_secrets(made["id"])
     assert [one.config.endpoint[-2:] for one in clear.destinations] == ["a1", "b2"]
     twice = administrator.put("/events/subscriptions", json={**ALERT, "destinations": [hook("a1"), hook("a1")]})
-    assert (twice.status_code, "leave one of them out" in twice.json()["message"]) == (400, True)
+    assert (twice.status_code, "remove one of them" in twice.json()["message"]) == (400, True)
 
 
 def test_texts_of_an_alerts_free_map_are_kept_nowhere(administrator: httpx.Client, sqlite_engine: Engine) -> None:

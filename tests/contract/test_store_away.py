@@ -62,7 +62,7 @@ def is_unavailable(answer: httpx.Response) -> bool:
     if answer.status_code == 503:
         assert int(answer.headers["Retry-After"]) > 0
         assert answer.json()["code"] == 503
-        assert "at fault" not in answer.json()["message"]
+        assert "Internal error" not in answer.json()["message"]
     return answer.status_code == 503
 
 

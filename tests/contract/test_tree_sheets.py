@@ -109,17 +109,17 @@ PUBLIC = "warehouse.shop.public"
     [
         ("dashboard", "", {}, "entityType must be one of"),
         ("databaseService", "", {}, "entityType must be one of"),
-        ("table", PUBLIC, {}, "no full name of a table"),
-        ("table", "else.shop.public.x", {}, "no full name of a table"),
+        ("table", PUBLIC, {}, "not the FQN of a table"),
+        ("table", "else.shop.public.x", {}, "not the FQN of a table"),
         ("table", f"{PUBLIC}.y", {}, "the name is x"),
         ("table", "warehouse.shop.no.x", {}, "databaseSchema warehouse.shop.no not found"),
         ("table", "", {}, "fullyQualifiedName is missing"),
         ("column", f"{PUBLIC}.no.x", {}, f"table {PUBLIC}.no not found"),
-        ("column", f"{PUBLIC}.orders.x", {}, "needs its column.dataType"),
+        ("column", f"{PUBLIC}.orders.x", {}, "needs column.dataType"),
         ("column", f"{PUBLIC}.orders.a.x", {"column.dataType": "INT"}, "column a not found"),
         ("column", f"{PUBLIC}.orders.x", {"column.dataType": "NO"}, "NO"),
-        ("database", "", {"column.dataType": "INT"}, "a database has no column.dataType"),
-        ("column", f"{PUBLIC}.orders.x", {"owner": "a"}, "a column has no owner"),
+        ("database", "", {"column.dataType": "INT"}, "a database has no field column.dataType"),
+        ("column", f"{PUBLIC}.orders.x", {"owner": "a"}, "a column has no field owner"),
     ],
 )
 def test_what_cannot_be_is_refused_alone(
@@ -144,7 +144,7 @@ def test_a_row_that_cannot_be_stops_neither_its_table_nor_the_other_columns(
         if row["name"] in ("email", "people"):
             row["tags"] = "No.Such"
     came = imported(administrator, path, [*rows, rows[1]], **RECURSIVE)
-    assert (came["numberOfRowsFailed"], "stands in the sheet twice" in came["importResultsCsv"]) == (3, True)
+    assert (came["numberOfRowsFailed"], "appears twice" in came["importResultsCsv"]) == (3, True)
     orders = administrator.get("/tables/name/warehouse.shop.public.orders").json()
     assert (orders["description"], [one.get("description") for one in orders["columns"]]) == ("New.", ["New.", None])
     people = administrator.get("/tables/name/warehouse.shop.public.people").json()

@@ -97,7 +97,7 @@ def test_an_alert_that_an_earlier_version_stored_and_this_one_refuses_is_a_findi
             until(lambda: caught_up(store_engine), within_s=60)
     (finding,) = _findings(store_engine)
     assert (finding["alert"], finding["kind"]) == (stale, "unreadable")
-    assert "regular expression is refused" in str(finding["about"])
+    assert "regular expression rejected" in str(finding["about"])
     assert len(stored(store_engine)) == 3
 
 

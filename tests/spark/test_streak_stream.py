@@ -282,7 +282,7 @@ def test_the_same_story_over_http_rings_the_owners_bell_once_for_each_alert(
         owned = {"name": "etl", "service": "airflow", "owners": [{"id": olga_id, "type": "user"}]}
         assert administrator.put("/pipelines", json=owned).status_code == 201
         wrong = administrator.post("/events/subscriptions", json=_alert_over_http("wrong", "noSuccessFor('6 hours')"))
-        assert wrong.status_code == 400 and "no duration" in wrong.text
+        assert wrong.status_code == 400 and "invalid duration" in wrong.text
         for name, condition in _STORY.items():
             made = administrator.post("/events/subscriptions", json=_alert_over_http(name, condition))
             assert made.status_code == 201, made.text

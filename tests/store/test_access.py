@@ -371,7 +371,7 @@ def test_a_policy_that_cannot_be_understood_is_not_kept(small: Small) -> None:
     with pytest.raises(InvalidCondition) as refused:
         small.policy("Bad", rule("allow", "All", when="isOwner() ||\n noOwnr()"))
     assert (refused.value.line, refused.value.column, refused.value.field) == (2, 2, "rules[0].condition")
-    with pytest.raises(InvalidInput, match="no team 'Nowhere'"):
+    with pytest.raises(InvalidInput, match="unknown team 'Nowhere'"):
         small.policy("Bad", rule("allow", "All", when="inAnyTeam('Nowhere')"))
     patch = [{"op": "add", "path": "/rules/0/operations/0", "value": "Fly"}]
     with pytest.raises(InvalidInput, match="unknown operation 'Fly'"):

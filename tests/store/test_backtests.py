@@ -50,7 +50,7 @@ def test_what_a_dead_pipeline_left_is_taken_over_and_given_up_in_the_end(store_e
         now_ms += LOST_AFTER_MS + 1
     assert claim(backtests, "last", now_ms) is None
     given_up = backtests.find("b0")
-    assert given_up and (given_up.state, given_up.reason) == ("failed", "3 pipelines ended while they were at it.")
+    assert given_up and (given_up.state, given_up.reason) == ("failed", "3 pipelines stopped while running it.")
 
 
 def test_what_a_dead_pipeline_left_is_taken_over_after_a_clock_was_set_back(store_engine: Engine) -> None:
@@ -89,7 +89,7 @@ def test_one_person_has_a_few_under_way_at_most(store_engine: Engine) -> None:
     backtests = Backtests(store_engine)
     for number in range(MOST_OPEN):
         backtests.add(replace(ASKED, id=f"b{number}"))
-    with pytest.raises(Conflict, match="under way"):
+    with pytest.raises(Conflict, match="running backtests"):
         backtests.add(replace(ASKED, id="more"))
     backtests.add(replace(ASKED, id="other", requested_by="ben"))
     first = backtests.find("b0")

@@ -222,7 +222,7 @@ def test_a_damaged_backup_changes_nothing(store_engine: Engine, settings: Settin
                     put_back(store_engine, settings, folder)
             file.write_bytes(content)
     (folder / "manifest.json").unlink()
-    with pytest.raises(NotFound, match="broken off"):
+    with pytest.raises(NotFound, match="no complete backup"):
         put_back(store_engine, settings, folder)
     assert events(store_engine) == there
 
@@ -234,7 +234,7 @@ def test_nothing_is_written_over_unless_that_is_asked_for(
     made(store_engine, settings, folder)
     with pytest.raises(Conflict, match="--force"):
         put_back(store_engine, settings, folder, force=False)
-    with pytest.raises(Conflict, match="of its own"):
+    with pytest.raises(Conflict, match="its own folder"):
         made(store_engine, settings, folder)
 
 
@@ -247,7 +247,7 @@ def test_a_store_that_somebody_works_with_is_not_replaced(
     server = open_engine(settings.store_url())
     try:
         EventLog(server).readable_end()  # an idle connection stays in its pool
-        with pytest.raises(Conflict, match="End server"):
+        with pytest.raises(Conflict, match="Stop server"):
             restore(folder, settings, force=True, clock=CLOCK, report=lambda _done, _total: None)
     finally:
         server.dispose()

@@ -244,9 +244,9 @@ def test_a_route_leads_where_the_alert_says_now(store_engine: Engine) -> None:
     route = routes.of(SUBSCRIPTION)["d"]
     assert (route.destination.config.endpoint, route.retries, route.closed_because) == ("http://e", 5, None)
     add_alert(store_engine, [{"id": "d", "enabled": False}])
-    assert routes.of(SUBSCRIPTION)["d"].closed_because == "the destination is switched off"
+    assert routes.of(SUBSCRIPTION)["d"].closed_because == "the destination is disabled"
     add_alert(store_engine, [{"id": "d"}], enabled=False)
-    assert routes.of(SUBSCRIPTION)["d"].closed_because == "the alert is switched off"
+    assert routes.of(SUBSCRIPTION)["d"].closed_because == "the alert is disabled"
 
 
 @pytest.mark.parametrize("changed_at_ms", [LATER_MS, NOW_MS - 86_400_000])

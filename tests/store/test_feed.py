@@ -102,7 +102,7 @@ def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: Talk) -> None:
     assert talk.told(answered) == {
         "ana": {OWN},
         "ben": {OWN, "you take part in it through team tills"},
-        "dia": {"you began it", "you take part in it", "you were mentioned"},
+        "dia": {"you started it", "you take part in it", "you were mentioned"},
     }
 
 
@@ -131,7 +131,7 @@ def test_who_takes_part_hears_of_all_that_follows_whatever_clocks_say(talk: Talk
     assert talk.told(answered) == {
         "ana": {OWN},
         "cem": {"you take part in it"},
-        "dia": {"you began it", "you take part in it"},
+        "dia": {"you started it", "you take part in it"},
     }
 
 
@@ -142,7 +142,7 @@ def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: Talk) -> N
     assigned = talk.writes.patch(asked.document["id"], handed_on, actor=talk.actor("dia"))
     assert talk.told(assigned)["cem"] == {"the task is assigned to you"}
     ended = talk.writes.resolve(asked.document["id"], {"newValue": "The address."}, actor=talk.actor("cem"))
-    assert talk.told(ended)["ana"] == {"you began it", "you take part in it", OWN}
+    assert talk.told(ended)["ana"] == {"you started it", "you take part in it", OWN}
     (changed,) = ended.cascaded
     assert changed.change_description is not None
     assert changed.change_description.paths() == ("columns.email.description",)
@@ -257,7 +257,7 @@ def test_threads_follow_what_is_renamed(talk: Talk) -> None:
     assert ended.event is not None
     assert ended.event.entity_fully_qualified_name == "new-words"
     assert talk.told(ended)["ana"] == {
-        "you began it",
+        "you started it",
         "you take part in it",
         "the task is assigned to you through team new-shop",
     }

@@ -88,7 +88,7 @@ def test_what_cannot_be_is_said_row_by_row_and_stops_nothing_else(shop: Company)
     result = do(shop, COLUMN + "\n".join(rows))
     assert (result["status"], result["numberOfRowsFailed"]) == ("partialSuccess", 6)
     said = details(result)
-    assert said[0] == "there is no column nothing"
+    assert said[0] == "unknown column nothing"
     assert "PII.Unknown" in said[3]
     assert said[4] == "Column updated"
     assert "twice" in said[5]

@@ -121,7 +121,7 @@ def test_an_address_is_one_persons_however_many_ask_for_it_at_the_same_moment(sh
     made = _at_once(*(create(number) for number in range(4)), patch("jane"), patch("robot"))
     refused = [one for one in made if isinstance(one, Conflict)]
     assert len(refused) == 5
-    assert all("new@example.org is the address of the user" in one.message for one in refused)
+    assert all("new@example.org is already used by the user" in one.message for one in refused)
 
 
 def test_follows_at_the_same_moment_are_one_follow(shop: Company) -> None:

@@ -83,7 +83,7 @@ def test_what_comes_back_brings_all_under_it(shop: Company) -> None:
 
 def test_what_lies_under_something_deleted_waits_for_it(shop: Company) -> None:
     shop.writes.delete("databaseSchema", Key.by_name(SCHEMA), actor=JANE, recursive=True)
-    with pytest.raises(InvalidInput, match="restore that first"):
+    with pytest.raises(InvalidInput, match="restore it first"):
         shop.writes.restore("table", shop.ids["orders"], actor=JANE)
 
 

@@ -72,7 +72,7 @@ def test_who_is_no_more_is_left_out_and_named(shop: Company) -> None:
     rolled_back = _back(shop, "0.2")
     assert [owner["name"] for owner in rolled_back.written.document["owners"]] == ["john.doe"]
     left_out = sorted((one.field, one.value["name"], one.reason) for one in rolled_back.left_out)  # type: ignore[index]
-    assert left_out == [("domains", "commerce", "it is no more"), ("owners", "jane", "it is no more")]
+    assert left_out == [("domains", "commerce", "it no longer exists"), ("owners", "jane", "it no longer exists")]
 
 
 def test_a_tag_that_was_deleted_does_not_come_back_but_a_free_one_does(shop: Company) -> None:

@@ -70,7 +70,7 @@ def test_a_tag_given_by_hand_is_not_derived_as_well(shop: Company) -> None:
 
 def test_of_tags_that_exclude_each_other_one_may_be_given(shop: Company) -> None:
     both = [{"tagFQN": "Tier.Tier1"}, {"tagFQN": "Tier.Tier2"}]
-    with pytest.raises(InvalidInput, match=r"Tier\.Tier1 and Tier\.Tier2 exclude each other"):
+    with pytest.raises(InvalidInput, match=r"Tier\.Tier1 and Tier\.Tier2 are mutually exclusive"):
         shop.patch(("add", "/tags", both))
     shop.patch(("add", "/tags", both[:1]))
     with pytest.raises(InvalidInput, match="exclude"):

@@ -68,7 +68,7 @@ def test_an_empty_store_is_not_taken_for_the_one_that_was_used(store_engine: Eng
     with store_engine.begin() as connection:
         for table in (change_event, entity):
             connection.execute(delete(table))
-    with pytest.raises(StoreDamaged, match="is empty, and was used up to offset"):
+    with pytest.raises(StoreDamaged, match="is empty, but was used up to offset"):
         check_store(store_engine, settings)
     with store_engine.begin() as connection:
         METADATA.drop_all(connection)

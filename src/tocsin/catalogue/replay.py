@@ -76,7 +76,7 @@ class _File:
                 try:
                     yield _checked(orjson.loads(text))
                 except (orjson.JSONDecodeError, KeyError, TypeError) as refused:
-                    raise InvalidInput(f"{self.path.name}, line {number}: not a line of a history") from refused
+                    raise InvalidInput(f"{self.path.name}, line {number}: not a state of a history") from refused
 
 
 @dataclass
@@ -125,7 +125,7 @@ class _History:
     def _made(self, end: End, at_ms: int) -> str:
         """Return the id of a person, team or domain, made now if this history names it for the first time."""
         if end[0] not in _MADE_WHEN_NAMED:
-            raise InvalidInput(f"a history cannot name a {end[0]} as an owner or domain")
+            raise InvalidInput(f"a history cannot contain a {end[0]} as owner or domain")
         if end not in self.known:
             written = self.writes.ensure(end[0], _request(end), actor=SYSTEM, at_ms=at_ms)
             self.known[end] = str(written.document["id"])
@@ -170,7 +170,7 @@ def _request(end: End) -> Document:
         case "team", name:
             return {"name": name, "teamType": "Group"}
         case _, name:
-            return {"name": name, "domainType": "Aggregate", "description": "Named in a history."}
+            return {"name": name, "domainType": "Aggregate", "description": "Created by a history."}
 
 
 def _is_bot(name: str) -> bool:
@@ -214,4 +214,4 @@ class GroupCommits:
         try:
             self._opened.close()
         except Collision as collision:
-            raise Unavailable("Somebody else wrote the same things meanwhile. Do it again.") from collision
+            raise Unavailable("A concurrent write changed the same entities. Try again.") from collision

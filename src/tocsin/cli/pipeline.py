@@ -28,6 +28,6 @@ def pipeline(
         from tocsin.store.folder import make_private
     set_up_logs(settings)
     if changed := make_private(settings.data_dir):
-        structlog.get_logger().warning("data folder made private", change=changed)
+        structlog.get_logger().warning("data_folder_made_private", change=changed)
     with alone(settings.checkpoint_dir()):
         main(settings)

@@ -101,7 +101,7 @@ def most_steps(pattern: Pattern, length: int) -> int:
     UnboundedError : the pattern is too large, or repeats without a bound what can itself be matched in several ways.
     """
     if size(pattern) > MAX_SIZE:
-        raise UnboundedError(f"counted groups come to more than {MAX_SIZE} characters when written out")
+        raise UnboundedError(f"counted groups expand to more than {MAX_SIZE} characters")
     end = _rest((1,) * (length + 1), first=(), refusing=1, wins=True)
     return _before(pattern, end).steps[-1] + 3 * (length + 1)  # and once through what never fails
 
@@ -250,10 +250,10 @@ def _written_out(part: Pattern, least: int, most: int, rest: Rest) -> Rest:
 def _before_open(part: Pattern, least: int, rest: Rest) -> Rest:
     """Return a repeat without a bound of what can be matched in one way only, and then ``rest``."""
     if varies(part):
-        raise UnboundedError("a repeat of something that itself varies could run without end")
+        raise UnboundedError("nested repetition could take too many steps")
     width = narrowest(part)
     if not width:
-        raise UnboundedError("a repeat of something that may be empty could run without end")
+        raise UnboundedError("repetition of something that may be empty could take too many steps")
     alone = _before(part, _nothing(rest))
     is_settled = are_disjoint(alone.first, rest.first)
     steps = _taken(rest, len(rest.steps), width, alone.steps[-1] + 1, is_settled=is_settled)

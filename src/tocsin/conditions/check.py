@@ -87,7 +87,8 @@ def checked(text: str) -> Node:
     tests = (leaf for leaf in leaves(node) if isinstance(leaf, TextTest))
     if sum(map(steps_on_values, tests)) > MAX_STEPS:
         raise refused(
-            f"the regular expressions of this condition could take more than {MAX_STEPS:,} steps together; use fewer",
+            f"the regular expressions of this condition could take more than {MAX_STEPS:,} steps together;"
+            " simplify them",
             Position(1, 1),
         )
     return node
@@ -107,7 +108,7 @@ def _truth(operand: Operand) -> Node:
         return Constant(operand.value.values == (True,))
     if operand.kind not in (Kind.BOOLEAN, Kind.ANY):
         raise refused(
-            f"a condition is true or false, and this is a {operand.kind}; compare it with something",
+            f"a condition must be true or false, but this is a {operand.kind}; compare it with something",
             operand.at,
             expected=("==", "!=", "in"),
         )
@@ -151,7 +152,7 @@ def _operand(written: Written) -> Operand:
     meant = _meaning(written)
     if isinstance(meant, Operand):
         return meant
-    raise refused("a value is needed here, and this is a condition or null", written.at)
+    raise refused("expected a value, found a condition or null", written.at)
 
 
 def _compared(written: Comparison) -> Node:
@@ -225,7 +226,7 @@ def _place_in(written: Written, value: str) -> Position:
 def _absent(operator: str, left: Node | Operand | Nothing, right: Node | Operand | Nothing, at: Position) -> Node:
     """Return "it is missing", for a comparison with null."""
     if operator != "==":
-        raise refused(f"null cannot stand beside {operator}", at, expected=("==", "!="))
+        raise refused(f"null cannot be used with {operator}", at, expected=("==", "!="))
     rest = [one for one in (left, right) if not isinstance(one, Nothing)]
     if not rest:
         return ALWAYS
@@ -240,7 +241,7 @@ def _same_truth(operator: str, left: Node | Operand, right: Node | Operand, writ
     if operator != "==" or not isinstance(other, Operand) or other.kind is not Kind.BOOLEAN or not other.is_literal:
         if isinstance(written.left, Negation):
             raise refused("! binds tighter than a comparison; write !( … )", written.left.at, expected=("(",))
-        raise refused("a condition can be compared with true or false only", written.at, expected=("true", "false"))
+        raise refused("a condition can only be compared with true or false", written.at, expected=("true", "false"))
     assert not isinstance(condition, Operand)  # noqa: S101  # _related sends two operands elsewhere
     return condition if _truth(other) == ALWAYS else negated(condition)
 
@@ -279,7 +280,7 @@ def _arguments(written: Call, parameters: tuple[str, ...]) -> list[tuple[str, ..
     if not required <= len(written.arguments) <= len(parameters):
         wanted = f"{_in_words(parameters)}, as {call_of(written.function)}"
         if len(parameters) == 1 < len(written.arguments):
-            wanted += "; several stand in one list, {" + ", ".join(map(text_of, written.arguments)) + "}"
+            wanted += "; write several in one list, {" + ", ".join(map(text_of, written.arguments)) + "}"
         raise refused(f"{written.function} takes {wanted}", written.at, expected=parameters)
     return [_texts(written.function, *one) for one in zip(parameters, written.arguments, strict=False)]
 
@@ -288,7 +289,7 @@ def _in_words(parameters: tuple[str, ...]) -> str:
     """Return what a function takes: ``statuses and suites``, ``categories, and if wanted operations, targets``."""
     needed = " and ".join(name for name in parameters if not name.endswith("?"))
     more = ", ".join(name.rstrip("?") for name in parameters if name.endswith("?"))
-    return (f"{needed}, and if wanted {more}" if more else needed) or "no argument"
+    return (f"{needed}, and optionally {more}" if more else needed) or "no arguments"
 
 
 def _texts(function: str, parameter: str, argument: Written) -> tuple[str, ...]:
@@ -310,7 +311,7 @@ def _method(written: Method) -> Node | Operand:
         raise unknown("method", written.name, written.at, METHODS)
     wanted = () if row.takes is None else (row.takes,)
     if len(written.arguments) != len(wanted):
-        says = f"{written.name} takes {row.takes or 'no argument'}, as {method_of(written.name)}"
+        says = f"{written.name} takes {row.takes or 'no arguments'}, as {method_of(written.name)}"
         raise refused(says, written.at, expected=wanted)
     of = operands.settled(_path(written.of))
     if of.is_literal:

@@ -26,7 +26,7 @@ _FAMILY = {
 
 
 _MOMENTS = frozenset({FieldValue("timestamp"), FieldValue("reportedAt")})
-_MOMENT = "; a moment is epoch milliseconds, as 1767225600000 for 2026-01-01"
+_MOMENT = "; write times as epoch milliseconds: 1767225600000 is 2026-01-01"
 
 
 def comparison(operator: Operator, left: Operand, right: Operand) -> Node:
@@ -52,7 +52,7 @@ def _check_kinds(operator: Operator, left: Operand, right: Operand) -> None:
         moment = _MOMENT if {left.value, right.value} & _MOMENTS else ""
         raise refused(f"a {left.kind} cannot be compared with a {right.kind}{moment}", right.at, expected=(expected,))
     if operator is not Operator.EQ and Kind.BOOLEAN in (left.kind, right.kind):
-        raise refused("true and false have no order", right.at, expected=("==", "!="))
+        raise refused("true and false cannot be ordered", right.at, expected=("==", "!="))
 
 
 def _known(operator: Operator, left: Operand, right: Operand) -> Constant | None:

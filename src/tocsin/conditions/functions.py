@@ -100,7 +100,7 @@ def _change(*given: Texts) -> Node:
     if not asked:
         return Present(FieldValue("changeCategory"))
     if prod(map(len, asked.values())) > _MOST_TOGETHER:
-        raise InvalidCondition(f"matchAnyChange asks for more than {_MOST_TOGETHER} changes; ask for fewer at once")
+        raise InvalidCondition(f"matchAnyChange combines more than {_MOST_TOGETHER} changes; use fewer")
     together = product(*(map(plain, texts) for texts in asked.values()))
     return has(set_of(asked), tuple(SEPARATOR.join(parts) for parts in together))
 

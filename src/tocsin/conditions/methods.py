@@ -44,9 +44,9 @@ class MethodRow:
 def text_test(test: Test, of: Operand, given: Operand) -> Node:
     """Return "some text of ``of`` passes ``test`` with ``given``"."""
     if of.kind not in TEXTUAL:
-        raise refused(f"{test} asks something of a text, and this is a {of.kind}", of.at)
+        raise refused(f"{test} works on text, but this is a {of.kind}", of.at)
     if not isinstance(given.value, Literals) or given.kind is not Kind.TEXT:
-        raise refused(f"{test} needs a text", given.at, expected=("text in quotes",))
+        raise refused(f"{test} needs text", given.at, expected=("text in quotes",))
     if of.is_status and test is not Test.MATCHES:
         of, given = folded(of), folded(given)
     assert isinstance(given.value, Literals)  # noqa: S101  # folding keeps a literal a literal
@@ -58,8 +58,8 @@ def text_test(test: Test, of: Operand, given: Operand) -> Node:
     asked = TextTest(test, of.value, texts)
     if steps_on_values(asked) > MAX_STEPS:
         raise refused(
-            f"this regular expression is refused: tried on many values, it could take more than {MAX_STEPS:,} steps; "
-            "use fewer repeats that can take the same characters",
+            f"regular expression rejected: it could take more than {MAX_STEPS:,} steps; use fewer repetitions"
+            " that match the same characters",
             given.at,
         )
     return of.guarded(asked if texts else NEVER)
@@ -78,7 +78,7 @@ def _pattern(text: str, given: Operand) -> str:
     try:
         return translated(text)
     except PatternError as error:
-        raise refused(f"this regular expression is refused: {error}", given.at) from error
+        raise refused(f"regular expression rejected: {error}", given.at) from error
 
 
 def _contains(of: Operand, given: Operand) -> Node:
@@ -95,7 +95,7 @@ def _contains(of: Operand, given: Operand) -> Node:
 
 def _size(of: Operand) -> Operand:
     if of.kind not in (Kind.TEXTS, Kind.ANY):
-        raise refused("size() counts the members of a set or a list", of.at)
+        raise refused("size() works on sets and lists", of.at)
     return replace(of, value=Size(of.value), kind=Kind.NUMBER, is_status=False)
 
 
@@ -105,7 +105,7 @@ def _is_empty(of: Operand) -> Node:
 
 def _to_lower_case(of: Operand) -> Operand:
     if of.kind not in TEXTUAL:
-        raise refused("toLowerCase() is for texts", of.at)
+        raise refused("toLowerCase() works on text", of.at)
     return of if isinstance(of.value, Lowered) else replace(of, value=Lowered(of.value))
 
 

@@ -31,7 +31,7 @@ def not_quoted(says: str, written: Written) -> InvalidCondition:
     text = quoted(written)
     if text is None:
         return refused(says, start_of(written), expected=("a list of texts such as {'a','b'}",))
-    return _meant(f"{says}; a text stands in quotes: {text}", start_of(written), text)
+    return _meant(f"{says}; put text in quotes: {text}", start_of(written), text)
 
 
 def check_quoted(written: Written, beside: Written, words: Collection[str] = ()) -> None:
@@ -48,10 +48,10 @@ def check_quoted(written: Written, beside: Written, words: Collection[str] = ())
         return
     if _is_known(root.name) and text[1:-1] not in words:
         return
-    says = f"there is no field {root.name!r}"
+    says = f"unknown field {root.name!r}"
     near = None if nearest(text[1:-1], words) else _field_meant(written, root.name)
     if near is None:
-        raise _meant(f"{says}; a text stands in quotes: {text}", root.at, text)
+        raise _meant(f"{says}; put text in quotes: {text}", root.at, text)
     raise _meant(f"{says}; did you mean {near}, or the text {text}?", root.at, near)
 
 

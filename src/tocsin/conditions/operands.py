@@ -47,8 +47,8 @@ _CALLED_OTHERWISE = {
 """Names by which fields are looked for, and what they are called."""
 
 _OF_USERS = (
-    "'user' is whoever would be told; ask user.follows(entity), user.owns(entity) or user.isMemberOf('team'); "
-    "userName is who made the change, and user.name the name of a user that was changed"
+    "'user' is the recipient: use user.follows(entity), user.owns(entity) or user.isMemberOf('team');"
+    " userName is who made the change, and user.name the name of a user that was changed"
 )
 
 
@@ -91,7 +91,7 @@ def listing(written: Listing) -> Operand:
     values = tuple(word.value for word in written.words if word.value is not None)
     kinds = {_kind(value) for value in values} or {Kind.TEXT}
     if len(values) < len(written.words) or len(kinds) > 1:
-        raise refused("a list holds texts, or numbers, or truth values, of one kind and without null", written.at)
+        raise refused("a list contains only texts, only numbers or only booleans, and no null", written.at)
     kind = kinds.pop()
     return Operand(Literals(kind, values), kind, written.at)
 
@@ -108,7 +108,7 @@ def named(written: Name) -> Operand:
     if name in FUNCTIONS:
         raise refused(f"{name!r} is a function; write {call_of(name)}", written.at, expected=("(",))
     if name in _CALLED_OTHERWISE:
-        raise refused(f"there is no field {name!r}", written.at, expected=_NAMES, suggestion=_CALLED_OTHERWISE[name])
+        raise refused(f"unknown field {name!r}", written.at, expected=_NAMES, suggestion=_CALLED_OTHERWISE[name])
     raise unknown("field", name, written.at, _NAMES)
 
 
@@ -118,7 +118,7 @@ def step(of: Operand, written: Step) -> Operand:
         raise refused("only the entity and old and new values have parts", written.at)
     key = written.key
     if isinstance(key, str) and (not key or _UNWRITABLE & set(key)):
-        raise refused("a key in a path cannot be empty or hold quotes or a question mark", written.at)
+        raise refused("a key in a path cannot be empty or contain quotes or a question mark", written.at)
     if of.value.root is Root.ENTITY and not of.value.steps:
         _check_first_key(of.guard, key, written.at)
     value = replace(of.value, steps=(*of.value.steps, key))
@@ -144,7 +144,7 @@ def _no_value(entity_type: str, at: Position) -> InvalidCondition:
     """Return the error for a type name where a value is needed."""
     if entity_type == PERSON:
         return refused(_OF_USERS, at, expected=(".",))
-    message = f"there is no field {entity_type!r}, but an entity; ask for what it has, as {entity_type}.name does"
+    message = f"{entity_type!r} is an entity type, not a field; use its fields, such as {entity_type}.name"
     return refused(message, at, expected=("a field", "."), suggestion=nearest(entity_type, FIELDS))
 
 

@@ -63,7 +63,7 @@ def parse(text: str) -> Written:
     if (at := text.find(_NUL)) >= 0:
         above = text[:at].split("\n")
         place = Position(len(above), len(above[-1]) + 1)
-        raise refused("no text holds a NUL character", place, expected=("any other sign",))
+        raise refused("text cannot contain a NUL character", place, expected=("another character",))
     try:
         tree: Written = _parser().parse(text)  # type: ignore[assignment]  # the transformer returns our own nodes
     except UnexpectedInput as error:
@@ -102,7 +102,7 @@ def _refused(error: UnexpectedInput, text: str) -> InvalidCondition:
     line, column, found = _found(error, text)
     expected = ("a closing quote",) if found == _UNCLOSED else _expected(error)
     for sign, meant in _MEANT.items():
-        if found.startswith(repr(sign)):
+        if found == f"unexpected {sign!r}":
             return refused(found, Position(line, column), expected=(meant,), suggestion=meant)
     said = _clearer_error(error, text, expected) or (f"; expected {', '.join(expected)}" if expected else "")
     return refused(f"{found}{said}", Position(line, column), expected=expected)
@@ -112,23 +112,23 @@ def _clearer_error(error: UnexpectedInput, text: str, expected: tuple[str, ...])
     """Return a more helpful message than the list of expected tokens, if there is one."""
     at = error.pos_in_stream if error.pos_in_stream is not None else len(text)
     if text[at : at + 1] in _CURLED:
-        return "; a text stands in ' or \""
+        return "; put text in ' or \""
     if any(found.start() < at < found.end() for found in _DATE.finditer(text)):
-        return "; a moment is epoch milliseconds, as 1767225600000 for 2026-01-01"
+        return "; write times as epoch milliseconds: 1767225600000 is 2026-01-01"
     bare = _BARE.match(text, at)
     if bare and not bare[0][0].isdigit() and _FRIENDLY["TEXT"] in expected and _FRIENDLY["NAME"] not in expected:
-        return f"; a text stands in quotes: '{bare[0]}'"
+        return f"; put text in quotes: '{bare[0]}'"
     return None
 
 
 def _found(error: UnexpectedInput, text: str) -> tuple[int, int, str]:
     if isinstance(error, UnexpectedToken) and error.token.type == "$END":
         lines = text.rstrip().split("\n")
-        return len(lines), len(lines[-1]) + 1, "the condition ends too early"
+        return len(lines), len(lines[-1]) + 1, "unexpected end of the condition"
     if isinstance(error, UnexpectedCharacters) and text[error.pos_in_stream or 0] in "'\"":
         return error.line, error.column, _UNCLOSED
     what = error.token if isinstance(error, UnexpectedToken) else text[error.pos_in_stream or 0]
-    return error.line, error.column, f"{str(what)!r} cannot stand here"
+    return error.line, error.column, f"unexpected {str(what)!r}"
 
 
 def _expected(error: UnexpectedInput) -> tuple[str, ...]:
@@ -170,7 +170,7 @@ class _Builder(Transformer[Token, Written]):
         if key.type == "TEXT":
             return syntax.Step(of, _unquoted(key), place_of(key))
         if not key.isdigit():
-            raise refused("a place in a list is a whole number from 0", place_of(key), expected=("a whole number",))
+            raise refused("an index must be an integer from 0", place_of(key), expected=("an integer",))
         return syntax.Step(of, int(key), place_of(key))
 
     def index(self, key: Token) -> Token:

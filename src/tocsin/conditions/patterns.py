@@ -61,10 +61,10 @@ class PatternError(ValueError):
 class _Dialect(Enum):
     """Whose text a reader reads, and for whom it writes it again."""
 
-    WRITTEN = "what somebody wrote, for both engines"
-    SHARED = "what a reader wrote, as it stands"
-    JAVA = "what a reader wrote, for an engine that backtracks"
-    RE2 = "what a reader wrote, for RE2"
+    WRITTEN = "patterns of conditions, for both engines"
+    SHARED = "patterns of searches, as written"
+    JAVA = "patterns of searches, for a backtracking engine"
+    RE2 = "patterns of searches, for RE2"
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,11 @@ def translated(pattern: str) -> str:
     reader = _Reader(trimmed, _Dialect.WRITTEN)
     piece = reader.alternatives(depth=0)
     if not reader.at_end():
-        raise PatternError("a ')' closes nothing")
+        raise PatternError("unmatched ')'")
     if steps_of(piece.text) > MAX_STEPS:
         raise PatternError(
-            f"it could take more than {MAX_STEPS:,} steps on one text; "
-            "use fewer repeats that can take the same characters"
+            f"it could take more than {MAX_STEPS:,} steps on one text; use fewer repetitions that match the"
+            " same characters"
         )
     _linear(piece.text)
     return piece.text
@@ -235,10 +235,12 @@ class _Reader:
         inside = self._pattern[self._next + 1 : end] if end > 0 else ""
         least, comma, most = inside.partition(",")
         if not least.isascii() or not least.isdigit() or (most and not (most.isascii() and most.isdigit())):
-            raise PatternError("a '{' that is no count such as {2} or {2,5}; write \\{ for the sign itself")
+            raise PatternError(
+                "invalid count after '{'; counts look like {2} or {2,5}; write \\{ for the character itself"
+            )
         low, high = int(least), int(most or least) if most or not comma else None
         if max(low, high or 0) > MAX_COUNT or (high is not None and high < low):
-            raise PatternError(f"a count out of order or above {MAX_COUNT}")
+            raise PatternError(f"counts must be ascending and at most {MAX_COUNT}")
         self._next = end + 1
         return f"{{{inside}}}", low, high
 
@@ -254,7 +256,7 @@ class _Reader:
         if sign == ".":
             return _Piece(".", Characters(ANYTHING))
         if sign in _SPECIAL:
-            raise PatternError(f"a {sign!r} that cannot stand there; write \\{sign} for the sign itself")
+            raise PatternError(f"unexpected {sign!r}; write \\{sign} for the character itself")
         return _literal(sign, sign)
 
     def _group(self, depth: int) -> _Piece:
@@ -262,10 +264,10 @@ class _Reader:
         if is_atomic:
             self._next += 2
         elif self._take("?") and not self._take(":"):
-            raise PatternError("only plain groups ( ) and (?: ) are understood: no flags, names or look-around")
+            raise PatternError("only plain groups ( ) and (?: ) are supported: no flags, names or look-around")
         inner = self.alternatives(depth=depth + 1)
         if not self._take(")"):
-            raise PatternError("a '(' is never closed")
+            raise PatternError("'(' is not closed")
         sign = "?>" if is_atomic else "?:"
         return _Piece(f"({sign}{inner.text})", inner.node, inner.prefix, inner.is_literal, inner.inside)
 
@@ -280,7 +282,7 @@ class _Reader:
     def _escaped_sign(self) -> str:
         sign = self._peek()
         if not sign or sign not in _SIGNS:
-            raise PatternError(f"the escape \\{sign} is not understood")
+            raise PatternError(f"unsupported escape \\{sign}")
         self._next += 1
         return sign if sign in "<>'\"_` @!%,:;=/" else "\\" + sign
 
@@ -294,7 +296,7 @@ class _Reader:
             texts.append(text)
             sets.append(ranges)
         if not self._take("]") or not texts:
-            raise PatternError("a '[' is never closed, or holds nothing")
+            raise PatternError("'[' is not closed, or is empty")
         ranges = united(*sets)
         text = f"[{'^' if is_negated else ''}{''.join(texts)}]"
         return _Piece(text, Characters(complement(ranges) if is_negated else ranges))
@@ -309,7 +311,7 @@ class _Reader:
         if first != last or above != top or len(ranges) + len(upper) > 2:
             raise PatternError("a range in [ ] needs a single character on both sides")
         if first > top:
-            raise PatternError(f"the range {low}-{high} runs backwards")
+            raise PatternError(f"the range {low}-{high} is reversed")
         return f"{_plain(low)}-{_plain(high)}", ((first, top),)
 
     def _class_sign(self) -> tuple[str, Ranges]:

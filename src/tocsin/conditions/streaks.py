@@ -73,7 +73,9 @@ def duration_ms(text: str) -> int:
     """
     found = _DURATION.fullmatch(text)
     if found is None:
-        raise InvalidCondition(f"{text!r} is no duration, such as 30m, 6h or 7d", expected=("'30m'", "'6h'", "'7d'"))
+        raise InvalidCondition(
+            f"invalid duration {text!r}; use for example 30m, 6h or 7d", expected=("'30m'", "'6h'", "'7d'")
+        )
     return int(found[1]) * _UNITS_MS[found[2]]
 
 
@@ -110,7 +112,7 @@ def _equals(field: str, numbers: tuple[float, ...]) -> Node:
 def check_verdict(status: str) -> None:
     """Raise InvalidCondition if ``status`` is no verdict."""
     if verdict_of(status) is None:
-        raise InvalidCondition(f"{status!r} is no verdict: what is under way has neither begun nor ended a streak")
+        raise InvalidCondition(f"{status!r} is not a verdict: a report in progress neither starts nor ends a streak")
 
 
 def count_of(text: str) -> float:
@@ -121,7 +123,9 @@ def count_of(text: str) -> float:
     InvalidCondition : it is no whole number, or not one that anything can reach
     """
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= _MOST_TIMES:
-        raise InvalidCondition(f"{text!r} is no number of times", expected=(f"a whole number from 1 to {_MOST_TIMES}",))
+        raise InvalidCondition(
+            f"{text!r} is not a valid number of times", expected=(f"an integer from 1 to {_MOST_TIMES}",)
+        )
     return float(text)
 
 

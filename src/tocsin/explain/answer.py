@@ -92,8 +92,8 @@ class Explanation:
 
     def _lost(self) -> str:
         lost = counted(self.missing_count, "relation")
-        whose = "of the deleted asset (who owned or followed it, what lay downstream)"
-        return f"{lost} {whose} went missing before it was told"
+        whose = "of the deleted asset (owners, followers, downstream assets)"
+        return f"{lost} {whose} were lost before it was notified"
 
     def _answer(self) -> str:
         if self.person is None:
@@ -102,7 +102,7 @@ class Explanation:
             return _notified(self.person.name, self.told)
         if self.is_in_flight:
             return f"Not yet: {self._flight()}."
-        kept_back = " Of alerts that you may not edit nothing is said." if self.is_narrowed else ""
+        kept_back = " Alerts that you may not edit are not shown." if self.is_narrowed else ""
         named = any(trace.reached or trace.match.matched for trace in self.alerts)
         others = None if named else self._others()
         return f"No: {others or _why_not(self.alerts, self.person.name, self.alert_count)}.{kept_back}"
@@ -110,15 +110,15 @@ class Explanation:
     def _of_everybody(self) -> str:
         matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
         if self.is_in_flight and not self.told:
-            return f"Not matched yet: {self._flight()}; as of now {_listed(matching) or 'no alert'} would match."
+            return f"Not matched yet: {self._flight()}; currently {_listed(matching) or 'no alert'} would match."
         if self.told:
             names = dict.fromkeys(reason.subscription_name for one in self.told for reason in one.notification.reasons)
             seen = " that you may see" if self.is_narrowed else ""
             return f"{counted(self.told_count, 'notification')}{seen}, by {_listed(list(names))}.{self._hidden()}"
         left_out = _not_you(matching) if self.is_narrowed else _no_recipient(self.alerts)
         because = f"{_listed(matching)} matched, but {_left_out(self.alerts, left_out)}" if matching else self._others()
-        you = "You were not told by this alert" if self.alert_count == 1 else "You were not told"
-        who = you if self.is_narrowed else "Nobody was told"
+        you = "You were not notified by this alert" if self.alert_count == 1 else "You were not notified"
+        who = you if self.is_narrowed else "Nobody was notified"
         return f"{who}: {because or _first_obstacle(self.alerts, self.alert_count)}.{self._hidden()}"
 
     def _others(self) -> str | None:
@@ -126,45 +126,47 @@ class Explanation:
         if not self.others_matched:
             return None
         who = "you are" if self.person is None else f"{self.person.name} is"
-        they = "it tells" if self.others_matched == 1 else "they tell"
-        return f"{counted(self.others_matched, 'alert')} of others matched, but {who} none of those whom {they}"
+        return f"{counted(self.others_matched, 'alert')} of others matched, but {who} not among the recipients"
 
     def _hidden(self) -> str:
-        return " What others are told is not shown to you." if self.is_narrowed else ""
+        return " Notifications of other people are not shown." if self.is_narrowed else ""
 
     def _flight(self) -> str:
-        return f"the pipeline is at offset {self.pipeline_at}, and this event stands at {self.logged.offset}"
+        return f"the pipeline is at offset {self.pipeline_at}, this event at {self.logged.offset}"
 
     def _differences(self, trace: AlertTrace) -> Iterator[Disagreement]:
         alert, name = trace.subscription.id, trace.subscription.name
         for one in trace.reached:
             if one.is_due and one.record is None and not self.is_in_flight:
-                says = f"as of now {name} tells {one.name} {_OVER.get(one.channel, one.channel)}, but nothing is stored"
+                says = (
+                    f"currently {name} would notify {one.name} {_OVER.get(one.channel, one.channel)}, but no"
+                    " notification is stored"
+                )
                 yield Disagreement("expectedButNotStored", name, one.name, f"{says}; {_OTHERWISE}")
         due = {(one.channel, one.key) for one in trace.reached if one.is_due}
         for record in self.told if trace.is_whole else ():
             told = record.notification
             if record.names(alert) and (told.channel, told.recipient) not in due:
-                says = f"{name} told {record.who} {_OVER.get(told.channel, told.channel)}, and as of now would not"
+                says = f"{name} notified {record.who} {_OVER.get(told.channel, told.channel)}, but currently would not"
                 yield Disagreement("storedButNotExpected", name, record.who, f"{says}; {_OTHERWISE}")
 
 
-_OTHERWISE = "the alert, or who has to do with the asset, was otherwise then, or has changed since"
+_OTHERWISE = "the alert or the relations of the asset have probably changed since"
 
 
 def _notified(name: str, told: Sequence[NotificationRecord]) -> str:
     ways = [f"{_OVER.get(one.notification.channel, one.notification.channel)} {_became(one)}" for one in told]
     reasons = dict.fromkeys(reason.sentence() for one in told for reason in one.notification.reasons)
-    return f'Yes: {name} was told {" and ".join(ways)}, because "{"; ".join(reasons)}".'
+    return f'Yes: {name} was notified {" and ".join(ways)}, because "{"; ".join(reasons)}".'
 
 
 def _became(record: NotificationRecord) -> str:
     """Return the status of one notification: when it was due, and whether it was read or delivered."""
     at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}"
     if record.delivery is None:
-        return f"{at} ({'read' if record.read_at_ms else 'not read yet'})"
+        return f"{at} ({'read' if record.read_at_ms else 'unread'})"
     if any(one.reason == OutcomeReason.MAY_NOT_VIEW for one in record.delivery.attempts[-1:]):
-        return f"{at} (never sent: a policy hides it since)"
+        return f"{at} (not sent: a policy hides it now)"
     tries = counted(record.delivery.attempt_count, "attempt")
     status = record.delivery.status
     if status in (DeliveryStatus.PENDING.value, DeliveryStatus.AWAITING_RETRY.value):
@@ -177,34 +179,37 @@ def _why_not(alerts: Sequence[AlertTrace], name: str, count: int) -> str:
     for trace in alerts:
         if trace.match.matched and trace.reached:
             stops = [stop.says for one in trace.reached for stop in one.obstacles()]
-            because = " and ".join(dict.fromkeys(stops)) or f"nothing is stored for {name}, although it should be"
+            because = (
+                " and ".join(dict.fromkeys(stops))
+                or f"no notification is stored for {name}, although there should be one"
+            )
             return f"{trace.subscription.name} matched, but {because}"
     near = [trace for trace in alerts if trace.reached and not trace.match.matched]
     if near:
         nearest = min(near, key=lambda trace: len(trace.match.obstacles()))
         reason = nearest.reached[0].ways[0].reason.sentence()
-        return f'of the alerts that reach {name}, {_missed(nearest)} (it would have told: "{reason}")'
+        return f'of the alerts that reach {name}, {_missed(nearest)} (reason otherwise: "{reason}")'
     matching = [trace.subscription.name for trace in alerts if trace.match.matched]
     if matching:
-        return f"{_listed(matching)} matched, but {name} is none of those whom {_they(matching)} tells"
+        return f"{_listed(matching)} matched, but {name} is not among the recipients"
     return _first_obstacle(alerts, count)
 
 
 def _missed(trace: AlertTrace) -> str:
-    return f"{trace.subscription.name} did not match: {(trace.match.obstacles() or ['its rules do not hold'])[0]}"
+    return f"{trace.subscription.name} did not match: {(trace.match.obstacles() or ['its rules are false'])[0]}"
 
 
 def _first_obstacle(alerts: Sequence[AlertTrace], count: int) -> str:
     if len(alerts) == count == 1:
         return _missed(alerts[0])
-    return f"none of {count} alerts matched" if count else "there is no alert that could have told of it"
+    return f"none of {count} alerts matched" if count else "there are no alerts"
 
 
 def _left_out(alerts: Sequence[AlertTrace], otherwise: str) -> str:
     """Return why the people whom the alerts reach were not notified; ``otherwise`` if there are none."""
     matched = [one for trace in alerts if trace.match.matched for one in trace.reached]
     stops = dict.fromkeys(stop.says for one in matched for stop in one.obstacles())
-    return _listed(list(stops)) or ("nothing is stored, although it should be" if matched else otherwise)
+    return _listed(list(stops)) or ("no notification is stored, although there should be one" if matched else otherwise)
 
 
 def _no_recipient(alerts: Sequence[AlertTrace]) -> str:
@@ -212,11 +217,11 @@ def _no_recipient(alerts: Sequence[AlertTrace]) -> str:
     is_one = len(matching) == 1
     if not any(one.destinations for one in matching):
         return "it has no destinations" if is_one else "they have no destinations"
-    return "it reaches nobody" if is_one else "they reach nobody"
+    return "it has no recipients" if is_one else "they have no recipients"
 
 
 def _not_you(names: Sequence[str]) -> str:
-    return f"you are none of those whom {_they(names)} tells"
+    return "you are not among the recipients"
 
 
 def _they(names: Sequence[str]) -> str:

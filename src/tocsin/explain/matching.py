@@ -50,17 +50,17 @@ class RuleTrace:
         """Return what of the rule did not hold, or did, in words."""
         name = f"the rule {self.rule.name or self.number + 1}"
         if self.trace is not None and self.holds is None:
-            return f"{name} asks of each person: {self.trace.text}"
+            return f"{name} depends on the recipient: {self.trace.text}"
         if self.trace is None:
-            return f"{name} cannot be understood: {self.refused}"
+            return f"{name} is invalid: {self.refused}"
         tests = [f"{one.text}{seen_in_words(one)}" for one in decisive(self.trace)]
         shown = ", ".join(tests[:_MOST_TESTS]) + (
             f" and {len(tests) - _MOST_TESTS} more" if tests[_MOST_TESTS:] else ""
         )
         if self.rule.effect is Effect.EXCLUDE:
-            verb = "does not leave it out" if self.holds else "leaves it out"
+            verb = "does not exclude the event" if self.holds else "excludes the event"
         else:
-            verb = "holds" if self.holds else "does not hold"
+            verb = "is true" if self.holds else "is false"
         return f"{name} {verb}: {shown}"
 
 
@@ -88,7 +88,7 @@ def match_trace(subscription: EventSubscription, logged: LoggedEvent) -> MatchTr
     try:
         plan = plan_of(subscription)
     except InvalidInput as error:
-        return MatchTrace(False, (Gate(_READABLE, False, f"the alert cannot be understood: {error.message}"),), rules)
+        return MatchTrace(False, (Gate(_READABLE, False, f"the alert is invalid: {error.message}"),), rules)
     return MatchTrace(matches(plan, logged), tuple(_gates(plan, logged)), rules)
 
 
@@ -107,14 +107,14 @@ def _values(values: Sequence[object]) -> str:
 
 def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
     event = logged.event
-    yield Gate("enabled", plan.enabled, f"the alert is {'switched on' if plan.enabled else 'switched off'}")
+    yield Gate("enabled", plan.enabled, f"the alert is {'enabled' if plan.enabled else 'disabled'}")
     was_there = plan.stood_before(logged)
     made = to_datetime(plan.created_at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
-    yield Gate("created", was_there, f"the alert was made {'before' if was_there else 'after'} the event, at {made}")
+    yield Gate("created", was_there, f"the alert was created {'before' if was_there else 'after'} the event, at {made}")
     is_about = holds(plan.about, logged)
     resources = ", ".join(plan.resources) or "nothing"
-    verb = "includes" if is_about else "does not include"
-    yield Gate("resources", is_about, f"what the alert is about ({resources}) {verb} a {event.entity_type}")
+    verb = "include" if is_about else "do not include"
+    yield Gate("resources", is_about, f"the alert's resources ({resources}) {verb} {event.entity_type}")
 
 
 def _rules(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[RuleTrace]:

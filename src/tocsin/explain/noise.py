@@ -28,7 +28,7 @@ _ALWAYS = (
     ("without bots", "isBot() == false"),
     ("only Tier1", "matchAnyTier('Tier.Tier1')"),
     ("only Tier1 and Tier2", "matchAnyTier({'Tier.Tier1', 'Tier.Tier2'})"),
-    ("the first failure only, not those after it", "testStatus == null && pipelineStatus == null || firstFailure()"),
+    ("only the first of several failures", "testStatus == null && pipelineStatus == null || firstFailure()"),
 )
 
 
@@ -97,7 +97,7 @@ def _conditions(fired: Sequence[Fired], told: int) -> Iterator[tuple[str, str]]:
     yield from _ALWAYS
     asked: tuple[tuple[str, Callable[[str], tuple[str, str]]], ...] = (
         ("entityFullyQualifiedName", lambda name: (f"without {name}", f"!matchAnyEntityFqn({literal_text(name)})")),
-        ("userName", lambda name: (f"without what {name} does", f"!matchUpdatedBy({literal_text(name)})")),
+        ("userName", lambda name: (f"without changes by {name}", f"!matchUpdatedBy({literal_text(name)})")),
         ("eventType", lambda name: (f"without {name}", f"eventType != {literal_text(name)}")),
         ("service", lambda name: (f"without the service {name}", f"!matchAnyService({literal_text(name)})")),
     )

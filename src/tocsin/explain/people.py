@@ -30,14 +30,14 @@ from tocsin.model.people import Person
 from tocsin.model.subscription import EventSubscription
 
 _STOPS = {
-    Stop.SELF: "{name} made the change, and nobody is told of what they did themselves",
-    Stop.BOT: "{name} is a bot, and bots are told nothing",
+    Stop.SELF: "{name} made the change; nobody is notified of their own changes",
+    Stop.BOT: "{name} is a bot; bots are not notified",
     Stop.DELETED: "{name} is deleted",
-    Stop.NOT_THEN: "{name} came to stand in that relation, or did so again, only after it happened",
-    Stop.NO_LONGER: "{name} did not stand in that relation any more when it happened",
-    Stop.NOT_MEANT: "what the alert asks of people does not hold of {name}",
-    Stop.NO_ADDRESS: "{name} has no mail address",
-    Stop.NO_SUCH_WAY: "nothing goes to people over {channel}",
+    Stop.NOT_THEN: "{name} got this relation only after the event",
+    Stop.NO_LONGER: "{name} had already lost this relation when the event happened",
+    Stop.NOT_MEANT: "the alert's condition on recipients is false for {name}",
+    Stop.NO_ADDRESS: "{name} has no e-mail address",
+    Stop.NO_SUCH_WAY: "{channel} does not reach people",
 }
 
 
@@ -149,7 +149,7 @@ class _Answers:
     def of(self, person: Person | None) -> str:
         """Return the questions as conditions write them, each with somebody's answer."""
         if person is None:
-            return "nobody is known whom it holds of"
+            return "it is not a user"
         answers = self.person_facts.answers(self.questions, person.id, self.logged.event.entity_id, self.logged.offset)
         told = (
             f"{_written(one)} is {'true' if answers >> bit & 1 else 'false'}" for bit, one in enumerate(self.questions)
@@ -187,7 +187,7 @@ def _reached(
 
 def _obstacle(one: Candidate, closed: frozenset[str], answers: _Answers) -> Obstacle | None:
     if one.reason.destination_id in closed:
-        return Obstacle("destinationDisabled", "the destination is switched off")
+        return Obstacle("destinationDisabled", "the destination is disabled")
     if one.stop is None:
         return None
     name = _name(one.person, one.target)
@@ -200,7 +200,7 @@ def _obstacle(one: Candidate, closed: frozenset[str], answers: _Answers) -> Obst
 def muted_in_words(mute: Mute) -> str:
     """Return what a mute says: ``muted this alert until …``."""
     if mute.unsubscribed:
-        return "unsubscribed from this alert by the link in a mail"
+        return "unsubscribed from this alert by a link in a mail"
     what = "this alert" if mute.kind is MuteKind.ALERT else "the asset"
     over = f" over {mute.channel}" if mute.channel else ""
     end = "permanently" if mute.until_ms >= FOR_GOOD_MS else f"until {to_datetime(mute.until_ms):%Y-%m-%d %H:%M UTC}"
@@ -212,7 +212,7 @@ def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:
     asked = [subject for subject in scene.subjects if not scene.policies.is_open(subject[0])]
     editors = scene.editors.get(one.reason.subscription_id, ())
     viewers, name = (
-        ((one.person.id,), one.person.name) if one.person else (editors, "whoever made or changed the alert")
+        ((one.person.id,), one.person.name) if one.person else (editors, "the creator or editor of the alert")
     )
     if not viewers or not asked:
         return None
@@ -226,7 +226,7 @@ def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:
     if verdict.ruling is None:
         return Obstacle("mayNotView", f"{name} may not view this {resource}: no policy allows it")
     rule, policy = verdict.ruling.rule.name, verdict.ruling.grant.policy.name
-    return Obstacle("mayNotView", f"{name} may not view this {resource}: the rule {rule} of {policy} denies it")
+    return Obstacle("mayNotView", f"{name} may not view this {resource}: rule {rule} of policy {policy} denies it")
 
 
 def _name(person: Person | None, target: str) -> str:

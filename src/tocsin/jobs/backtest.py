@@ -158,7 +158,7 @@ class _Run:
             **self.tally.counts(),
             "recipients": [self._recipient(one, policies) for one in self.tally.most_told()],
             "samples": [one for one in found.values() if one is not None],
-            "people": "Owners, followers and teams are those of today.",
+            "people": "Owners, followers and teams as of today.",
         }
 
     def _sees_all(self, policies: Moment) -> bool:
@@ -207,7 +207,7 @@ class _Events:
 def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
     viewer = parts.people.by_id(asked.requested_by)
     if viewer is None:
-        raise NotFound("Whoever asked for this is there no more.")
+        raise NotFound("The requester of the backtest no longer exists.")
     alert = alert_of(asked.alert)
     plan = replace(plan_of(alert), enabled=True)
     window = Window(asked.since_ms, asked.until_ms)

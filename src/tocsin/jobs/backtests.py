@@ -137,5 +137,5 @@ class Runner:
         elif progress.unwanted.is_set():
             _LOG.info("backtest_cancelled", backtest_id=asked.id)
         else:
-            self.backtests.fail(asked, progress.reason or "It ended without a result.", now_ms=now_ms)
+            self.backtests.fail(asked, progress.reason or "The backtest ended without a result.", now_ms=now_ms)
         _LOG.info("backtest_ended", backtest_id=asked.id, has_result=progress.result is not None)

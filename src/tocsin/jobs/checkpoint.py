@@ -89,7 +89,7 @@ def set_aside(checkpoint: Path, reason: str, clock: Clock) -> Path:
         checkpoint=str(checkpoint),
         reason=reason,
         kept_in=str(aside),
-        then="the query begins anew after what the store knows to be told",
+        then="the query restarts after the last notified event in the store",
     )
     return aside
 
@@ -99,22 +99,22 @@ def _damages(checkpoint: Path) -> Iterator[str]:
     for crc in sorted(checkpoint.rglob(".*.crc")):
         file = crc.with_name(crc.name[1 : -len(".crc")])
         if file.is_file() and not _agrees(file.read_bytes(), crc.read_bytes()):
-            yield f"{file} was cut or changed: it is not what its checksum says"
+            yield f"{file} is damaged: its checksum is wrong"
 
 
 def _logs_damages(checkpoint: Path) -> Iterator[str]:
     offsets, commits = (sorted(_numbers(checkpoint / name)) for name in (_OFFSETS, _COMMITS))
     if commits and (not offsets or offsets[-1] < commits[-1]):
-        yield f"{checkpoint / _OFFSETS / str(commits[-1])} is missing, and {_COMMITS} has it"
+        yield f"{checkpoint / _OFFSETS / str(commits[-1])} is missing, but {_COMMITS} has it"
     if offsets and not (checkpoint / _METADATA).is_file():
         yield f"{checkpoint / _METADATA} is missing"
     if (checkpoint / _METADATA).is_file() and not _is_json((checkpoint / _METADATA).read_text(errors="replace")):
-        yield f"{checkpoint / _METADATA} is cut: it holds no JSON"
+        yield f"{checkpoint / _METADATA} is truncated: it is not JSON"
     for name, numbers in ((_OFFSETS, offsets), (_COMMITS, commits)):
         for file in (checkpoint / name / str(number) for number in numbers):
             version, *lines = file.read_text(errors="replace").splitlines() or [""]
             if not version.startswith("v") or not lines or not all(map(_is_json, lines)):
-                yield f"{file} is cut: it does not hold what Spark writes there"
+                yield f"{file} is truncated"
 
 
 def _numbers(folder: Path) -> list[int]:

@@ -127,7 +127,9 @@ def grow(parts: LakeParts, report: ReportProgress = lambda _done, _total: None) 
         events = logged(parts.session, parts.place, after, through)
         segment = _written(parts, events, after, through, end=position)
         if segment is None:
-            _LOG.info("lake_segment_not_kept", after=after, reason="another was faster, or the store was replaced")
+            _LOG.info(
+                "lake_segment_not_kept", after=after, reason="another process was faster, or the store was replaced"
+            )
             break
         after, added = through, added + segment.event_count
         report(after - start, end - start)
@@ -146,8 +148,8 @@ def _begin_where_it_is_whole(parts: LakeParts) -> None:
     """
     if parts.lake.segments() and not Path(parts.place.root).is_dir():
         raise Unavailable(
-            f"The lake's folder {parts.place.root} is not there. Mount it, or make it empty: then the lake is written "
-            "anew from the log."
+            f"The lake's folder {parts.place.root} does not exist. Mount it, or create it empty to rewrite the"
+            " lake from the log."
         )
     now_ms = parts.clock.now_ms()
     retired = parts.lake.retire_missing(lambda one: Path(folder_of(parts.place.root, one)).is_dir(), now_ms=now_ms)
@@ -207,7 +209,7 @@ def _spoken(error: PySparkException) -> str:
     """Return what is wrong with a question, without Spark's plan of it."""
     if error.getCondition() == "TABLE_OR_VIEW_NOT_FOUND":
         name = (error.getMessageParameters() or {}).get("relationName", "by that name")
-        return f"There is no table or view {name}; what can be asked is {VIEW}."
+        return f"There is no table or view {name}; query {VIEW}."
     return str(error).partition("\n\nJVM")[0].partition(";\n")[0].strip()
 
 

@@ -124,7 +124,7 @@ def _leave_another_log(reported: MonitoredQuery) -> None:
     """Set a checkpoint aside that has read what the log does not hold: the store was restored, replaced or damaged."""
     read = planned(Path(reported.checkpoint))
     if read is not None and not reported.progress.holds(read):
-        reason = f"log_diverged: it has read up to {read}, and the log does not hold that"
+        reason = f"log_diverged: the query has read up to {read}, which the log does not contain"
         set_aside(Path(reported.checkpoint), reason, reported.clock)
 
 

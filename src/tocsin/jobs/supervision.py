@@ -114,8 +114,9 @@ def keep_running(query: Supervised, ground: Ground, stopping: threading.Event, w
             set_aside(query.checkpoint, _brief(end.reason), ground.clock)
         if failures >= TRIES:
             raise InternalError(
-                f"The query {query.name} failed {failures} times in a row, and neither the store nor the disk is at "
-                f"fault: {_brief(end.reason)}. Nothing is lost: it goes on from its checkpoint once this is mended."
+                f"The query {query.name} failed {failures} times in a row, and the cause is neither the store nor"
+                f" the disk: {_brief(end.reason)}. Nothing is lost: it resumes from its checkpoint after a"
+                " restart."
             )
         stopping.wait(ground.first_wait_s * failures)
 
@@ -220,7 +221,10 @@ class _Watch:
         except (Py4JError, OSError, AttributeError):
             is_stopped = True
         if is_stopped:
-            raise Unavailable("Spark has ended, perhaps for want of memory (TOCSIN_SPARK_DRIVER_MEMORY). Start again.")
+            raise Unavailable(
+                "Spark has stopped, perhaps because it ran out of memory (TOCSIN_SPARK_DRIVER_MEMORY). Restart"
+                " the pipeline."
+            )
 
 
 def _write_in(folder: Path) -> None:
@@ -233,6 +237,6 @@ def _write_in(folder: Path) -> None:
 
 def _brief(reason: str) -> str:
     """Return the line of a failure that says most, Python's if there is one, and no more than fits a line."""
-    lines = [line.strip() for line in reason.splitlines() if line.strip()] or ["no reason was given"]
+    lines = [line.strip() for line in reason.splitlines() if line.strip()] or ["no reason given"]
     spoken = [line for line in lines if line.partition(":")[0].endswith(("Error", "Exception")) and " at " not in line]
     return (spoken or lines)[-1 if spoken else 0][:_LONGEST_REASON]

@@ -54,7 +54,7 @@ class Reason(WireModel):
 _SENTENCES = {
     ReasonKind.OWNER: "you own {asset}{through}",
     ReasonKind.FOLLOWER: "you follow {asset}",
-    ReasonKind.CREATOR: "you began it",
+    ReasonKind.CREATOR: "you started it",
     ReasonKind.ASSIGNEE: "the task is assigned to you{through}",
     ReasonKind.MENTION: "you were mentioned{through}",
     ReasonKind.PARTICIPANT: "you take part in it{through}",

@@ -42,7 +42,7 @@ def hint(word: object, words: Iterable[str]) -> str:
 def meant(word: object, words: Collection[str]) -> str:
     """Return ``did you mean …?`` with the nearest of ``words``; which there are when none is near."""
     near = nearest(word, words) if isinstance(word, str) else None
-    return f"did you mean {near}?" if near else f"there are: {', '.join(words)}"
+    return f"did you mean {near}?" if near else f"valid values: {', '.join(words)}"
 
 
 def value_in_words(value: object) -> str:

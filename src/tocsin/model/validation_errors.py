@@ -17,7 +17,7 @@ _QUOTED = re.compile(r"'((?:[^'\\]|\\.)*)'")
 
 _EXPECTED = {
     "bool": "true or false",
-    "int": "a whole number",
+    "int": "an integer",
     "float": "a number",
     "decimal": "a number",
     "string": "a text",
@@ -26,7 +26,7 @@ _EXPECTED = {
     "dict": "an object",
     "model": "an object",
     "uuid": "a UUID",
-    "url": "an address",
+    "url": "a URL or address",
     "date": "a date",
     "datetime": "a time",
     "json": "JSON",
@@ -41,7 +41,7 @@ _LIMITS: dict[str, Callable[[Mapping[str, Any]], str]] = {  # Any: as above
     "less_than_equal": lambda limits: f"must be at most {limits['le']}",
     "string_too_short": lambda limits: f"must have at least {limits['min_length']} characters",
     "string_too_long": lambda limits: f"must have at most {limits['max_length']} characters",
-    "string_pattern_mismatch": lambda limits: f"does not fit {limits['pattern']}",
+    "string_pattern_mismatch": lambda limits: f"does not match {limits['pattern']}",
     "too_short": lambda limits: f"must have at least {limits['min_length']} members",
     "too_long": lambda limits: f"must have at most {limits['max_length']} members",
 }
@@ -53,7 +53,7 @@ def message_of(finding: SchemaError, keys: Collection[str] = ()) -> str:
     if kind == "missing":
         return "is missing"
     if kind == "extra_forbidden":
-        return f"there is no such key{hint(finding['loc'][-1], keys) or '; remove it'}"
+        return f"unknown key{hint(finding['loc'][-1], keys) or '; remove it'}"
     if kind in ("literal_error", "enum"):
         there_are = str(limits["expected"])
         words, given = _QUOTED.findall(there_are), finding.get("input")

@@ -28,7 +28,7 @@ def _webhook(url: str, new_id: Callable[[], str]) -> Document:
     config = {"endpoint": url, "secretKey": MASK}
     return _alert(
         HOOK_ALERT,
-        "Sends everything about the orders table and its tests to a webhook on this machine.",
+        "Sends all changes of the orders table and its tests to a webhook on this machine.",
         resources=("table", "testCase"),
         condition=f"matchAnyEntityFqn({{'{WATCHED_TABLE}'}})",
         destinations=[_destination("External", "Webhook", new_id, config=config)],
@@ -39,21 +39,21 @@ def _mails_and_bells(new_id: Callable[[], str]) -> list[Document]:
     return [
         _alert(
             "Tier1SchemaChanges",
-            "Mails the owners of a table that matters most when its columns change.",
+            "Mails the owners of a Tier1 table when its columns change.",
             resources=("table",),
             condition="eventType == 'entityUpdated' && fieldChanged == 'columns' && tier == 'Tier.Tier1'",
             destinations=[_destination("Owners", "Email", new_id)],
         ),
         _alert(
             "ShopSchemaChanges",
-            "Tells the owners of what is made from a table of the shop that its columns changed.",
+            "Notifies the owners of downstream assets when columns of a shop table change.",
             resources=("table",),
             condition="service == 'postgres_prod' && fieldChanged == 'columns'",
             destinations=[_destination("Owners", "ActivityFeed", new_id, downstream_depth=3)],
         ),
         _alert(
             "FailedTests",
-            "Mails the owners of a test that failed.",
+            "Mails the owners of a test when it fails.",
             kind="Observability",
             resources=("testCase",),
             condition="testStatus == 'Failed'",
@@ -61,7 +61,7 @@ def _mails_and_bells(new_id: Callable[[], str]) -> list[Document]:
         ),
         _alert(
             "FailedPipelines",
-            "Mails the data engineers when a run of a pipeline fails.",
+            "Mails the data engineers when a pipeline run fails.",
             kind="Observability",
             resources=("pipeline",),
             condition="pipelineStatus == 'Failed' || pipelineStatus == 'PartialSuccess'",
@@ -69,14 +69,14 @@ def _mails_and_bells(new_id: Callable[[], str]) -> list[Document]:
         ),
         _alert(
             "PersonalDataChanges",
-            "Mails the data stewards when the columns of a table with personal data change.",
+            "Mails the data stewards when columns of a table with personal data change.",
             resources=("table",),
             condition="tags.contains('PII.Sensitive') && fieldChanged == 'columns'",
             destinations=[_destination("Teams", "Email", new_id, config={"receivers": ["DataGovernance"]})],
         ),
         _alert(
             "RemovedAssets",
-            "Mails the owners, and those of what is made from it, when something is removed.",
+            "Mails the owners of an asset and of everything downstream when something is removed.",
             resources=("all",),
             condition="eventType == 'entitySoftDeleted' || eventType == 'entityDeleted'",
             destinations=[_destination("Owners", "Email", new_id, downstream_depth=2)],

@@ -23,14 +23,14 @@ SOURCE_SCHEMAS = {
     "public": "Customers, products and orders.",
     "billing": "Invoices and money.",
     "logistics": "Stock, parcels, returns.",
-    "support": "What customers ask and how they are answered.",
+    "support": "Tickets and answers of customer care.",
     "marketing": "Campaigns and the newsletter.",
-    "rental": "Gear that is lent, not sold.",
+    "rental": "Equipment that is rented out.",
 }
 WAREHOUSE_SCHEMAS = {
-    "raw": "What was loaded, as it came.",
-    "staging": "The same, cleaned and with one name for one thing.",
-    "marts": "What people analyse.",
+    "raw": "Loaded data, unchanged.",
+    "staging": "Cleaned data with uniform names.",
+    "marts": "Data for analysis.",
 }
 _TEAM_OF_LAYER = {"raw": "DataEngineering", "staging": "AnalyticsEngineering"}
 _TEAM_OF_DOMAIN = {domain.name: domain.team for domain in DOMAINS}
@@ -58,12 +58,12 @@ def places() -> list[tuple[str, Document]]:
     services: list[tuple[str, Document]] = [
         ("databaseService", _service("postgres_prod", "Postgres", "The shop's own database.")),
         ("databaseService", _service("snowflake_dwh", "Snowflake", "The warehouse.")),
-        ("dashboardService", _service(REPORTS, "Superset", "Dashboards for everybody.")),
-        ("pipelineService", _service(PIPELINES, "Airflow", "Everything that runs on a schedule.")),
+        ("dashboardService", _service(REPORTS, "Superset", "Dashboards of the company.")),
+        ("pipelineService", _service(PIPELINES, "Airflow", "Scheduled jobs.")),
     ]
     databases: list[tuple[str, Document]] = [
-        ("database", {"name": "ecommerce", "service": "postgres_prod", "description": "Everything the shop knows."}),
-        ("database", {"name": "warehouse", "service": "snowflake_dwh", "description": "Everything we analyse."}),
+        ("database", {"name": "ecommerce", "service": "postgres_prod", "description": "Data of the shop."}),
+        ("database", {"name": "warehouse", "service": "snowflake_dwh", "description": "Data for analysis."}),
     ]
     schemas: list[tuple[str, Document]] = [
         ("databaseSchema", {"name": name, "database": database, "description": description})

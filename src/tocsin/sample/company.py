@@ -69,13 +69,13 @@ class DomainRow:
 
 TEAMS = (
     TeamRow("Fernhill", "BusinessUnit", None, "Fernhill Outfitters, outdoor gear since 1987."),
-    TeamRow("Technology", "Division", "Fernhill", "Everybody who builds and runs the shop and its data."),
+    TeamRow("Technology", "Division", "Fernhill", "Builds and runs the shop and its data."),
     TeamRow("ShopEngineering", "Group", "Technology", "Builds the shop and owns its database."),
     TeamRow("DataPlatform", "Department", "Technology", "Warehouse, pipelines and reports."),
     TeamRow("DataEngineering", "Group", "DataPlatform", "Loads the warehouse and keeps its pipelines running."),
     TeamRow("AnalyticsEngineering", "Group", "DataPlatform", "Models the warehouse: staging and marts."),
-    TeamRow("DataGovernance", "Group", "DataPlatform", "Says what is sensitive and who answers for what."),
-    TeamRow("Commerce", "Division", "Fernhill", "Everybody who buys, prices and sells."),
+    TeamRow("DataGovernance", "Group", "DataPlatform", "Classifies data and assigns owners."),
+    TeamRow("Commerce", "Division", "Fernhill", "Buying, pricing and selling."),
     TeamRow("Merchandising", "Group", "Commerce", "Chooses and prices what is sold."),
     TeamRow("Marketing", "Group", "Commerce", "Brings customers to the shop."),
     TeamRow("CustomerCare", "Group", "Commerce", "Answers customers."),
@@ -119,27 +119,27 @@ BOTS = (
 )
 
 DOMAINS = (
-    DomainRow("Sales", "Source-aligned", "ShopEngineering", "Carts, orders and what was paid for them."),
-    DomainRow("Customers", "Source-aligned", "ShopEngineering", "Who buys, and what they agreed to."),
-    DomainRow("Products", "Source-aligned", "Merchandising", "What is sold and at what price."),
+    DomainRow("Sales", "Source-aligned", "ShopEngineering", "Carts, orders and payments."),
+    DomainRow("Customers", "Source-aligned", "ShopEngineering", "Customers and their consents."),
+    DomainRow("Products", "Source-aligned", "Merchandising", "Products and prices."),
     DomainRow("Finance", "Source-aligned", "Finance", "Invoices, payments, taxes."),
     DomainRow("Logistics", "Source-aligned", "Logistics", "Stock, parcels, returns."),
-    DomainRow("Care", "Source-aligned", "CustomerCare", "Tickets, calls and how content customers are."),
+    DomainRow("Care", "Source-aligned", "CustomerCare", "Tickets, calls and satisfaction."),
     DomainRow("Marketing", "Source-aligned", "Marketing", "Campaigns, newsletters, advertising."),
-    DomainRow("Reporting", "Consumer-aligned", "AnalyticsEngineering", "What the company steers by."),
+    DomainRow("Reporting", "Consumer-aligned", "AnalyticsEngineering", "Key figures of the company."),
 )
 
 CLASSIFICATIONS = (
     (
         "Quality",
-        "Whether somebody looked at it lately.",
-        (("Certified", "Looked at, and good."), ("NeedsReview", "Somebody should look at it.")),
+        "Whether the data was reviewed recently.",
+        (("Certified", "Reviewed and approved."), ("NeedsReview", "Needs a review.")),
     ),
     (
         "Retention",
-        "How long it is kept.",
-        (("TwoYears", "Goes after two years."), ("TenYears", "Kept for ten years, as the tax office wants it.")),
+        "Retention period.",
+        (("TwoYears", "Deleted after two years."), ("TenYears", "Kept for ten years, as tax law requires.")),
     ),
-    ("Lifecycle", "Where it stands in its life.", (("Deprecated", "On its way out: build nothing on it."),)),
+    ("Lifecycle", "Lifecycle state.", (("Deprecated", "Will be removed; do not use it."),)),
 )
 """Name, meaning and tags of this company's classifications besides the standard ones."""

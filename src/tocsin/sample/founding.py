@@ -19,11 +19,11 @@ from tocsin.sample.steps import Act, Connect, Create, Enlist, Ensure, Step
 
 CATALOGUER = "ingestion-bot"
 _SUITES = {
-    "revenue": "Everything a sales figure rests on.",
-    "customers": "Who our customers are.",
-    "products": "What we sell.",
-    "finance": "Money in, money out.",
-    "stock": "What lies where.",
+    "revenue": "All data behind sales figures.",
+    "customers": "Data about customers.",
+    "products": "Data about products.",
+    "finance": "Invoices and payments.",
+    "stock": "Stock and locations.",
 }
 _LATE = 0.2  # share of the less important tables that the shop added in the course of the year
 _LEADS = {"raw": CATALOGUER, "staging": "tomas.ferreira", "marts": "tomas.ferreira"}

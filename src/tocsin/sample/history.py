@@ -254,7 +254,7 @@ def runs(pipelines: Sequence[PipelineRow], calendar: Calendar, rng: Random) -> I
 
 
 def _result(at_ms: int, *, failed: bool) -> Document:
-    status, text = ("Failed", "Found what should not be there.") if failed else ("Success", "As it should be.")
+    status, text = ("Failed", "Unexpected values found.") if failed else ("Success", "All checks passed.")
     return {"timestamp": at_ms, "testCaseStatus": status, "result": text}
 
 

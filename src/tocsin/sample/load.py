@@ -124,7 +124,7 @@ def _draw_webhook_secrets(subscriptions: Subscriptions) -> None:
 
 def _draw_password(people: People) -> DemoLogin:
     person = people.by_name(DEMO_PERSON)
-    assert person is not None, "the sample has its demo person"  # noqa: S101
+    assert person is not None, "the sample has a demo user"  # noqa: S101
     password = secrets.token_urlsafe(15)
     people.set_password(person.id, PasswordHasher().hash(password))
     return DemoLogin(person.name, person.email or person.name, password)

@@ -153,8 +153,8 @@ def field_of(name: str) -> Field:
     found = FIELDS.get(name) or FIELDS.get(name.removesuffix(".keyword"))
     if found is None:
         near = nearest(name, FIELDS)
-        hint = f"did you mean {near}?" if near else f"there are {', '.join(sorted(FIELDS))}"
-        raise InvalidInput(f"one cannot search by the field {name!r}; {hint}")
+        hint = f"did you mean {near}?" if near else f"valid fields: {', '.join(sorted(FIELDS))}"
+        raise InvalidInput(f"cannot search by the field {name!r}; {hint}")
     return found
 
 
@@ -176,7 +176,7 @@ def has_words(field: Field, text: str, *, is_prefix: bool = False) -> Node:
     """
     found = words_of(text)
     if not found:
-        raise InvalidInput(f"there is no letter and no digit in {text[:100]!r}")
+        raise InvalidInput(f"{text[:100]!r} contains no letter or digit")
     return Words(field.words, found, is_prefix)
 
 
@@ -208,12 +208,12 @@ def resembles(name: str, pattern: str) -> Node:
     if set(pattern) <= {"*"}:
         return holds(name)
     if pattern.count("*") > MOST_WILDCARDS:
-        raise InvalidInput(f"a pattern may have {MOST_WILDCARDS} stars at most")
+        raise InvalidInput(f"a pattern may contain at most {MOST_WILDCARDS} stars")
     if field.column in ("fqn_key", "name_key", "display_key"):
         return conjoined(*_whole_parts(field, pattern), Compare(field.column, "like", pattern.lower()))
     if field.words and pattern.endswith("*") and not has_wildcard(pattern[:-1].lstrip("*")):
         return has_words(field, unescaped(pattern.strip("*")), is_prefix=True)
-    raise InvalidInput(f"the field {name!r} is found by its whole value only, not by a pattern")
+    raise InvalidInput(f"the field {name!r} matches only whole values; patterns are not supported")
 
 
 def has_wildcard(pattern: str) -> bool:
@@ -239,7 +239,7 @@ def whole_number(value: object) -> int:
     try:
         number = int(str(value))
     except ValueError:
-        raise InvalidInput(f"{str(value)[:100]!r} is not a whole number") from None
+        raise InvalidInput(f"{str(value)[:100]!r} is not an integer") from None
     if abs(number) >= 2**62:
         raise InvalidInput(f"the number {str(value)[:100]} is too large")
     return number
@@ -262,7 +262,7 @@ def _known(name: str) -> str:
 def _truth(value: object) -> bool:
     text = str(value).lower()
     if text not in ("true", "false"):
-        raise InvalidInput(f"deleted is true or false, not {str(value)[:100]!r}")
+        raise InvalidInput(f"deleted must be true or false, not {str(value)[:100]!r}")
     return text == "true"
 
 

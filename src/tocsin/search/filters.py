@@ -71,14 +71,14 @@ class _Reader:
         """Return what one clause, ``{"term": …}`` or another, asks for."""
         self._count += 1
         if self._count > MOST_CLAUSES:
-            _refuse(place, f"there are more than {MOST_CLAUSES} clauses")
+            _refuse(place, f"more than {MOST_CLAUSES} clauses")
         if place.count(".") > DEEPEST_FILTER * 2:
             _refuse(place, f"it is nested deeper than {DEEPEST_FILTER} levels")
         if not isinstance(body, dict) or len(body) != 1:
-            _refuse(place, "a clause is an object with one key")
+            _refuse(place, "a clause must be an object with one key")
         ((kind, inside),) = body.items()
         if kind not in self._known:
-            _refuse(place, f"there is no {kind!r} here; there are {', '.join(sorted(self._known))}")
+            _refuse(place, f"unsupported clause {kind!r}; valid clauses: {', '.join(sorted(self._known))}")
         here = f"{place}.{kind}"
         try:
             return self._known[kind](inside, here)
@@ -92,7 +92,7 @@ class _Reader:
             _refuse(place, "it must be an object")
         unknown = sorted(body.keys() - {"must", "should", "must_not", "filter", *_IGNORED})
         if unknown:
-            _refuse(place, f"there is no {unknown[0]!r} in a bool; there are must, should, must_not and filter")
+            _refuse(place, f"unsupported key {unknown[0]!r} in bool; valid keys: must, should, must_not, filter")
         parts = [*self._clauses(body, "must", place), *self._clauses(body, "filter", place)]
         choices = list(self._clauses(body, "should", place))
         if choices and (not parts or body.get("minimum_should_match")):
@@ -112,7 +112,7 @@ class _Reader:
     def _terms(self, body: Json, place: str) -> Node:
         name, values = _one(body, place)
         if not isinstance(values, list) or len(values) > MOST_CLAUSES:
-            _refuse(place, f"{name} must be a list of {MOST_CLAUSES} values at most")
+            _refuse(place, f"{name} must be a list of at most {MOST_CLAUSES} values")
         return disjoined(*(equals(name, _scalar(value, place)) for value in values))
 
     def _match(self, body: Json, place: str) -> Node:
@@ -144,10 +144,10 @@ class _Reader:
         name, bounds = _one(body, place)
         column = field_of(name).column
         if column is None or column != "updated_at_ms" or not isinstance(bounds, dict):
-            _refuse(place, 'there are ranges of updatedAt only: {"updatedAt": {"gte": …}}')
+            _refuse(place, 'range supports only updatedAt: {"updatedAt": {"gte": …}}')
         unknown = sorted(bounds.keys() - _RANGE.keys() - _IGNORED)
         if unknown:
-            _refuse(place, f"there is no {unknown[0]!r} in a range; there are {', '.join(_RANGE)}")
+            _refuse(place, f"unsupported key {unknown[0]!r} in range; valid keys: {', '.join(_RANGE)}")
         given = [key for key in _RANGE if bounds.get(key) is not None]
         return conjoined(*(Compare(column, _RANGE[key], whole_number(bounds[key])) for key in given))
 
@@ -178,7 +178,7 @@ def _option(value: Json, key: str) -> Json:
 
 def _scalar(value: Json, place: str) -> str | int | bool:
     if not isinstance(value, str | int | float | bool) or (isinstance(value, str) and "\0" in value):
-        _refuse(place, "the value must be a text, a number, true or false")
+        _refuse(place, "the value must be a string, a number, true or false")
     return value if isinstance(value, str | int | bool) else str(value)
 
 

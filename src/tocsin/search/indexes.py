@@ -56,7 +56,7 @@ def _types_of(name: str) -> Sequence[str]:
         return _BY_NAME[name]
     if name.endswith("_index") or name in NOT_SEARCHED:
         return ()
-    raise InvalidInput(f"there is no index {name[:100]!r}; there are {', '.join(sorted(_BY_NAME))}", field="index")
+    raise InvalidInput(f"unknown index {name[:100]!r}; valid indexes: {', '.join(sorted(_BY_NAME))}", field="index")
 
 
 def _named() -> dict[str, tuple[str, ...]]:

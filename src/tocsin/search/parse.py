@@ -74,7 +74,7 @@ def parse(text: str, *, default: Field = ANYWHERE) -> Query:
     if len(text) > LONGEST_QUERY:
         raise InvalidInput(f"the query is longer than {LONGEST_QUERY} characters", field="q")
     if "\0" in text:
-        raise InvalidInput(f"column {text.index(chr(0)) + 1}: a query holds no NUL character", field="q")
+        raise InvalidInput(f"column {text.index(chr(0)) + 1}: a query cannot contain a NUL character", field="q")
     parser = _Parser(_tokens(text), default)
     node = parser.query() if parser.tokens else ALWAYS
     return Query(node, tuple(parser.free) if parser.is_ranked else ())
@@ -115,7 +115,7 @@ class _Parser:
         """Return the whole query."""
         node = self.either(None)
         if self.at < len(self.tokens):
-            _refuse(self.tokens[self.at], "this bracket was never opened")
+            _refuse(self.tokens[self.at], "this bracket is not opened")
         return node
 
     def either(self, name: str | None) -> Node:
@@ -149,7 +149,7 @@ class _Parser:
     def _operand(self, name: str | None) -> Node:
         if self.at >= len(self.tokens):
             last = self.tokens[-1]
-            raise InvalidInput(f"column {last.column + len(last.text)}: the query ends too early", field="q")
+            raise InvalidInput(f"column {last.column + len(last.text)}: unexpected end of the query", field="q")
         token = self.tokens[self.at]
         self.at += 1
         if token.kind == "open":
@@ -157,7 +157,7 @@ class _Parser:
         if token.kind == "field":
             return self._fielded(token)
         if token.kind in ("close", "and", "or"):
-            _refuse(token, f"{token.text!r} cannot stand here; expected a word")
+            _refuse(token, f"unexpected {token.text!r}; expected a word")
         return self._term(token, name)
 
     def _fielded(self, token: _Token) -> Node:
@@ -195,18 +195,18 @@ class _Parser:
             _refuse(token, f"brackets are nested deeper than {DEEPEST_QUERY} levels")
         node = self.either(name)
         if not self._next("close"):
-            _refuse(token, "this bracket is never closed")
+            _refuse(token, "this bracket is not closed")
         self.depth -= 1
         return node
 
     def _term(self, token: _Token, name: str | None) -> Node:
         self.terms += 1
         if self.terms > MOST_TERMS:
-            _refuse(token, f"a query has {MOST_TERMS} words and values at most")
+            _refuse(token, f"a query may contain at most {MOST_TERMS} words and values")
         is_phrase = token.kind == "phrase"
         text = token.text[1:-1] if is_phrase else token.text
         if not is_phrase and _UNSUPPORTED.search(text):
-            _refuse(token, "there are no fuzzy words (~), no weights (^) and no brackets of ranges here")
+            _refuse(token, "fuzzy words (~), boosts (^) and ranges in brackets are not supported")
         try:
             if name is None:
                 return self._free(text, is_phrase=is_phrase)
@@ -218,12 +218,12 @@ class _Parser:
         bare = text if is_phrase else text.strip("*")
         if not is_phrase and "*" in unescaped_stars(bare):
             raise InvalidInput(
-                "a star may stand at the end of a word; within one only after fullyQualifiedName: or name:"
+                "a star is allowed at the end of a word; within a word only after fullyQualifiedName: or name:"
             )
         words = words_of(unescaped(bare))
         if not words:
             if is_phrase or (len(self.tokens) == 1 and "*" not in text):
-                raise InvalidInput(f"there is no letter and no digit in {text[:100]!r}")
+                raise InvalidInput(f"{text[:100]!r} contains no letter or digit")
             return ALWAYS
         self.free.append(unescaped(bare))
         return has_words(self.default, bare, is_prefix=not is_phrase and text.endswith("*"))

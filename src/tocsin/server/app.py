@@ -77,7 +77,7 @@ def build_app(
 
     app = FastAPI(
         title="Tocsin",
-        description="Watches data assets and tells the right people, once.",
+        description="Notifies the right people of every change of a data asset, once, and says why.",
         version=version.API_VERSION,
         redirect_slashes=False,
         lifespan=lifespan,
@@ -113,13 +113,13 @@ def main(settings: Settings) -> None:
     """
     set_up_logs(settings)
     if settings.database_url is None and (changed := make_private(settings.data_dir)):
-        _log.warning("data folder made private", change=changed)
+        _log.warning("data_folder_made_private", change=changed)
     waited_for("server", lambda: _say_first_password(settings), threading.Event())
     count = settings.process_count()
     sockets, revision = listening(settings.host, settings.port, count), PeopleRevision(count)
     _collect_seldom()
     _allow_files()
-    _log.info("server starts", host=settings.host, port=sockets[0][0].getsockname()[1], processes=count)
+    _log.info("server_started", host=settings.host, port=sockets[0][0].getsockname()[1], processes=count)
 
     def serve(number: int) -> None:
         revision.count_as(number)
@@ -144,7 +144,7 @@ def first_password_line(password: str, *, is_terminal: bool) -> str:
     begin = f"First start. Log in as {ADMINISTRATOR['email']}"
     if is_terminal:
         return f"{begin} with password {password}\n"
-    return f"{begin}; a password is shown by: tocsin admin reset-password {ADMINISTRATOR['name']}\n"
+    return f"{begin}; to set a password: tocsin admin reset-password {ADMINISTRATOR['name']}\n"
 
 
 def _serve(settings: Settings, revision: PeopleRevision, sockets: list[socket.socket], *, is_first: bool) -> None:

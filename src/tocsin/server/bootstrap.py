@@ -34,7 +34,7 @@ ADMINISTRATOR: Document = {
 ACTIVITY_FEED_ALERT: Document = {
     "name": "ActivityFeedAlert",
     "displayName": "Activity feed",
-    "description": "Tells owners and followers of an asset, in the app, what changes about it.",
+    "description": "Notifies owners and followers of an asset of its changes, in the app.",
     "alertType": "ActivityFeed",
     "provider": "system",
     "enabled": True,
@@ -44,20 +44,20 @@ ACTIVITY_FEED_ALERT: Document = {
         "rules": [
             {
                 "name": "notOnlyFollowersOrVotes",
-                "description": "Who follows or votes is nobody else's news.",
+                "description": "Follows and votes notify nobody else.",
                 "effect": "exclude",
                 "condition": "fieldChanged == 'followers' || fieldChanged == 'votes'",
             },
             {
                 "name": "notOnlyUse",
-                "description": "How often something is used, and its daily profile, would ring every day.",
+                "description": "Daily usage and profiles would notify every day.",
                 "effect": "exclude",
                 "condition": "fieldChanged == 'usageSummary' || fieldChanged == 'profile'",
                 "prefixCondition": "AND",
             },
             {
                 "name": "notWhatIsSaid",
-                "description": "Conversations and tasks are for those in them; an announcement is for everybody.",
+                "description": "Conversations and tasks notify their participants only; announcements notify all.",
                 "effect": "exclude",
                 "condition": "entityType == 'thread' && (threadType != 'Announcement' || eventType != 'threadCreated')",
             },
@@ -77,7 +77,7 @@ touch ``followers`` or ``votes`` leaves out nothing else."""
 CONVERSATION_ALERT: Document = {
     "name": "ConversationAlert",
     "displayName": "Conversations",
-    "description": "Tells in the app who is mentioned, has a task, takes part in a thread, or owns what it is about.",
+    "description": "Notifies people who are mentioned, assigned, participating, or owners of the subject, in the app.",
     "alertType": "ActivityFeed",
     "provider": "system",
     "enabled": True,
@@ -87,7 +87,7 @@ CONVERSATION_ALERT: Document = {
         "rules": [
             {
                 "name": "whatIsNew",
-                "description": "Words, tasks given and tasks done; not reactions, nor words corrected.",
+                "description": "New messages, assigned tasks and finished tasks; not reactions or edits.",
                 "effect": "include",
                 "condition": "matchAnyEventType({'threadCreated','postCreated','taskResolved','taskClosed'})"
                 " || fieldChanged == 'task.assignees' || mentions != null",

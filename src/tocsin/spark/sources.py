@@ -140,7 +140,7 @@ class LogReader(DataSourceStreamReader):
     def _check(self, read: Offset) -> None:
         position = LogPosition.of_json(read)
         if position.offset and not position.is_in(self._readable_end(), self._last_event(position.offset)):
-            raise LogDiverged(f"The log does not hold what was read of it up to {position}.")
+            raise LogDiverged(f"The log does not contain what was read up to {position}.")
 
     def _last_event(self, offset: int) -> str | None:
         row = self._row(_marked(LAST_EVENT, self._url), offset)

@@ -133,7 +133,7 @@ def _told(rows: pa.Table) -> pa.Table:
 
 def _report(columns: Mapping[str, Any]) -> StatusReport:
     report = _report_in(columns)
-    assert report is not None, "only reports come here"  # noqa: S101
+    assert report is not None, "expected a report"  # noqa: S101
     return report
 
 

@@ -63,8 +63,8 @@ def open_engine(
         return _postgresql(url, pool_size, answers_within_s)
     except ArgumentError as error:  # the address may hold a password, so it is not repeated
         raise InvalidSetting(
-            "Setting database_url (TOCSIN_DATABASE_URL): is no address of a store; it looks like "
-            "postgresql+psycopg://name@db.example.com/tocsin.",
+            "Setting database_url (TOCSIN_DATABASE_URL): must be a database URL such as"
+            " postgresql+psycopg://name@db.example.com/tocsin.",
             field="database_url",
         ) from error
 
@@ -195,7 +195,7 @@ def _begin_to_write(connection: Connection) -> None:
         if not _is_busy(error):
             raise
         raise Unavailable(
-            f"Nothing was written: another program kept the store's file locked for {_BUSY_S} s. End it and try again."
+            f"Nothing was written: another program locked the database file for {_BUSY_S} s. End it and try again."
         ) from error
 
 

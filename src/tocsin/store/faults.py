@@ -27,40 +27,34 @@ class Fault:
 
 _DAMAGED = Fault(
     "store_damaged",
-    "The store's file is damaged. Run `tocsin fsck` to see what is, and bring back the last backup.",
+    "The database file is damaged. Run `tocsin fsck` to see the damage, and restore the last backup.",
     passes=False,
 )
 _NO_RIGHT = Fault(
     "no_right",
-    "Tocsin may not read or write what it needs. Start it as the user that owns its folder.",
+    "Tocsin lacks read or write permission. Start it as the user that owns its folder.",
     passes=False,
 )
 _NO_FOLDER = Fault(
     "no_folder",
-    "Something else stands where Tocsin's folder should be. Move it away, or name another with TOCSIN_DATA_DIR.",
+    "A file exists where Tocsin's folder should be. Move it, or choose another folder with TOCSIN_DATA_DIR.",
     passes=False,
 )
 _REFUSED = Fault(
     "store_refuses",
-    "The store does not let Tocsin in: check name, password and database in TOCSIN_DATABASE_URL.",
+    "The database rejects the log-in. Check name, password and database in TOCSIN_DATABASE_URL.",
     passes=False,
 )
-_FULL = Fault("disk_full", "There is no space left on the disk. Make room; nothing of this was kept.")
-_READ_ONLY = Fault("read_only", "The store or its folder is read-only for Tocsin. Make it writable; nothing was kept.")
-BUSY = Fault("store_busy", "Others kept the store from answering for too long. Try again.")
+_FULL = Fault("disk_full", "The disk is full. Free some space; nothing was stored.")
+_READ_ONLY = Fault("read_only", "The store or its folder is read-only. Make it writable; nothing was stored.")
+BUSY = Fault("store_busy", "The store was blocked by other processes for too long. Try again.")
 _MACHINE = Fault(
-    "machine_busy", "This machine is too busy: a Python process that Spark started did not come up within ten seconds."
+    "machine_busy", "This machine is too busy: a Python process of Spark did not start within ten seconds."
 )
-_DISK = Fault("disk_fails", "The disk does not read or write: there may be no space left on it, or it is at fault.")
-_UNOPENED = Fault(
-    "store_unopened", "The store's file cannot be opened: its folder is missing, full, or read-only for Tocsin."
-)
-UNKNOWN = Fault(
-    "store_unknown", "Nobody knows the host that TOCSIN_DATABASE_URL names. Mend the address, or the network's names."
-)
-AWAY = Fault(
-    "store_away", "The store does not answer. It is tried again as long as it takes; start it if it is stopped."
-)
+_DISK = Fault("disk_fails", "The disk fails to read or write; it may be full or defective.")
+_UNOPENED = Fault("store_unopened", "The database file cannot be opened: its folder is missing, full or read-only.")
+UNKNOWN = Fault("store_unknown", "The host in TOCSIN_DATABASE_URL cannot be resolved. Correct the URL or the DNS.")
+AWAY = Fault("store_away", "The store does not respond. Retrying until it does; start it if it is stopped.")
 
 _SIGNS: tuple[tuple[Fault, str], ...] = (
     (_DAMAGED, r"database disk image is malformed|file is not a database|invalid page in block|SQLSTATE XX00[12]"),
@@ -80,7 +74,7 @@ _SIGNS: tuple[tuple[Fault, str], ...] = (
     (
         BUSY,
         r"database is locked|database table is locked|SQLSTATE (55P03|40P01|40001|57014)|QueuePool limit"
-        r"|others had the store's write turn|keeps all others from writing|kept the store's file locked",
+        r"|other writers blocked the store|holds the write lock|another program locked the database file",
     ),
     (_MACHINE, r"Python worker failed to connect back|CANNOT_OPEN_SOCKET"),
     (_DISK, r"disk I/O error|input/output error|SQLSTATE 58030"),
@@ -96,7 +90,7 @@ _SIGNS: tuple[tuple[Fault, str], ...] = (
         r"could not translate host name|failed to resolve host|consuming input failed"
         r"|sending query failed|connection reset by peer|broken pipe|no route to host|network is unreachable"
         r"|SQLSTATE (08\w{3}|57P0\w|53[23]00)|too many (clients|connections)|remaining connection slots"
-        r"|the store could not commit this|psycopg\.OperationalError|psycopg\.errors\.(AdminShutdown|CrashShutdown)",
+        r"|the store could not commit|psycopg\.OperationalError|psycopg\.errors\.(AdminShutdown|CrashShutdown)",
     ),
 )
 _RETRY_AFTER_S = 5

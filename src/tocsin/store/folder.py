@@ -36,14 +36,14 @@ def make_private(folder: Path, *, account: int | None = None) -> str | None:
     loose = [entry for entry in folder.iterdir() if _is_loose(entry, account)]
     for entry in loose:
         _tighten(folder, entry, _OWN_FOLDER if entry.is_dir() else _OWN_FILE)
-    return f"Others could read {folder}: it and what is in it are its owner's alone now." if is_loose or loose else None
+    return f"{folder} was accessible to others; it is now private." if is_loose or loose else None
 
 
 def _check_is_own(folder: Path, found: os.stat_result, account: int) -> None:
     if found.st_mode & stat.S_ISVTX or folder in (Path("/"), Path.home()):
-        raise _refusal(folder, "others use it, too: name a folder that is Tocsin's alone")
+        raise _refusal(folder, "others use it as well; choose a folder for Tocsin only")
     if account not in (found.st_uid, 0):
-        said = f"others may enter it, and it belongs to another account, which can say: chmod 700 {folder}"
+        said = f"others can access it, and it belongs to another account, which can run: chmod 700 {folder}"
         raise _refusal(folder, said)
 
 
@@ -64,7 +64,7 @@ def _tighten(folder: Path, entry: Path, mode: int) -> None:
     except OSError as error:
         if error.errno == errno.EROFS:
             raise  # nobody can write there, which is said by whoever wants to
-        raise _refusal(folder, f"{entry} cannot be kept from others ({error.strerror}): chmod 700 {folder}") from error
+        raise _refusal(folder, f"{entry} cannot be made private ({error.strerror}); run: chmod 700 {folder}") from error
 
 
 def _refusal(folder: Path, why: str) -> InvalidSetting:

@@ -87,8 +87,8 @@ class Turns:
             self._waiting -= 1
         if not is_mine:
             raise Unavailable(
-                f"Nothing was written: others had the store's write turn for {self._patience_s:.0f} s. Try again; what "
-                "takes so long stands in the log of this server, or is another process that keeps all from writing."
+                f"Nothing was written: other writers blocked the store for {self._patience_s:.0f} s. Try again;"
+                " see this server's log for slow writes."
             )
         try:
             if self._transaction is None:
@@ -213,7 +213,7 @@ class _Transaction:
     def check(self) -> None:
         """Raise ``Unavailable`` if nothing could be committed."""
         if not self._is_committed:
-            raise Unavailable("The store could not commit this; nothing of it was kept. Try again.")
+            raise Unavailable("The store could not commit; nothing was written. Try again.")
 
     def _undo(self) -> None:
         try:

@@ -34,7 +34,7 @@ MARK_FILE = "log.mark"
 
 _MARK_EVERY_S = 5.0
 _OFFSETS = "offsets"
-_WAY_OUT = "Put a backup back (tocsin restore; docs/backup.md)."
+_WAY_OUT = "Restore a backup (tocsin restore; docs/backup.md)."
 _LOG = structlog.get_logger(__name__)
 
 
@@ -62,7 +62,7 @@ def lost(connection: Connection, known: Sequence[Trace]) -> Iterator[str]:
     end = position_at(connection, readable_end(connection))
     for one in known:
         if one.seen is not None and not holds(connection, one.seen):
-            yield f"{one.path} has seen the log up to {one.seen}; it ends at {end}, or holds another event there"
+            yield f"{one.path} has seen the log up to {one.seen}; the log ends at {end}, or has another event there"
 
 
 def check_and_warn(engine: Engine, settings: Settings) -> None:
@@ -211,6 +211,6 @@ def _refusal(engine: Engine, used: list[Trace]) -> str:
     far = f" up to {max(seen, key=lambda one: one.offset)}" if seen else ""
     paths = ", ".join(str(one.path) for one in used)
     return (
-        f"The store at {address} is empty, and was used{far}: {paths} say so. It was deleted, truncated or replaced. "
-        f"{_WAY_OUT} For a new store, move those files and folders away first."
+        f"The store at {address} is empty, but was used{far}, as {paths} show. It was deleted, truncated"
+        f" or replaced. {_WAY_OUT} To start a new store, move those files and folders away first."
     )

@@ -91,7 +91,7 @@ class Vault:
             return MultiFernet([Fernet(key) for key in self._keys()])
         except ValueError as error:
             raise InvalidSetting(
-                "secrets_key must be 32 random bytes in URL-safe base64, as `tocsin admin secrets-key` makes them"
+                "secrets_key must be 32 random bytes in URL-safe base64; create one with `tocsin admin secrets-key`"
             ) from error
 
 
@@ -122,7 +122,7 @@ def vault_of(connection: Connection) -> Vault:
     # Asked of the engine: a connection that writers share may be older than the vault.
     found = connection.engine.get_execution_options().get(_OPTION)
     if not isinstance(found, Vault):
-        raise Unavailable("Secrets cannot be kept or read here: no key was given.")
+        raise Unavailable("Secrets cannot be read or written: no key is configured.")
     return found
 
 

@@ -79,8 +79,8 @@ def _is_taken(file: int) -> bool:
 def _in_the_way(file: int) -> str:
     pid = os.pread(file, _LONGEST_PID, 0).decode(errors="replace").strip()
     return (
-        f"Nothing was written: process {pid} keeps all others from writing. Try again; if it is "
-        f"stopped, let it go on (kill -CONT {pid}) or end it (kill -KILL {pid})."
+        f"Nothing was written: process {pid} holds the write lock. Try again; if it is stopped, resume it"
+        f" (kill -CONT {pid}) or end it (kill -KILL {pid})."
     )
 
 

@@ -23,7 +23,7 @@ from tocsin.worker.build import Parts
 ROUTE_AGE_S = 1.0
 """A route is read again when it is older than this: so long may something leave after it was switched off."""
 
-_HIDDEN = "never sent: a policy hides it by now from whoever it is for, or from whoever made or changed the alert"
+_HIDDEN = "never sent: a policy now hides it from the recipient, or from the alert's creator or editor"
 _RETRIES = 3  # where nobody could say how many: upstream's default, EventSubscription.retries
 _AGAIN_AFTER_S = 1.0
 _log = structlog.get_logger("tocsin.worker")
@@ -83,7 +83,7 @@ async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook, is_held: Is
 
 def lost(delivery: Delivery, now_ms: int) -> Finished:
     """Return the end of a delivery whose event or notification is no longer in the store."""
-    outcome = Rejected(OutcomeReason.INTERNAL_ERROR, detail="what it tells of is no longer stored")
+    outcome = Rejected(OutcomeReason.INTERNAL_ERROR, detail="its event is no longer stored")
     made = Attempt(delivery.id, delivery.attempt_count + 1, now_ms, 0, outcome)
     return Finished(delivery, made, next_step(made, retries=0, wait_s=0.0))
 
@@ -104,7 +104,7 @@ async def _answered(ask: Callable[[], T]) -> T:
 async def _outcome(parts: Parts, dispatch: Dispatch, route: Route | None, is_held: IsHeld) -> Outcome | None:
     """Return the outcome of sending; None if the claim no longer belongs to this worker."""
     if route is None:
-        return of_reason(OutcomeReason.DISABLED, detail="the alert or its destination is gone")
+        return of_reason(OutcomeReason.DISABLED, detail="the alert or its destination no longer exists")
     if route.closed_because is not None:
         return of_reason(OutcomeReason.DISABLED, detail=route.closed_because)
     if route.waits_because is not None:
@@ -113,7 +113,7 @@ async def _outcome(parts: Parts, dispatch: Dispatch, route: Route | None, is_hel
         return of_reason(OutcomeReason.RECIPIENT_GONE)
     channel = parts.channels.get(dispatch.delivery.channel)
     if channel is None:
-        return of_reason(OutcomeReason.DISABLED, detail=f"nothing is sent over {dispatch.delivery.channel} yet")
+        return of_reason(OutcomeReason.DISABLED, detail=f"{dispatch.delivery.channel} is not supported yet")
     told = await _answered(lambda: parts.permitted.now(dispatch))
     if told is None:
         return of_reason(OutcomeReason.MAY_NOT_VIEW, detail=_HIDDEN)

@@ -67,7 +67,7 @@ class Parts:
 def make_store(settings: Settings) -> None:
     """Bring the store to the newest schema: whichever process starts first makes it."""
     if settings.database_url is None and (changed := make_private(settings.data_dir)):
-        structlog.get_logger().warning("data folder made private", change=changed)
+        structlog.get_logger().warning("data_folder_made_private", change=changed)
     with _opened(settings) as engine:
         check_and_warn(engine, settings)
         migrate(engine)

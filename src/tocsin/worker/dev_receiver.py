@@ -29,7 +29,7 @@ KEPT_COUNT = 200
 """How many arrivals can be read back."""
 
 _BODY_LIMIT = 1_000_000
-_WHY = re.compile(r"You are told because (.+?)\.?\s*$", re.M)
+_WHY = re.compile(r"You receive this because (.+?)\.?\s*$", re.M)
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Arrival:
     fields: Mapping[str, object]
 
 
-class PostRoom:
+class Receiver:
     """What arrived so far, newest last. ``show`` is given one line for each arrival."""
 
     def __init__(self, show: Callable[[str], None], *, secret: str | None = None, clock: Clock | None = None) -> None:
@@ -111,7 +111,7 @@ class PostRoom:
 
 
 @contextlib.asynccontextmanager
-async def receiving(room: PostRoom, http_port: int, smtp_port: int) -> AsyncIterator[tuple[int, int]]:
+async def receiving(room: Receiver, http_port: int, smtp_port: int) -> AsyncIterator[tuple[int, int]]:
     """Receive on loopback while the context lasts; yield the two ports (0 asks for free ones)."""
     app = web.Application(client_max_size=_BODY_LIMIT)
     app.router.add_get("/received", room.list_received)
@@ -140,7 +140,7 @@ async def _until_signalled(http_port: int, smtp_port: int, secret: str | None) -
     loop = asyncio.get_running_loop()
     for signal_number in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(signal_number, stop.set)
-    room = PostRoom(_print_line, secret=secret)
+    room = Receiver(_print_line, secret=secret)
     async with receiving(room, http_port, smtp_port) as (http, smtp):
         _print_line(f"receiving webhooks at http://127.0.0.1:{http}, mail at 127.0.0.1:{smtp}")
         await stop.wait()

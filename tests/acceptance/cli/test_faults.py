@@ -25,7 +25,7 @@ def sentence(shell: Shell, command: tuple[str, ...], code: int) -> str:
     said = [line for line in ended.stderr.splitlines() if line.startswith("tocsin: ")]
     assert len(said) == 1, ended.stderr
     assert "Traceback" not in ended.stderr
-    assert "itself is at fault" not in ended.stderr
+    assert "Internal error" not in ended.stderr
     return said[0]
 
 
@@ -85,7 +85,7 @@ def test_a_read_only_folder_is_named_as_such(
 
 @pytest.mark.parametrize("command", [("fsck",), ("sample", "load")], ids=" ".join)
 def test_a_database_that_does_not_answer_is_named_as_such(shell: Shell, command: tuple[str, ...]) -> None:
-    assert "does not answer" in sentence(at(shell, "127.0.0.1:9"), command, 6)
+    assert "does not respond" in sentence(at(shell, "127.0.0.1:9"), command, 6)
 
 
 @pytest.mark.parametrize("command", [("serve", "--processes", "1"), ("deliver",)], ids=" ".join)
@@ -96,12 +96,12 @@ def test_a_database_that_is_not_there_yet_is_waited_for_and_one_that_cannot_be_i
     try:
         assert waiting.stdout is not None
         said = next(line for line in waiting.stdout if "_waits" in line)
-        assert "does not answer" in said
+        assert "does not respond" in said
         assert waiting.poll() is None
     finally:
         waiting.terminate()
         waiting.communicate(timeout=20)
-    assert "Nobody knows the host" in sentence(at(shell, "nowhere.invalid"), command, 6)
+    assert "cannot be resolved" in sentence(at(shell, "nowhere.invalid"), command, 6)
 
 
 def at(shell: Shell, place: str) -> Shell:
@@ -124,7 +124,7 @@ def test_a_java_that_is_missing_is_named_as_such(shell: Shell, command: tuple[st
 
 def test_a_file_where_the_folder_should_be_is_named_as_such(shell: Shell) -> None:
     (shell.folder / "data").touch()
-    assert "Something else stands" in sentence(shell, ("admin", "token", "bot"), 6)
+    assert "A file exists" in sentence(shell, ("admin", "token", "bot"), 6)
 
 
 def test_a_key_file_that_holds_none_is_named_as_such(shell: Shell) -> None:

@@ -114,7 +114,7 @@ def test_everything_starts_is_kept_running_and_ends_in_order(up: tuple[subproces
 
 def test_the_parts_end_even_when_up_is_killed(up: tuple[subprocess.Popen[str], Printed]) -> None:
     process, printed = up
-    printed.wait_for("server starts", READY_WITHIN_S)
+    printed.wait_for("server_started", READY_WITHIN_S)
     started = descendants_of(process.pid)
     process.kill()
     wait_until_gone(started)

@@ -8,7 +8,7 @@ from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.mail_message import MailSettings
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
-from tocsin.worker.dev_receiver import KEPT_COUNT, PostRoom, receiving
+from tocsin.worker.dev_receiver import KEPT_COUNT, Receiver, receiving
 
 
 def destination(endpoint: str | None, **config: object) -> Destination:
@@ -19,7 +19,7 @@ def destination(endpoint: str | None, **config: object) -> Destination:
 
 async def test_arrivals_are_printed_and_can_be_read_back() -> None:
     lines: list[str] = []
-    room = PostRoom(lines.append, secret="s")
+    room = Receiver(lines.append, secret="s")
     async with (
         receiving(room, 0, 0) as (http, smtp),
         WebhookChannel(egress_of(("127.0.0.0/8",)), source="http://tocsin") as webhook,
@@ -43,7 +43,7 @@ async def test_arrivals_are_printed_and_can_be_read_back() -> None:
 
 
 async def test_anything_at_all_may_be_posted_and_only_the_last_are_kept() -> None:
-    room = PostRoom(lambda _line: None)
+    room = Receiver(lambda _line: None)
     async with receiving(room, 0, 0) as (http, _), aiohttp.ClientSession() as session:
         for body in (b"", b"\xff", b"[1]", *[b"{}"] * KEPT_COUNT):
             async with session.put(f"http://127.0.0.1:{http}/x", data=body) as answer:

@@ -53,7 +53,7 @@ def test_it_waits_for_the_result_and_draws_it(run: Run, small_server: SmallServe
     plot = [line for line in ended.out.splitlines() if line.startswith("2026-03")]
     assert [line.count("█") for line in plot] == [30, 0, 60]
     assert "Matches per day" in ended.out
-    for name in ("ana", "somebody", "pg.store.orders", "those of today"):
+    for name in ("ana", "somebody", "pg.store.orders", "as of today"):
         assert name in ended.out
     assert json.loads(run("alerts", "backtest", file, "--json").out)["result"] == RESULT
 
@@ -89,12 +89,12 @@ def test_nobody_coming_for_it_ends_it(
     run: Run, small_server: SmallServer, file: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "_NOBODY_COMES_S", 0.0)
-    lonely = {**WAITING, "message": "No pipeline is running"}
+    lonely = {**WAITING, "message": "Waiting for a pipeline"}
     small_server.answer("POST", PATH, lonely, status=202)
     small_server.answer("GET", f"{PATH}/b0", lonely)
     small_server.answer("DELETE", f"{PATH}/b0", lonely)
     ended = run("alerts", "backtest", file)
-    assert "No pipeline is running" in ended.err
+    assert "Waiting for a pipeline" in ended.err
     assert small_server.asked[-1].method == "DELETE"
 
 

@@ -66,5 +66,5 @@ def test_what_is_no_backup_is_said_to_be_none(run: Run, store: Path, tmp_path: P
     for folder in ("nowhere", str(tmp_path), str(store)):
         ended = run("restore", folder, "--force")
         assert (ended.code, ended.out) == (3, "")
-        assert "There is no backup in" in ended.err
+        assert "contains no complete backup" in ended.err
     assert run("backup", "monday").code == 5

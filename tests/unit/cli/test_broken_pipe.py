@@ -31,4 +31,4 @@ def test_a_failure_stays_a_failure() -> None:
         [sys.executable, "-m", "tocsin", "settings"], env=environment, capture_output=True, text=True, check=False
     )
     assert (ended.returncode, ended.stdout) == (2, "")
-    assert ended.stderr == "tocsin: Setting port (TOCSIN_PORT): must be a whole number.\n"
+    assert ended.stderr == "tocsin: Setting port (TOCSIN_PORT): must be an integer.\n"

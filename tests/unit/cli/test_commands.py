@@ -168,13 +168,13 @@ def test_alerts_come_from_standard_input_too(
 
 
 def test_what_is_worth_knowing_about_an_alert_is_printed(run: Run, small_server: SmallServer, tmp_path: Path) -> None:
-    never = {"kind": "neverTrue", "message": "This condition is true of no event", "field": "filteringRules.rules[0]"}
+    never = {"kind": "neverTrue", "message": "This condition is never true", "field": "filteringRules.rules[0]"}
     small_server.answer("PUT", f"{API}/events/subscriptions", {"id": "1", "version": 0.1})
     small_server.headers["X-Tocsin-Remarks"] = json.dumps([never])
     file = tmp_path / "alert.json"
     file.write_text(json.dumps(ALERT))
     said = run("alerts", "apply", str(file)).out.splitlines()
-    assert said[-1] == f"warning: {ALERT['name']}: filteringRules.rules[0]: This condition is true of no event"
+    assert said[-1] == f"warning: {ALERT['name']}: filteringRules.rules[0]: This condition is never true"
     assert json.loads(run("alerts", "apply", str(file), "--json").out)[0]["remarks"] == [never]
 
 
@@ -266,18 +266,18 @@ def test_an_alert_that_is_not_there_is_named_with_the_nearest(run: Run, small_se
 
 
 def test_an_alert_that_is_refused_is_named(run: Run, small_server: SmallServer, tmp_path: Path) -> None:
-    refused = {"code": 400, "message": "alertTyp: there is no such key"}
+    refused = {"code": 400, "message": "alertTyp: unknown key"}
     small_server.answer("PUT", f"{API}/events/subscriptions", refused, status=400)
     file = tmp_path / "alert.json"
     file.write_text(json.dumps(ALERT))
     ended = run("alerts", "apply", str(file))
-    assert (ended.code, ended.err) == (2, "tocsin: owners: alertTyp: there is no such key\n")
+    assert (ended.code, ended.err) == (2, "tocsin: owners: alertTyp: unknown key\n")
 
 
 def test_a_misspelt_type_is_told_the_nearest_alone(run: Run) -> None:
     ended = run("follow", "a.b", "--type", "tabel")
     assert (ended.code, ended.err) == (2, "tocsin: unknown entity type 'tabel'; did you mean table?\n")
-    assert "there are: databaseService, " in run("follow", "a.b", "--type", "xxxxxx").err
+    assert "valid values: databaseService, " in run("follow", "a.b", "--type", "xxxxxx").err
 
 
 def test_a_server_that_is_not_there_is_named_with_the_way_out(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -319,7 +319,7 @@ def test_a_file_that_is_no_alerts_is_told_why(run: Run, tmp_path: Path, content:
 def test_a_condition_that_a_server_refuses_is_shown_with_a_caret(
     run: Run, small_server: SmallServer, tmp_path: Path, command: str, method: str, path: str, rule: str
 ) -> None:
-    said = f"filteringRules.rules[0].condition: {rule}Line 2, column 3: there is no field 'b'"
+    said = f"filteringRules.rules[0].condition: {rule}Line 2, column 3: unknown field 'b'"
     small_server.answer(method, f"{API}/events/subscriptions{path}", {"code": 400, "message": said}, status=400)
     alert = {**ALERT, "filteringRules": {"resources": ["all"], "rules": [{"condition": "isBot() &&\n  b == 1"}]}}
     file = tmp_path / "alert.json"

@@ -51,7 +51,7 @@ def test_what_is_no_address_of_a_store_is_refused_and_not_repeated(
     monkeypatch.setenv("TOCSIN_DATABASE_URL", address)
     ended = run("fsck")
     assert ended.code == 2
-    assert "Setting database_url (TOCSIN_DATABASE_URL): is no address of a store" in ended.err
+    assert "Setting database_url (TOCSIN_DATABASE_URL): must be a database URL" in ended.err
     assert "hush" not in ended.err
 
 

@@ -41,7 +41,7 @@ DELIVERY = {
 TAGGED = {"category": "tag", "operation": "add", "target": "columns.email", "value": "PII.Sensitive"}
 HAPPENED = {"id": EVENT, "title": "orders: created", "timestamp": 1_700_000_000_000, "userName": "bob"}
 ANSWER: dict[str, Any] = {
-    "answer": "Yes: ann was told.",
+    "answer": "Yes: ann was notified.",
     "asOf": 1_700_000_000_000,
     "user": {"id": "u", "name": "ann"},
     "paging": {"total": 1},
@@ -94,14 +94,14 @@ ANSWER: dict[str, Any] = {
             }
         ],
     },
-    "disagreements": [{"says": "as of now A tells zoe, but nothing is stored"}],
+    "disagreements": [{"says": "currently A would notify zoe, but no notification is stored"}],
 }
 
 
 def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_server: SmallServer) -> None:
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", ANSWER)
     assert run("explain", EVENT, "--user", "ann", "--alert", "A").out.splitlines() == [
-        "Yes: ann was told.",
+        "Yes: ann was notified.",
         "orders: created  2023-11-14 22:13:20  by bob",
         "├── tag PII.Sensitive added to column email",
         f"├── event {EVENT}",
@@ -122,7 +122,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│       ├── awaitingRetry",
         "│       ├── ✗ attempt 1 at 2023-11-14 22:13:20: timeout 503",
         "│       └── next attempt at 2023-11-14 22:14:20",
-        "├── ! as of now A tells zoe, but nothing is stored",
+        "├── ! currently A would notify zoe, but no notification is stored",
         "└── alerts and relations as of now, 2023-11-14 22:13:20",
     ]
     assert small_server.asked[-1].query == {"subscription": "A", "user": "ann", "limit": "100"}

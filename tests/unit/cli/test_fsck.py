@@ -38,9 +38,9 @@ def test_damage_is_named_and_ends_with_seven(run: Run, store: Path) -> None:
     assert ended.code == 7
     said = json.loads(ended.out)
     assert said["damages"] == {
-        "events that were seen are lost": 1,
+        "events lost that were already read": 1,
         "version without event": 1,
-        "reference to nothing": 2,
+        "dangling reference": 2,
     }
     assert set(said["findings"][0]) == {"damage", "where", "what", "mend"}
     assert "version without event: 1" in run("fsck").out
@@ -68,7 +68,7 @@ def test_a_store_that_was_truncated_to_nothing_is_damaged_and_not_made_anew(run:
     for command in (("fsck",), ("fsck", "--json"), ("admin", "create-user", "bob", "--email", "bob@example.org")):
         ended = run(*command)
         assert (ended.code, ended.out) == (7, "")
-        assert f"{store} is empty, and was used up to offset 1 (event " in ended.err
+        assert f"{store} is empty, but was used up to offset 1 (event " in ended.err
         assert "tocsin restore" in ended.err
         assert store.stat().st_size == 0
 
@@ -102,9 +102,9 @@ def test_a_store_that_ends_before_what_was_seen_is_damaged_until_that_is_accepte
     store.write_bytes(earlier)
     ended = run("fsck")
     assert ended.code == 7
-    assert "events that were seen are lost: 1" in ended.out
+    assert "events lost that were already read: 1" in ended.out
     assert run("admin", "create-user", "eve", "--email", "eve@example.org").code == 0  # another event, at bob's offset
-    assert "events that were seen are lost: 1" in run("fsck").out
+    assert "events lost that were already read: 1" in run("fsck").out
     assert run("fsck", "--accept-loss").code == 0
     assert run("fsck").code == 0
 

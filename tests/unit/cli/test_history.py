@@ -68,11 +68,11 @@ def test_what_is_too_long_for_a_line_is_cut_on_a_terminal_unless_it_is_asked_for
 
 
 def test_a_dry_run_says_what_would_change_and_what_would_not_come_back(run: Run, small_server: SmallServer) -> None:
-    gone = {"field": "owners", "value": {"id": "u", "name": "jane"}, "reason": "it is no more"}
+    gone = {"field": "owners", "value": {"id": "u", "name": "jane"}, "reason": "it no longer exists"}
     answer = {"changeDescription": CHANGE, "leftOut": [gone], "entity": {**ORDERS, "version": 0.3}}
     small_server.answer("POST", f"{API}/t/rollback", answer, answer)
     shown = run("rollback", "a.orders", "--to", "0.1", "--dry-run").out
     assert small_server.asked[-1].body == {"version": "0.1", "dryRun": True}
-    assert "Not restored: owners jane: it is no more." in shown
+    assert "Not restored: owners jane: it no longer exists." in shown
     assert "Would create version 0.3 of a.orders." in shown
     assert json.loads(run("rollback", "a.orders", "--to", "0.1", "--json").out) == answer

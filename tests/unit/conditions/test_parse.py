@@ -24,11 +24,11 @@ from tocsin.errors import InvalidCondition
         ("isBot() userName", 1, 9, "&&"),
         ("a < b < c", 1, 7, "the end"),
         ("userName == 'ann", 1, 13, "a closing quote"),
-        ("entity.columns[1.5].name", 1, 16, "a whole number"),
-        ("entity.columns[-1].name", 1, 16, "a whole number"),
+        ("entity.columns[1.5].name", 1, 16, "an integer"),
+        ("entity.columns[-1].name", 1, 16, "an integer"),
         ("{'a', eventType}", 1, 7, "text in quotes"),
         ("userName == #", 1, 13, "a number"),
-        ("isBot() ||\n  userName == 'a\x00b'", 2, 17, "any other sign"),
+        ("isBot() ||\n  userName == 'a\x00b'", 2, 17, "another character"),
     ],
 )
 def test_an_error_says_where_and_what_was_expected(text: str, line: int, column: int, expected: str) -> None:

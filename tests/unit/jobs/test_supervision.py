@@ -175,5 +175,5 @@ def test_a_checkpoint_that_spark_finds_damaged_is_set_aside(tmp_path: Path, reas
 
 def test_without_spark_nothing_is_tried_again(tmp_path: Path) -> None:
     query = Query([Run("[Errno 111] Connection refused"), Run()])
-    with pytest.raises(Unavailable, match="Spark has ended"):
+    with pytest.raises(Unavailable, match="Spark has stopped"):
         kept(query, ground(tmp_path, Noted(), stopped=True), tmp_path)

@@ -52,7 +52,7 @@ def test_a_folder_that_everybody_uses_is_refused_and_left_as_it_is(tmp_path: Pat
     shared = tmp_path / "shared"
     shared.mkdir()
     shared.chmod(0o1777)
-    with pytest.raises(InvalidSetting, match=r"data_dir.*Tocsin's alone"):
+    with pytest.raises(InvalidSetting, match=r"data_dir.*for Tocsin only"):
         make_private(shared)
     assert stat.S_IMODE(shared.stat().st_mode) == 0o1777
 

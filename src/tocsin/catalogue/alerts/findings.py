@@ -42,7 +42,7 @@ class FindingLog:
         def work(record: Record) -> Written:
             alert = record.transaction.find(_ALERT, Key.by_id(finding.subscription_id))
             if alert is None:
-                raise NotFound("the alert is gone")
+                raise NotFound("the alert no longer exists")
             change = FieldChange(name=FINDING, new_value=finding.to_wire())
             description = ChangeDescription(fields_added=(change,))
             return record.note(alert, description, event_type=EventType.AUDIT_FINDING)

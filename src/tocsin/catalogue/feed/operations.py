@@ -205,7 +205,7 @@ def _check_kind(record: Record, thread: StoredThread, asset: Stored) -> None:
     if thread.kind == ThreadType.TASK:
         tasks.check_target(thread.task["type"], asset, thread.steps)
         if record.actor.is_bot:
-            raise InvalidInput("a task cannot be created by a bot, only by people", field="type")
+            raise InvalidInput("tasks can be created by people only, not by bots", field="type")
         thread.task["assignees"] = people.assignees(record, thread.task["assignees"])
         thread.task["id"] = record.transaction.threads.next_task_number(thread.id)
     elif thread.kind == ThreadType.ANNOUNCEMENT:
@@ -215,7 +215,7 @@ def _check_kind(record: Record, thread: StoredThread, asset: Stored) -> None:
 def _check_overlap(record: Record, thread: StoredThread, announcement: Document) -> None:
     start, end = announcement["startTime"], announcement["endTime"]
     if record.transaction.threads.overlaps(thread.about_id, start, end, thread.id):
-        raise InvalidInput("another announcement of this asset overlaps these times", field="announcementDetails")
+        raise InvalidInput("another announcement of this asset overlaps with this period", field="announcementDetails")
 
 
 def _edited(record: Record, thread: StoredThread, asset: Stored, asked: Document) -> Document:
@@ -236,7 +236,7 @@ def _edited(record: Record, thread: StoredThread, asset: Stored, asked: Document
     decided = ("resolved", "task", "announcement")
     if any(document.get(key) != old.get(key) for key in decided):
         teams = threads.teams_of(actor.id)
-        rights.role_in(actor, teams, thread, asset).check_concerned("change this of a thread")
+        rights.role_in(actor, teams, thread, asset).check_concerned("change this thread")
     if thread.kind == ThreadType.TASK and document["task"] != old["task"]:
         requests.check_assignees(document["task"]["assignees"])
     return document
@@ -270,7 +270,7 @@ def _reactions(record: Record, old: Document, asked: Document) -> list[Document]
 def _task(record: Record, thread_id: str, what: str, hold: Hold = Hold.SHARED) -> tuple[StoredThread, Stored]:
     thread, asset = _found(record, thread_id, hold)
     if thread.kind != ThreadType.TASK:
-        raise InvalidInput("this thread is no task")
+        raise InvalidInput("this thread is not a task")
     teams = record.transaction.threads.teams_of(record.actor.id)
     rights.role_in(record.actor, teams, thread, asset).check_concerned(what)
     if thread.task["status"] != TaskStatus.OPEN:

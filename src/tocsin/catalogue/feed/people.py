@@ -35,7 +35,7 @@ def assignees(record: Record, given: Iterable[Document]) -> list[Document]:
             raise missing(one["type"], key_of(one))
         check_view(record.permit, who)  # a full reference reveals a name
         if who.document.get("isBot"):
-            raise InvalidInput(f"{who.fqn} is a bot: tasks are for people", field="assignees")
+            raise InvalidInput(f"{who.fqn} is a bot; tasks cannot be assigned to bots", field="assignees")
         found[who.id] = reference_to(who)
     return sorted(found.values(), key=lambda reference: str(reference["fullyQualifiedName"]))
 

@@ -41,7 +41,7 @@ def asked_thread(request: Document) -> Document:
     kind = _one_of(ThreadType, request.get("type") or ThreadType.CONVERSATION, "type")
     for other, key in _DETAILS.items():
         if request.get(key) is not None and other != kind:
-            raise InvalidInput(f"a thread of type {kind} has none; only one of type {other} has", field=key)
+            raise InvalidInput(f"not allowed for a thread of type {kind}; only for type {other}", field=key)
     document: Document = {"type": kind, "message": asked_message(request), "resolved": False, "reactions": []}
     match kind:
         case ThreadType.TASK:
@@ -57,7 +57,7 @@ def asked_message(request: Document, key: str = "message") -> str:
     """Return the text under ``key``, which must say something."""
     message = request.get(key)
     if not isinstance(message, str) or not message.strip() or len(message) > LONGEST_MESSAGE:
-        raise InvalidInput(f"must be a text of 1 to {LONGEST_MESSAGE} characters", field=key)
+        raise InvalidInput(f"must be a string of 1 to {LONGEST_MESSAGE} characters", field=key)
     return message
 
 
@@ -72,7 +72,7 @@ def asked_text(request: Document, key: str, allowed: Collection[str]) -> str:
     _check_keys(request, allowed, "")
     value = request.get(key)
     if not isinstance(value, str) or len(value) > LONGEST_MESSAGE:
-        raise InvalidInput(f"must be a text of at most {LONGEST_MESSAGE} characters", field=key)
+        raise InvalidInput(f"must be a string of at most {LONGEST_MESSAGE} characters", field=key)
     return value
 
 
@@ -94,7 +94,7 @@ def check_unchanged(shown: Document, asked: Document, open_keys: Collection[str]
     """Refuse a patch that touches what is fixed of a thread."""
     for key in sorted(shown.keys() | asked.keys()):
         if key not in open_keys and asked.get(key) != shown.get(key):
-            raise InvalidInput(f"is fixed; a patch may change: {', '.join(sorted(open_keys))}", field=key)
+            raise InvalidInput(f"cannot be changed; a patch may change: {', '.join(sorted(open_keys))}", field=key)
 
 
 def checked_reactions(given: Given) -> list[Document]:
@@ -124,7 +124,7 @@ def checked_assignees(given: Given) -> list[Document]:
 def check_assignees(assignees: list[Document]) -> list[Document]:
     """Return the assignees of a task; there must be at least one."""
     if not assignees:
-        raise InvalidInput("a task needs somebody to do it: name a user or a team", field="assignees")
+        raise InvalidInput("a task needs an assignee: a user or a team", field="assignees")
     return assignees
 
 
@@ -150,14 +150,14 @@ def _asked_chatbot(given: Given) -> Document:
 def _details(request: Document, key: str) -> Document:
     given = request.get(key)
     if not isinstance(given, dict):
-        raise InvalidInput("is missing: a thread of this type needs it", field=key)
+        raise InvalidInput("is missing; it is required for this type of thread", field=key)
     return given
 
 
 def _check_keys(given: Document, allowed: Collection[str], place: str) -> None:
     unknown = sorted(given.keys() - set(allowed))
     if unknown:
-        raise InvalidInput(f"there is no such key; there are: {', '.join(sorted(allowed))}", field=place + unknown[0])
+        raise InvalidInput(f"unknown key; valid keys: {', '.join(sorted(allowed))}", field=place + unknown[0])
 
 
 def _one_of(kinds: type[StrEnum], given: Given, field: str) -> str:
@@ -169,7 +169,7 @@ def _one_of(kinds: type[StrEnum], given: Given, field: str) -> str:
 def _text(given: Document, key: str) -> str:
     value = given[key]
     if not isinstance(value, str) or len(value) > LONGEST_MESSAGE:
-        raise InvalidInput(f"must be a text of at most {LONGEST_MESSAGE} characters", field=key)
+        raise InvalidInput(f"must be a string of at most {LONGEST_MESSAGE} characters", field=key)
     return value
 
 

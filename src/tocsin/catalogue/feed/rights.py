@@ -33,7 +33,7 @@ class ThreadRole:
     def check_concerned(self, what: str) -> None:
         """Refuse ``what`` to whom the thread does not concern."""
         if not self.is_concerned:
-            raise Forbidden(f"Only assignees, who began it, owners of the asset and administrators may {what}.")
+            raise Forbidden(f"Only the assignees, the creator, owners of the asset and administrators may {what}.")
 
 
 def role_in(actor: Actor, teams: Collection[str], thread: StoredThread, asset: Stored) -> ThreadRole:
@@ -50,20 +50,20 @@ def role_in(actor: Actor, teams: Collection[str], thread: StoredThread, asset: S
 def check_author(actor: Actor, author: str, what: str) -> None:
     """Refuse to change somebody else's words."""
     if author != actor.name:
-        raise Forbidden(f"Only who wrote it may edit {what}.")
+        raise Forbidden(f"Only the author may edit {what}.")
 
 
 def check_remover(actor: Actor, author: str, what: str) -> None:
     """Refuse to delete somebody else's words to all but administrators and bots."""
     if author != actor.name and not actor.is_admin and not actor.is_bot:
-        raise Forbidden(f"Only who wrote it and administrators may delete {what}.")
+        raise Forbidden(f"Only the author and administrators may delete {what}.")
 
 
 def check_reactions(actor: Actor, old: object, new: object) -> None:
     """Reject adding or removing a reaction in another person's name."""
     before, after = _reactions(old), _reactions(new)
     if {who for _, who in before ^ after} - {actor.id}:
-        raise Forbidden("Everybody reacts for themselves alone.")
+        raise Forbidden("You may only add or remove your own reactions.")
 
 
 def _reactions(value: object) -> frozenset[tuple[str, str]]:

@@ -72,7 +72,7 @@ def _target(document: Document, steps: tuple[str, ...], key: str) -> Document:
     if steps in ((), (key,)):
         return document
     if len(steps) not in (2, 3) or (len(steps) == 3 and steps[2] != key):
-        raise InvalidInput(f"such a task is about …::{key}> or …::columns::name::{key}>", field="about")
+        raise InvalidInput(f"the task must be about …::{key}> or …::columns::name::{key}>", field="about")
     return _member_of(document, *steps[:2])
 
 
@@ -83,7 +83,7 @@ def _member_of(document: Document, field: str, name: str) -> Document:
         members = members.get(inner) if isinstance(members, dict) else None
     found = _member(members, name)
     if found is None:
-        raise InvalidInput(f"there is no {name!r} among {field}", field="about")
+        raise InvalidInput(f"{field} has no member {name!r}", field="about")
     return found
 
 
@@ -116,7 +116,7 @@ def _labels(text: str) -> list[Document]:
     try:
         labels = orjson.loads(text)
     except orjson.JSONDecodeError as error:
-        raise InvalidInput("must be a JSON list of tag labels, as text", field="newValue") from error
+        raise InvalidInput("must be a JSON list of tag labels, as a string", field="newValue") from error
     if not isinstance(labels, list) or not all(isinstance(label, dict) for label in labels):
-        raise InvalidInput("must be a JSON list of tag labels, as text", field="newValue")
+        raise InvalidInput("must be a JSON list of tag labels, as a string", field="newValue")
     return labels

@@ -27,9 +27,9 @@ def vote(record: Record, entity: Stored, user_id: str, wanted: object) -> Writte
     InvalidInput : there is no such vote, or nobody votes on this type.
     """
     if KIND not in ENTITY_TYPES[entity.entity_type].keys:
-        raise InvalidInput(f"nobody votes on a {entity.entity_type}")
+        raise InvalidInput(f"a {entity.entity_type} cannot be voted on")
     if not isinstance(wanted, str) or wanted not in _SIDES:
-        raise InvalidInput(f"updatedVoteType is none of {', '.join(_SIDES)}", field="updatedVoteType")
+        raise InvalidInput(f"updatedVoteType must be one of {', '.join(_SIDES)}", field="updatedVoteType")
     old = record.transaction.attachments.get(entity.id, KIND) or {}
     new = {side: [one for one in old.get(side, ()) if one != user_id] for side in filter(None, _SIDES.values())}
     if side := _SIDES[wanted]:

@@ -31,7 +31,7 @@ def with_property(record: Record, of_type: Stored, wanted: Document) -> Document
     given = {key: value for key, value in wanted.items() if value is not None}
     kind = kind_of(record.resolver(), given)
     if before and before["propertyType"]["id"] != kind["id"]:
-        raise InvalidInput(f"{wanted['name']} is of another kind already", field="propertyType")
+        raise InvalidInput(f"{wanted['name']} already exists with another type", field="propertyType")
     held[place : place + 1] = [{**before, **given, "propertyType": kind}]
     return of_type.document | {"customProperties": held}
 
@@ -71,7 +71,7 @@ def check_extension(transaction: Transaction, entity_type: str, document: Docume
     known = {one["name"]: one for one in found.document.get("customProperties") or ()}
     for name, value in changed.items():
         if name not in known:
-            there_are = f"there are: {', '.join(known)}" if known else "it has none"
+            there_are = f"valid properties: {', '.join(known)}" if known else "it has none"
             raise InvalidInput(
                 f"{with_article(entity_type)} has no custom property {name}; {there_are}", field=f"extension.{name}"
             )
@@ -92,9 +92,9 @@ def kind_of(resolver: Resolver, definition: Document) -> Document:
         raise InvalidInput("a custom property needs its propertyType", field="propertyType")
     kind = resolver.one("type", {"type": "type", **given} if isinstance(given, dict) else given)
     if kind["name"] not in KINDS:
-        raise NotFound(f"{kind['name']} is no kind of property; there are: {', '.join(KINDS)}")
+        raise NotFound(f"unknown property type {kind['name']}; valid types: {', '.join(KINDS)}")
     if kind["name"] == "enum" and not _words(_config_of(definition)):
-        raise InvalidInput("an enum needs its words: config.values", field="customPropertyConfig")
+        raise InvalidInput("an enum needs its values: config.values", field="customPropertyConfig")
     return kind
 
 
@@ -117,7 +117,7 @@ def _check_targets(transaction: Transaction, name: str, value: Value, definition
         return
     for one in value if isinstance(value, list) else [value]:
         if one["type"] in ENTITY_TYPES and transaction.reference(one["type"], Key.by_id(one["id"])) is None:
-            raise NotFound(f"{one['type']} {one['id']}, which the custom property {name} names, is not there")
+            raise NotFound(f"the custom property {name} refers to {one['type']} {one['id']}, which does not exist")
 
 
 def _is_text(value: Value, _config: Config) -> bool:
@@ -197,9 +197,9 @@ KINDS: dict[str, _Kind] = {
 def standard_types(entity_types: Iterator[str]) -> Iterator[Document]:
     """Yield the requests for the types that every catalogue has: one per type of entity, one per kind of property."""
     for name in entity_types:
-        yield _type(name, "entity", f"Custom properties of every {name}.")
+        yield _type(name, "entity", f"Custom properties of {name}.")
     for name in KINDS:
-        yield _type(name, "field", f"A custom property that holds a {name}.")
+        yield _type(name, "field", f"Custom property type {name}.")
 
 
 def _type(name: str, category: str, description: str) -> Document:

@@ -64,7 +64,7 @@ def _check_certifying(document: Document, old: Document) -> None:
         return
     if names.split(str(label["tagFQN"]))[0] == _CERTIFYING:
         return
-    said = f"{CERTIFICATION} must be a tag of the classification {_CERTIFYING}; {label['tagFQN']} is none"
+    said = f"{CERTIFICATION} must be a tag of the classification {_CERTIFYING}; {label['tagFQN']} is not"
     raise InvalidInput(said, field=CERTIFICATION)
 
 
@@ -105,14 +105,14 @@ class _Tags:
     def check_usable(self, name: Name, permit: Permit) -> None:
         source, tag = name
         if source not in TYPES:
-            given = "a label needs its source" if source == "None" else f"{source!r} is no source of labels"
-            raise InvalidInput(f"tags: {given}; there are: {', '.join(TYPES)}", field="tags")
+            given = "a label needs its source" if source == "None" else f"unknown source of labels {source!r}"
+            raise InvalidInput(f"tags: {given}; valid sources: {', '.join(TYPES)}", field="tags")
         stored = self._get(name)
         if stored is None or stored.deleted:
             raise missing(TYPES[source], Key.by_name(tag))
         check_view(permit, stored)
         if stored.document.get("disabled") or self._above(stored).get("disabled"):
-            raise InvalidInput(f"{TYPES[source]} {tag} is disabled and cannot be given", field="tags")
+            raise InvalidInput(f"{TYPES[source]} {tag} is disabled and cannot be assigned", field="tags")
 
     def check_alone(self, given: list[Name], known: set[Name]) -> None:
         siblings: dict[Name, list[Name]] = defaultdict(list)
@@ -122,7 +122,7 @@ class _Tags:
         for (source, above), together in siblings.items():
             if len(together) > 1 and not known.issuperset(together) and self._is_exclusive(source, above):
                 first, second = (tag for _, tag in together[:2])
-                raise InvalidInput(f"{first} and {second} exclude each other: give one of them", field="tags")
+                raise InvalidInput(f"{first} and {second} are mutually exclusive; assign only one", field="tags")
 
     def derived(self, labels: list[Document]) -> list[Document]:
         made: dict[str, Document] = {}

@@ -67,7 +67,7 @@ def checked_details(resolver: Resolver, ends: Ends, given: Document, known: Docu
     details["source"] = _source(details.get("source", LineageSource.MANUAL.value))
     if "assetEdges" in details:
         count = details["assetEdges"]
-        _check(type(count) is int and abs(count) <= _MOST_ASSETS, "assetEdges", "must be a whole number")
+        _check(type(count) is int and abs(count) <= _MOST_ASSETS, "assetEdges", "must be an integer")
     if "columnsLineage" in details:
         details["columnsLineage"] = _columns(ends, details["columnsLineage"], known.get("columnsLineage") or [])
     if "tempLineageTables" in details:
@@ -84,7 +84,7 @@ def without_stamps(details: Document) -> Document:
 
 def _source(given: object) -> str:
     if not isinstance(given, str) or given not in set(LineageSource):
-        raise InvalidInput(f"{given!r} is none; there are: {', '.join(LineageSource)}", field="source")
+        raise InvalidInput(f"unknown source {given!r}; valid values: {', '.join(LineageSource)}", field="source")
     return given
 
 
@@ -112,7 +112,9 @@ class _Columns:
         return cls(end.fqn, frozenset(column_fqns(end.entity_type, end.fqn, end.document)) or None)
 
     def checked(self, column: object) -> str:
-        _check(isinstance(column, str) and column != "", "columnsLineage", "must name columns by their full names")
+        _check(
+            isinstance(column, str) and column != "", "columnsLineage", "must be the fully qualified names of columns"
+        )
         name = fqn.join(fqn.split(str(column)))
         if self.known is not None and name not in self.known:
             raise missing_column(self.fqn, name, self.known, field="columnsLineage")
@@ -121,7 +123,7 @@ class _Columns:
 
 def _entry(entry: object, of_from: _Columns, of_to: _Columns) -> Document:
     if not isinstance(entry, dict):
-        raise InvalidInput("must hold objects", field="columnsLineage")
+        raise InvalidInput("must be a list of objects", field="columnsLineage")
     _check_keys("columnsLineage", entry, _COLUMN)
     checked: Document = {}
     from_columns = entry.get("fromColumns")
@@ -138,7 +140,7 @@ def _entry(entry: object, of_from: _Columns, of_to: _Columns) -> Document:
 
 def _hop(hop: object) -> Document:
     if not isinstance(hop, dict):
-        raise InvalidInput("must hold objects", field="tempLineageTables")
+        raise InvalidInput("must be a list of objects", field="tempLineageTables")
     _check_keys("tempLineageTables", hop, _HOP)
     whole = all(isinstance(hop.get(key), str) for key in _HOP)
     _check(whole, "tempLineageTables", "each needs a fromEntity and a toEntity")
@@ -150,7 +152,7 @@ def _pipeline(resolver: Resolver, given: object, known: Document) -> Document:
         raise InvalidInput("must be a reference", field="pipeline")
     entity_type = given.get("type") or "pipeline"
     if not isinstance(entity_type, str) or entity_type not in ENTITY_TYPES:
-        raise InvalidInput(f"there is no type {entity_type!r}", field="pipeline")
+        raise InvalidInput(f"unknown type {entity_type!r}", field="pipeline")
     if known and given.get("id") == known.get("id"):
         return known
     return resolver.one(entity_type, {key: value for key, value in given.items() if value is not None})
@@ -159,7 +161,7 @@ def _pipeline(resolver: Resolver, given: object, known: Document) -> Document:
 def _check_keys(what: str, given: Document, known: frozenset[str]) -> None:
     unknown = sorted(given.keys() - known)
     if unknown:
-        raise InvalidInput(f"{what} has no {unknown[0]}; it may have {', '.join(sorted(known))}", field=unknown[0])
+        raise InvalidInput(f"{what} has no {unknown[0]}; valid keys: {', '.join(sorted(known))}", field=unknown[0])
 
 
 def _check(holds: bool, field: str, message: str) -> None:

@@ -189,7 +189,7 @@ def _end(record: Record, reference: object) -> Stored:
     if not isinstance(entity_type, str) or entity_type not in ENTITY_TYPES:
         raise InvalidInput("an edge needs fromEntity and toEntity, each with a type and an id or name")
     if entity_type in _NO_ENDS:
-        raise InvalidInput(f"{with_article(entity_type)} has no lineage: it is made of no data, and none of it")
+        raise InvalidInput(f"{with_article(entity_type)} cannot have lineage")
     key: Key = key_of(reference)
     found = record.transaction.find(entity_type, key, Hold.SHARED)
     if found is None:
@@ -214,7 +214,7 @@ def connect(record: Record, entity_type: str, document: Document, before: Docume
     if then == now:
         return
     model = record.transaction.find(entity_type, Key.by_id(document["id"]))
-    assert model is not None, "it has just been written"  # noqa: S101
+    assert model is not None, "the edge vanished while it was written"  # noqa: S101
     old, new = _found(record, then), _found(record, now)
     for source_id in sorted(new.keys() - old.keys()):
         if record.transaction.edge(source_id, model.id) is None:

@@ -43,7 +43,7 @@ def edges_in(event: Given) -> list[ReceivedEdge]:
     InvalidInput : it is no change event, or such a field holds something else than edges.
     """
     if not isinstance(event, dict) or not isinstance(event.get("eventType"), str):
-        raise InvalidInput("this is no change event: it has no eventType")
+        raise InvalidInput("not a change event: it has no eventType")
     change = event.get("changeDescription") or {}
     if not isinstance(change, dict):
         raise InvalidInput("must be an object", field="changeDescription")
@@ -71,13 +71,13 @@ def _parsed(value: Given) -> Given:
     try:
         return orjson.loads(value)
     except orjson.JSONDecodeError as refused:
-        raise InvalidInput("holds neither an edge nor the JSON of one", field=LINEAGE) from refused
+        raise InvalidInput("contains neither an edge nor its JSON", field=LINEAGE) from refused
 
 
 def _whole(event: Document, edge: Given) -> Document:
     """Return the edge with both ends; one that names no end leads to what the event is about."""
     if not isinstance(edge, dict) or not isinstance(edge.get("fromEntity"), dict):
-        raise InvalidInput("holds no edge: there is no fromEntity", field=LINEAGE)
+        raise InvalidInput("contains no edge: fromEntity is missing", field=LINEAGE)
     subject = {
         "type": event.get("entityType"),
         "id": event.get("entityId"),

@@ -39,7 +39,7 @@ class Shape:
         for key, inner in value.items():
             if key not in self.keys:
                 known = ", ".join(sorted(self.keys))
-                raise InvalidInput(f"there is no {_inside(path, key)}; there are: {known}", field=_inside(path, key))
+                raise InvalidInput(f"unknown key {_inside(path, key)}; valid keys: {known}", field=_inside(path, key))
             if inner is not None:
                 self.keys[key](inner, _inside(path, key))
 
@@ -67,13 +67,13 @@ def anything(_value: object, _path: str) -> None:
 def text(value: object, path: str) -> None:
     """Accept a text."""
     if not isinstance(value, str):
-        raise InvalidInput(f"{path} must be a text", field=path)
+        raise InvalidInput(f"{path} must be a string", field=path)
 
 
 def name(value: object, path: str) -> None:
     """Accept a text that is not empty."""
     if not isinstance(value, str) or not value.strip():
-        raise InvalidInput(f"{path} must be a text that is not empty", field=path)
+        raise InvalidInput(f"{path} must be a non-empty string", field=path)
 
 
 def flag(value: object, path: str) -> None:
@@ -91,13 +91,13 @@ def number(value: object, path: str) -> None:
 def whole(value: object, path: str) -> None:
     """Accept a whole number."""
     if not isinstance(value, int) or isinstance(value, bool):
-        raise InvalidInput(f"{path} must be a whole number", field=path)
+        raise InvalidInput(f"{path} must be an integer", field=path)
 
 
 def count(value: object, path: str) -> None:
     """Accept a whole number that is not negative and that a column can hold."""
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
-        raise InvalidInput(f"{path} must be a whole number, 0 or more", field=path)
+        raise InvalidInput(f"{path} must be an integer, 0 or more", field=path)
 
 
 def moment(value: object, path: str) -> None:
@@ -105,7 +105,7 @@ def moment(value: object, path: str) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LATEST_MS:
         raise InvalidInput(f"{path} must be epoch milliseconds", field=path)
     if value in _OUR_DAYS_S:
-        meant = f"{path} must be epoch milliseconds; {value} looks like seconds, which would be {value * 1000}"
+        meant = f"{path} must be epoch milliseconds; {value} looks like seconds; use {value * 1000}"
         raise InvalidInput(meant, field=path)
 
 

@@ -46,7 +46,7 @@ def put_joins(record: Record, table: Stored, request: Document) -> Written:
     given = checked(_REQUEST, request)
     on_day, today = day_number(given["startDate"]), record.at_ms // _DAY_MS
     if not today - KEPT_DAYS < on_day <= today:
-        raise InvalidInput(f"startDate must be one of the last {KEPT_DAYS} days", field="startDate")
+        raise InvalidInput(f"startDate must be within the last {KEPT_DAYS} days", field="startDate")
     check_columns(table, [one["columnName"] for one in given.get("columnJoins", ())])
     for column, other, times in _joins(given):
         other_table, other_column = _found(record, other)

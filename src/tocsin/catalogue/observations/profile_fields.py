@@ -33,7 +33,7 @@ _NUMBERS = (
 def _extreme(value: object, path: str) -> None:
     """Accept a number or a text."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
-        raise InvalidInput(f"{path} must be a number or a text", field=path)
+        raise InvalidInput(f"{path} must be a number or a string", field=path)
 
 
 TABLE_PROFILE = shape(

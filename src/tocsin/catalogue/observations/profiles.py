@@ -57,7 +57,7 @@ def remove_profile(record: Record, table: Stored, kind: str, at_ms: int, *, colu
     found = [record.transaction.series.remove(Line(table.id, kind, part), at_ms) for part in parts]
     gone = [one for one in found if one is not None]
     if not gone:
-        raise NotFound(f"table {table.fqn} has no {kind} of {at_ms}")
+        raise NotFound(f"table {table.fqn} has no {kind} at {at_ms}")
     if kind != TABLE_PROFILE:
         return Written(table.document, None)
     return record.note(table, ChangeDescription(fields_deleted=(FieldChange(name=FIELD, old_value=gone[0]),)))

@@ -49,7 +49,7 @@ def _reference(record: Record, field: str, given: object) -> Document:
     types = REFERENCE_LISTS[field]
     named = given.get("type") if isinstance(given, dict) else None
     if named is not None and named not in types:
-        raise InvalidInput(f"may name a {' or a '.join(types)}, not a {named}", field=field)
+        raise InvalidInput(f"must be a {' or a '.join(types)}, not a {named}", field=field)
     key_of(given)  # refuses what is no reference
     return record.resolver().one(str(named or types[0]), given)
 
@@ -57,5 +57,5 @@ def _reference(record: Record, field: str, given: object) -> Document:
 def _names(before: Sequence[str], given: Sequence[object]) -> list[str]:
     names = [one for one in given if isinstance(one, str) and one]
     if len(names) < len(given):
-        raise InvalidInput("must hold names", field=USED_BY)
+        raise InvalidInput("must be a list of names", field=USED_BY)
     return list(dict.fromkeys((*before, *names)))

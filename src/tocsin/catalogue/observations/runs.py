@@ -38,16 +38,16 @@ def _check_tasks(pipeline: Stored, run: Document) -> None:
     known = {task["name"] for task in pipeline.document.get("tasks") or ()}
     for task in run.get("taskStatus", ()):
         if task["name"] not in known:
-            there_are = f"there are: {', '.join(sorted(known))}" if known else "it has none"
+            there_are = f"valid tasks: {', '.join(sorted(known))}" if known else "it has none"
             raise InvalidInput(f"pipeline {pipeline.fqn} has no task {task['name']}; {there_are}", field="taskStatus")
 
 
 def add_runs(record: Record, pipeline: Stored, statuses: object) -> Written:
     """Keep the states of many runs in the order of their times; each that is new or changed is an event."""
     if not isinstance(statuses, list) or not all(isinstance(one, dict) for one in statuses):
-        raise InvalidInput("send a list of statuses")
+        raise InvalidInput("must be a list of statuses")
     if len(statuses) > MOST_AT_ONCE:
-        raise InvalidInput(f"send at most {MOST_AT_ONCE} statuses at once")
+        raise InvalidInput(f"at most {MOST_AT_ONCE} statuses at once")
     form = REPORTS[pipeline.entity_type].form
     for place, status in enumerate(statuses):
         form(status, f"[{place}]")
@@ -63,5 +63,5 @@ def remove_run(record: Record, pipeline: Stored, at_ms: int) -> Written:
     """Forget the run of a pipeline that was reported for that moment."""
     gone = record.transaction.series.remove(Line(pipeline.id, REPORTS["pipeline"].name), at_ms)
     if gone is None:
-        raise NotFound(f"pipeline {pipeline.fqn} has no status of {at_ms}")
+        raise NotFound(f"pipeline {pipeline.fqn} has no status at {at_ms}")
     return append_removal(record, pipeline, gone)

@@ -49,7 +49,7 @@ def report_usage(record: Record, used: Stored, request: Document, *, add: bool) 
     InvalidInput : it is malformed, or the use of this type is not reported.
     """
     if used.entity_type not in USED_TYPES:
-        raise InvalidInput(f"the use of a {used.entity_type} is not reported; there are: {', '.join(USED_TYPES)}")
+        raise InvalidInput(f"usage of a {used.entity_type} cannot be reported; valid types: {', '.join(USED_TYPES)}")
     given = checked(_REPORT, request)
     on_day, usage = day_number(given["date"]), record.transaction.usage
     before = usage.details(used.id, on_day)

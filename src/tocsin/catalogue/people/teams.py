@@ -74,8 +74,8 @@ def _check_address(transaction: Transaction, email: str | None, old: Document) -
     if email is None or email == old.get("email"):
         return
     if (other := transaction.teams.at_address(email)) is not None:
-        gone = ", who is deleted, but not for good" if other.get("deleted") else ""
-        raise Conflict(f"email: {email} is the address of the user {other['name']}{gone}")
+        gone = ", who is soft-deleted" if other.get("deleted") else ""
+        raise Conflict(f"email: {email} is already used by the user {other['name']}{gone}")
 
 
 def as_patched(
@@ -108,13 +108,12 @@ def _type(team: Document) -> str:
 def _check_type(team: Document, old: Document) -> None:
     is_root = team.get("name") == ORGANIZATION
     if old and (old.get("name") == ORGANIZATION) != is_root:
-        raise InvalidInput(f"the {ORGANIZATION} keeps its name, and no other team has it", field="name")
+        raise InvalidInput(f"the name {ORGANIZATION} is reserved for the root team and cannot be changed", field="name")
     if old and _type(old) == _type(team):
         return
     if (_type(team) == ORGANIZATION) != is_root:
         raise InvalidInput(
-            f"there is one {ORGANIZATION}, which stands above all teams; below it there are BusinessUnit, Division, "
-            "Department and Group",
+            f"there is only one {ORGANIZATION}, the root team; use BusinessUnit, Division, Department or Group",
             field="teamType",
         )
 
@@ -122,18 +121,20 @@ def _check_type(team: Document, old: Document) -> None:
 def _check_parents(team: Document, above: Sequence[Stored]) -> None:
     kind, allowed = _type(team), _ABOVE[_type(team)]
     if kind in _ONE_PARENT and len(above) > 1:
-        raise InvalidInput(f"a {kind} has one parent; a Department and a Group may have several", field="parents")
+        raise InvalidInput(
+            f"a {kind} must have one parent; only Departments and Groups may have several", field="parents"
+        )
     for parent in above:
         if _type(parent.document) not in allowed:
-            where = f"under a {' or a '.join(allowed)}" if allowed else "under no other team"
-            said = f"{team['name']}, a {kind}, stands {where}; {parent.fqn} is a {_type(parent.document)}"
+            where = f"below a {' or a '.join(allowed)}" if allowed else "below no other team"
+            said = f"{team['name']} is a {kind} and must be {where}; {parent.fqn} is a {_type(parent.document)}"
             raise InvalidInput(said, field="parents")
 
 
 def _check_children(team: Document, children: Sequence[Document]) -> None:
     for child in children:
         if _type(team) not in _ABOVE.get(child["teamType"], ()):
-            said = f"{child['name']}, a {child['teamType']}, stands under it and may not stand under a {_type(team)}"
+            said = f"its child {child['name']} is a {child['teamType']}, which cannot be below a {_type(team)}"
             raise InvalidInput(said, field="teamType")
 
 
@@ -142,7 +143,7 @@ def _check_no_circle(transaction: Transaction, team: Document, own_id: str, abov
     while waiting:
         one = waiting.pop()
         if one.id == own_id:
-            raise InvalidInput(f"{team['name']} would stand under itself", field="parents")
+            raise InvalidInput(f"{team['name']} would be its own ancestor", field="parents")
         if one.id not in seen:
             seen.add(one.id)
             waiting += [_found(transaction, parent) for parent in one.document.get("parents") or ()]
@@ -151,7 +152,7 @@ def _check_no_circle(transaction: Transaction, team: Document, own_id: str, abov
 def _found(transaction: Transaction, reference: Document) -> Stored:
     found = transaction.find("team", Key.by_id(reference["id"]), Hold.SHARED)
     if found is None:
-        raise InvalidInput(f"team {reference['id']} is not there", field="parents")
+        raise InvalidInput(f"team {reference['id']} does not exist", field="parents")
     return found
 
 
@@ -186,4 +187,4 @@ def take_out(record: Record, team: Stored, user_id: str) -> Written:
 def _check_kind(team: Stored) -> None:
     kind = team.document.get("teamType")
     if kind != _WITH_PEOPLE:
-        raise InvalidInput(f"{team.fqn} is a {kind}: only a {_WITH_PEOPLE} has its users set", field="teamType")
+        raise InvalidInput(f"{team.fqn} is a {kind}; only a {_WITH_PEOPLE} has members", field="teamType")

@@ -60,4 +60,4 @@ def _policy(record: Record, violation: Violation) -> Stored:
         found = record.transaction.find("policy", key)
         if found is not None and not found.deleted:
             return found
-    raise NotFound("there is no policy left to tell of a refused access")
+    raise NotFound("the policy that should record the violation no longer exists")

@@ -78,5 +78,5 @@ def check_purpose(transaction: Transaction, case: Document, old: Document) -> No
     purpose = str(definition.document["entityType"])
     tested = "COLUMN" if "::columns::" in str(case.get("entityLink")) else "TABLE"
     if purpose != tested:
-        said = f"{definition.fqn} tests a {purpose.lower()}, and entityLink names a {tested.lower()}"
+        said = f"{definition.fqn} tests a {purpose.lower()}, but entityLink is of a {tested.lower()}"
         raise InvalidInput(f"{said}; it must be {_LINKS[purpose]}", field="entityLink")

@@ -88,7 +88,7 @@ def correct_step(
     after = checked(_STEP, json_patch.applied(before, operations, record.bounds))
     changed = sorted(key for key in {*before, *after} if not is_same(before.get(key), after.get(key)))
     if fixed := [key for key in changed if key not in _CHANGEABLE]:
-        raise InvalidInput(f"of an incident only severity can be corrected, not {fixed[0]}", field=fixed[0])
+        raise InvalidInput(f"only the severity of an incident step can be changed, not {fixed[0]}", field=fixed[0])
     if "severity" not in changed:
         return Written(before, None)
     kept = {key: value for key, value in after.items() if key != "testCaseReference"}
@@ -130,7 +130,7 @@ def _details(record: Record, status: str, given: Document | None) -> Document | 
     if status == "Assigned":
         assignee = (given or {}).get("assignee")
         if not assignee or set(given or {}) - {"assignee"}:
-            raise InvalidInput(f"{_DETAILS} must hold the assignee, a reference to a person or team", field=_DETAILS)
+            raise InvalidInput(f"{_DETAILS} must contain assignee, a reference to a user or team", field=_DETAILS)
         return {"assignee": _person(record, assignee)}
     if status == "Resolved":
         resolved = checked(_RESOLVED, given or {})
@@ -142,7 +142,7 @@ def _details(record: Record, status: str, given: Document | None) -> Document | 
 def _person(record: Record, given: object) -> Document:
     entity_type = given.get("type", "user") if isinstance(given, dict) else "user"
     if entity_type not in ("user", "team"):
-        raise InvalidInput("an incident is assigned to a user or a team", field=_DETAILS)
+        raise InvalidInput("the assignee of an incident must be a user or a team", field=_DETAILS)
     return record.resolver().one(entity_type, given)
 
 

@@ -43,7 +43,7 @@ def patch_result(record: Record, case: Stored, at_ms: int, operations: Sequence[
     """Correct the result of one run; nothing if that changes nothing."""
     before = record.transaction.series.at(Line(case.id, _KIND.name), at_ms)
     if before is None:
-        raise NotFound(f"test case {case.fqn} has no result of {at_ms}")
+        raise NotFound(f"test case {case.fqn} has no result at {at_ms}")
     after = checked(_KIND.form, json_patch.applied(before, operations, record.bounds))
     if after["timestamp"] != at_ms:
         raise InvalidInput("the timestamp of a result cannot be changed", field="timestamp")
@@ -57,7 +57,7 @@ def remove_result(record: Record, case: Stored, at_ms: int) -> Written:
     """Forget the result that was reported for that moment."""
     gone = record.transaction.series.remove(Line(case.id, _KIND.name), at_ms)
     if gone is None:
-        raise NotFound(f"test case {case.fqn} has no result of {at_ms}")
+        raise NotFound(f"test case {case.fqn} has no result at {at_ms}")
     return append_removal(record, case, _told(gone))
 
 

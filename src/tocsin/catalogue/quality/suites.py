@@ -29,7 +29,7 @@ def add_cases(record: Record, suite: Stored, case_ids: object) -> Written:
     if not isinstance(case_ids, list) or not all(isinstance(one, str) for one in case_ids):
         raise InvalidInput("testCaseIds must be a list of ids", field="testCaseIds")
     if len(case_ids) > MOST_AT_ONCE:
-        raise InvalidInput(f"testCaseIds may hold at most {MOST_AT_ONCE} ids", field="testCaseIds")
+        raise InvalidInput(f"testCaseIds must be a list of at most {MOST_AT_ONCE} ids", field="testCaseIds")
     cases = [_case(record, case_id) for case_id in dict.fromkeys(one.lower() for one in case_ids)]
     joined = [reference_to(case) for case in cases if record.transaction.suites.add(suite.id, case.id)]
     if not joined:
@@ -56,7 +56,9 @@ def remove_case(record: Record, suite: Stored, case_id: str) -> Written:
 
 def _check_logical(suite: Stored) -> None:
     if suite.document.get("basic"):
-        raise InvalidInput(f"{suite.fqn} is a table's own suite: its tests are the table's", field="testSuiteId")
+        raise InvalidInput(
+            f"{suite.fqn} is the suite of a table: it always contains the table's tests", field="testSuiteId"
+        )
 
 
 def _case(record: Record, case_id: str, *, even_deleted: bool = False) -> Stored:

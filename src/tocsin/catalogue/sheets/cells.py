@@ -81,7 +81,7 @@ def people(cell: str) -> list[Document]:
         elif not colon or kind not in ("user", "team"):
             kind, name = "user", part
         if not name.strip():
-            raise InvalidInput(f"{part!r} names nobody; write user:jane or team:sales")
+            raise InvalidInput(f"{part!r} is not an owner; write user:jane or team:sales")
         found.append({"type": kind, "fullyQualifiedName": fqn.quote(name.strip())})
     return found
 
@@ -97,7 +97,7 @@ def extension(cell: str) -> Document:
     for part in parted(cell):
         key, colon, text = part.partition(":")
         if not colon or not key.strip():
-            raise InvalidInput(f"{part!r} is no custom property; write name:value")
+            raise InvalidInput(f"{part!r} is not a custom property; write name:value")
         found[key.strip()] = _value(text)
     return found
 
@@ -114,7 +114,7 @@ def _is_derived(label: Document) -> bool:
 def _label(transaction: Transaction, entity_type: str, name: str) -> Document:
     found = transaction.reference(entity_type, Key.by_name(name))
     if found is None or found.get("deleted"):
-        raise InvalidInput(f"there is no {'tag' if entity_type == 'tag' else 'glossary term'} {name}")
+        raise InvalidInput(f"unknown {'tag' if entity_type == 'tag' else 'glossary term'} {name}")
     return {"tagFQN": found["fullyQualifiedName"], **TAG_DEFAULTS, "source": SOURCES[entity_type]}
 
 

@@ -84,7 +84,7 @@ def _set_tags(*, tiers: bool) -> Setter:
         labels = document.get("tags") or []
         others = [one for one in labels if _is_tier(one) != tiers]
         if any(name.startswith(_TIER) != tiers for name in parted(text)):
-            raise InvalidInput("tiers stand under tiers, other tags under tags")
+            raise InvalidInput("a tier must have a tier as parent, other tags other tags")
         document["tags"] = [*others, *with_labels(transaction, [o for o in labels if o not in others], "tag", text)]
 
     return put

@@ -30,31 +30,31 @@ from tocsin.model.stored import Key, Stored
 
 _PEOPLE = ("`user:jane;team:sales`",)
 HEADERS = (
-    Header("name", "Its own name, below what the sheet is of.", ("`public`",), required=True),
-    Header("displayName", "What people call it.", ("`Shop`",)),
-    Header("description", "What it holds, in Markdown.", ("All that is **sold**.",)),
-    Header("owner", "Who answers for it, with `;` between them.", _PEOPLE),
-    Header("tags", "Full names of its tags, with `;` between them.", ("`PII.Sensitive`",)),
-    Header("glossaryTerms", "Full names of its glossary terms, with `;` between them.", ("`Shop.Client`",)),
-    Header("tiers", "Full name of its tier.", ("`Tier.Tier1`",)),
-    Header("certification", "Full name of its certification.", ("`Certification.Gold`",)),
-    Header("retentionPeriod", "How long data is kept, as a duration of ISO 8601.", ("`P23DT23H`",)),
-    Header("sourceUrl", "Its address where it comes from.", ("`https://example.com/shop`",)),
-    Header("domains", "Full names of its domains, with `;` between them.", ("`Sales`",)),
-    Header("extension", "Custom properties, `name:value` with `;` between them.", ("`cost:12`",)),
+    Header("name", "Name, without the parent's.", ("`public`",), required=True),
+    Header("displayName", "Display name.", ("`Shop`",)),
+    Header("description", "Description, in Markdown.", ("All **sales** data.",)),
+    Header("owner", "Owners, separated by `;`.", _PEOPLE),
+    Header("tags", "Tags (FQNs), separated by `;`.", ("`PII.Sensitive`",)),
+    Header("glossaryTerms", "Glossary terms (FQNs), separated by `;`.", ("`Shop.Client`",)),
+    Header("tiers", "Tier (FQN).", ("`Tier.Tier1`",)),
+    Header("certification", "Certification (FQN).", ("`Certification.Gold`",)),
+    Header("retentionPeriod", "Retention period, as ISO 8601 duration.", ("`P23DT23H`",)),
+    Header("sourceUrl", "URL in the source system.", ("`https://example.com/shop`",)),
+    Header("domains", "Domains (FQNs), separated by `;`.", ("`Sales`",)),
+    Header("extension", "Custom properties as `name:value`, separated by `;`.", ("`cost:12`",)),
 )
 """The columns of a sheet of assets."""
 
 _TEAM_HEADERS = (
-    Header("name", "The team's name.", ("`Sales`",), required=True),
-    Header("displayName", "What people call it.", ("`Sales team`",)),
-    Header("description", "What it does, in Markdown.", ("Sells.",)),
-    Header("teamType", "Its type; empty for a Group.", ("`Group`", "`Department`", "`Division`", "`BusinessUnit`")),
-    Header("parents", "Names of the teams it stands under; empty for the team the sheet is of.", ("`Trade`",)),
-    Header("Owner", "Who answers for it, with `;` between them.", _PEOPLE),
-    Header("isJoinable", "Whether anybody may join.", ("`true`", "`false`")),
-    Header("defaultRoles", "Names of the roles of all in it, with `;` between them.", ("`DataSteward`",)),
-    Header("policies", "Names of its policies, with `;` between them.", ("`TeamOnlyPolicy`",)),
+    Header("name", "Name of the team.", ("`Sales`",), required=True),
+    Header("displayName", "Display name.", ("`Sales team`",)),
+    Header("description", "Description, in Markdown.", ("Sells.",)),
+    Header("teamType", "Type; default: Group.", ("`Group`", "`Department`", "`Division`", "`BusinessUnit`")),
+    Header("parents", "Names of the parent teams, separated by `;`; default: the exported team.", ("`Trade`",)),
+    Header("Owner", "Owners, separated by `;`.", _PEOPLE),
+    Header("isJoinable", "Whether any user may join.", ("`true`", "`false`")),
+    Header("defaultRoles", "Default roles of the members, separated by `;`.", ("`DataSteward`",)),
+    Header("policies", "Policies, separated by `;`.", ("`TeamOnlyPolicy`",)),
 )
 
 
@@ -82,8 +82,8 @@ CHILDREN: dict[str, str] = {
 def _kind(parent_type: str) -> SheetKind:
     child = CHILDREN[parent_type]
     headers = tuple(one for one in _of(child).headers if one.name not in missing_headers(child))
-    below = "all teams under a team" if child == "team" else f"every {child} of a {parent_type}"
-    return SheetKind(f"Describes {below}, and makes those that are not there; what has no row stays as it is.", headers)
+    below = "all teams below a team" if child == "team" else f"every {child} of a {parent_type}"
+    return SheetKind(f"Updates {below} and creates missing ones; entities without a row stay unchanged.", headers)
 
 
 def _of(child_type: str) -> _Children:
@@ -120,7 +120,7 @@ def _import_one(record: Record, parent: Stored, row: Row, told: set[str]) -> str
     name = row.values["name"]
     full = fqn.quote(name) if child == "team" else fqn.child(parent.fqn, name)
     if full in told:
-        raise InvalidInput(f"{child} {full} stands in the sheet twice")
+        raise InvalidInput(f"{child} {full} appears twice")
     message = bring_child(record, parent, (child, full), row)
     told.add(full)
     return message
@@ -137,7 +137,7 @@ def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row
     if record.visible(old).deleted:
         raise InvalidInput(f"{child} {full} is deleted; restore it first")
     if child == "team" and not _stands_under(record.transaction, old, parent.id):
-        raise InvalidInput(f"team {full} stands elsewhere than under {parent.fqn}")
+        raise InvalidInput(f"team {full} is not below {parent.fqn}")
     written = put(record, old, document_of(record, old, row))
     return f"{child} unchanged" if written.event is None else f"{child} updated"
 

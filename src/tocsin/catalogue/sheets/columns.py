@@ -27,17 +27,17 @@ _COLUMN = "column."
 _NAME = "column.fullyQualifiedName"
 
 TABLE_SHEET = SheetKind(
-    "Describes the columns of a table that is there; a column whose row is missing stays as it is.",
+    "Updates the columns of a table; columns without a row stay unchanged.",
     (
-        Header(_NAME, "The column's name, below the table's.", ("`email`", "`address.zip`"), required=True),
-        Header("column.displayName", "What people call it.", ("`E-mail address`",)),
-        Header("column.description", "What it holds, in Markdown.", ("Where to write to the **customer**.",)),
-        Header("column.dataTypeDisplay", "Its type as people read it.", ("`array<int>`", "`varchar(20)`")),
-        Header("column.dataType", "Its type; an empty cell leaves it.", ("`VARCHAR`", "`BIGINT`")),
-        Header("column.arrayDataType", "The type of its members, if it is an ARRAY.", ("`INT`",)),
-        Header("column.dataLength", "How long it may be, if it is of a type with a length.", ("`36`",)),
-        Header("column.tags", "Full names of its tags, with `;` between them.", ("`PII.Sensitive;PersonalData.Name`",)),
-        Header("column.glossaryTerms", "Full names of its glossary terms, with `;` between them.", ("`Shop.Client`",)),
+        Header(_NAME, "Name of the column, without the table's.", ("`email`", "`address.zip`"), required=True),
+        Header("column.displayName", "Display name.", ("`E-mail address`",)),
+        Header("column.description", "Description, in Markdown.", ("Where to write to the **customer**.",)),
+        Header("column.dataTypeDisplay", "Display text of the data type.", ("`array<int>`", "`varchar(20)`")),
+        Header("column.dataType", "Data type; empty: unchanged.", ("`VARCHAR`", "`BIGINT`")),
+        Header("column.arrayDataType", "Data type of the elements of an ARRAY.", ("`INT`",)),
+        Header("column.dataLength", "Maximum length, for types with a length.", ("`36`",)),
+        Header("column.tags", "Tags (FQNs), separated by `;`.", ("`PII.Sensitive;PersonalData.Name`",)),
+        Header("column.glossaryTerms", "Glossary terms (FQNs), separated by `;`.", ("`Shop.Client`",)),
     ),
 )
 
@@ -59,9 +59,9 @@ def import_columns(record: Record, table: Stored, rows: tuple[Row, ...]) -> tupl
         try:
             name = _name(table, row)
             if name in told:
-                raise InvalidInput(f"column {name} stands in the sheet twice")
+                raise InvalidInput(f"column {name} appears twice")
             if name not in found:
-                raise InvalidInput(f"there is no column {name}{hint(name, found)}")
+                raise InvalidInput(f"unknown column {name}{hint(name, found)}")
             changed = bring_column(record.transaction, found[name], row.values)
             told.add(name)
             outcomes.append(Outcome(row, "Column updated" if changed else "Column unchanged"))
@@ -125,7 +125,7 @@ def _set_text(key: str) -> Setter:
 
 def _set_length(_transaction: Transaction, column: Document, text: str) -> None:
     if text and not (text.strip().isdecimal() and len(text) < _LONGEST_NUMBER):
-        raise InvalidInput(f"column.dataLength must be a whole number, not {text!r}")
+        raise InvalidInput(f"column.dataLength must be an integer, not {text!r}")
     column.pop("dataLength", None)
     if text:
         column["dataLength"] = int(text)

@@ -99,7 +99,7 @@ def read_sheet(kind: SheetKind, text: str) -> Sheet:
     """
     lines = list(_parsed(text.removeprefix("\ufeff")))
     if not lines:
-        raise BrokenSheet("the text is empty: its first line must name the columns")
+        raise BrokenSheet("the CSV is empty; its first line must contain the column headers")
     written = tuple(cell.strip() for cell in lines[0])
     names = _checked(kind, [name.removesuffix("*") for name in written])
     required = {header.name for header in kind.headers if header.required}
@@ -137,22 +137,22 @@ def aborted(reason: str, *, dry_run: bool) -> Document:
 
 def _parsed(text: str) -> Iterator[list[str]]:
     if "\0" in text:
-        raise BrokenSheet("the text holds a NUL character; remove it")
+        raise BrokenSheet("the CSV contains a NUL character; remove it")
     csv.field_size_limit(_LONGEST_CELL)
     reader = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
         yield from reader
     except csv.Error as refused:
-        raise BrokenSheet(f"line {reader.line_num} is no CSV: {refused}") from refused
+        raise BrokenSheet(f"line {reader.line_num} is not CSV: {refused}") from refused
 
 
 def _checked(kind: SheetKind, names: list[str]) -> list[str]:
     known = [header.name for header in kind.headers]
     for name in names:
         if name not in known:
-            raise BrokenSheet(f"there is no header {name!r}; there are: {', '.join(known)}")
+            raise BrokenSheet(f"unknown header {name!r}; valid headers: {', '.join(known)}")
         if names.count(name) > 1:
-            raise BrokenSheet(f"the header {name} stands there twice")
+            raise BrokenSheet(f"the header {name} appears twice")
     for header in kind.headers:
         if header.required and header.name not in names:
             raise BrokenSheet(f"the header {header.name} is missing")

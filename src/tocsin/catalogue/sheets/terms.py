@@ -32,22 +32,22 @@ _TERM = "glossaryTerm"
 _RELATED = "relatedTo"
 
 TERM_SHEET = SheetKind(
-    "Describes the terms of a glossary that is there, and makes those that are not; a term whose row is missing stays.",
+    "Updates the terms of a glossary and creates missing ones; terms without a row stay unchanged.",
     (
-        Header("parent", "Full name of the term it lies under; empty at the root.", ("`Shop.Client`",)),
-        Header("name", "The term's own name.", ("`Client number`",), required=True),
-        Header("displayName", "What people call it.", ("`Customer`",)),
-        Header("description", "What it means, in Markdown; a new term needs one.", ("Who has **bought** something.",)),
-        Header("synonyms", "Other words for it, with `;` between them.", ("`customer;buyer`",)),
-        Header("relatedTerms", "Full names of related terms, each after its relation.", ("`broader:Shop.Person`",)),
-        Header("references", "Names and addresses in turn, with `;` between them.", ("`ISO;https://iso.org/x`",)),
-        Header("tags", "Full names of its tags, with `;` between them.", ("`PII.Sensitive`",)),
-        Header("reviewers", "Who approves changes, with `;` between them.", ("`user:jane;team:sales`",)),
-        Header("owner", "Who answers for it, with `;` between them.", ("`user:jane;team:sales`",)),
-        Header("glossaryStatus", "Its status; an empty cell leaves it.", ("`Draft`", "`Approved`", "`Deprecated`")),
-        Header("color", "Its colour.", ("`#FF5733`",)),
-        Header("iconURL", "The address of its icon.", ("`https://example.com/icon.png`",)),
-        Header("extension", "Custom properties, `name:value` with `;` between them.", ("`source:ISO 8000`",)),
+        Header("parent", "FQN of the parent term; empty at the top level.", ("`Shop.Client`",)),
+        Header("name", "The term's own name.", ("Name of the term.",), required=True),
+        Header("displayName", "Display name.", ("`Customer`",)),
+        Header("description", "Description, in Markdown; required for new terms.", ("Who has **bought** something.",)),
+        Header("synonyms", "Synonyms, separated by `;`.", ("`customer;buyer`",)),
+        Header("relatedTerms", "Related terms (FQNs), each after its relation.", ("`broader:Shop.Person`",)),
+        Header("references", "References: names and URLs in turn, separated by `;`.", ("`ISO;https://iso.org/x`",)),
+        Header("tags", "Tags (FQNs), separated by `;`.", ("`PII.Sensitive`",)),
+        Header("reviewers", "Reviewers, separated by `;`.", ("`user:jane;team:sales`",)),
+        Header("owner", "Owners, separated by `;`.", ("`user:jane;team:sales`",)),
+        Header("glossaryStatus", "Status; empty: unchanged.", ("`Draft`", "`Approved`", "`Deprecated`")),
+        Header("color", "Colour.", ("`#FF5733`",)),
+        Header("iconURL", "URL of the icon.", ("`https://example.com/icon.png`",)),
+        Header("extension", "Custom properties as `name:value`, separated by `;`.", ("`source:ISO 8000`",)),
     ),
 )
 
@@ -79,7 +79,7 @@ def _import_one(record: Record, glossary: Stored, row: Row, told: set[str]) -> s
     parent = _parent(glossary, row.values.get("parent", ""))
     full = fqn.child(parent or glossary.fqn, row.values["name"])
     if full in told:
-        raise InvalidInput(f"term {full} stands in the sheet twice")
+        raise InvalidInput(f"term {full} appears twice")
     message = _bring(record, glossary, (full, parent), row)
     told.add(full)
     return message
@@ -114,7 +114,7 @@ def _parent(glossary: Stored, cell: str) -> str | None:
     if full == glossary.fqn:
         return None
     if not full.startswith(f"{glossary.fqn}."):
-        raise InvalidInput(f"{full} lies in another glossary than {glossary.fqn}")
+        raise InvalidInput(f"{full} is in another glossary than {glossary.fqn}")
     return full
 
 
@@ -160,14 +160,14 @@ def _related(transaction: Transaction, part: str) -> Document:
         kind, name = _RELATED, part
     found = transaction.reference(_TERM, Key.by_name(name))
     if found is None or found.get("deleted"):
-        raise InvalidInput(f"there is no glossary term {name}")
+        raise InvalidInput(f"unknown glossary term {name}")
     return {"relationType": kind, "term": found}
 
 
 def _set_references(_transaction: Transaction, term: Document, text: str) -> None:
     parts = parted(text)
     if len(parts) % 2:
-        raise InvalidInput("references must be names and addresses in turn: name;https://example.com")
+        raise InvalidInput("references must be names and URLs in turn: name;https://example.com")
     pairs = zip(parts[::2], parts[1::2], strict=True)
     term["references"] = [{"name": name, "endpoint": endpoint} for name, endpoint in pairs]
 

@@ -41,22 +41,25 @@ _PARTS = {"databaseService": 1, "database": 2, "databaseSchema": 3, _TABLE: 4, _
 """How many names a full name has."""
 
 _OF_COLUMNS = (
-    Header("column.dataTypeDisplay", "The type of a column as people read it.", ("`array<int>`",)),
-    Header("column.dataType", "The type of a column; an empty cell leaves it.", ("`VARCHAR`",)),
-    Header("column.arrayDataType", "The type of its members, if it is an ARRAY.", ("`INT`",)),
-    Header("column.dataLength", "How long it may be, if it is of a type with a length.", ("`36`",)),
+    Header("column.dataTypeDisplay", "Display text of a column's data type.", ("`array<int>`",)),
+    Header("column.dataType", "Data type of a column; empty: unchanged.", ("`VARCHAR`",)),
+    Header("column.arrayDataType", "Data type of the elements of an ARRAY.", ("`INT`",)),
+    Header("column.dataLength", "Maximum length, for types with a length.", ("`36`",)),
 )
 _OF_PROCEDURES = (
-    Header("storedProcedure.code", "The code of a stored procedure.", ("`SELECT 1`",)),
-    Header("storedProcedure.language", "The language it is written in.", ("`SQL`", "`Python`")),
+    Header("storedProcedure.code", "Code of a stored procedure.", ("`SELECT 1`",)),
+    Header("storedProcedure.language", "Language of the code.", ("`SQL`", "`Python`")),
 )
 _PLACE = (
-    Header(_TYPE, "What the row speaks of.", tuple(f"`{one}`" for one in (*_ABOVE, _COLUMN)), required=True),
-    Header(_FULL, "Its full name; empty for what lies directly under what the sheet is of.", ("`pg.shop.public`",)),
+    Header(_TYPE, "Entity type of the row.", tuple(f"`{one}`" for one in (*_ABOVE, _COLUMN)), required=True),
+    Header(_FULL, "FQN; empty for direct children of the exported entity.", ("`pg.shop.public`",)),
 )
 _TREE_HEADERS = (*HEADERS, *_PLACE, *_OF_COLUMNS, *_OF_PROCEDURES)
 TREE_SHEETS: dict[str, SheetKind] = {
-    name: SheetKind(f"Describes all under a {name}, and makes what is not there; what has no row stays.", _TREE_HEADERS)
+    name: SheetKind(
+        f"Updates everything below a {name} and creates what is missing; entities without a row stay unchanged.",
+        _TREE_HEADERS,
+    )
     for name in BELOW
 }
 """What these sheets hold."""
@@ -109,7 +112,7 @@ def import_tree(record: Record, top: Stored, rows: tuple[Row, ...]) -> list[Outc
         try:
             step = _step(top, at, row)
             if (step.kind, step.full) in told:
-                raise InvalidInput(f"{step.kind} {step.full} stands in the sheet twice")
+                raise InvalidInput(f"{step.kind} {step.full} appears twice")
         except TocsinError as refused:
             outcomes[at] = Outcome(row, refused.message, failed=True)
         else:
@@ -128,13 +131,13 @@ def _step(top: Stored, at: int, row: Row) -> _Step:
     if kind not in known:
         raise InvalidInput(f"entityType must be one of {', '.join(known)}, not {kind!r}")
     if not full and kind not in BELOW[top.entity_type]:
-        raise InvalidInput(f"{_FULL} is missing: a {kind} does not lie directly under a {top.entity_type}")
+        raise InvalidInput(f"{_FULL} is missing: a {kind} is not a direct child of a {top.entity_type}")
     parts = tuple(fqn.split(full or fqn.child(top.fqn, name)))
     above = tuple(fqn.split(top.fqn))
     if parts[: len(above)] != above or not _is_long_enough(kind, len(parts)):
-        raise InvalidInput(f"{full} is no full name of a {kind} under {top.fqn}")
+        raise InvalidInput(f"{full} is not the FQN of a {kind} below {top.fqn}")
     if kind != _COLUMN and parts[-1] != name:
-        raise InvalidInput(f"the name is {name}, but the last of {full} is {parts[-1]}")
+        raise InvalidInput(f"the name is {name}, but {full} ends with {parts[-1]}")
     return _Step(at, replace(row, values=_values(kind, row)), kind, parts)
 
 
@@ -151,7 +154,7 @@ def _values(kind: str, row: Row) -> dict[str, str]:
         known |= {one.name for one in _OF_PROCEDURES} if kind == _PROCEDURE else set()
     idle = [name for name, text in row.values.items() if text and name not in (*known, _TYPE, _FULL)]
     if idle:
-        raise InvalidInput(f"a {kind} has no {idle[0]}")
+        raise InvalidInput(f"a {kind} has no field {idle[0]}")
     return {name: text for name, text in row.values.items() if name in known}
 
 
@@ -235,7 +238,7 @@ def _bring_one(
     if path in found:
         return f"column {'updated' if bring_column(transaction, found[path], values) else 'unchanged'}"
     if not values.get("column.dataType"):
-        raise InvalidInput(f"column {fqn.join(path)} is new: it needs its column.dataType")
+        raise InvalidInput(f"column {fqn.join(path)} is new and needs column.dataType")
     if path[:-1] and path[:-1] not in found:
         raise NotFound(f"column {fqn.join(path[:-1])} not found")
     made: Document = {"name": path[-1]}

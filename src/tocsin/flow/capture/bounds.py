@@ -70,7 +70,7 @@ class Bounds:
         """
         size = size_of(document)
         if size > self.document_bytes and size > had_bytes:
-            raise TooLarge(f"this would be {size} bytes of JSON; a document has at most {self.document_bytes}")
+            raise TooLarge(f"the document would have {size} bytes of JSON; the limit is {self.document_bytes}")
 
 
 BOUNDS = Bounds()

@@ -54,7 +54,7 @@ def is_light(document: Document, operations: Sequence[PatchOperation]) -> bool:
 
 def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: Bounds) -> Document:
     if len(operations) > bounds.patch_operations:
-        raise TooLarge(f"the patch has {len(operations)} operations; one may have {bounds.patch_operations}")
+        raise TooLarge(f"the patch has {len(operations)} operations; the limit is {bounds.patch_operations}")
     patched, left, had_bytes = document, bounds.document_bytes, size_of(document)
     try:
         for operation in operations:
@@ -64,11 +64,11 @@ def _in_place(document: Document, operations: Sequence[PatchOperation], bounds: 
                 raise TooLarge(f"the patch copies more than {bounds.document_bytes} bytes")
             patched = jsonpatch.JsonPatch([operation]).apply(patched, in_place=True)
     except RecursionError as refused:
-        raise InvalidInput("the patch cannot be applied: it nests too deep") from refused
+        raise InvalidInput("the patch cannot be applied: it is nested too deeply") from refused
     except (jsonpatch.JsonPatchException, JsonPointerException, TypeError, KeyError, AttributeError) as refused:
         raise InvalidInput(f"the patch cannot be applied: {_why(refused)}") from refused
     if not isinstance(patched, dict):
-        raise InvalidInput("the patch does not leave an object")
+        raise InvalidInput("the result of the patch is not an object")
     check_depth(patched)
     bounds.check_size(patched, had_bytes=had_bytes)
     return patched
@@ -92,7 +92,7 @@ def _copied(document: Document) -> Document:
 def _why(refused: Exception) -> str:
     """Return what the library says, without the whole document, or a value of it, that some of its messages quote."""
     if isinstance(refused, jsonpatch.JsonPatchTestFailed):
-        return "what a test operation expects does not stand there"
+        return "a test operation failed"
     missing, quotes, _document = str(refused).partition(" not found in ")
     return f"{missing} not found" if quotes else missing
 

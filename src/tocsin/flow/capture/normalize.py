@@ -63,7 +63,7 @@ def check_required(kind: EntityType, document: Document) -> None:
             raise InvalidInput(f"{with_article(kind.name)} needs {key}", field=key)
     name = document.get("name")
     if not isinstance(name, str) or not name.strip():
-        raise InvalidInput("name must be a text", field="name")
+        raise InvalidInput("name must be a string", field="name")
 
 
 def shaped(document: Document) -> Document:
@@ -97,19 +97,19 @@ def _kept_elsewhere(entity_type: str) -> frozenset[str]:
 def _check_kinds(document: Document) -> None:
     for key in _TEXTS:
         if key in document and not isinstance(document[key], str):
-            raise InvalidInput(f"{key} must be a text", field=key)
+            raise InvalidInput(f"{key} must be a string", field=key)
     if (email := document.get("email")) and not _ADDRESS.fullmatch(email.strip()):
-        raise InvalidInput(f"{email!r} is no e-mail address; it must look like name@example.com", field="email")
+        raise InvalidInput(f"{email!r} is not an e-mail address; it must look like name@example.com", field="email")
 
 
 def _copy(request: Document) -> Document:
     try:
         text = orjson.dumps(request)
     except TypeError as refused:
-        raise InvalidInput(f"not a JSON document: {refused}") from refused
+        raise InvalidInput(f"not JSON: {refused}") from refused
     copied = orjson.loads(text)
     if not isinstance(copied, dict):
-        raise InvalidInput("the request must be an object")
+        raise InvalidInput("must be a JSON object")
     return _without_nulls(copied) if b"null" in text else copied
 
 
@@ -129,7 +129,7 @@ def _members(field: str, rule: MemberList, members: object) -> list[Document]:
     if field in REFERENCE_LISTS:
         return own(members) if field in INHERITED_KEYS else members
     if not all(isinstance(member, dict) for member in members):
-        raise InvalidInput(f"{field} must hold objects", field=field)
+        raise InvalidInput(f"{field} must be a list of objects", field=field)
     made = [_member(field, member) for member in members]
     names = {rule.identity(member) for member in made}
     if len(names) == len(made):
@@ -137,7 +137,7 @@ def _members(field: str, rule: MemberList, members: object) -> list[Document]:
     if field == "tags":  # the same tag twice is the same tag
         return list({rule.identity(member): member for member in made}.values())
     counted = Counter(rule.identity(member) for member in made)
-    raise InvalidInput(f"{field} holds the name {counted.most_common(1)[0][0]} twice", field=field)
+    raise InvalidInput(f"{field} contains the name {counted.most_common(1)[0][0]} twice", field=field)
 
 
 def _member(field: str, member: Document) -> Document:

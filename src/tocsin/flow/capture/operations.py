@@ -132,7 +132,7 @@ class EntityWrites:
                 return self._write(work, actor)
             except _NotComputed as pending:
                 patching.compute(pending.shown)
-        raise Unavailable("Others keep changing this while the patch is worked out. Send it again.")
+        raise Unavailable("Concurrent changes prevented the patch. Send it again.")
 
     def delete(
         self, entity_type: str, key: Key, *, actor: Actor, recursive: bool = False, hard: bool = False

@@ -135,7 +135,7 @@ def _number_of(members: list[Document], rule: MemberList, label: str, path: str)
     for number, member in enumerate(members):
         if rule.label(member) == label:
             return number
-    raise ValueError(f"there is no {label} for {path}")
+    raise ValueError(f"no label {label} for {path}")
 
 
 def _rule(path: str, key: object) -> MemberList | None:

@@ -89,7 +89,7 @@ class Resolver:
         named = given.get("type") if isinstance(given, dict) else None
         if named is not None and named not in place.types:
             raise InvalidInput(
-                f"{place.field} may name a {' or a '.join(place.types)}, not a {named}", field=place.field
+                f"{place.field} must be a {' or a '.join(place.types)}, not a {named}", field=place.field
             )
         key = key_of(given)
         for entity_type in (named,) if named else place.types:
@@ -154,7 +154,7 @@ def _root_fqn(entity_type: str, name: str) -> str:
 def _type_of(field: str, given: Given, types: tuple[str, ...]) -> str:
     wanted = str(given.get("type", types[0])) if isinstance(given, dict) else types[0]
     if wanted not in types:
-        raise InvalidInput(f"{field} may name a {' or a '.join(types)}, not a {wanted}", field=field)
+        raise InvalidInput(f"{field} must be a {' or a '.join(types)}, not a {wanted}", field=field)
     return wanted
 
 

@@ -35,7 +35,7 @@ def delete(record: Record, target: Stored, *, recursive: bool, hard: bool) -> Wr
     affected = under if hard else [entity for entity in under if not entity.deleted]
     if affected and not recursive:
         raise InvalidInput(
-            f"{target.entity_type} {target.fqn} is not empty; recursive=true deletes what lies under it, too"
+            f"{target.entity_type} {target.fqn} is not empty; recursive=true deletes everything below it as well"
         )
     check_delete_under(record.permit, affected, hard=hard)
     if hard or not _can_be_soft(target):
@@ -91,7 +91,7 @@ def _check_above(record: Record, target: Stored) -> None:
     if above and "id" in above:
         found = record.transaction.find(above["type"], Key.by_id(above["id"]), Hold.SHARED)
         if found is not None and found.deleted:
-            raise InvalidInput(f"the {found.entity_type} {found.fqn} is deleted, too; restore that first", field=field)
+            raise InvalidInput(f"the {found.entity_type} {found.fqn} is deleted; restore it first", field=field)
 
 
 def _can_be_soft(entity: Stored) -> bool:

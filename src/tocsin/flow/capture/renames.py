@@ -53,7 +53,7 @@ def place_of(record: Record, old: Stored, document: Document) -> Draft:
     check_required(kind, document)
     draft = draft_of(record.resolver(), kind, document)
     if draft.fqn.startswith(f"{old.fqn}."):
-        raise InvalidInput(f"{old.fqn} cannot lie under itself", field=kind.parent_field(document))
+        raise InvalidInput(f"{old.fqn} cannot be moved below itself", field=kind.parent_field(document))
     if draft.fqn != old.fqn and record.transaction.find(kind.name, Key.by_name(draft.fqn)) is not None:
         raise Conflict(f"{kind.name} {draft.fqn} already exists")
     return draft
@@ -94,10 +94,10 @@ def _check_allowed(kind: EntityType, old: Document, new: Document) -> None:
         raise InvalidInput(f"the name of {with_article(kind.name)} cannot be changed", field="name")
     moved = _moved_keys(kind, old, new)
     if moved and not kind.is_movable:
-        raise InvalidInput(f"{with_article(kind.name)} cannot be moved: {moved[0]} is fixed", field=moved[0])
+        raise InvalidInput(f"{moved[0]} of {with_article(kind.name)} cannot be changed", field=moved[0])
     above = kind.parent_field(new)
     if moved and above not in moved and above == kind.parent_field(old):
-        raise InvalidInput(f"{moved[0]} follows from {above}: change or remove that", field=moved[0])
+        raise InvalidInput(f"{moved[0]} is derived from {above}; change or remove {above} instead", field=moved[0])
 
 
 def _moved_keys(kind: EntityType, old: Document, new: Document) -> list[str]:

@@ -24,7 +24,9 @@ from tocsin.model.list_identity import MEMBERSHIPS, REFERENCE_LISTS, REFERENCES,
 from tocsin.model.secret import without_secrets
 from tocsin.model.stored import Draft, Key, Stored, Written
 
-_OTHER_SECRETS = "its secrets are not kept, or belong to where the connection leads now; send it with its secrets"
+_OTHER_SECRETS = (
+    "its secrets are not stored for this version or for this endpoint; send the connection with its secrets"
+)
 
 
 @dataclass(frozen=True)
@@ -56,7 +58,7 @@ def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
     """Bring an entity back to ``past``, one of its versions; one that is soft-deleted comes back with all under it."""
     kind = ENTITY_TYPES[old.entity_type]
     if kind.name == "eventsubscription":
-        raise InvalidInput("an alert's versions do not hold its secrets; PUT the state that is wanted")
+        raise InvalidInput("versions of alerts do not contain secrets; PUT the desired state instead")
     left_out: list[LeftOut] = []
     fields = without_server_keys(past)
     fields = _with_living_tags(record, old, fields, left_out)
@@ -124,7 +126,7 @@ def _still_there(
             continue
         found = record.transaction.reference(str(reference.get("type")), Key.by_id(target_of(reference)))
         if found is None or found.get("deleted"):
-            left_out.append(LeftOut(field, reference, "it is deleted" if found else "it is no more"))
+            left_out.append(LeftOut(field, reference, "it is deleted" if found else "it no longer exists"))
         else:
             yield found
 
@@ -137,7 +139,7 @@ def _with_living_tags(record: Record, old: Stored, fields: Document, left_out: l
         named = (label.get("source"), label["tagFQN"])
         if named not in present | gone and _was_deleted(record, *named):
             gone.add(named)
-            left_out.append(LeftOut("tags", label, "it is no more"))
+            left_out.append(LeftOut("tags", label, "it no longer exists"))
     if not gone:
         return fields
     made: Document = relabelled(fields, lambda label: None if (label.get("source"), label["tagFQN"]) in gone else label)

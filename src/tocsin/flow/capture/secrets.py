@@ -128,8 +128,10 @@ def _opened(key: str, part: _Value, known: Document) -> _Value:
         place = ".".join(steps)
         found = known.get(place) if value == MASK else kept_text(steps, value, known.get(place))
         if found is None:
-            way_out = "no secret is stored there: send it" if value == MASK else "is not what is stored: give it whole"
-            raise InvalidInput(f"{place} holds the mask {MASK}, but {way_out}", field=place)
+            way_out = (
+                "no secret is stored: send it" if value == MASK else "does not match the stored value: send it in full"
+            )
+            raise InvalidInput(f"{place} contains the mask {MASK}, but {way_out}", field=place)
         return found
 
     return _mapped((key,), part, open_)
@@ -145,8 +147,8 @@ def _check_target(key: str, given: _Value, states: tuple[_Value, _Value]) -> Non
     if changed is not None:
         place, where = ".".join(kept), ".".join(changed)
         raise InvalidInput(
-            f"{place} holds the mask {MASK}, but a secret is kept only while the connection leads where it did, and "
-            f"{where} has changed: give the secret again",
+            f"{place} contains the mask {MASK}, but a secret is only kept while the connection's endpoint"
+            f" stays the same, and {where} has changed: send the secret again",
             field=place,
         )
 

@@ -95,7 +95,7 @@ def belong(record: Record, entity: tuple[str, Key], field: str, member: Document
 def kind_of(entity_type: str) -> EntityType:
     """Return the row of this type; ``InvalidInput`` if there is no such type."""
     if entity_type not in ENTITY_TYPES:
-        raise InvalidInput(f"there is no type {entity_type}")
+        raise InvalidInput(f"unknown type {entity_type}")
     return ENTITY_TYPES[entity_type]
 
 

@@ -206,7 +206,7 @@ class Record:
         self, event_type: EventType, old: Stored | None, new: Stored | None, difference: Difference
     ) -> ChangeEvent:
         subject = new or old
-        assert subject is not None, "an event is about something that is or was there"  # noqa: S101
+        assert subject is not None, "an event needs an entity"  # noqa: S101
         document = self.as_read(subject)
         event = ChangeEvent(
             id=self.ids.event(),
@@ -252,7 +252,9 @@ def _kept(old: Stored, fields: Document) -> Document:
 
 def _check_length(fqn: str) -> None:
     if len(fqn.encode()) > LONGEST_FQN_BYTES:
-        raise InvalidInput(f"its full name is longer than {LONGEST_FQN_BYTES} bytes: shorten a name", field="name")
+        raise InvalidInput(
+            f"its fully qualified name is longer than {LONGEST_FQN_BYTES} bytes: shorten a name", field="name"
+        )
 
 
 def _domains(document: Document) -> tuple[str, ...] | None:

@@ -124,12 +124,15 @@ def share_asked(plan: Plan) -> float:
 
 def _why_unindexed(plan: Plan) -> str:
     if normal_form(plan.node or ALWAYS) is None:
-        return "It is too large to be taken apart, and about events of every type, so every event is asked."
+        return (
+            "The condition is too large to be indexed and covers all entity types, so it is evaluated for every event."
+        )
     if plan.node is None:
-        return "It asks for every event."
+        return "It matches every event."
     return (
-        "It can hold without any field being equal to a given value (only negations, patterns, orders or paths into the"
-        " entity are asked), so every event is asked. Name a type, a field, an owner, a tag or a place."
+        "No part of the condition requires a field to equal a value (it has only negations, patterns,"
+        " order comparisons or paths into the entity), so it is evaluated for every event. Add a type,"
+        " field, owner, tag or service."
     )
 
 

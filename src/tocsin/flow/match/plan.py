@@ -121,12 +121,14 @@ def plan_of(subscription: EventSubscription) -> Plan:
     InvalidInput : the trigger is ``Scheduled``.
     """
     if subscription.trigger.trigger_type is TriggerType.SCHEDULED:
-        raise InvalidInput("Scheduled triggers come later", field="trigger.triggerType")
+        raise InvalidInput("Scheduled triggers are not supported yet", field="trigger.triggerType")
     filtering = subscription.filtering_rules or FilteringRules(resources=())
     node = conjoined(_chain("rules", filtering.rules), _chain("actions", filtering.actions))
     questions = questions_of(node)
     if len(questions) > MOST_QUESTIONS:
-        raise InvalidInput(f"asks more than {MOST_QUESTIONS} different things of a person", field="filteringRules")
+        raise InvalidInput(
+            f"contains more than {MOST_QUESTIONS} different conditions on recipients", field="filteringRules"
+        )
     return Plan(
         subscription_id=subscription.id,
         resources=filtering.resources,

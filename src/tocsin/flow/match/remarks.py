@@ -88,9 +88,11 @@ def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
     plan = plan_of(subscription)
     found = [*_of_rules(subscription.filtering_rules)]
     if not subscription.destinations:
-        found.append(Remark(Kind.NO_DESTINATIONS, "Without destinations an alert tells nobody", "destinations"))
+        found.append(
+            Remark(Kind.NO_DESTINATIONS, "The alert has no destinations, so it notifies nobody", "destinations")
+        )
     if not plan.resources:
-        return (*found, Remark(Kind.NO_RESOURCES, "Without resources an alert matches nothing", _RESOURCES))
+        return (*found, Remark(Kind.NO_RESOURCES, "The alert has no resources, so it matches nothing", _RESOURCES))
     is_told = any(remark.kind not in (Kind.UNKNOWN_WORD, Kind.NO_DESTINATIONS) for remark in found)
     return (*found, *_of_plan(plan, is_told=is_told))
 
@@ -112,10 +114,10 @@ def _of_words(node: Node, field: str = "") -> Iterator[Remark]:
     for name, word in dict.fromkeys(asked):
         known, target = _WORDS.get(name, ()), target_asked(name, word)
         if name == "tier" and not word.startswith(TIER_PREFIX):
-            says = f"a tier begins with {TIER_PREFIX}; did you mean {_as_tier(word)}?"
+            says = f"tiers begin with {TIER_PREFIX}; did you mean {_as_tier(word)}?"
             yield Remark(Kind.UNKNOWN_WORD, f"No asset has the tier {word!r}: {says}", field)
         if target is not None and (parts(target) or ("",))[0] not in TARGETS:
-            says = f"it is asset, or begins with a list of members; did you mean {_as_target(target)}?"
+            says = f"a target is asset, or begins with a list of members; did you mean {_as_target(target)}?"
             yield Remark(Kind.UNKNOWN_WORD, f"No change has the target {target!r}: {says}", field)
         if known and word not in {canonical(name, one) for one in known}:
             yield Remark(Kind.UNKNOWN_WORD, f"No event has the {name} {word!r}{hint(word, known)}", field)
@@ -137,9 +139,9 @@ def _as_target(asked: str) -> str:
 def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:
     match certainty(node):
         case Certainty.ALWAYS:
-            yield Remark(Kind.ALWAYS_TRUE, "This condition is true of every event", field)
+            yield Remark(Kind.ALWAYS_TRUE, "This condition is always true", field)
         case Certainty.NEVER:
-            yield Remark(Kind.NEVER_TRUE, "This condition is true of no event", field)
+            yield Remark(Kind.NEVER_TRUE, "This condition is never true", field)
         case _:
             return
 
@@ -148,10 +150,10 @@ def _of_plan(plan: Plan, *, is_told: bool) -> Iterator[Remark]:
     node = plan.node or ALWAYS
     if is_never(node):
         if not is_told:
-            yield Remark(Kind.NEVER_TRUE, "Together the rules are true of no event", _RULES)
+            yield Remark(Kind.NEVER_TRUE, "The rules together are never true", _RULES)
     elif is_never(conjoined(plan.about, node)):
         named = ", ".join(plan.resources)
-        yield Remark(Kind.OUTSIDE_RESOURCES, f"The rules ask for something that is no {named}", _RESOURCES)
+        yield Remark(Kind.OUTSIDE_RESOURCES, f"The rules require an event that is no {named}", _RESOURCES)
     else:
         yield from _of_index(plan, _RULES)
 
@@ -160,6 +162,9 @@ def _of_index(plan: Plan, field: str = "") -> Iterator[Remark]:
     why = how_found(plan).unindexed
     asked = (conjoined(case.about, case.node or ALWAYS) for case in plan.cases())
     if why is None and any(normal_form(node) is None for node in asked):
-        why = f"It is too large to be taken apart, so every event about {', '.join(plan.resources)} is asked."
+        why = (
+            "The condition is too large to be indexed, so it is evaluated for every event about"
+            f" {', '.join(plan.resources)}."
+        )
     if why is not None:
         yield Remark(Kind.UNINDEXED, why, field)

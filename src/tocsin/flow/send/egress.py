@@ -114,7 +114,7 @@ def _exemption(text: str) -> Exemption:
         return Exemption(ip_network(text))
     port = int(with_port["port"])
     if not 0 < port < 65_536:
-        raise ValueError(f"{text!r} names no port")
+        raise ValueError(f"{text!r} has no port")
     return Exemption(ip_network(with_port["ipv6"] or with_port["ipv4"]), port)
 
 

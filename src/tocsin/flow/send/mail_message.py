@@ -129,7 +129,7 @@ def _address(text: str) -> Address:
     try:
         return Address(addr_spec=text)
     except (ValueError, IndexError) as error:
-        raise InvalidInput("not a mail address", field="target") from error
+        raise InvalidInput("not an e-mail address", field="target") from error
 
 
 @cache

@@ -28,12 +28,12 @@ _ASKS = {
     "UpdateTag": "review the tags of",
     "RecognizerFeedbackApproval": "review the tags of",
     "RequestApproval": "approve",
-    "RequestTestCaseFailureResolution": "look into the failure of",
+    "RequestTestCaseFailureResolution": "investigate the failure of",
 }
 _DONE = {
     EventType.TASK_RESOLVED: "resolved",
     EventType.TASK_CLOSED: "closed",
-    EventType.POST_CREATED: "answered in",
+    EventType.POST_CREATED: "replied in",
     EventType.ENTITY_DELETED: "deleted",
 }
 _IN_FULL = (EventType.THREAD_CREATED, EventType.POST_CREATED, EventType.TASK_CLOSED)
@@ -76,8 +76,8 @@ def _what(event: ChangeEvent, kinds: Collection[ReasonKind]) -> str:
         return f"mentioned you in {_thread(thread)} about {place}"
     if event.event_type is EventType.THREAD_CREATED:
         if thread.get("type") == ThreadType.ANNOUNCEMENT:
-            return f"announces for {place}"
-        return f"began {_thread(thread)} about {place}"
+            return f"announced for {place}"
+        return f"started {_thread(thread)} about {place}"
     if event.event_type is EventType.THREAD_UPDATED and assigned and _is_handed_on(event):
         return f"assigned {_thread(thread)} about {place} to you"
     return f"{_DONE.get(event.event_type, 'changed')} {_thread(thread)} about {place}"

@@ -42,12 +42,12 @@ _NAMED_BY_STATUS = {"testCaseResult": ("test", "testCaseStatus"), "pipelineStatu
 _WHOLE = {
     EventType.ENTITY_CREATED: "created",
     EventType.ENTITY_SOFT_DELETED: "deleted",
-    EventType.ENTITY_DELETED: "deleted for good",
+    EventType.ENTITY_DELETED: "permanently deleted",
     EventType.ENTITY_RESTORED: "restored",
 }
 _DONE = {ChangeOperation.ADD: "added", ChangeOperation.REMOVE: "removed", ChangeOperation.MODIFY: "changed"}
 _TOWARDS = {"added": "to", "removed": "from"}
-_FATES = {"created": "created", "softDeleted": "deleted", "deleted": "deleted for good", "restored": "restored"}
+_FATES = {"created": "created", "softDeleted": "deleted", "deleted": "permanently deleted", "restored": "restored"}
 _LABELS = frozenset({TAG, TIER, TERM})
 _EVENT_TYPES = frozenset(one.value for one in EventType)
 _REPORTS = {"quality": "test", "run": "run"}

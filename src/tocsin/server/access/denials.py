@@ -155,9 +155,9 @@ class RefusalLog:
         try:
             self._write(violation, actor)
         except TocsinError as error:
-            _log.warning("violation not told", reason=error.message)
+            _log.warning("violation not recorded", reason=error.message)
         except SQLAlchemyError:  # the thread outlives a store that is away for a moment
-            _log.exception("violation not told")
+            _log.exception("violation not recorded")
 
 
 def _violation(actor: Actor, operation: Operation, resource: str, document: Document, verdict: Verdict) -> Violation:

@@ -104,10 +104,10 @@ def scopes_of(caller: Caller) -> Scopes:
 def check_delete(caller: Caller, row: EntityType, document: Document) -> None:
     """Reject deleting oneself, so that one administrator remains, and system entities."""
     if document["id"] == caller.actor.id:
-        raise Forbidden("Nobody can delete themselves; another administrator can.")
+        raise Forbidden("You cannot delete yourself; ask another administrator.")
     is_root = row.name == "team" and document["name"] == ORGANIZATION
     if is_root or document.get("provider") == "system":
-        raise Forbidden(f"Tocsin needs the {row.name} {document['name']}: it can be changed, not deleted.")
+        raise Forbidden(f"The {row.name} {document['name']} is required by Tocsin: it can be changed, not deleted.")
 
 
 def seen(caller: Caller, references: Iterable[Document]) -> list[Document]:

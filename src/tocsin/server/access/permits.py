@@ -47,16 +47,16 @@ class _Permit:
             if not self._view.may_apart(operation, entity_type, document):
                 self._refusals.note(self._actor, operation, entity_type, document, Verdict(False))
                 raise Forbidden(
-                    f"You may not do this: owning this {entity_type} is not enough for {operation}; "
-                    "a policy must allow it whoever owns it."
+                    f"You may not do this: {operation} on {entity_type} is not granted by ownership alone; another"
+                    " policy must allow it."
                 )
 
     def check_kept(self, entity_type: str, before: Document, after: Document) -> None:
         if (ruling := self._view.lifted(entity_type, before, after)) is not None:
             self._refusals.note(self._actor, Operation.EDIT_ALL, entity_type, before, Verdict(False, ruling))
             raise Forbidden(
-                f"You may not do this: it would lift what the rule {ruling.rule.name} of {ruling.grant.policy.name} "
-                "denies you."
+                f"You may not do this: it would lift the rule {ruling.rule.name} of {ruling.grant.policy.name},"
+                " which denies you access."
             )
 
     def may_view(self, entity_type: str, document: Document) -> bool:
@@ -85,7 +85,7 @@ def refusal(
     refusals.note(actor, operation, resource, document, verdict)
     ruling = verdict.ruling
     if ruling is None:
-        return Forbidden(f"You may not do this: no policy of yours allows {operation} on this {resource}.")
+        return Forbidden(f"You may not do this: none of your policies allows {operation} on this {resource}.")
     return Forbidden(
         f"You may not do this: the rule {ruling.rule.name} of {ruling.grant.policy.name} "
         f"denies {operation} on this {resource}."

@@ -19,7 +19,7 @@ UNSEEN_MS = 20_000
 GIVEN_UP_MS = 10 * 60_000
 """So long a backtest waits for a pipeline while there is none."""
 
-NO_PIPELINE = "No pipeline is running, so nobody works on it: start one with `tocsin pipeline`."
+NO_PIPELINE = "Waiting for a pipeline: none is running. Start one with `tocsin pipeline`."
 
 
 def backtest_json(asked: Backtest, *, ahead: int, seen_ago_ms: int) -> Document:
@@ -68,11 +68,11 @@ def _named(recipient: Document, known: Collection[str]) -> Document:
 
 def _message(asked: Backtest, ahead: int, seen_ago_ms: int) -> str | None:
     if asked.state is BacktestState.CANCELLED:
-        return "It was cancelled."
+        return "The backtest was cancelled."
     if not asked.is_open:
         return asked.reason
     if seen_ago_ms > UNSEEN_MS:
         return NO_PIPELINE
     if asked.state is BacktestState.WAITING and ahead:
-        return f"Waiting for {ahead} asked for earlier."
+        return f"Waiting for {ahead} earlier backtests."
     return None

@@ -61,7 +61,7 @@ def check_destination(destination: Destination, names: Names, place: str, *, is_
             _check_external_mail(config, inside)
     if has_no_receiver(destination) and not (is_personal and destination.category is Category.USERS):
         raise InvalidInput(
-            f"category {destination.category} tells those it names: give at least one name or address",
+            f"category {destination.category} needs at least one receiver: a name or address",
             field=f"{inside}.receivers",
         )
     for index, receiver in enumerate(config.receivers):
@@ -82,17 +82,18 @@ def _check_pair(destination: Destination, place: str) -> None:
     allowed = CATEGORIES_OF.get(destination.type)
     if allowed is None:
         able = ", ".join(CATEGORIES_OF)
-        raise InvalidInput(f"{destination.type} comes later; for now there are {able}", field=f"{place}.type")
+        raise InvalidInput(f"{destination.type} is not supported yet; valid types: {able}", field=f"{place}.type")
     if destination.category not in allowed:
         named = ", ".join(sorted(allowed))
         raise InvalidInput(
-            f"{destination.type} cannot tell {destination.category}; it can tell {named}", field=f"{place}.category"
+            f"{destination.type} cannot be used for {destination.category}; valid categories: {named}",
+            field=f"{place}.category",
         )
 
 
 def _check_endpoint(endpoint: str | None, place: str) -> None:
     if not endpoint:
-        raise InvalidInput("a webhook needs the URL it calls", field=place)
+        raise InvalidInput("a webhook needs an endpoint URL", field=place)
     try:
         parts = urlsplit(endpoint)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
@@ -107,7 +108,7 @@ def _check_request(config: DestinationConfig, place: str) -> None:
         raise InvalidInput("must be POST or PUT", field=f"{place}.httpMethod")
     if config.payload_format is not None and config.payload_format not in PAYLOAD_FORMATS:
         raise InvalidInput(
-            f"must be one of {', '.join(sorted(PAYLOAD_FORMATS))}, or left out", field=f"{place}.payloadFormat"
+            f"must be one of {', '.join(sorted(PAYLOAD_FORMATS))}, or omitted", field=f"{place}.payloadFormat"
         )
     for name, value in config.headers.items():
         _check_header(name, value, place)
@@ -116,9 +117,7 @@ def _check_request(config: DestinationConfig, place: str) -> None:
 
 def _check_header(name: str, value: object, place: str) -> None:
     if not _HEADER_NAME.fullmatch(name) or not (isinstance(value, str) and value.isprintable()):
-        raise InvalidInput(
-            "is not a header that can be sent: plain characters on one line", field=f"{place}.headers.{name}"
-        )
+        raise InvalidInput("is not a valid header: use printable ASCII on one line", field=f"{place}.headers.{name}")
 
 
 def _check_auth(config: DestinationConfig, place: str) -> None:
@@ -129,19 +128,19 @@ def _check_auth(config: DestinationConfig, place: str) -> None:
         return
     if kind == "bearer":
         raise InvalidInput("bearer needs a secretKey", field=f"{place}.authType")
-    raise InvalidInput("must be none or bearer; oauth2 comes later", field=f"{place}.authType.type")
+    raise InvalidInput("must be none or bearer; oauth2 is not supported yet", field=f"{place}.authType.type")
 
 
 def _check_external_mail(config: DestinationConfig, place: str) -> None:
     if not any("@" in receiver for receiver in config.receivers):
-        raise InvalidInput("external mail needs at least one address", field=f"{place}.receivers")
+        raise InvalidInput("external e-mail needs at least one address", field=f"{place}.receivers")
 
 
 def _check_receiver(receiver: str, names: Names, place: str) -> None:
     if "@" in receiver:
         if not _ADDRESS.fullmatch(receiver):
-            raise InvalidInput(f"{receiver!r} is not a mail address", field=place)
+            raise InvalidInput(f"{receiver!r} is not an e-mail address", field=place)
         return
     person = names.by_name(receiver)
     if (person is None or person.deleted) and not names.team_exists(receiver):
-        raise InvalidInput(f"there is no user or team named {receiver!r}", field=place)
+        raise InvalidInput(f"unknown user or team {receiver!r}", field=place)

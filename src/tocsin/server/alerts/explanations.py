@@ -77,7 +77,7 @@ def explain(question: Question, caller: Caller) -> PagedExplanation:
     if about_others and not caller.actor.is_admin:
         alerts = [one for one in alerts if one.id in tended]
         if not alerts:
-            raise Forbidden("What others are told is open to them, to administrators, and to who may edit the alert.")
+            raise Forbidden("Only the recipient, administrators and editors of the alert may see this.")
     matching = frozenset(one.id for one in alerts if _matches(one, question.logged))
     reached = _reached(question, caller, (alerts, matching, tended))
     named = [one for one in alerts if one.id in tended or reached.get(one.id) or one == question.subscription]

@@ -49,62 +49,72 @@ class Filter:
         }
 
 
-_OWNER = Filter("Owner", "The asset is owned by one of these people or teams", "matchAnyOwnerName(${ownerNameList})")
-_RESULT = Filter("Status of a test", "One of these results is reported", "matchTestResult(${testResultList})")
+_OWNER = Filter("Owner", "One of these people or teams owns the asset", "matchAnyOwnerName(${ownerNameList})")
+_RESULT = Filter("Test result", "A test reports one of these results", "matchTestResult(${testResultList})")
 
 FILTERS: dict[str, Filter] = {
-    "filterBySource": Filter("Type", "The entity is of one of these types", "matchAnySource(${sourceList})"),
+    "filterBySource": Filter("Type", "The entity has one of these types", "matchAnySource(${sourceList})"),
     "filterByOwnerName": _OWNER,
     "filterByOwner": _OWNER,
-    "filterByFqn": Filter("Full name", "It is one of these, or lies under one", "matchAnyEntityFqn(${fqnList})"),
-    "filterByEntityId": Filter("Id", "It has one of these ids", "matchAnyEntityId(${entityIdList})"),
-    "filterByEventType": Filter("Event type", "Such a thing happened", "matchAnyEventType(${eventTypeList})"),
-    "filterByUpdaterName": Filter("Who did it", "One of these made the change", "matchUpdatedBy(${updateByUserList})"),
+    "filterByFqn": Filter("FQN", "The entity is one of these or below one", "matchAnyEntityFqn(${fqnList})"),
+    "filterByEntityId": Filter("Id", "The entity has one of these ids", "matchAnyEntityId(${entityIdList})"),
+    "filterByEventType": Filter(
+        "Event type", "The event has one of these types", "matchAnyEventType(${eventTypeList})"
+    ),
+    "filterByUpdaterName": Filter(
+        "Changed by", "One of these users made the change", "matchUpdatedBy(${updateByUserList})"
+    ),
     "filterByFieldChange": Filter("Field", "One of these fields changed", "matchAnyFieldChange(${fieldChangeList})"),
     "filterByDomain": Filter("Domain", "The asset is in one of these domains", "matchAnyDomain(${domainList})"),
-    "filterByMentionedName": Filter("Mentions", "One of these is mentioned", "matchConversationUser(${userList})"),
+    "filterByMentionedName": Filter(
+        "Mentions", "One of these people or teams is mentioned", "matchConversationUser(${userList})"
+    ),
     "filterByGeneralMetadataEvents": Filter(
         "General metadata", "Descriptions or tags changed", "matchAnyFieldChange({'description','tags'})"
     ),
     "filterByUpdaterIsBot": Filter("By a bot", "A bot made the change", "isBot()"),
     "filterByTableNameTestCaseBelongsTo": Filter(
-        "Tested table", "The test is of one of these tables", "filterByTableNameTestCaseBelongsTo(${tableNameList})"
+        "Tested table",
+        "The test case tests one of these tables",
+        "filterByTableNameTestCaseBelongsTo(${tableNameList})",
     ),
     "GetTableSchemaChanges": Filter(
-        "Schema changes", "Columns, the model or joins changed", "matchAnyFieldChange({'columns','dataModel','joins'})"
+        "Schema changes", "Columns, data model or joins changed", "matchAnyFieldChange({'columns','dataModel','joins'})"
     ),
     "GetTableMetricsUpdates": Filter(
         "Metrics", "Profiles or metrics changed", "matchAnyFieldChange({'customMetrics','profile'})"
     ),
     "GetTopicSchemaChanges": Filter(
-        "Schema changes", "The schema of messages changed", "matchAnyFieldChange({'messageSchema'})"
+        "Schema changes", "The message schema changed", "matchAnyFieldChange({'messageSchema'})"
     ),
     "GetContainerSchemaChanges": Filter(
         "Schema changes", "The parent or the children changed", "matchAnyFieldChange({'parent','children'})"
     ),
     "GetPipelineStatusUpdates": Filter(
-        "Status of a run", "One of these states is reported", "matchPipelineState(${pipelineStateList})"
+        "Run status", "A run reports one of these states", "matchPipelineState(${pipelineStateList})"
     ),
     "GetIngestionPipelineStatusUpdates": Filter(
-        "Status of an ingestion",
-        "One of these states is reported",
+        "Ingestion run status",
+        "A run reports one of these states",
         "matchIngestionPipelineState(${ingestionPipelineStateList})",
     ),
     "GetTestCaseStatusUpdates": _RESULT,
     "GetTestSuiteStatusUpdates": _RESULT,
     "GetTestCaseStatusUpdatesUnderSuite": Filter(
-        "Status of a test in a suite",
-        "One of these results is reported of a test in one of these suites",
+        "Result in a test suite",
+        "A test case of one of these suites reports one of these results",
         "getTestCaseStatusIfInTestSuite(${testStatusList}, ${testSuiteList})",
     ),
     #
-    "filterByTag": Filter("Tag", "The asset or a column has one of these tags", "matchAnyTag(${tagList})"),
-    "filterByTier": Filter("Tier", "The asset is of one of these tiers", "matchAnyTier(${tierList})"),
-    "filterByService": Filter("Service", "It belongs to one of these services", "matchAnyService(${serviceList})"),
-    "GetSchemaChanges": Filter("Schema changes", "What consumers rely on changed", "matchAnyChange('schema')"),
-    "GetOwnershipChanges": Filter("Ownership changes", "Owners came or went", "matchAnyChange('owner')"),
+    "filterByTag": Filter("Tag", "The asset or one of its columns has one of these tags", "matchAnyTag(${tagList})"),
+    "filterByTier": Filter("Tier", "The asset has one of these tiers", "matchAnyTier(${tierList})"),
+    "filterByService": Filter(
+        "Service", "The asset belongs to one of these services", "matchAnyService(${serviceList})"
+    ),
+    "GetSchemaChanges": Filter("Schema changes", "Consumers of the asset may be affected", "matchAnyChange('schema')"),
+    "GetOwnershipChanges": Filter("Ownership changes", "Owners were added or removed", "matchAnyChange('owner')"),
     "GetTagChanges": Filter(
-        "Tag changes", "Tags, terms or the tier changed", "matchAnyChange({'tag','glossaryTerm','tier'})"
+        "Tag changes", "Tags, glossary terms or the tier changed", "matchAnyChange({'tag','glossaryTerm','tier'})"
     ),
 }
 """Every filter and action by its name."""
@@ -123,7 +133,7 @@ def rules_of(chosen: list[Document], place: str) -> list[Document]:
 def _rule(chosen: Document, place: str) -> Document:
     name = chosen.get("name")
     if not isinstance(name, str) or name not in FILTERS:
-        raise InvalidInput(f"there is no filter {name!r}; {meant(name, FILTERS)}", field=f"{place}.name")
+        raise InvalidInput(f"unknown filter {name!r}; {meant(name, FILTERS)}", field=f"{place}.name")
     found = FILTERS[name]
     lists = _lists(name, found, chosen.get("arguments") or [], f"{place}.arguments")
     condition = _ARGUMENT.sub(lambda one: lists[one[1]], found.condition)
@@ -152,7 +162,7 @@ def _check(condition: str, place: str) -> None:
 def _lists(name: str, found: Filter, given: object, place: str) -> dict[str, str]:
     """Return the list for each argument, as conditions write it; unnamed ones in their order."""
     if not isinstance(given, list) or not all(isinstance(one, dict) for one in given):
-        raise InvalidInput("must be a list of {name, input: [texts]}", field=place)
+        raise InvalidInput("must be a list of {name, input: [strings]}", field=place)
     lists: dict[str, str] = {}
     for index, one in enumerate(given):
         free = [wanted for wanted in found.arguments if wanted not in lists]
@@ -168,13 +178,13 @@ def _lists(name: str, found: Filter, given: object, place: str) -> dict[str, str
 
 def _unknown(name: str, found: Filter, argument: object, place: str) -> InvalidInput:
     if not found.arguments:
-        return InvalidInput(f"{name} takes no argument", field=place)
+        return InvalidInput(f"{name} takes no arguments", field=place)
     return InvalidInput(f"{name} has no argument {argument!r}; {meant(argument, found.arguments)}", field=place)
 
 
 def _list_text(name: str, argument: str, values: object, place: str) -> str:
     if not isinstance(values, list) or not values or not all(isinstance(value, str) for value in values):
-        raise InvalidInput(f"{argument} of {name} must be a list of at least one text", field=place)
+        raise InvalidInput(f"{argument} of {name} must be a list of at least one string", field=place)
     return "{" + ",".join(_literal(value) for value in values) + "}"
 
 

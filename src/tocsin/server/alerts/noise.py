@@ -20,7 +20,7 @@ from tocsin.server.alerts.stores import with_streaks
 from tocsin.server.http.request import Caller
 from tocsin.store.alerts.firings import Tally
 
-FORMULA = "noise = notifications to people - opened in the app; what goes by mail counts as not opened"
+FORMULA = "noise = notifications to people - opened in the app; mail counts as unopened"
 
 MOST_EXAMINED = 2_000
 """Events, the newest ones, that rules and suggestions are evaluated against."""

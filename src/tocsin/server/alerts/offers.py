@@ -78,7 +78,9 @@ def _not_offered(subscription: EventSubscription) -> Iterator[Remark]:
         for index, one in enumerate(given if isinstance(given, list) else ()):
             name = one.get("name") if isinstance(one, dict) else None
             if name in FILTERS and name not in known and resources:
-                says = f"No {key[:-1]} {name} is offered for {', '.join(resources)}, so it may never hold"
+                says = (
+                    f"{key[:-1]} {name} is not available for {', '.join(resources)}, so the condition may never be true"
+                )
                 yield Remark(Kind.NOT_OFFERED, says, f"input.{key}[{index}].name")
 
 

@@ -16,7 +16,7 @@ from tocsin.server.http.request import Caller
 
 _SECONDS_PER_MINUTE = 60
 _QUOTAS = {
-    "trial": "messages by trials (trial_messages_per_hour)",
+    "trial": "test messages (trial_messages_per_hour)",
     "alert": "new alerts (alerts_per_hour)",
     "post": "threads, posts and mentions (posts_per_hour)",
 }
@@ -34,7 +34,7 @@ def count_alert(caller: Caller) -> None:
         return
     most = caller.parts.settings.alerts_per_person
     if len(caller.parts.subscriptions.made_by(caller.actor.name)) >= most:
-        raise Forbidden(f"You have made {most} alerts, as many as one may (alerts_per_person): delete one first.")
+        raise Forbidden(f"You have created {most} alerts, the maximum (alerts_per_person); delete one first.")
     _take(caller, "alert", 1, caller.parts.settings.alerts_per_hour)
 
 
@@ -77,7 +77,9 @@ def check_quotas(document: Document, before: Document | None, caller: Caller) ->
     found = document.get("destinations") or []
     if len(found) > max(settings.destinations_per_alert, len(known)):
         most = settings.destinations_per_alert
-        raise InvalidInput(f"at most {most} (destinations_per_alert); ask an administrator", field="destinations")
+        raise InvalidInput(
+            f"must be at most {most} (destinations_per_alert); ask an administrator", field="destinations"
+        )
     _check_external(found, before or {}, caller)
     stood = {receiver.lower() for one in known for receiver in _receivers(one)}
     for index, destination in enumerate(found):
@@ -94,8 +96,8 @@ def _check_external(found: Sequence[Document], before: Document, caller: Caller)
     others = sum(_external_count(one.get("destinations") or ()) for key, one in made.items() if key != before.get("id"))
     if others + _external_count(found) > most:
         raise InvalidInput(
-            f"{others} of your other destinations are External already, and one person has at most {most} "
-            "(external_destinations_per_person); ask an administrator",
+            f"{others} of your other destinations are already External; the maximum per person is {most}"
+            " (external_destinations_per_person); ask an administrator",
             field="destinations",
         )
 
@@ -119,12 +121,12 @@ def check_trial(destination: Destination, caller: Caller) -> None:
 def _check_receivers(new: Sequence[str], whole: Sequence[str], place: str, caller: Caller) -> None:
     most = caller.parts.settings.receivers_per_destination
     if new and len(whole) > most:
-        raise InvalidInput(f"at most {most} (receivers_per_destination); ask an administrator", field=place)
+        raise InvalidInput(f"must be at most {most} (receivers_per_destination); ask an administrator", field=place)
     for address in (one for one in new if "@" in one):
         if not _is_allowed(address, caller):
             raise InvalidInput(
-                f"{address!r} is no user's address; an administrator may add it, or allow its domain "
-                "(external_mail_domains)",
+                f"{address!r} is not the address of a user; an administrator can add it or allow its domain"
+                " (external_mail_domains)",
                 field=place,
             )
 
@@ -146,5 +148,5 @@ def _take(caller: Caller, kind: str, amount: int, most: int) -> None:
     wait_s = caller.parts.quotas.take(caller.actor.id, kind, amount, most=most, now_ms=now_ms)
     if wait_s is not None:
         minutes = -(-wait_s // _SECONDS_PER_MINUTE)
-        said = f"At most {most} {_QUOTAS[kind]} in an hour; try again in {minutes} min."
+        said = f"At most {most} {_QUOTAS[kind]} per hour; try again in {minutes} min."
         raise TooManyRequests(said, retry_after_s=wait_s)

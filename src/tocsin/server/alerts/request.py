@@ -138,7 +138,7 @@ class _Anybody:
 def _settable(request: Document, provider: str) -> Document:
     unknown = sorted(set(request) - _SETTABLE - _WRITTEN_BY_US - _CREATE_ONLY)
     if unknown:
-        raise InvalidInput(f"there is no such key; {meant(unknown[0], sorted(_SETTABLE))}", field=unknown[0])
+        raise InvalidInput(f"unknown key; {meant(unknown[0], sorted(_SETTABLE))}", field=unknown[0])
     document = {**DEFAULTS, **{key: value for key, value in request.items() if key in _SETTABLE and value is not None}}
     document["filteringRules"] = _filtering_rules(request)
     document["provider"] = provider
@@ -197,7 +197,7 @@ def _with_ids(destinations: Sequence[object], known: Sequence[Document], new_id:
 def _check_ids(ids: Sequence[object]) -> None:
     for index, given in enumerate(ids):
         if not isinstance(given, str) or not _ID.fullmatch(given):
-            raise InvalidInput("must be a UUID; leave it out to get one", field=f"destinations[{index}].id")
+            raise InvalidInput("must be a UUID; omit it to have one assigned", field=f"destinations[{index}].id")
     if len(set(ids)) < len(ids):
         raise InvalidInput("two destinations have the same id", field="destinations")
 
@@ -238,7 +238,7 @@ def _check_distinct(secrets: Sequence[Document]) -> None:
         if endpoint is None or masked_url(endpoint, with_path=True) == endpoint:
             continue
         if endpoint in seen:
-            said = f"is the address of destinations[{seen[endpoint]}], too: leave one of them out"
+            said = f"has the same endpoint as destinations[{seen[endpoint]}]; remove one of them"
             raise InvalidInput(said, field=f"destinations[{index}].config.endpoint")
         seen[endpoint] = index
 
@@ -247,19 +247,19 @@ def _check(document: Document, names: Names) -> EventSubscription:
     """Return the document as the pipeline will read it, if everything in it can work."""
     name = document.get("name")
     if not isinstance(name, str) or not name.strip() or len(name) > _LONGEST_NAME:
-        raise InvalidInput(f"an alert needs a name of at most {_LONGEST_NAME} characters", field="name")
+        raise InvalidInput(f"an alert needs a name of 1 to {_LONGEST_NAME} characters", field="name")
     _check_amount(document["filteringRules"])
     subscription = _model(document, name)
     for key, (least, most) in _BOUNDS.items():
         if not least <= document[key] <= most:
-            raise InvalidInput(f"must lie between {least} and {most}", field=key)
+            raise InvalidInput(f"must be between {least} and {most}", field=key)
     if subscription.trigger.trigger_type is TriggerType.SCHEDULED:
-        raise InvalidInput("Scheduled triggers come later; use RealTime", field="trigger.triggerType")
+        raise InvalidInput("Scheduled triggers are not supported yet; use RealTime", field="trigger.triggerType")
     _check_resources(subscription)
     plan = plan_of(subscription)  # parses and checks every condition
     for team in filter(None, map(team_of, plan.questions)):
         if not names.team_exists(team):
-            raise InvalidInput(f"there is no team named {team!r}", field="filteringRules")
+            raise InvalidInput(f"unknown team {team!r}", field="filteringRules")
     for index, destination in enumerate(subscription.destinations):
         check_destination(destination, names, f"destinations[{index}]", is_personal=bool(plan.questions))
     return subscription
@@ -275,14 +275,14 @@ def _check_amount(rules: object) -> None:
             size += sum(len(str(one.get("condition"))) for one in given if isinstance(one, dict))
     if size > _MOST_CONDITION_BYTES:
         raise InvalidInput(
-            f"the conditions have {size} characters; those of one alert have at most {_MOST_CONDITION_BYTES}",
+            f"the conditions have {size} characters; an alert may have at most {_MOST_CONDITION_BYTES}",
             field="filteringRules",
         )
 
 
 def _check_count(rules: Sequence[object], place: str) -> None:
     if len(rules) > _MOST_RULES:
-        raise InvalidInput(f"are {len(rules)}; an alert has at most {_MOST_RULES} of them", field=place)
+        raise InvalidInput(f"are {len(rules)}; an alert may have at most {_MOST_RULES}", field=place)
 
 
 def _model(document: Document, name: str) -> EventSubscription:
@@ -300,4 +300,4 @@ def _check_resources(subscription: EventSubscription) -> None:
     for index, resource in enumerate(rules.resources if rules else ()):
         if resource not in RESOURCES:
             place = f"filteringRules.resources[{index}]"
-            raise InvalidInput(f"there is no resource {resource!r}; {meant(resource, RESOURCES)}", field=place)
+            raise InvalidInput(f"unknown resource {resource!r}; {meant(resource, RESOURCES)}", field=place)

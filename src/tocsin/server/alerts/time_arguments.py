@@ -26,7 +26,10 @@ def moment(given: object, field: str, now_ms: int) -> int:
     """
     found = _milliseconds(given, now_ms)
     if found is None or not 0 <= found <= LATEST_MS:
-        raise InvalidInput("must be epoch milliseconds, a date as 2026-01-31, or how long ago as 90d", field=field)
+        raise InvalidInput(
+            "must be epoch milliseconds, a date such as 2026-01-31, or a duration back from now such as 90d",
+            field=field,
+        )
     return found
 
 

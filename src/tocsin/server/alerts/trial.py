@@ -66,7 +66,7 @@ def _dispatch(destination: Destination, target: str, actor: Actor, now_ms: int) 
         timestamp=now_ms,
         change_description=ChangeDescription(
             fields_updated=(
-                FieldChange(name="description", old_value="", new_value="This is a trial of a destination."),
+                FieldChange(name="description", old_value="", new_value="This is a test of a destination."),
             )
         ),
     )

@@ -34,7 +34,7 @@ def parse_fields(row: EntityType, text: str | None) -> frozenset[str]:
         return row.keys
     unknown = sorted(asked - row.keys)
     if unknown:
-        said = f"{unknown[0]!r} is no field of {with_article(row.name)}; {meant(unknown[0], sorted(row.keys))}"
+        said = f"{with_article(row.name)} has no field {unknown[0]!r}; {meant(unknown[0], sorted(row.keys))}"
         raise InvalidInput(said, field="fields")
     return asked
 

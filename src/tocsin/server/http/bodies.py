@@ -67,7 +67,7 @@ class Bodies:
                     self._hold(read, chunk, most)
                     patience.reschedule(began_s + self._may_take_s(len(read)))
         except TimeoutError:
-            said = f"The body came too slowly: it may take {self._settings.body_timeout_s:g} s."
+            said = f"The body arrived too slowly; the limit is {self._settings.body_timeout_s:g} s."
             raise HTTPException(HTTPStatus.REQUEST_TIMEOUT, said, {"Connection": "close"}) from None
 
     def _may_take_s(self, count: int) -> float:
@@ -75,7 +75,7 @@ class Bodies:
 
     def _hold(self, read: bytearray, chunk: bytes, most: int) -> None:
         if self._held + len(chunk) > self._settings.body_memory_bytes:
-            raise TooManyRequests("Too many large bodies arrive at once; try again in a moment.", retry_after_s=2)
+            raise TooManyRequests("Too many large bodies at once; try again in a moment.", retry_after_s=2)
         self._held += len(chunk)
         read += chunk
         if len(read) > most:
@@ -88,4 +88,4 @@ class Bodies:
 
 
 def _too_large(most: int) -> HTTPException:
-    return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is longer than {most} bytes.")
+    return HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"The body is larger than {most} bytes.")

@@ -119,9 +119,9 @@ class Boundary:
                     await _failed(failure, explain(failure))(scope, receive, watch)
                 return
             incident = str(uuid4())
-            _log.exception("request failed", incident=incident, method=scope["method"], path=logged_path(scope))
+            _log.exception("request_failed", incident=incident, method=scope["method"], path=logged_path(scope))
             if not started:
-                answer = error_answer(500, f"Tocsin itself is at fault; its log says more under {incident}.")
+                answer = error_answer(500, f"Internal error; see incident {incident} in the server's log.")
                 await answer(scope, receive, watch)
 
 
@@ -188,9 +188,9 @@ def _http(request: Request, error: Exception) -> Response:
     assert isinstance(error, HTTPException)  # noqa: S101  as above
     message = str(error.detail)
     if error.status_code == HTTPStatus.NOT_FOUND:
-        message = "There is no such address here; docs/api.md lists them all."
+        message = "Unknown path; see docs/api.md."
     elif error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        message = f"This address takes no {request.method}; docs/api.md says what each takes."
+        message = f"{request.method} is not allowed on this path; see docs/api.md."
     return error_answer(error.status_code, message, dict(error.headers or {}))
 
 

@@ -35,7 +35,7 @@ class RawPaths:
             return
         raw: bytes = scope.get("raw_path") or scope["path"].encode()
         if b"%00" in raw or b"%00" in scope["query_string"]:
-            await error_answer(400, "The address holds a NUL character; remove it.")(scope, receive, send)
+            await error_answer(400, "The path contains a NUL character; remove it.")(scope, receive, send)
             return
         path, include = _LOST_QUERY.fullmatch(raw.decode("latin-1")).groups(default="")  # type: ignore[union-attr]  # fits any path
         query = scope["query_string"] or include.lstrip("&").encode()

@@ -92,9 +92,9 @@ class _Family:
             is_early = time.monotonic() - child.started_s < SHORT_LIFE_S
             self._early_deaths = self._early_deaths + 1 if is_early else 0
             if self._early_deaths >= DEATHS_BEFORE_GIVING_UP:
-                raise Unavailable("The server's processes do not stay up; their lines above say why.")
+                raise Unavailable("The server's processes keep failing; see their output above.")
             how = _how(child.process.exitcode or 0)
-            _log.warning("server process ended", pid=child.process.pid, how=how, then="another takes its place")
+            _log.warning("server_process_ended", pid=child.process.pid, how=how, then="restarting")
             self.start(child.number)
 
     def end(self) -> None:
@@ -148,7 +148,7 @@ def listening(host: str, port: int, count: int) -> list[list[socket.socket]]:
     except OSError as error:
         for one in (one for sockets in made for one in sockets):
             one.close()
-        raise Conflict(f"Nothing can listen at port {port} of {host}: {error.strerror or error}.") from error
+        raise Conflict(f"Cannot listen on port {port} of {host}: {error.strerror or error}.") from error
     return made if _TOGETHER else made * count
 
 

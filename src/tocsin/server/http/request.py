@@ -80,7 +80,7 @@ async def no_misspelt_rehearsal(request: Request) -> None:
     """Refuse a ``dryRun`` that is nearly spelt so: other unknown parameters are ignored, but this one would write."""
     for name in request.query_params:
         if name != DRY_RUN and name.replace("_", "").replace("-", "").lower() == DRY_RUN.lower():
-            raise InvalidInput(f"there is no such parameter; did you mean {DRY_RUN}?", field=name)
+            raise InvalidInput(f"unknown parameter; did you mean {DRY_RUN}?", field=name)
 
 
 async def caller_of(request: Request) -> AsyncIterator[Caller]:
@@ -124,7 +124,7 @@ async def json_of(request: Request) -> Any:  # Any: whatever JSON was sent
 def _json(text: bytes) -> Any:  # Any: whatever JSON was sent
     brackets = text.count(b"{") + text.count(b"[")
     if brackets > MOST_BRACKETS:
-        raise InvalidInput(f"The body holds more than {MOST_BRACKETS} lists and objects; send it in parts.")
+        raise InvalidInput(f"The body contains more than {MOST_BRACKETS} lists and objects; split it.")
     try:
         body = orjson.loads(text)
     except orjson.JSONDecodeError as error:
@@ -151,12 +151,12 @@ async def text_of(request: Request) -> str:
     try:
         text = read.decode()
     except UnicodeDecodeError as error:
-        raise InvalidInput("The body is no UTF-8 text.") from error
+        raise InvalidInput("The body is not UTF-8.") from error
     if text.startswith('"'):
         with contextlib.suppress(orjson.JSONDecodeError):
             text = orjson.loads(text)
     if "\0" in text:
-        raise InvalidInput("The body holds a NUL character; remove it.")
+        raise InvalidInput("The body contains a NUL character; remove it.")
     return text
 
 
@@ -196,7 +196,7 @@ def _check_texts(body: object) -> None:
         elif isinstance(whole, list):
             waiting += whole
         elif isinstance(whole, str) and "\0" in whole:
-            raise InvalidInput("The body holds a NUL character (\\u0000); remove it.")
+            raise InvalidInput("The body contains a NUL character (\\u0000); remove it.")
 
 
 def address_of(request: Request) -> str:

@@ -69,7 +69,7 @@ class Shares:
             line.answered += 1
             return
         if len(line.waiting) >= self._most_waiting:
-            raise TooManyRequests("Too many of your requests wait already; send fewer at once.", retry_after_s=1)
+            raise TooManyRequests("Too many of your requests are waiting; send fewer at once.", retry_after_s=1)
         turn = asyncio.get_running_loop().create_future()
         line.waiting.append(turn)
         try:

@@ -43,8 +43,9 @@ class PersonalLedger:
         if written.events >= self._most_events or written.size >= self._most_bytes:
             wait_s = (_HOUR_MS - now_ms % _HOUR_MS + 999) // 1000
             raise TooManyRequests(
-                f"At most {self._most_events} changes (events_per_person_per_hour) of {self._most_bytes} bytes in all "
-                f"(event_bytes_per_person_per_hour) in an hour; try again in {-(-wait_s // _MINUTE_S)} min.",
+                f"At most {self._most_events} changes (events_per_person_per_hour) with {self._most_bytes} bytes"
+                f" in total (event_bytes_per_person_per_hour) per hour; try again in {-(-wait_s // _MINUTE_S)}"
+                " min.",
                 retry_after_s=wait_s,
             )
 

@@ -66,7 +66,9 @@ class Arriving:
         """
         reach = self._inbox.reach()
         if max(reach.newest.offset, reach.processed_through) < self.read_to:
-            raise LogDiverged(f"People had been told up to offset {self.read_to}; in this store it is {reach.newest}.")
+            raise LogDiverged(
+                f"People were notified up to offset {self.read_to}, but this store ends at {reach.newest}."
+            )
         found: list[Arrival] = []
         while self.passed < min(reach.processed_through, self.read_to):
             through = min(reach.processed_through, self.read_to)

@@ -89,8 +89,8 @@ class Streams:
         """Refuse one more stream than somebody, or the process, may have open; ``TooManyRequests`` says so."""
         if self._is_full(actor):
             raise TooManyRequests(
-                f"Too many streams are open: at most {self._limits.per_person} of one person and {self._limits.in_all} "
-                "of all; close one.",
+                f"Too many open streams: at most {self._limits.per_person} per person and {self._limits.in_all} in"
+                " total; close one.",
                 retry_after_s=_RETRY_AFTER_S,
             )
 
@@ -277,4 +277,4 @@ def _say(error: BaseException) -> None:
     elif fault is not None:
         _log.warning("inbox_streams_ended", fault=fault.name, reason=fault.sentence)
     else:
-        _log.error("inbox poll failed", exc_info=error)
+        _log.error("inbox_poll_failed", exc_info=error)

@@ -71,7 +71,7 @@ class OpenIdConnect:
     def issuer(self) -> str:
         """The provider's address; ``Unavailable`` when none is set."""
         if not self._settings.oidc_issuer or not self._settings.oidc_client_id:
-            raise Unavailable("OpenID Connect is not set up here: set oidc_issuer and oidc_client_id.")
+            raise Unavailable("OpenID Connect is not configured: set oidc_issuer and oidc_client_id.")
         return self._settings.oidc_issuer.rstrip("/")
 
     def start(self, callback: str) -> Started:
@@ -98,7 +98,7 @@ class OpenIdConnect:
         """
         remembered = self._remembered(cookie)
         if not secrets.compare_digest(state.encode(), str(remembered["state"]).encode()):
-            raise Unauthenticated("This answer does not belong to the log-in that began here; begin again.")
+            raise Unauthenticated("This response does not belong to the log-in started here; start again.")
         claims = self._identity(self._exchanged(code, remembered), str(remembered["nonce"]))
         return self._person(claims)
 
@@ -106,9 +106,9 @@ class OpenIdConnect:
         try:
             kept: Document = jwt.decode(cookie or "", self._key, [_OURS]).claims
         except (JoseError, UnicodeError) as error:
-            raise Unauthenticated("No log-in began in this browser; begin again.") from error
+            raise Unauthenticated("No log-in was started in this browser; start again.") from error
         if kept["until_s"] < self._clock.now_ms() // 1000:
-            raise Unauthenticated("The log-in took too long; begin again.")
+            raise Unauthenticated("The log-in took too long; start again.")
         return kept
 
     def _exchanged(self, code: str, remembered: Document) -> str:
@@ -124,7 +124,7 @@ class OpenIdConnect:
         }
         found = ask_provider(self._provider()["token_endpoint"], form)
         if not isinstance(found.get("id_token"), str):
-            raise Unauthenticated("The provider gave no identity token.")
+            raise Unauthenticated("The provider returned no ID token.")
         return str(found["id_token"])
 
     def _identity(self, token: str, nonce: str) -> Document:
@@ -137,9 +137,9 @@ class OpenIdConnect:
             claims = CodeIDToken(signed.claims, signed.header, expected, {"nonce": nonce, "client_id": ours})
             claims.validate(now=self._clock.now_ms() // 1000, leeway=_LEEWAY_S)
         except (JoseError, ValueError) as error:
-            raise Unauthenticated(f"The provider's identity token cannot be believed: {error}") from error
+            raise Unauthenticated(f"The provider's ID token is invalid: {error}") from error
         if not all(_is_text(claims.get(key), most) for key, most in _LONGEST.items() if claims.get(key) is not None):
-            raise Unauthenticated("The provider's identity token says what cannot be kept.")
+            raise Unauthenticated("The provider's ID token contains invalid values.")
         return dict(claims)
 
     def _provider(self) -> Json:
@@ -149,7 +149,10 @@ class OpenIdConnect:
                 found = ask_provider(f"{self.issuer}/.well-known/openid-configuration")
                 is_whole = all(origin_of(found.get(key)) for key in _ENDPOINTS)
                 if str(found.get("issuer", "")).rstrip("/") != self.issuer or not is_whole:
-                    raise Unavailable("The provider of OpenID Connect describes another provider, or itself in part.")
+                    raise Unavailable(
+                        "The discovery document of the OpenID Connect provider is incomplete or belongs to another"
+                        " issuer."
+                    )
                 self._metadata = found
             return self._metadata
 
@@ -164,15 +167,15 @@ class OpenIdConnect:
             return _present(bound)
         email = claims.get("email")
         if not isinstance(email, str) or "@" not in email or claims.get("email_verified") in (False, "false"):
-            raise Forbidden("The provider says no verified e-mail address, by which people are known here.")
+            raise Forbidden("The provider returned no verified e-mail address.")
         known = self._people.by_email(email)
         if known is None and not self._settings.oidc_create_users:
-            raise Forbidden(f"{email} is no user here; an administrator can make them one.")
+            raise Forbidden(f"There is no user with the address {email}; an administrator can create one.")
         person = self._made(email.strip().lower(), claims) if known is None else _present(known)
         if not self._people.bind(identity, person.id):
             raise Forbidden(
-                f"{email} belongs to a user who logs in with another identity of the provider; if it is the same "
-                f"person, an administrator can run: tocsin admin forget-identity {person.name}"
+                f"{email} belongs to a user with another identity at the provider; if it is the same person, an"
+                f" administrator can run: tocsin admin forget-identity {person.name}"
             )
         return person
 
@@ -186,7 +189,7 @@ class OpenIdConnect:
         self._writes.ensure("user", request, actor=SYSTEM)
         made = self._people.by_email(email)
         if made is None:
-            raise InvalidInput(f"{email} cannot be made a user")
+            raise InvalidInput(f"no user can be created for {email}")
         return made
 
 
@@ -209,7 +212,7 @@ def _is_text(value: object, most: int) -> bool:
 def _present(person: Person) -> Person:
     """Return the user if they may log in this way: bots and deleted users may not."""
     if person.deleted or person.is_bot:
-        raise Forbidden(f"{person.name} may not log in here; an administrator can say why.")
+        raise Forbidden(f"{person.name} may not log in; ask an administrator.")
     return person
 
 
@@ -232,9 +235,9 @@ def ask_provider(address: str, form: Mapping[str, str] | None = None) -> Json:
         with httpx.stream(method, address, data=form, headers=headers, timeout=_TIMEOUT_S) as answer:
             status, found = answer.status_code, _object(answer)
     except (httpx.HTTPError, httpx.InvalidURL, orjson.JSONDecodeError) as error:
-        raise Unavailable("The provider of OpenID Connect does not answer.") from error
+        raise Unavailable("The OpenID Connect provider does not respond.") from error
     if not httpx.codes.is_success(status) or not isinstance(found, dict):
-        raise Unauthenticated(f"The provider of OpenID Connect refused: {status}.")
+        raise Unauthenticated(f"The OpenID Connect provider returned an error: {status}.")
     return found
 
 
@@ -244,5 +247,5 @@ def _object(answer: httpx.Response) -> Json:
     for chunk in answer.iter_raw():
         read += chunk
         if len(read) > _MOST_BYTES or time.monotonic() > give_up_s:
-            raise Unavailable("The provider of OpenID Connect answers without end.")
+            raise Unavailable("The response of the OpenID Connect provider is too large.")
     return orjson.loads(bytes(read))

@@ -24,7 +24,7 @@ from tocsin.store.people.login_attempts import Allowance, LoginAttempts, account
 PER_SOURCE = 10
 """Attempts that a source has more often than an account: many people can share one."""
 
-_WRONG = "The address or the password is wrong."
+_WRONG = "Wrong e-mail address or password."
 _IPV6_NETWORK = 64
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class LoginThrottle:
         allowances = self._allowances(account, source)
         if wait_ms := self._attempts.reserve(allowances, self._clock.now_ms()):
             wait_s = -(-wait_ms // 1000)
-            raise TooManyRequests(f"Too many log-ins failed; wait {wait_s} s and try again.", retry_after_s=wait_s)
+            raise TooManyRequests(f"Too many failed log-ins; try again in {wait_s} s.", retry_after_s=wait_s)
         if not matches_password(self._people, person, password) or person is None:
             raise Unauthenticated(_WRONG)
         self._attempts.succeed(person.id, source, allowances, self._clock.now_ms())
@@ -105,7 +105,7 @@ class LoginQueue:
             raise
 
     def _make_room(self, source: str) -> None:
-        refused = TooManyRequests("Too many people log in at once; try again in a second.", retry_after_s=1)
+        refused = TooManyRequests("Too many concurrent log-ins; try again in a second.", retry_after_s=1)
         longest = max(self._lines, key=lambda one: len(self._lines[one]), default=source)
         if len(self._lines.get(longest, ())) <= len(self._lines.get(source, ())) + 1:
             raise refused

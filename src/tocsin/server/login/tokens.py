@@ -142,8 +142,8 @@ class Tokens:
         scheme, _, text = (authorization or "").partition(" ")
         if scheme.lower() != "bearer" or not text.strip():
             raise Unauthenticated(
-                "Log in first and send the token as Authorization: Bearer <token>; the command line and the client "
-                "take it from TOCSIN_TOKEN: export TOCSIN_TOKEN=$(tocsin login EMAIL)"
+                "Log in first and send the token as Authorization: Bearer <token>; the command line and the"
+                " client read it from TOCSIN_TOKEN: export TOCSIN_TOKEN=$(tocsin login EMAIL)"
             )
         revision = self._recognised.revision()
         claims = self._claims(text.strip())
@@ -153,7 +153,7 @@ class Tokens:
         token_id = str(claims["jti"])
         actor = self._people.tokens.holders([token_id]).get(token_id)
         if actor is None or actor.id != claims["sub"]:
-            raise Unauthenticated("This token was revoked, or its user deleted; log in again.")
+            raise Unauthenticated("This token was revoked, or its user was deleted; log in again.")
         self._recognised.keep(str(authorization), actor, revision=revision, expires_at_ms=expires_at_ms)
         return actor
 
@@ -166,7 +166,7 @@ class Tokens:
             claims = jwt.decode(text, self._key, [_ALGORITHM]).claims
             _CLAIMS.validate(claims)
         except (JoseError, UnicodeError) as error:
-            raise Unauthenticated("This token was not made here; log in again.") from error
+            raise Unauthenticated("This token is not from this server; log in again.") from error
         return claims
 
 

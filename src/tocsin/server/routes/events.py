@@ -111,8 +111,8 @@ def list_events(caller: Asked, query: Annotated[EventQuery, Query()]) -> Respons
     start = query.start()
     if start > end and start > caller.parts.log.taken():  # it would be silent until the log is as long again
         raise Conflict(
-            f"The log ends at offset {end}, before {start}: the store was restored or replaced since. Read on from "
-            "there (offset=latest), or from the beginning."
+            f"The log ends at offset {end}, before {start}: the store was restored or replaced. Continue from"
+            " there (offset=latest), or from the beginning."
         )
     if query.limit == 0:
         return answer({"data": [], "paging": {"offset": start}})
@@ -147,7 +147,7 @@ def parse_event_types(text: str) -> frozenset[EventType]:
     names = [name.strip() for name in text.split(",") if name.strip()]
     unknown = [name for name in names if name not in _EVENT_TYPES]
     if unknown:
-        said = f"{unknown[0]!r} is no event type; {meant(unknown[0], tuple(EventType))}"
+        said = f"unknown event type {unknown[0]!r}; {meant(unknown[0], tuple(EventType))}"
         raise InvalidInput(said, field="eventType")
     return frozenset(EventType(name) for name in names)
 
@@ -155,7 +155,7 @@ def parse_event_types(text: str) -> frozenset[EventType]:
 def _types(text: str, asked: str) -> frozenset[str] | None:
     types = types_from(text)
     for unknown in sorted((types or frozenset()) - _ENTITY_TYPES):
-        raise InvalidInput(f"there is no type {unknown!r}; {meant(unknown, sorted(_ENTITY_TYPES))}", field=asked)
+        raise InvalidInput(f"unknown type {unknown!r}; {meant(unknown, sorted(_ENTITY_TYPES))}", field=asked)
     return types
 
 

@@ -55,7 +55,9 @@ class Page(BaseModel):
     def search(self, query: parse.Query) -> Search:
         """Return the search for the index."""
         if self.start + self.size > DEEPEST_PAGE:
-            raise InvalidInput(f"from and size reach {DEEPEST_PAGE} hits; go on with search_after", field="from")
+            raise InvalidInput(
+                f"from and size reach at most {DEEPEST_PAGE} hits; continue with search_after", field="from"
+            )
         return Search(query, types_of(self.index), deleted=self.deleted, offset=self.start, size=self.size)
 
 
@@ -85,7 +87,7 @@ class Asking(Page):
             return None
         if self.sort_field not in SORTED_BY:
             known = ", ".join(["_score", *SORTED_BY])
-            raise InvalidInput(f"one cannot sort by {self.sort_field!r}; there are {known}", field="sort_field")
+            raise InvalidInput(f"cannot sort by {self.sort_field!r}; valid fields: {known}", field="sort_field")
         return SORTED_BY[self.sort_field]
 
 
@@ -109,7 +111,7 @@ def search_by_field(caller: Asked, asked: Annotated[ByField, Query()]) -> Respon
     """Search by one field; ``*`` matches any text, ``?`` one character."""
     started_s = time.perf_counter()
     if "\0" in asked.field_value:
-        raise InvalidInput("a value holds no NUL character", field="fieldValue")
+        raise InvalidInput("a value cannot contain a NUL character", field="fieldValue")
     try:
         node = resembles(asked.field_name, asked.field_value)
     except InvalidInput as error:
@@ -123,7 +125,7 @@ def suggest(caller: Asked, asked: Annotated[Asking, Query()]) -> Response:
     """Return completions of names for a prefix."""
     words = words_of(asked.q)
     if not words:
-        raise InvalidInput("type at least one letter or digit", field="q")
+        raise InvalidInput("enter at least one letter or digit", field="q")
     query = parse.Query(Words(NAMES, words, is_prefix=True), free=(asked.q,))
     hits = [
         {"text": hit["_source"].get("displayName") or hit["_source"]["name"], **hit}
@@ -149,7 +151,7 @@ def count_by_body(caller: Asked, body: DocumentBody) -> Response:
     given = {"q": body.get("query") or "", "index": body.get("index") or "all", "size": body.get("size") or 10}
     texts = {key: value for key, value in given.items() if not isinstance(value, str) and key != "size"}
     if texts or not isinstance(given["size"], int) or not 0 <= given["size"] <= LARGEST_PAGE:
-        raise InvalidInput(f"query and index must be texts, size a number up to {LARGEST_PAGE}")
+        raise InvalidInput(f"query and index must be strings, size an integer up to {LARGEST_PAGE}")
     return _counted(caller, Asking(**given), str(body.get("fieldName") or "entityType"))
 
 
@@ -157,7 +159,7 @@ def _counted(caller: Caller, asked: Asking, field: str) -> Response:
     name = field.removesuffix(".keyword")
     if name not in COUNTED_BY:
         known = ", ".join(COUNTED_BY)
-        raise InvalidInput(f"one cannot count by {field!r}; there are {known}", field="field")
+        raise InvalidInput(f"cannot aggregate by {field!r}; valid fields: {known}", field="field")
     started_s = time.perf_counter()
     search = _allowed(caller, asked.search_by_query())
     counts = caller.parts.search.counts(search, COUNTED_BY[name], limit=asked.size)

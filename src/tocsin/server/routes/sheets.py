@@ -35,7 +35,7 @@ async def sheet_text(request: Request) -> str:
     try:
         return (await body_of(request)).decode("utf-8")
     except UnicodeDecodeError as refused:
-        raise InvalidInput(f"The sheet is not UTF-8: byte {refused.start} is none of it.") from refused
+        raise InvalidInput(f"The CSV is not UTF-8, at byte {refused.start}.") from refused
 
 
 @router.get("/documentation/csv")
@@ -84,7 +84,7 @@ def import_(
 def _kind(row: EntityType, *, recursive: bool = False) -> SheetKind:
     kind = sheet_kind(row.name, recursive=recursive)
     if kind is None:
-        raise NotFound(f"There are no sheets of {row.collection}; there are of {_known()}.")
+        raise NotFound(f"{row.collection} have no CSV; valid collections: {_known()}.")
     return kind
 
 

@@ -43,7 +43,7 @@ class Backtests:
         mine = and_(_ROW.requested_by == wanted.requested_by, _OPEN)
         with writing(self._engine) as connection:
             if connection.execute(select(func.count()).where(mine)).scalar_one() >= MOST_OPEN:
-                raise Conflict(f"You have {MOST_OPEN} backtests under way; wait for one, or cancel it.")
+                raise Conflict(f"You have {MOST_OPEN} running backtests; wait for one or cancel it.")
             connection.execute(insert(backtest), _values(wanted))
 
     def find(self, backtest_id: str) -> Backtest | None:
@@ -81,7 +81,7 @@ class Backtests:
                 return None
             one = update(backtest).where(_ROW.id == row.id)
             if row.tries >= MOST_TRIES:
-                reason = f"{row.tries} pipelines ended while they were at it."
+                reason = f"{row.tries} pipelines stopped while running it."
                 connection.execute(one.values(_ended(BacktestState.FAILED, now_ms) | {"reason": reason}))
                 return None
             taken = {"state": BacktestState.RUNNING.value, "runner": runner, "seen_at_ms": now_ms}

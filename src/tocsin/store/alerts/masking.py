@@ -96,7 +96,7 @@ def _endpoint(given: object, known: object) -> object:
     found = kept_url(given, known, with_path=True)
     if found is None:
         raise InvalidInput(
-            f"holds the mask {MASK}, and is not the address that is stored: give the whole address again",
+            f"contains the mask {MASK} but is not the stored address: send the full address again",
             field=ENDPOINT,
         )
     return found
@@ -104,12 +104,12 @@ def _endpoint(given: object, known: object) -> object:
 
 def _kept(value: str, known: object, place: str, *, stays: bool) -> str:
     if value != MASK:
-        raise InvalidInput(f"holds the mask {MASK} among other text: give the whole secret", field=place)
+        raise InvalidInput(f"contains the mask {MASK} within other text: send the full secret", field=place)
     if not isinstance(known, str):
-        raise InvalidInput(f"holds the mask {MASK}, but no secret is stored there: send it", field=place)
+        raise InvalidInput(f"contains the mask {MASK}, but no secret is stored: send it", field=place)
     if not stays:
         raise InvalidInput(
-            "is kept only while scheme, host and port of the endpoint stay as they are: give the secret again",
+            "is only kept while scheme, host and port of the endpoint stay the same: send the secret again",
             field=place,
         )
     return known

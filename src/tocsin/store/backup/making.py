@@ -59,7 +59,7 @@ def back_up(
     StoreDamaged : the store or its lake is damaged; there is no backup then
     """
     if folder.exists() and any(folder.iterdir()):
-        raise Conflict(f"There is something in {folder} already; a backup needs a folder of its own.")
+        raise Conflict(f"{folder} is not empty; a backup needs its own folder.")
     with _undone_on_error(folder):
         copied = _copy_store(engine, folder, report)
         segments = _copy_lake(copied.segments, settings, folder, report) if wanted.with_lake else ()

@@ -32,9 +32,9 @@ class KeyKept(StrEnum):
     """What a backup did about the key that seals secrets."""
 
     INCLUDED = "included"
-    LEFT_OUT = "left out"
+    LEFT_OUT = "omitted"
     SETTING = "a setting: keep TOCSIN_SECRETS_KEY elsewhere"
-    NONE = "there was none"
+    NONE = "did not exist"
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,15 @@ def read_manifest(folder: Path) -> Manifest:
     try:
         said: dict[str, Any] = json.loads((folder / MANIFEST).read_text())  # Any: JSON values
         if said["format"] > FORMAT:
-            raise InvalidInput(f"The backup in {folder} was made by Tocsin {said['tocsin']}; restore it with that one.")
+            raise InvalidInput(
+                f"The backup in {folder} was created by Tocsin {said['tocsin']}; restore it with that version."
+            )
         read = {**said, "log": LogPosition.of_json(said["log"]), "key": KeyKept(said["key"])}
         return Manifest(**{**read, "segments": tuple(said["segments"])})
     except (FileNotFoundError, NotADirectoryError):
-        raise NotFound(f"There is no backup in {folder}, or it was broken off: {MANIFEST} is missing.") from None
+        raise NotFound(f"{folder} contains no complete backup: {MANIFEST} is missing.") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise InvalidInput(f"The manifest of the backup in {folder} cannot be read: {error!r}") from error
+        raise InvalidInput(f"The manifest of the backup in {folder} is invalid: {error!r}") from error
 
 
 def verify(folder: Path, manifest: Manifest, report: ReportProgress) -> None:
@@ -94,9 +96,7 @@ def verify(folder: Path, manifest: Manifest, report: ReportProgress) -> None:
     for path, expected in manifest.files.items():
         file = folder / path
         if not file.is_file() or checksum(file) != expected:
-            raise StoreDamaged(
-                f"The backup is damaged: {file} is missing or not what was written. Nothing was changed."
-            )
+            raise StoreDamaged(f"The backup is damaged: {file} is missing or was changed. Nothing was restored.")
         done += file.stat().st_size
         report(done, total)
 

@@ -56,7 +56,9 @@ def sequences(connection: Connection) -> dict[str, int]:
 def check_unused(connection: Connection) -> None:
     """Raise Conflict while others are connected to the database."""
     if others := connection.execute(_OTHERS).scalar_one():
-        raise Conflict(f"{others} others are connected to the database. End servers, pipeline and workers first.")
+        raise Conflict(
+            f"{others} other connections to the database are open. Stop servers, pipeline and workers first."
+        )
 
 
 def copy_in(connection: Connection, folder: Path, manifest: Manifest, report: ReportProgress) -> None:

@@ -70,9 +70,9 @@ def restore(folder: Path, settings: Settings, *, force: bool, clock: Clock, repo
 
 def _check(engine: Engine, manifest: Manifest, *, force: bool) -> None:
     if manifest.dialect != engine.dialect.name:
-        raise InvalidInput(f"The backup is of {manifest.dialect}, the store is {engine.dialect.name}.")
+        raise InvalidInput(f"The backup is for {manifest.dialect}, but the store is {engine.dialect.name}.")
     if not is_known(manifest.revision):
-        raise InvalidInput(f"The backup was made by Tocsin {manifest.tocsin}; restore it with that one.")
+        raise InvalidInput(f"The backup was created by Tocsin {manifest.tocsin}; restore it with that version.")
     if engine.dialect.name == "sqlite":
         store = Path(str(engine.url.database))
         _check_contents(is_used=sqlite.has_rows(store), force=force)
@@ -85,7 +85,7 @@ def _check(engine: Engine, manifest: Manifest, *, force: bool) -> None:
 
 def _check_contents(*, is_used: bool, force: bool) -> None:
     if is_used and not force:
-        raise Conflict("There is a store that was used. To put the backup in its place: tocsin restore --force.")
+        raise Conflict("The store already contains data. To replace it: tocsin restore --force.")
 
 
 def _put_store(engine: Engine, folder: Path, manifest: Manifest, stamp: str, report: ReportProgress) -> Path | None:

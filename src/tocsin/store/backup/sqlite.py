@@ -39,7 +39,7 @@ def copy_out(store: Path, target: Path, report: ReportProgress) -> None:
         )
         copy.execute("PRAGMA journal_mode=DELETE")  # one file, without a write-ahead log
         if (found := copy.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
-            raise StoreDamaged(f"The store cannot be backed up whole, it is damaged ({found}): tocsin fsck --deep.")
+            raise StoreDamaged(f"The store is damaged and cannot be backed up ({found}). Run: tocsin fsck --deep.")
 
 
 def check_unused(store: Path) -> None:
@@ -50,7 +50,7 @@ def check_unused(store: Path) -> None:
         with closing(sqlite3.connect(store, isolation_level=None, timeout=_IN_USE_S)) as connection:
             connection.execute("PRAGMA journal_mode=DELETE")
     except sqlite3.OperationalError as error:
-        raise Conflict(f"Another process has the store {store} open. End server, pipeline and worker first.") from error
+        raise Conflict(f"Another process uses the store {store}. Stop server, pipeline and worker first.") from error
     except sqlite3.DatabaseError:
         return  # it cannot be read: nobody works with it
 

@@ -115,7 +115,7 @@ def _word(key: str) -> Filter:
     def condition(asked: Question) -> Condition:
         words = enumeration(asked.entity_type, key)
         if asked.value not in words:
-            raise InvalidInput(f"{asked.value!r} is no {key}; there are: {', '.join(words)}", field=key)
+            raise InvalidInput(f"{key} must be one of {', '.join(words)}, not {asked.value!r}", field=key)
         return _stated(key)(asked)
 
     return condition
@@ -199,7 +199,7 @@ def _modifier(asked: Question) -> Condition:
 
 def _truth(asked: Question) -> bool:
     if asked.value not in ("true", "false"):
-        raise InvalidInput(f"{asked.value!r} is neither true nor false")
+        raise InvalidInput(f"{asked.value!r} must be true or false")
     return asked.value == "true"
 
 

@@ -58,7 +58,7 @@ class History:
             query = select(_VERSION.document).where(_VERSION.entity_id == entity_id, _VERSION.updated_at_ms <= at_ms)
             text = connection.execute(query.order_by(_VERSION.version_tenths.desc()).limit(1)).scalar_one_or_none()
             if text is None or _gone_at_ms(connection, entity_id, at_ms):
-                raise NotFound(f"{entity_type} {key} was not there at {at_ms}")
+                raise NotFound(f"{entity_type} {key} did not exist at {at_ms}")
         return from_text(text)
 
     def version(self, entity_type: str, key: Key, number: str) -> Document:

@@ -99,7 +99,7 @@ def page_of(
     asked = query.order_by(order).limit(listing.limit + 1).offset(listing.offset)
     found = portion(connection, asked, lambda row: row, most_bytes)
     if found.is_cut and not listing.has_cursors:
-        raise TooLarge(f"this page would have more than {most_bytes} bytes; ask for fewer (limit)")
+        raise TooLarge(f"this page would exceed {most_bytes} bytes; use a smaller limit")
     more, rows = found.is_cut or len(found) > listing.limit, found[: listing.limit]
     if backwards:
         rows.reverse()

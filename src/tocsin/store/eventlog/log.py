@@ -212,7 +212,7 @@ def holds(connection: Connection, position: LogPosition) -> bool:
 def check_holds(connection: Connection, position: LogPosition) -> None:
     """Raise LogDiverged unless this is the log that was read up to ``position``."""
     if not holds(connection, position):
-        raise LogDiverged(f"The log does not hold what was read of it up to {position}.")
+        raise LogDiverged(f"The log does not contain what was read up to {position}.")
 
 
 def _end(connection: Connection) -> int:

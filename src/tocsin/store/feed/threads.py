@@ -229,7 +229,7 @@ def place_of(cursor: str, field: str) -> ThreadCursor:
     """Return the position of a cursor; ``InvalidInput`` if it is none of ours."""
     moment, _, thread_id = cursor.partition("_")
     if not (moment.isascii() and moment.isdigit() and len(moment) < 16 and 0 < len(thread_id) <= 36):
-        raise InvalidInput("is not a cursor that this server gave", field=field)
+        raise InvalidInput("is not a cursor of this server", field=field)
     return ThreadCursor(int(moment), thread_id)
 
 

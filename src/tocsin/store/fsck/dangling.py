@@ -93,7 +93,7 @@ def _dangling(connection: Connection, pointer: Pointer) -> Iterator[Finding]:
     for value, *row in connection.execute(query):
         repairable = str(value) if (table, column) in _WITH_ENTITY or table is person else None
         where = f"{table.name} {' '.join(map(str, row))}"
-        yield Finding(Damage.DANGLING, where, f"{column} {value} is no {to.table.name}", repairable)
+        yield Finding(Damage.DANGLING, where, f"{column} {value} does not exist in {to.table.name}", repairable)
 
 
 def measure_log(connection: Connection, advance: Advance) -> Iterator[Finding]:
@@ -102,9 +102,9 @@ def measure_log(connection: Connection, advance: Advance) -> Iterator[Finding]:
     if not is_sqlite(connection) and (last := connection.execute(_LAST).scalar()) and last > readable_end(connection):
         taken = connection.execute(_TAKEN).scalar_one()
         if taken < last:  # and not just a writer that is at it
-            what = f"the sequence stands at {taken}, before the log's end, {last}: writes and readers stop there"
+            what = f"the sequence is at {taken}, before the end of the log, {last}: writes and readers stop there"
             yield Finding(Damage.WRONG_OFFSET, "change_event_log_offset_seq", what)
     done = pipeline_progress.c
     for name, offset in connection.execute(select(done.query_name, done.log_offset).where(done.log_offset > end)):
-        yield Finding(Damage.WRONG_OFFSET, f"pipeline_progress {name}", f"{offset} lies beyond the log's end, {end}")
+        yield Finding(Damage.WRONG_OFFSET, f"pipeline_progress {name}", f"{offset} is beyond the end of the log, {end}")
     advance(1)

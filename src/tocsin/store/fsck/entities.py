@@ -34,13 +34,13 @@ def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]
         for row in rows:
             stored = stored_of(row)
             if stored is None:
-                yield Finding(Damage.UNREADABLE, f"entity {row['id']}", f"its document, of a {row['entity_type']}")
+                yield Finding(Damage.UNREADABLE, f"entity {row['id']}", f"its document, a {row['entity_type']}")
                 continue
             try:
                 found = [*_columns(row, stored), *_newest(row, stored)]
                 projections.projected(stored)
             except DAMAGED as error:
-                what = f"its document, of a {row['entity_type']}, or a column of it: {error!r}"
+                what = f"its document, a {row['entity_type']}, or one of its columns: {error!r}"
                 yield Finding(Damage.UNREADABLE, f"entity {row['id']}", what)
                 continue
             readable.append(stored)
@@ -73,7 +73,7 @@ def _columns(row: Row, stored: Stored) -> Iterator[Finding]:
     document = stored.document
     where, says = f"entity {stored.id}", (document.get("id"), document.get("fullyQualifiedName"))
     if says != (row["id"], row["fqn"]) or document.get("version") != row["version_tenths"] / 10:
-        what = f"{row['fqn']} {row['version_tenths'] / 10} holds version {document.get('version')} of {says[1]}"
+        what = f"{row['fqn']} {row['version_tenths'] / 10} contains version {document.get('version')} of {says[1]}"
         yield Finding(Damage.NOT_NEWEST, where, what)
         return
     made = entity_row(stored, "")
@@ -108,7 +108,7 @@ def _names(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
         if parent is None:  # a reference to nothing is found as such
             continue
         if parent.deleted and not stored.deleted and "deleted" in stored.document:
-            yield Finding(Damage.ORPHANED, f"entity {stored.id}", f"{stored.fqn} lies under {parent.fqn}")
+            yield Finding(Damage.ORPHANED, f"entity {stored.id}", f"{stored.fqn} is below {parent.fqn}")
         under = f"{parent.fqn}.{infix}" if infix else parent.fqn
         wanted = fqn.child(under, str(stored.document.get("name")))
         if wanted != stored.fqn:
@@ -132,5 +132,5 @@ def _rows(connection: Connection, entities: list[Stored]) -> Iterator[Finding]:
         for table, said in projections.projected(stored).items():
             found = there[table.name, stored.id]
             if said != found:
-                what = f"{stored.fqn}: {len(said - found)} rows are missing, {len(found - said)} too many"
+                what = f"{stored.fqn}: {len(said - found)} rows are missing, {len(found - said)} are superfluous"
                 yield Finding(Damage.WRONG_ROWS, f"{table.name} {stored.id}", what, stored.id)

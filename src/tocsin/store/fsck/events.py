@@ -105,7 +105,7 @@ def _keep(connection: Connection, rows: Sequence[Any]) -> Iterator[Finding]:  # 
             entity_id,
             event_type,
         ):
-            yield Finding(Damage.WRONG_COLUMN, where, f"event {event_id} is not what its columns say")
+            yield Finding(Damage.WRONG_COLUMN, where, f"event {event_id} differs from its columns")
         if before != after:
             kept.append(
                 {
@@ -141,7 +141,7 @@ def _versions_without_event(connection: Connection) -> Iterator[Finding]:
     match = and_(told.c.entity_id == version.entity_id, told.c.after == version.version_tenths)
     query = select(version.entity_id, version.version_tenths).outerjoin(told, match).where(told.c.entity_id.is_(None))
     for entity_id, tenths in connection.execute(query):
-        yield Finding(Damage.VERSION_WITHOUT_EVENT, f"entity_version {entity_id}", f"no event made {tenths / 10}")
+        yield Finding(Damage.VERSION_WITHOUT_EVENT, f"entity_version {entity_id}", f"no event created {tenths / 10}")
 
 
 def _events_without_version(connection: Connection) -> Iterator[Finding]:
@@ -203,7 +203,7 @@ def _out_of_order(connection: Connection) -> Iterator[Finding]:
     )
     for offset, entity_id, before, left_at in connection.execute(odd):
         begins, left = ("nothing" if one is None else one / 10 for one in (before, left_at))
-        what = f"{entity_id}: it begins at {begins}, the one before ended at {left}"
+        what = f"{entity_id}: it begins at {begins}, the previous one ended at {left}"
         yield Finding(Damage.EVENT_OUT_OF_ORDER, f"change_event {offset}", what)
 
 

@@ -22,35 +22,35 @@ class Damage(StrEnum):
     EVENT_WITHOUT_VERSION = "event without version"
     VERSION_GAP = "gap between versions"
     EVENT_OUT_OF_ORDER = "event out of order"
-    NOT_REBUILT = "version that its events do not make"
+    NOT_REBUILT = "version differs from its events"
     WRONG_COLUMN = "column differs from document"
     NOT_NEWEST = "entity is not its newest version"
     WRONG_NAME = "name differs from its parent's"
-    ORPHANED = "live, but what it lies under is deleted"
+    ORPHANED = "not deleted, although its parent is"
     WRONG_ROWS = "rows differ from document"
-    DANGLING = "reference to nothing"
+    DANGLING = "dangling reference"
     WRONG_OFFSET = "offset beyond the log"
-    LOST_EVENTS = "events that were seen are lost"
+    LOST_EVENTS = "events lost that were already read"
 
 
-_FROM_BACKUP = "restore the store from a backup made before"
+_FROM_BACKUP = "restore an earlier backup of the store"
 MENDS: dict[Damage, str] = {
     Damage.BROKEN_PAGE: _FROM_BACKUP,
     Damage.UNREADABLE: _FROM_BACKUP,
-    Damage.VERSION_WITHOUT_EVENT: f"nobody was told of it: {_FROM_BACKUP}, or PATCH the entity once more",
+    Damage.VERSION_WITHOUT_EVENT: f"nobody was notified of it: {_FROM_BACKUP}, or PATCH the entity again",
     Damage.EVENT_WITHOUT_VERSION: f"rebuild it from its events (docs/history.md), or {_FROM_BACKUP}",
     Damage.VERSION_GAP: _FROM_BACKUP,
     Damage.EVENT_OUT_OF_ORDER: _FROM_BACKUP,
     Damage.NOT_REBUILT: _FROM_BACKUP,
     Damage.WRONG_COLUMN: "tocsin fsck --repair",
     Damage.NOT_NEWEST: "tocsin rollback to its newest version, or PUT the entity again",
-    Damage.WRONG_NAME: "rename it, or put it again under its parent",
-    Damage.ORPHANED: "restore what it lies under, or delete it",
+    Damage.WRONG_NAME: "rename it, or PUT it below its parent again",
+    Damage.ORPHANED: "restore its parent, or delete it",
     Damage.WRONG_ROWS: "tocsin fsck --repair",
-    Damage.DANGLING: "PATCH what names it; rows of what is gone go with tocsin fsck --repair",
+    Damage.DANGLING: "PATCH the entity that refers to it; tocsin fsck --repair removes rows of deleted entities",
     Damage.WRONG_OFFSET: _FROM_BACKUP,
-    Damage.LOST_EVENTS: f"{_FROM_BACKUP} (tocsin restore), or accept it: tocsin fsck --accept-loss; a pipeline that"
-    " has read further begins again at its next start",
+    Damage.LOST_EVENTS: f"{_FROM_BACKUP} (tocsin restore), or accept the loss: tocsin fsck --accept-loss;"
+    " a pipeline that has read further restarts from the end of the log",
 }
 """What to do about each."""
 

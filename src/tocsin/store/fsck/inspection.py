@@ -100,7 +100,9 @@ def _found(look: Look, connection: Connection, advance: Advance) -> Iterator[Fin
     except DAMAGED as error:
         reason = error.orig if isinstance(error, DBAPIError) else error
         name = look.__name__.replace("_", " ")
-        yield Finding(Damage.UNREADABLE, name, f"this look ended at a damaged value ({reason}); --deep names it")
+        yield Finding(
+            Damage.UNREADABLE, name, f"this check stopped at a damaged value ({reason}); use --deep to locate it"
+        )
 
 
 def _printable(said: str) -> str:

@@ -46,7 +46,7 @@ def _of_entity(connection: Connection, entity_id: str, told: Sequence[Any]) -> I
         if logged[0].event.entity_type in ENTITY_TYPES:
             yield from _differences(connection, entity_id, logged)
     except DAMAGED:
-        what = "an event or a version of it cannot be read, so that none can be compared"
+        what = "one of its events or versions cannot be read, so they cannot be compared"
         yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", what)
 
 
@@ -64,12 +64,12 @@ def _differences(connection: Connection, entity_id: str, logged: list[LoggedEven
     try:
         made = versions(logged)
     except (ValueError, KeyError, TypeError) as refused:
-        yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"its events do not fit together: {refused}")
+        yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"its events are inconsistent: {refused}")
         return
     for one, other in zip_longest(stored, made):
         if one is None or other is None or not _is_same(entity_type, other, one):
             version = (one or other)["version"]
-            yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"{version} is not what its events make")
+            yield Finding(Damage.NOT_REBUILT, f"entity_version {entity_id}", f"{version} differs from its events")
             return
 
 

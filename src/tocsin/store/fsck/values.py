@@ -53,7 +53,7 @@ def _of_table(connection: Connection, table: SqlTable) -> Iterator[Finding]:
         for row in connection.exec_driver_sql(query, None, execution_options=_BY_PARTS):
             yield from _of_row(table, row)
     except DatabaseError as error:
-        yield Finding(Damage.UNREADABLE, table.name, f"it cannot be read further: {error.orig}")
+        yield Finding(Damage.UNREADABLE, table.name, f"it cannot be read beyond this point: {error.orig}")
 
 
 def _of_row(table: SqlTable, row: Sequence[Any]) -> Iterator[Finding]:  # Any: a column's value
@@ -66,15 +66,15 @@ def _of_row(table: SqlTable, row: Sequence[Any]) -> Iterator[Finding]:  # Any: a
 def _wrong(column: Column[Any], value: object) -> str | None:  # Any: whatever the column holds
     """Return what is wrong with a value, in a few words."""
     if value is None:
-        return None if column.nullable else "there is none"
+        return None if column.nullable else "it is missing"
     if isinstance(column.type, Integer | Boolean):
-        return None if isinstance(value, int) else "it is no number"
+        return None if isinstance(value, int) else "it is not a number"
     if not isinstance(column.type, String):
         return None
     if not isinstance(value, str):
-        return "it is no text"
+        return "it is not text"
     if not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
-        return "it is no UTF-8"
+        return "it is not UTF-8"
     return _no_json(value) if column.name in _JSON else None
 
 
@@ -82,5 +82,5 @@ def _no_json(text: str) -> str | None:
     try:
         orjson.loads(text)
     except ValueError as error:
-        return f"it is no JSON ({error})"
+        return f"it is not JSON ({error})"
     return None

@@ -62,9 +62,9 @@ def _closed(
     subscription: EventSubscription, destination: Destination, standing: DestinationStatus | None, changed_at_ms: int
 ) -> str | None:
     if not subscription.enabled:
-        return "the alert is switched off"
+        return "the alert is disabled"
     if not destination.enabled:
-        return "the destination is switched off"
+        return "the destination is disabled"
     if asked_to_stop(standing, configured_at_ms=changed_at_ms):
-        return "the receiver answered 410 Gone; change the alert to send again"
+        return "the receiver answered 410 Gone; change the alert to resume"
     return None

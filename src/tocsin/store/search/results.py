@@ -143,7 +143,7 @@ def after_of(search: Search) -> tuple[Any, ...]:
     """Return where an earlier page ended, as the columns hold it; ``InvalidInput`` if it is no such place."""
     kinds = [name for name, _ in _order(search)]
     if len(search.after) > len(kinds):
-        raise InvalidInput(f"there are {len(kinds)} sort values at most", field="search_after")
+        raise InvalidInput(f"at most {len(kinds)} sort values", field="search_after")
     return tuple(_value_of(kind, text) for kind, text in zip(kinds, search.after, strict=False))
 
 
@@ -152,9 +152,9 @@ def _value_of(kind: str, text: str) -> str | int | float:
         try:
             return float(text)
         except ValueError:
-            raise InvalidInput(f"{text[:100]!r} is no score", field="search_after") from None
+            raise InvalidInput(f"{text[:100]!r} is not a score", field="search_after") from None
     if "\0" in text:
-        raise InvalidInput("a sort value holds no NUL character", field="search_after")
+        raise InvalidInput("a sort value cannot contain a NUL character", field="search_after")
     return whole_number(text) if kind in _NUMBERS else text
 
 

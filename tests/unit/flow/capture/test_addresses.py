@@ -11,7 +11,7 @@ from tocsin.model.entity_types import ENTITY_TYPES
 
 @pytest.mark.parametrize("email", ["bad", "@example.com", "a@", "a b@example.com", "a@b@c"])
 def test_what_is_no_address_is_refused(email: str) -> None:
-    with pytest.raises(InvalidInput, match="is no e-mail address") as refusal:
+    with pytest.raises(InvalidInput, match="is not an e-mail address") as refusal:
         clean(ENTITY_TYPES["user"], {"name": "a", "email": email})
     assert refusal.value.field == "email"
 

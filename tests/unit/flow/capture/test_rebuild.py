@@ -83,5 +83,5 @@ def test_what_is_given_stays_as_it_is() -> None:
 
 def test_a_change_of_another_document_is_refused() -> None:
     change = FieldChange(name="columns.b.description", new_value="x")
-    with pytest.raises(ValueError, match=r"no b for columns\.b\.description"):
+    with pytest.raises(ValueError, match=r"no label b for columns\.b\.description"):
         applied({"columns": [{"name": "a"}]}, ChangeDescription(fields_added=(change,)))

@@ -61,7 +61,7 @@ def test_a_wrong_condition_names_its_rule_and_place() -> None:
         plan_of(subscription([rule("isBot()")], [rule("true"), {"name": "schema", "condition": "tag == 'a'"}]))
     error = caught.value
     place = "filteringRules.actions[1].condition"
-    assert error.message.startswith(f"{place}: Rule 'schema': Line 1, column 1: there is no field 'tag'")
+    assert error.message.startswith(f"{place}: Rule 'schema': Line 1, column 1: 'tag' is an entity type")
     assert (error.field, error.column, error.suggestion) == ("filteringRules.actions[1].condition", 1, "tags")
 
 
@@ -69,12 +69,12 @@ def test_the_place_of_a_rule_without_a_name_is_said_once() -> None:
     with pytest.raises(InvalidCondition) as caught:
         plan_of(subscription([{"condition": "tag == 'a'"}]))
     assert caught.value.message.startswith(
-        "filteringRules.rules[0].condition: Line 1, column 1: there is no field 'tag'"
+        "filteringRules.rules[0].condition: Line 1, column 1: 'tag' is an entity type"
     )
 
 
 def test_a_scheduled_trigger_is_refused_for_now() -> None:
-    with pytest.raises(InvalidInput, match="Scheduled triggers come later"):
+    with pytest.raises(InvalidInput, match="Scheduled triggers are not supported yet"):
         plan_of(subscription(trigger={"triggerType": "Scheduled"}))
 
 

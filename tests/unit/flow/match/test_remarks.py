@@ -61,7 +61,11 @@ def test_what_is_odd_is_remarked_upon_once(subscription: EventSubscription, kind
 def test_an_alert_that_tells_nobody_is_remarked_upon() -> None:
     silent = alert("isBot()").model_copy(update={"destinations": ()})
     assert [remark.to_wire() for remark in of_alert(silent)] == [
-        {"kind": "noDestinations", "message": "Without destinations an alert tells nobody", "field": "destinations"}
+        {
+            "kind": "noDestinations",
+            "message": "The alert has no destinations, so it notifies nobody",
+            "field": "destinations",
+        }
     ]
 
 
@@ -69,7 +73,7 @@ def test_a_remark_has_its_place() -> None:
     (remark,) = of_alert(alert("isBot()", "false"))
     assert remark.to_wire() == {
         "kind": "neverTrue",
-        "message": "This condition is true of no event",
+        "message": "This condition is never true",
         "field": "filteringRules.rules[1].condition",
     }
 
@@ -87,7 +91,7 @@ def test_a_word_that_no_event_has_is_named_with_the_nearest_one() -> None:
 def test_a_tier_without_its_prefix_is_remarked_upon(asked: str, meant: str) -> None:
     (remark,) = of_condition(checked(f"tier == '{asked}'"))
     assert remark.kind is Kind.UNKNOWN_WORD
-    assert remark.message == f"No asset has the tier '{asked}': a tier begins with Tier.; did you mean {meant}?"
+    assert remark.message == f"No asset has the tier '{asked}': tiers begin with Tier.; did you mean {meant}?"
     assert not list(of_condition(checked("matchAnyTier('Tier.Tier1')")))
 
 
@@ -96,15 +100,15 @@ def test_a_tier_without_its_prefix_is_remarked_upon(asked: str, meant: str) -> N
     [
         (
             "changeTarget == 'column.email'",
-            "'column.email': it is asset, or begins with a list of members; did you mean columns.e",
+            "'column.email': a target is asset, or begins with a list of members; did you mean columns.e",
         ),
         (
             "matchAnyChange('tag','add','email')",
-            "'email': it is asset, or begins with a list of members; did you mean columns.e",
+            "'email': a target is asset, or begins with a list of members; did you mean columns.e",
         ),
         (
             "matchAnyChange('*','*',{'asset','colums.a'},'PII.None')",
-            "'colums.a': it is asset, or begins with a list of members; ",
+            "'colums.a': a target is asset, or begins with a list of members; ",
         ),
     ],
 )

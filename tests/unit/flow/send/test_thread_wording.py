@@ -46,7 +46,7 @@ POSTED = added(
 @pytest.mark.parametrize(
     ("happened", "kinds", "said"),
     [
-        (event("threadCreated"), (), "ben began a conversation about orders: Is this right, @ann?"),
+        (event("threadCreated"), (), "ben started a conversation about orders: Is this right, @ann?"),
         (
             event("threadCreated"),
             (ReasonKind.MENTION, ReasonKind.OWNER),
@@ -71,9 +71,9 @@ POSTED = added(
         (
             event("threadCreated", type="Announcement", message="Down tonight"),
             (),
-            "ben announces for orders: Down tonight",
+            "ben announced for orders: Down tonight",
         ),
-        (event("postCreated", POSTED), (), "ben answered in a conversation about orders: Yes it is, @shop"),
+        (event("postCreated", POSTED), (), "ben replied in a conversation about orders: Yes it is, @shop"),
         (
             event("postCreated", POSTED, **task()),
             (ReasonKind.MENTION,),

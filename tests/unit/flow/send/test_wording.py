@@ -49,7 +49,7 @@ def test_headlines_say_what_changed(described: ChangeDescription, expected: str)
     [
         (EventType.ENTITY_CREATED, "orders: created"),
         (EventType.ENTITY_SOFT_DELETED, "orders: deleted"),
-        (EventType.ENTITY_DELETED, "orders: deleted for good"),
+        (EventType.ENTITY_DELETED, "orders: permanently deleted"),
         (EventType.ENTITY_RESTORED, "orders: restored"),
     ],
 )

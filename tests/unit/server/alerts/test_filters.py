@@ -44,15 +44,15 @@ def test_a_filter_keeps_its_effect_and_its_prefix() -> None:
 @pytest.mark.parametrize(
     ("chosen", "place", "says"),
     [
-        ({"name": "byMood"}, "name", "there are: filterBySource"),
+        ({"name": "byMood"}, "name", "valid values: filterBySource"),
         ({"name": "filterByFqm"}, "name", "did you mean filterByFqn?"),
-        ({}, "name", "there is no filter None"),
+        ({}, "name", "unknown filter None"),
         ({"name": "filterByFqn"}, "arguments", "filterByFqn needs the argument fqnList"),
         ({"name": "filterByFqn", "arguments": {}}, "arguments", "needs the argument fqnList"),
         ({"name": "filterByFqn", "arguments": 1}, "arguments", "must be a list"),
         ({"name": "filterByFqn", "arguments": ["a"]}, "arguments", "must be a list"),
         ({"name": "filterByFqn", "arguments": [{"input": "a"}]}, "arguments[0].input", "fqnList of filterByFqn"),
-        ({"name": "filterByFqn", "arguments": [{"input": [1]}]}, "arguments[0].input", "at least one text"),
+        ({"name": "filterByFqn", "arguments": [{"input": [1]}]}, "arguments[0].input", "at least one string"),
         (
             {"name": "filterByFqn", "arguments": [{"name": "fqnList", "input": []}]},
             "arguments[0].input",
@@ -62,7 +62,7 @@ def test_a_filter_keeps_its_effect_and_its_prefix() -> None:
         (
             {"name": "filterByEventType", "arguments": [{"input": ["entityUpdated", "entityUpdatd"]}]},
             "arguments",
-            "there is no type of event 'entityUpdatd'; did you mean entityUpdated?",
+            "unknown type of event 'entityUpdatd'; did you mean entityUpdated?",
         ),
         ({"name": "filterByUpdaterIsBot", "arguments": [{"input": ["a"]}]}, "arguments[0].name", "takes no argument"),
     ],

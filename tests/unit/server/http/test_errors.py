@@ -56,8 +56,8 @@ def test_a_condition_error_says_where_what_and_how_else() -> None:
 def test_the_place_is_named_once() -> None:
     assert explain(InvalidInput("must be a list", field="owners")) == "owners: must be a list"
     assert explain(InvalidInput("owners must be a list", field="owners")) == "owners must be a list"
-    error = InvalidInput("there is no such key; there are: about, announcementDetails", field="announcement")
-    assert explain(error) == "announcement: there is no such key; there are: about, announcementDetails"
+    error = InvalidInput("unknown key; valid keys: about, announcementDetails", field="announcement")
+    assert explain(error) == "announcement: unknown key; valid keys: about, announcementDetails"
 
 
 def test_what_pydantic_found_becomes_one_line() -> None:
@@ -65,7 +65,7 @@ def test_what_pydantic_found_becomes_one_line() -> None:
         {"type": "missing", "loc": ("body", "destinations", 0, "type"), "msg": "Field required"},
         {"type": "extra_forbidden", "loc": ("colour",), "msg": "Extra inputs are not permitted"},
     ]
-    assert describe_validation(found) == "destinations[0].type: is missing; colour: there is no such key; remove it"
+    assert describe_validation(found) == "destinations[0].type: is missing; colour: unknown key; remove it"
     assert describe_validation(found * 4) == describe_validation(found)
     many = [{"type": "missing", "loc": (f"k{number}",)} for number in range(8)]
     assert describe_validation(many).endswith("k4: is missing; and 3 more")

@@ -77,7 +77,7 @@ def test_a_mask_keeps_its_secret_while_scheme_host_and_port_stay(endpoint: str) 
 )
 def test_a_mask_keeps_nothing_for_another_receiver(endpoint: str | None) -> None:
     _, kept = split_secrets(CONFIG, {})
-    with pytest.raises(InvalidInput, match="give the secret again"):
+    with pytest.raises(InvalidInput, match="send the secret again"):
         split_secrets({**MASKED, "endpoint": endpoint}, kept)
     masked, fresh = split_secrets({**CONFIG, "endpoint": endpoint}, kept)
     assert (fresh["secretKey"], masked["secretKey"]) == ("k", MASK), "given again, all may change"
@@ -93,9 +93,9 @@ def test_of_an_address_its_login_its_token_and_its_signature_are_secret() -> Non
     assert split_secrets(masked, kept) == (masked, kept), "what was read may be sent back"
     assert with_secrets(masked, kept) == {"endpoint": HOOK}
     for other in (SHOWN.replace("slack.com", "evil.example"), SHOWN.replace("/services", "/api")):
-        with pytest.raises(InvalidInput, match="whole address"):
+        with pytest.raises(InvalidInput, match="full address"):
             split_secrets({"endpoint": other}, kept)
-    with pytest.raises(InvalidInput, match="whole address"):
+    with pytest.raises(InvalidInput, match="full address"):
         split_secrets({"endpoint": SHOWN}, {})
 
 
@@ -111,7 +111,7 @@ def test_secrets_of_one_address_are_never_sent_to_another() -> None:
 
 def test_a_mask_among_other_text_is_no_secret() -> None:
     _, kept = split_secrets(CONFIG, {})
-    with pytest.raises(InvalidInput, match="whole secret"):
+    with pytest.raises(InvalidInput, match="full secret"):
         split_secrets({**MASKED, "headers": {"Authorization": f"Bearer {MASK}"}}, kept)
 
 

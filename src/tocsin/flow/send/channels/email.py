@@ -44,7 +44,7 @@ class EmailChannel:
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
         """Make one attempt and say how it ended."""
         if self._server is None:
-            return of_reason(OutcomeReason.MAIL_DEFERRED, detail="no mail server is set (smtp_host)")
+            return of_reason(OutcomeReason.MAIL_DEFERRED, detail="no mail server is configured (smtp_host)")
         try:
             message = render_mail(dispatch, self._sender, now_ms=now_ms)
         except InvalidInput as error:

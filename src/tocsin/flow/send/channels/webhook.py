@@ -143,7 +143,7 @@ class _Announced(_Behind):
     async def read(self) -> Any:  # Any: as above
         self._count += 1
         if self._count > MOST_ANNOUNCED + 1:
-            raise aiohttp.http.HttpProcessingError(message="the answer is announced without end")
+            raise aiohttp.http.HttpProcessingError(message="the response is too long")
         return await self._whole.read()
 
 

@@ -83,7 +83,7 @@ def _added(body: Document, caller: Caller) -> Backtest:
     window = {key: moment(body[key], key, now_ms) for key in ("since", "until") if body.get(key) is not None}
     since_ms, until_ms = window.get("since"), window.get("until")
     if since_ms is not None and until_ms is not None and since_ms > until_ms:
-        raise InvalidInput("must not lie after until", field="since")
+        raise InvalidInput("must not be later than until", field="since")
     request = {key: value for key, value in body.items() if key not in ("since", "until")}
     alert = _alert(request, caller)
     asked = Backtest(str(uuid4()), caller.actor.id, now_ms, alert, since_ms, until_ms, BacktestState.WAITING)

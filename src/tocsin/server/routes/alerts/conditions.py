@@ -32,7 +32,7 @@ def validate(body: DocumentBody, caller: Asked) -> Response:
     require(caller, Operation.VIEW_BASIC, ROW)
     text = body.get("condition")
     if not isinstance(text, str):
-        raise InvalidInput("must be the text of a condition", field="condition")
+        raise InvalidInput("must be a condition, as a string", field="condition")
     return answer(_validated(text))
 
 
@@ -70,7 +70,7 @@ def list_resources(alert_type: PathText, caller: Asked) -> Response:
 def _alert_type(text: str) -> AlertType:
     if text in tuple(AlertType):
         return AlertType(text)
-    raise InvalidInput(f"there is no type of alert {text!r}; {meant(text, tuple(AlertType))}", field="alertType")
+    raise InvalidInput(f"unknown type of alert {text!r}; {meant(text, tuple(AlertType))}", field="alertType")
 
 
 def _listed(data: list[Document]) -> Response:

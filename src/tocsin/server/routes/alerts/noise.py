@@ -43,5 +43,5 @@ def read_noise(subscription_id: PathId, caller: Asked, *, since: Since = "30d") 
     if alert is None:
         raise NotFound(f"alert {subscription_id} not found")
     if not tends(alert, caller):
-        raise Forbidden("What others opened is open to administrators and to who may edit the alert.")
+        raise Forbidden("Only administrators and editors of the alert may see what others opened.")
     return answer(detail(alert, begins, caller))

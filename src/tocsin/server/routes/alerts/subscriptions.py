@@ -197,7 +197,7 @@ def _create(alert: Alert, caller: Caller) -> Written:
 
 def _patch(key: Key, operations: object, caller: Caller, if_match: str | None) -> Response:
     if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
-        raise InvalidInput("A JSON Patch is a list of operations.")
+        raise InvalidInput("A JSON Patch must be a list of operations.")
 
     def change(document: Document) -> Document:
         redaction = Redaction(str(uuid4()))
@@ -263,7 +263,7 @@ def _delete(key: Key, caller: Caller) -> Response:
     document = found(ROW, key, caller)
     _check_writer(document, caller, Operation.DELETE)
     if document.get("provider") == "system":
-        raise Forbidden("This alert belongs to Tocsin: it can be disabled, not deleted.")
+        raise Forbidden("This alert is required by Tocsin: it can be disabled, not deleted.")
     written = _writes(caller).delete(ROW.name, Key.by_id(document["id"]), actor=caller.actor, hard=True)
     caller.parts.subscriptions.forget(document["id"])
     return answer(past(ROW, written.document, caller))

@@ -69,11 +69,11 @@ def _answer(write: _Write, row: EntityType, body: object, caller: Caller, *, dry
 
 def _rows(row: EntityType, body: object) -> list[Document]:
     if row.name in _ONE_AT_A_TIME:
-        raise InvalidInput(f"{row.collection} are written one at a time")
+        raise InvalidInput(f"{row.collection} have no bulk requests")
     if not isinstance(body, list):
         raise InvalidInput("The body must be a JSON array of create requests.")
     if len(body) > MOST_ROWS:
-        raise InvalidInput(f"At most {MOST_ROWS} rows at once; these are {len(body)}.")
+        raise InvalidInput(f"At most {MOST_ROWS} rows at once, not {len(body)}.")
     return body
 
 

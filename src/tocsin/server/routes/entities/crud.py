@@ -76,7 +76,7 @@ def restore(row: Row, body: DocumentBody, caller: Asked) -> Response:
     if entity_id is None and isinstance(fqn, str):
         entity_id = found(row, Key.by_name(fqn), caller, include="all")["id"]
     if not isinstance(entity_id, str):
-        raise InvalidInput("is missing: send the id or the fullyQualifiedName of what to restore", field="id")
+        raise InvalidInput("is missing: send the id or fullyQualifiedName of the entity to restore", field="id")
     return written_answer(row, caller.parts.writes.restore(row.name, entity_id.lower(), actor=caller.actor), caller)
 
 
@@ -157,7 +157,7 @@ def list_versions(row: Row, entity_id: PathId, caller: Asked, *, words: bool = F
 def read_version(row: Row, entity_id: PathId, version: PathText, caller: Asked) -> Response:
     """Return one version of an entity."""
     if not _VERSION.fullmatch(version):
-        raise InvalidInput(f"{version!r} is no version; versions look like 0.1", field="version")
+        raise InvalidInput(f"{version!r} is not a version; versions look like 0.1", field="version")
     require_now(caller, row, str(entity_id))
     return answer(past(row, caller.parts.catalogue.version(str(entity_id), version), caller))
 
@@ -192,13 +192,13 @@ def _read_past(row: EntityType, key: Key, caller: Caller, at_ms: int, *, include
     require_now(caller, row, caller.parts.history.identify(row.name, key))
     document = caller.parts.history.as_of(row.name, key, at_ms)
     if include != "all" and bool(document.get("deleted")) != (include == "deleted"):
-        raise NotFound(f"{row.name} {key} was not there at {at_ms}")
+        raise NotFound(f"{row.name} {key} did not exist at {at_ms}")
     return answer(past(row, document, caller))
 
 
 def _patch(row: EntityType, entity_id: str, body: object, caller: Caller, *, if_match: str | None) -> Response:
     if not isinstance(body, list) or not all(isinstance(one, dict) for one in body):
-        raise InvalidInput("A JSON Patch is a list of operations.")
+        raise InvalidInput("A JSON Patch must be a list of operations.")
     key = Key.by_id(entity_id)
     written = caller.parts.writes.patch(row.name, key, body, actor=caller.actor, if_match=if_match)
     return written_answer(row, written, caller)
@@ -221,10 +221,10 @@ def _without_password(row: EntityType, body: Document, caller: Caller) -> tuple[
     if row.name != "user" or not _PASSWORD_KEYS & body.keys():
         return body, None
     if not caller.actor.is_admin:
-        raise Forbidden("Only an administrator may set somebody's password.")
+        raise Forbidden("Only an administrator may set another user's password.")
     password = body.get("password")
     if password is not None and (not isinstance(password, str) or body.get("confirmPassword", password) != password):
-        raise InvalidInput("is no text, or differs from confirmPassword", field="password")
+        raise InvalidInput("must be a string and equal to confirmPassword", field="password")
     checked = None if password is None else check_password(password)
     return {key: value for key, value in body.items() if key not in _PASSWORD_KEYS}, checked
 

@@ -48,7 +48,7 @@ async def window_of(
 ) -> VersionsAsked:
     """Return which versions are asked for."""
     if after and before:
-        raise InvalidInput("give after or before, not both", field="after")
+        raise InvalidInput("give either after or before", field="after")
     return VersionsAsked(start, end, limit, after or None, before or None)
 
 
@@ -92,7 +92,7 @@ def _roll_back(row: EntityType, key: Key, body: Document, caller: Caller, if_mat
     require(caller, Operation.EDIT_ALL, row, document)
     unknown = sorted(body.keys() - _BODY)
     if unknown:
-        raise InvalidInput(f"a rollback has no field {unknown[0]}", field=unknown[0])
+        raise InvalidInput(f"unknown key {unknown[0]}", field=unknown[0])
     dry_run = body.get("dryRun", False)
     if not isinstance(dry_run, bool):
         raise InvalidInput("dryRun must be true or false", field="dryRun")
@@ -135,5 +135,5 @@ def _number(field: str, given: object) -> str:
         raise InvalidInput("is missing: send one such as 0.1", field=field)
     text = str(given) if isinstance(given, str | int | float) and not isinstance(given, bool) else ""
     if not _VERSION.fullmatch(text):
-        raise InvalidInput(f"{given!r} is no version; versions look like 0.1", field=field)
+        raise InvalidInput(f"{given!r} is not a version; versions look like 0.1", field=field)
     return text

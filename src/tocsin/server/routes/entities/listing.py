@@ -47,7 +47,7 @@ class ListQuery(BaseModel):
     def listing(self) -> Listing:
         """Return the list query for the store."""
         if self.after and self.before:
-            raise InvalidInput("give after or before, not both", field="after")
+            raise InvalidInput("give either after or before", field="after")
         return Listing(
             include=self.include,
             tags=tuple(tag for tag in (self.tags or "").split(",") if tag),
@@ -63,7 +63,7 @@ class ListQuery(BaseModel):
 def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
     """Return a page of a container's direct children, in brief form."""
     if row.name not in _OF_CHILDREN:
-        raise NotFound(f"There are no children of {row.collection} here; directChildrenOf narrows a list to them.")
+        raise NotFound(f"{row.collection} have no children; directChildrenOf is not supported.")
     parent = found(row, Key.by_name(fqn), caller)
     directly = (("directChildrenOf", parent["id"]),)
     listing = Listing(limit=limit, offset=offset, has_cursors=False, visible=scope_of(caller, row), filters=directly)

@@ -60,7 +60,7 @@ class Filters(BaseModel):
 def list_threads(caller: Asked, filters: Annotated[Filters, Query()]) -> Response:
     """Return a page of threads with their latest posts, last changed first."""
     if filters.before and filters.after:
-        raise InvalidInput("give after or before, not both", field="before")
+        raise InvalidInput("give either after or before", field="before")
     query = _query(filters, caller)
     page = caller.parts.feed.page(query, sees(caller), limit=filters.limit, posts=filters.limit_posts)
     cursors = {"after": cursor_of(page.after), "before": cursor_of(page.before)}
@@ -220,5 +220,5 @@ def _texts_in(operations: list[Document]) -> list[object]:
 
 def _operations(body: object) -> list[Document]:
     if not isinstance(body, list) or not all(isinstance(one, dict) for one in body):
-        raise InvalidInput("A JSON Patch is a list of operations.")
+        raise InvalidInput("A JSON Patch must be a list of operations.")
     return body

@@ -92,13 +92,13 @@ def _changed(
 
 def _asset(reference: object) -> tuple[EntityType, Key]:
     if not isinstance(reference, dict) or reference.get("type") not in ENTITY_TYPES:
-        raise InvalidInput("Each of assets needs a type that there is, and an id or a fullyQualifiedName.")
+        raise InvalidInput("Each of assets needs a known type, and an id or fullyQualifiedName.")
     return ENTITY_TYPES[reference["type"]], key_of(reference)
 
 
 def _check_groups(row: EntityType) -> None:
     if row.name not in GROUPS:
-        raise InvalidInput(f"a {row.name} groups no assets; what does is a {', a '.join(GROUPS)}")
+        raise InvalidInput(f"a {row.name} cannot contain assets; valid types: {', a '.join(GROUPS)}")
 
 
 def _result(outcomes: list[Document], *, is_dry: bool) -> Document:

@@ -46,7 +46,7 @@ def hear_events(body: JsonBody, caller: Asked) -> Response:
     """Apply the edges in the ``lineage`` fields of change events; returns a result for each."""
     events = events_in(body)
     if len(events) > MOST_EVENTS:
-        raise InvalidInput(f"{len(events)} events are too many at once: send at most {MOST_EVENTS}")
+        raise InvalidInput(f"at most {MOST_EVENTS} events at once, not {len(events)}")
     return answer(bulk_result([outcome for event in events for outcome in _received(caller, event)]))
 
 
@@ -176,7 +176,7 @@ def _delete_by_source(caller: Caller, entity: Document, source: str) -> Response
 
 def _patch(caller: Caller, ends: tuple[Document, Document], operations: object) -> Response:
     if not isinstance(operations, list) or not all(isinstance(one, dict) for one in operations):
-        raise InvalidInput("A JSON Patch is a list of operations.")
+        raise InvalidInput("A JSON Patch must be a list of operations.")
     from_, to = _ends(caller, *ends)
     return _edge_answer(caller, caller.parts.writes.patch_edge(from_, to, operations, actor=caller.actor).document)
 
@@ -210,7 +210,7 @@ def _checked_end(caller: Caller, reference: object, operation: Operation) -> Doc
 def _around(row: EntityType, key: Key, caller: Caller, *, up: int, down: int) -> Response:
     graph = caller.parts.lineage.around(row.name, key, upstream_depth=up, downstream_depth=down)
     if not seen(caller, [graph["entity"]]):
-        raise Forbidden(f"You may not see this {row.name}.")
+        raise Forbidden(f"You may not view this {row.name}.")
     nodes = [addressed(node, caller.root) for node in seen(caller, graph["nodes"])]
     shown = {graph["entity"]["id"], *(node["id"] for node in nodes)}
     sides = edges_between(shown, graph, caller)
@@ -230,5 +230,5 @@ def edges_between(shown: Collection[str], graph: Document, caller: Caller) -> di
 def row_of_type(entity_type: object) -> EntityType:
     """Return the row of the type that a path or a reference names."""
     if not isinstance(entity_type, str) or entity_type not in ENTITY_TYPES:
-        raise InvalidInput(f"there is no entity type {entity_type!r}", field="entityType")
+        raise InvalidInput(f"unknown entity type {entity_type!r}", field="entityType")
     return ENTITY_TYPES[entity_type]

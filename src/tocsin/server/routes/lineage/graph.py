@@ -38,13 +38,13 @@ def read_map(
 ) -> Response:
     """Return the lineage of the asset ``fqn`` of this ``type``: nodes by name, edges by ids."""
     if not fqn:
-        raise InvalidInput("is missing: the full name of an asset", field="fqn")
+        raise InvalidInput("is missing: give the fully qualified name of an asset", field="fqn")
     row = row_of_type(entity_type or "table")
     depths = {"upstream_depth": upstream_depth, "downstream_depth": downstream_depth}
     graph = caller.parts.lineage.around(row.name, Key.by_name(fqn), **depths)
     root = graph["entity"]
     if not seen(caller, [root]):
-        raise Forbidden(f"You may not see this {row.name}.")
+        raise Forbidden(f"You may not view this {row.name}.")
     nodes = {one["id"]: addressed(one, caller.root) for one in (root, *seen(caller, graph["nodes"]))}
     sides = edges_between(nodes.keys(), graph, caller)
     depth = _depths(root["id"], sides)

@@ -35,7 +35,7 @@ def list_activity(
 ) -> Response:
     """Return changes of the assets a user follows, as ``{event, title}``; for the user and administrators."""
     if caller.actor.id != str(user_id) and not caller.actor.is_admin:
-        raise Forbidden("What somebody follows closely is open to themselves and to administrators only.")
+        raise Forbidden("Only the person and administrators may see this activity.")
     kinds = parse_event_types(event_type or "")
 
     def read(last: LoggedEvent | None, most: int) -> Portion[LoggedEvent]:

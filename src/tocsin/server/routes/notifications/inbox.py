@@ -40,7 +40,7 @@ def own_inbox(user_id: PathId, sender: RequestActor, parts: PartsHere) -> str:
     """Return the owner of the requested inbox, if the sender may read it."""
     owner = str(user_id)
     if sender.id != owner and not sender.is_admin:
-        raise Forbidden("An inbox is open to its owner and to administrators only.")
+        raise Forbidden("Only the owner of the inbox and administrators may see it.")
     if sender.id != owner and parts.people.by_id(owner) is None:
         raise NotFound(f"user {owner} not found")
     return owner

@@ -55,10 +55,10 @@ def put_mute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     asked = _asked(body)
     now_ms = caller.parts.clock.now_ms()
     if asked.until is not None and asked.until <= now_ms:
-        raise InvalidInput("lies in the past", field="until")
+        raise InvalidInput("must not be in the past", field="until")
     type_name = _ALERT if asked.kind is MuteKind.ALERT else asked.type or "table"
     if type_name not in ENTITY_TYPES:
-        raise InvalidInput(f"{type_name!r} is no type of asset", field="type")
+        raise InvalidInput(f"{type_name!r} is not a type of asset", field="type")
     document = found(ENTITY_TYPES[type_name], Key.by_id(str(asked.id)), caller)
     until_ms = FOR_GOOD_MS if asked.until is None else asked.until
     one = Mute(owner, asked.kind, document["id"], asked.channel or "", now_ms, until_ms)
@@ -77,7 +77,7 @@ def _asked(body: Document) -> MuteRequest:
 def delete_mute(owner: Owner, about_id: PathId, caller: Asked) -> Response:
     """Unmute an alert or an asset on all channels."""
     if not caller.parts.telling.mutes.remove(owner, str(about_id)):
-        raise NotFound(f"Nothing of {about_id} is muted.")
+        raise NotFound(f"{about_id} is not muted.")
     return answer({"id": str(about_id), "muted": False})
 
 

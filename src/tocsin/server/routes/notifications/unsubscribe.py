@@ -28,13 +28,12 @@ _GUARDS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
-_PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>Tocsin: unsubscribe</title></head>
-<body><h1>Unsubscribe</h1>
-<p>{whom} will get no more mails of: {alerts}. Other alerts, and the bell, go on.</p>
-<form method="post"><button type="submit">Unsubscribe</button></form>
-</body></html>
-"""
+_PAGE = (
+    '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>Tocsin:'
+    " unsubscribe</title></head>\n<body><h1>Unsubscribe</h1>\n<p>{whom} will receive no more mail"
+    " from: {alerts}. Other alerts and in-app notifications continue.</p>\n<form"
+    ' method="post"><button type="submit">Unsubscribe</button></form>\n</body></html>\n'
+)
 
 
 @router.get("/unsubscribe/{token}", response_class=HTMLResponse)
@@ -63,5 +62,5 @@ def _record(token: str, parts: Parts) -> NotificationRecord:
     notification_id = notification_of(token, parts.telling.unsubscribe_key)
     found = parts.telling.records.by_id([notification_id]) if notification_id else {}
     if not found:
-        raise NotFound("This link is not one that Tocsin sent, or what it was about is gone.")
+        raise NotFound("This link is invalid, or its subject was deleted.")
     return next(iter(found.values()))

@@ -108,7 +108,7 @@ def delete(fqn: PathText, of: Of, timestamp: Moment, caller: Asked) -> Response:
 def _column(fqn: str) -> tuple[str, str]:
     table, column = place_of(fqn)
     if not column:
-        raise InvalidInput(f"{fqn} is no column's fully qualified name", field="fqn")
+        raise InvalidInput(f"{fqn} is not the fully qualified name of a column", field="fqn")
     return table, column
 
 

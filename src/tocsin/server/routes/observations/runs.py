@@ -86,7 +86,7 @@ def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Res
     """Return one run of an ingestion pipeline."""
     pipeline = permitted("ingestionPipeline", Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
     if "\0" in run_id:
-        raise InvalidInput("a run's id holds no NUL character", field="run_id")
+        raise InvalidInput("a run id cannot contain a NUL character", field="run_id")
     page = caller.parts.beside.page(pipeline["id"], REPORTS["ingestionPipeline"].name, Window(limit=1), part=run_id)
     if not page.documents:
         raise NotFound(f"ingestionPipeline {fqn} has no run {run_id}")

@@ -114,7 +114,7 @@ def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
 
 def _sampled(row: EntityType, entity_id: UUID) -> Key:
     if row.name not in FORMS:
-        raise NotFound(f"a {row.name} has no sample; there are samples of: {', '.join(FORMS)}")
+        raise NotFound(f"a {row.name} has no sample data; valid types: {', '.join(FORMS)}")
     return Key.by_id(str(entity_id))
 
 

@@ -96,7 +96,7 @@ def _report(entity_type: str, key: Key, body: Document, caller: Caller, *, add: 
 
 def _read(entity_type: str, key: Key, caller: Caller, asked: tuple[str | None, int]) -> Response:
     if "usageSummary" not in (ENTITY_TYPES[entity_type].keys if entity_type in ENTITY_TYPES else ()):
-        raise InvalidInput(f"the use of a {entity_type} is not reported", field="entityType")
+        raise InvalidInput(f"usage of a {entity_type} cannot be reported", field="entityType")
     document = permitted(entity_type, key, caller, Operation.VIEW_USAGE)
     reference = caller.parts.catalogue.reference(entity_type, Key.by_id(document["id"])) or {}
     date, days = asked
@@ -110,6 +110,6 @@ def _used_type(name: str) -> str:
     found = next((one for one in USED_TYPES if one.lower() == name.lower()), None)
     if found is None:
         raise InvalidInput(
-            f"the use of a {name} is not reported; there are: {', '.join(USED_TYPES)}", field="entityType"
+            f"usage of a {name} cannot be reported; valid types: {', '.join(USED_TYPES)}", field="entityType"
         )
     return found

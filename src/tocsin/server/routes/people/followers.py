@@ -50,7 +50,7 @@ def add_follower(row: Row, entity_id: PathId, body: JsonBody, caller: Asked) -> 
     except ValueError:
         user_id = None
     if user_id is None:
-        raise InvalidInput("The body must be a user's id, as a JSON string.")
+        raise InvalidInput("The body must be a user id, as a JSON string.")
     return answer(event_of(row, _follow(row, str(entity_id), str(user_id), caller), caller))
 
 
@@ -79,7 +79,7 @@ def list_follows(
     groups = {_group(row): row for row in ENTITY_TYPES.values() if row.is_followable}
     asked = [name.strip() for name in (fields or "").split(",") if name.strip()]
     if unknown := [name for name in asked if name not in groups]:
-        raise InvalidInput(f"{unknown[0]!r} cannot be followed; there are: {', '.join(groups)}", field="fields")
+        raise InvalidInput(f"{unknown[0]!r} cannot be followed; valid types: {', '.join(groups)}", field="fields")
     grouped: dict[str, list[Document]] = {name: [] for name in asked}
     for reference in seen(caller, caller.parts.catalogue.follows(str(user_id))):
         name = _group(ENTITY_TYPES[reference["type"]])
@@ -114,7 +114,7 @@ def _target(reference: object) -> tuple[EntityType, str]:
     try:
         return ENTITY_TYPES[reference["type"]], str(UUID(str(reference.get("id"))))
     except ValueError as error:
-        raise InvalidInput(f"{reference.get('id')!r} is no id.") from error
+        raise InvalidInput(f"{reference.get('id')!r} is not an id.") from error
 
 
 def _follow(row: EntityType, entity_id: str, user_id: str, caller: Caller) -> Written:
@@ -131,14 +131,12 @@ def _check_may_view(row: EntityType, entity_id: str, user_id: str, caller: Calle
         return
     visibility = Visibility(caller.policies.of(user_id), caller.parts.standing)
     if entity_id not in visibility.sees([{"type": row.name, "id": entity_id}]):
-        raise Forbidden(
-            f"{person.name} may not view this {row.name}, so cannot follow it: let a policy allow it first."
-        )
+        raise Forbidden(f"{person.name} may not view this {row.name}, so cannot follow it; grant access first.")
 
 
 def _check_oneself(user_id: str, caller: Caller) -> None:
     if user_id != caller.actor.id and not (caller.actor.is_admin or caller.actor.is_bot):
-        raise Forbidden("Only an administrator or a bot may change what somebody else follows.")
+        raise Forbidden("Only administrators and bots may change what others follow.")
 
 
 def event_of(row: EntityType, written: Written, caller: Caller) -> Document:

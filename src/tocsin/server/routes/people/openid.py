@@ -50,7 +50,7 @@ async def come_back(
 ) -> Response:
     """Complete the log-in from the provider and redirect to the web page with a token."""
     if error or not code:
-        raise Unauthenticated(f"The provider let nobody in: {error or 'no code'}.")
+        raise Unauthenticated(f"The provider rejected the log-in: {error or 'no code'}.")
     token = await parts.openid_queue.run(
         lambda: parts.tokens.issue(parts.openid.finish(code, state, tocsin_login)), client_address(request)
     )

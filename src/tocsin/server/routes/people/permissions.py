@@ -46,7 +46,7 @@ def list_of_policies(caller: Asked, *, ids: Annotated[str, Query(max_length=4_00
     """Return the combined permissions of policies (comma list of ids)."""
     names = [one.strip() for one in ids.split(",") if one.strip()]
     if not names or len(names) > MOST_POLICIES:
-        raise InvalidInput(f"must name 1 to {MOST_POLICIES} policies", field="ids")
+        raise InvalidInput(f"must be a list of 1 to {MOST_POLICIES} policy ids", field="ids")
     found = [_policy(one, caller) for one in names]
     return _listed(View(Subject(id="", name="", grants=tuple(Grant(policy_of(one)) for one in found))))
 
@@ -89,7 +89,7 @@ def _view(caller: Caller, user: str | None) -> View:
     if user is None or user == caller.actor.name:
         return caller.view
     if not caller.actor.is_admin:
-        raise Forbidden("What somebody else may do is open to administrators only.")
+        raise Forbidden("Only administrators may see the permissions of others.")
     person = caller.parts.people.by_name(user)
     if person is None:
         raise missing("user", Key.by_name(user))
@@ -100,7 +100,7 @@ def _policy(given: str, caller: Caller) -> Document:
     try:
         policy_id = str(UUID(given))
     except ValueError as error:
-        raise InvalidInput(f"{given!r} is no id", field="ids") from error
+        raise InvalidInput(f"{given!r} is not an id", field="ids") from error
     document = caller.parts.catalogue.get("policy", Key.by_id(policy_id))
     require(caller, Operation.VIEW_BASIC, ENTITY_TYPES["policy"], document)
     return document
@@ -114,5 +114,5 @@ def _known(resource: str) -> str:
 
 def _row(resource: str) -> EntityType:
     if resource not in ENTITY_TYPES:
-        raise NotFound(f"type of entity {resource!r} not found")
+        raise NotFound(f"type {resource!r} not found")
     return ENTITY_TYPES[resource]

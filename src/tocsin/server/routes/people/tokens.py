@@ -78,16 +78,16 @@ async def make_own(request: Request, body: DocumentBody, caller: Asked, token_id
 
 def _make_own(body: Document, caller: Caller, parent: IssuedToken | None) -> Response:
     if caller.actor.is_bot:
-        raise Forbidden("A bot has no personal tokens: an administrator makes its token.")
+        raise Forbidden("Bots have no personal tokens; an administrator creates their tokens.")
     name = body.get("tokenName")
     if not isinstance(name, str) or not 0 < len(name.strip()) <= 100:
-        raise InvalidInput("must be a text of 1 to 100 characters", field="tokenName")
+        raise InvalidInput("must be a string of 1 to 100 characters", field="tokenName")
     tokens = caller.parts.people.tokens
     if len(tokens.of(caller.actor.id, TokenKind.PERSONAL)) >= MOST_PERSONAL:
-        raise InvalidInput(f"nobody has more than {MOST_PERSONAL} personal tokens; revoke some", field="tokenName")
+        raise InvalidInput(f"at most {MOST_PERSONAL} personal tokens; revoke some", field="tokenName")
     lifetime_s = _lifetime_s(body)
     if lifetime_s is None:
-        raise InvalidInput("a personal token expires; choose OneHour, 1, 7, 30, 60 or 90", field="JWTTokenExpiry")
+        raise InvalidInput("a personal token must expire: OneHour, 1, 7, 30, 60 or 90", field="JWTTokenExpiry")
     person = _person(caller.actor.id, caller.parts)
     kind = TokenKind.PERSONAL
     token = caller.parts.tokens.issue_named(person, kind, name.strip(), lifetime_s=lifetime_s, parent=parent)
@@ -133,7 +133,7 @@ def read_token(user_id: PathId, caller: Asked, token_id: TokenId) -> Response:
     if not issued:
         raise NotFound(f"The bot {bot.name} has no token.")
     if own.kind is not TokenKind.SESSION and _end(issued[-1]) > _end(own):
-        raise Forbidden(f"The token of the bot {bot.name} works for longer than yours; log in with a password.")
+        raise Forbidden(f"The token of the bot {bot.name} is valid for longer than yours; log in with a password.")
     return answer(_mechanism(caller.parts.tokens.text_of(issued[-1], bot), issued[-1]))
 
 
@@ -143,7 +143,7 @@ def revoke_token(body: DocumentBody, caller: Asked) -> Response:
     try:
         user_id = str(UUID(str(body.get("id"))))
     except ValueError as error:
-        raise InvalidInput("must be the id of a bot's user", field="id") from error
+        raise InvalidInput("must be the id of a bot", field="id") from error
     bot = _bot(user_id, caller)
     caller.parts.people.tokens.revoke_all(bot.id)
     return answer({"JWTToken": "", "JWTTokenExpiry": UNLIMITED})
@@ -154,9 +154,9 @@ def _bot(user_id: str, caller: Caller) -> Person:
     require(caller, Operation.GENERATE_TOKEN, ENTITY_TYPES["user"], {"id": user_id})
     bot = _person(user_id, caller.parts)
     if not bot.is_bot:
-        raise InvalidInput(f"{bot.name} is a person; only bots have tokens that others may ask for.")
+        raise InvalidInput(f"{bot.name} is a person; only tokens of bots can be requested.")
     if bot.is_admin and not caller.actor.is_admin:
-        raise Forbidden(f"The bot {bot.name} is an administrator: only administrators may have its token.")
+        raise Forbidden(f"The bot {bot.name} is an administrator: only administrators may get its token.")
     return bot
 
 

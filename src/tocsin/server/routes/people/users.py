@@ -64,13 +64,13 @@ async def change_password(request: Request, body: DocumentBody, caller: Asked, t
         parts.people.set_password(person.id, hash_password(new), keep_token=token_id)
 
     await parts.passwords.run(change, address)
-    return answer({"message": "The password is changed."})
+    return answer({"message": "Password changed."})
 
 
 def check_password(password: str) -> str:
     """Return the password if it may be used."""
     if not SHORTEST_PASSWORD <= len(password) <= 256:
-        raise InvalidInput(f"needs {SHORTEST_PASSWORD} to 256 characters", field="password")
+        raise InvalidInput(f"must have {SHORTEST_PASSWORD} to 256 characters", field="password")
     return password
 
 
@@ -90,5 +90,5 @@ def text_in(body: Document, key: str) -> str:
     """Return a text of the body that must be there."""
     value = body.get(key)
     if not isinstance(value, str) or not value:
-        raise InvalidInput("is missing: send a text", field=key)
+        raise InvalidInput("is missing: send a string", field=key)
     return value

@@ -76,5 +76,5 @@ def _on_suite(suite_id: str, caller: Caller, work: Callable[[Record, Stored], Wr
 
 def _of_table(body: Document) -> Document:
     if not body.get("basicEntityReference") and not body.get("executableEntityReference"):
-        raise InvalidInput("is missing: send the fully qualified name of the table", field="basicEntityReference")
+        raise InvalidInput("is missing: give the fully qualified name of the table", field="basicEntityReference")
     return body

@@ -32,7 +32,7 @@ def read_definition(connector: Annotated[str, Path(pattern=r"^\w{1,100}$")], cal
             "name": connector,
             "fullyQualifiedName": name,
             "displayName": f"{connector} Test Connection",
-            "description": "The connector's first read is the test of its connection.",
+            "description": "The connection is tested by the connector's first run.",
             "steps": [],
             "version": 0.1,
             "updatedAt": _FOUNDED_MS,

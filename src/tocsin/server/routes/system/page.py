@@ -57,7 +57,7 @@ def page_of(entity_type: str, fqn: str) -> Response:
     """Return the page for one asset, as mails link to it: ``/table/<fqn>``."""
     del fqn  # the page itself asks for it
     if entity_type not in ENTITY_TYPES:
-        raise NotFound(f"type of entity {entity_type!r} not found")
+        raise NotFound(f"entity type {entity_type!r} not found")
     return page()
 
 

@@ -196,20 +196,18 @@ def test_each_thing_that_is_broken_is_named_and_told_once(
 ) -> None:
     told_of(spark, company, tmp_path / "checkpoint")
     known: list[str] = []
-    for number, (kind, broken) in enumerate(BROKEN.items(), start=1):
-        change(company.engine, broken(company))
+    for some in (tuple(BROKEN)[:3], tuple(BROKEN)[3:]):
+        for kind in some:
+            change(company.engine, BROKEN[kind](company))
         audited = audit(parts)
-        assert sorted(kinds(audited)) == sorted([*known, kind])
-        assert audited.told == 1
-        known.append(kind)
-        events = findings_in(parts.log)
-        assert len(events) == number
-        last = events[-1].event
-        assert (last.entity_type, last.user_name) == ("eventsubscription", "system")
-        assert last.change_description is not None
-        said = last.change_description.fields_added[0].new_value
-        assert said["kind"] == kind
-        assert parts.log.find(said["eventId"]) is not None
+        known += some
+        assert sorted(kinds(audited)) == sorted(known)
+        assert audited.told == len(some)
+    events = [one.event for one in findings_in(parts.log)]
+    assert {(event.entity_type, event.user_name) for event in events} == {("eventsubscription", "system")}
+    said = [event.change_description.fields_added[0].new_value for event in events if event.change_description]
+    assert sorted(one["kind"] for one in said) == sorted(known)
+    assert all(parts.log.find(one["eventId"]) for one in said)
     assert audit(parts).told == 0
     assert len(findings_in(parts.log)) == len(BROKEN)
 

@@ -75,9 +75,7 @@ def parts_of(spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: in
 def running(
     spark: SparkSession, engine: Engine, checkpoint: Path, *, batch: int = 10_000
 ) -> AbstractContextManager[object]:
-    parts = parts_of(spark, engine, checkpoint, batch=batch)
-    warm_up(parts)  # as the pipeline does: what Spark compiles first is not the first event's to wait for
-    return streaming(parts)
+    return streaming(parts_of(spark, engine, checkpoint, batch=batch))
 
 
 def caught_up(engine: Engine) -> bool:
@@ -116,10 +114,12 @@ def test_people_are_told_once_with_every_reason(spark: SparkSession, store_engin
     company.alert("schema", [OWNERS_MAIL, HOOK], "fieldChanged == 'description'", resources=("table",))
     company.alert("bell", [FOLLOWERS_BELL, DOWNSTREAM_BELL])
     company.alert("also", [FOLLOWERS_BELL, OWNERS_MAIL], "eventType == 'entityUpdated'")
+    warm_up(parts_of(spark, store_engine, tmp_path / "checkpoint"))  # as the pipeline does: it tells of nothing
+    assert stored(store_engine) == {}
     with running(spark, store_engine, tmp_path / "checkpoint", batch=12):
         for number in range(9):
             company.describe("orders", f"text {number}", by="dia" if number % 2 else "ana")
-        until(lambda: caught_up(store_engine), within_s=60)
+        until(lambda: caught_up(store_engine), within_s=120)
     told = stored(store_engine)
     assert told == expected(company)
     last = [row for row in told.values() if row[2] == "ben@example.com"]
@@ -139,7 +139,7 @@ def test_what_is_too_old_is_told_to_nobody_and_written_down_all_the_same(
         company.describe("orders", f"after {hours} hours", by="dia")
     parts = parts_of(spark, sqlite_engine, tmp_path / "checkpoint")
     with streaming(replace(parts, clock=FixedClock(company.clock.now_ms()), max_event_age_ms=3_600_000)):
-        until(lambda: caught_up(sqlite_engine), within_s=60)
+        until(lambda: caught_up(sqlite_engine), within_s=120)
     told = {row[0] for row in stored(sqlite_engine).values()}
     with sqlite_engine.connect() as connection:
         ends = connection.execute(
@@ -163,7 +163,7 @@ def test_what_is_asked_of_people_is_asked_of_each(spark: SparkSession, store_eng
     with running(spark, store_engine, tmp_path / "checkpoint"):
         company.describe("orders", "one", by="dia")
         company.describe("revenue", "two", by="ana")
-        until(lambda: caught_up(store_engine), within_s=60)
+        until(lambda: caught_up(store_engine), within_s=120)
     told = stored(store_engine)
     assert told == expected(company)
     named = {(row[2], reason["subscriptionName"], reason["kind"]) for row in told.values() for reason in row[4]}
@@ -188,7 +188,7 @@ def test_what_people_muted_is_not_told_and_what_is_told_is_counted(
         Mutes(sqlite_engine).put(Mute(company.ids[who], kind, about, since_ms=company.clock.now_ms()))
     with running(spark, sqlite_engine, tmp_path / "checkpoint"):
         company.describe("orders", "quiet", by="dia")
-        until(lambda: caught_up(sqlite_engine), within_s=60)
+        until(lambda: caught_up(sqlite_engine), within_s=120)
     told = stored(sqlite_engine)
     assert told == expected(company)
     bells = {company.ids["ana"], company.ids["ben"]}
@@ -216,7 +216,7 @@ def test_those_in_a_thread_are_told_of_it(spark: SparkSession, store_engine: Eng
         feed.reply(asked.document["id"], {"message": "Soon, <#E::user::cem>"}, actor=company.actor("dia"))
         company.clock.advance(1_000)
         feed.resolve(asked.document["id"], {"newValue": "Orders."}, actor=company.actor("dia"))
-        until(lambda: caught_up(store_engine), within_s=60)
+        until(lambda: caught_up(store_engine), within_s=120)
     told = stored(store_engine)
     assert told == expected(company)
     kinds = {(row[2], reason["kind"]) for row in told.values() for reason in row[4]}
@@ -231,7 +231,7 @@ def test_an_alert_made_while_the_query_runs_takes_effect(
     company = SmallCompany(sqlite_engine)
     with running(spark, sqlite_engine, tmp_path / "checkpoint"):
         company.describe("orders", "before")
-        until(lambda: caught_up(sqlite_engine), within_s=60)
+        until(lambda: caught_up(sqlite_engine), within_s=120)
         assert stored(sqlite_engine) == {}
         company.clock.advance(1)
         company.alert("new", [FOLLOWERS_BELL])
@@ -251,7 +251,7 @@ def test_what_becomes_of_an_alert_takes_effect_with_the_very_next_event(
         company.clock.advance(1)
         before = len(stored(sqlite_engine))
         company.describe("orders", text)
-        until(lambda: caught_up(sqlite_engine), within_s=30)
+        until(lambda: caught_up(sqlite_engine), within_s=120)
         return len(stored(sqlite_engine)) > before
 
     with running(spark, sqlite_engine, tmp_path / "checkpoint"):
@@ -280,7 +280,7 @@ def test_what_happened_before_an_alert_was_made_notifies_nobody(
     company.clock.advance(1_000)
     company.alert("late", [FOLLOWERS_BELL, OWNERS_MAIL])
     with running(spark, sqlite_engine, tmp_path / "checkpoint"):
-        until(lambda: caught_up(sqlite_engine), within_s=60)
+        until(lambda: caught_up(sqlite_engine), within_s=120)
     assert stored(sqlite_engine) == {}
 
 
@@ -289,12 +289,12 @@ def test_a_lost_checkpoint_repeats_nothing(spark: SparkSession, sqlite_engine: E
     company.alert("mail", [OWNERS_MAIL])
     company.describe("orders", "once")
     with running(spark, sqlite_engine, tmp_path / "first"):
-        until(lambda: caught_up(sqlite_engine), within_s=60)
+        until(lambda: caught_up(sqlite_engine), within_s=120)
     before = stored(sqlite_engine)
     company.describe("orders", "again")
     with running(spark, sqlite_engine, tmp_path / "second"):
-        until(lambda: len(stored(sqlite_engine)) > len(before), within_s=60)
-        until(lambda: caught_up(sqlite_engine), within_s=60)
+        until(lambda: len(stored(sqlite_engine)) > len(before), within_s=120)
+        until(lambda: caught_up(sqlite_engine), within_s=120)
     assert stored(sqlite_engine) == expected(company)
     with sqlite_engine.connect() as connection:
         deliveries = connection.execute(select(func.count()).select_from(delivery)).scalar_one()
@@ -309,7 +309,7 @@ def test_a_cut_checkpoint_is_mended_from_the_store(spark: SparkSession, store_en
     for text in ("one", "two"):
         company.describe("orders", text)
         with running(spark, store_engine, checkpoint):
-            until(lambda: caught_up(store_engine), within_s=60)
+            until(lambda: caught_up(store_engine), within_s=120)
         last = max((checkpoint / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))
         last.write_bytes(last.read_bytes()[:7])
     told, reader = stored(store_engine), EventLog(store_engine)
@@ -319,7 +319,7 @@ def test_a_cut_checkpoint_is_mended_from_the_store(spark: SparkSession, store_en
         )
     with running(spark, store_engine, checkpoint):
         company.describe("orders", "three")
-        until(lambda: caught_up(store_engine), within_s=60)
+        until(lambda: caught_up(store_engine), within_s=120)
     assert len({row[0] for row in stored(store_engine).values()}) == len({row[0] for row in told.values()}) + 1 == 3
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
 
@@ -341,7 +341,7 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
     for number in range(5):
         company.describe("orders", f"lost {number}")
     with running(spark, store_engine, checkpoint):
-        until(lambda: caught_up(store_engine), within_s=60)
+        until(lambda: caught_up(store_engine), within_s=120)
     told_before = {row[0] for row in stored(store_engine).values()}
     store_engine.dispose()
     restore(backup, settings, force=True, clock=company.clock, report=lambda _done, _total: None)
@@ -349,7 +349,7 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
     for number in range(8):  # the first of them have offsets that the checkpoint has passed
         company.describe("orders", f"after {number}")
     with running(spark, store_engine, checkpoint):
-        until(lambda: caught_up(store_engine), within_s=60)
+        until(lambda: caught_up(store_engine), within_s=120)
     told = stored(store_engine)
     assert told == expected(company)
     assert len({row[0] for row in told.values()}) == 1 + 1 + 8
@@ -367,13 +367,13 @@ def test_a_store_that_is_exchanged_under_a_running_query_stops_it_and_is_told_of
     parts = parts_of(spark, store_engine, checkpoint)
     with streaming(parts) as query:
         company.describe("orders", "lost")
-        until(lambda: caught_up(store_engine), within_s=60)
+        until(lambda: caught_up(store_engine), within_s=120)
         lose(store_engine, kept)
-        until(lambda: not query.isActive, within_s=60)
+        until(lambda: not query.isActive, within_s=120)
         assert "LogDiverged" in str(query.exception())
     company.describe("orders", "after")
     with streaming(parts):
-        until(lambda: caught_up(store_engine), within_s=60)
+        until(lambda: caught_up(store_engine), within_s=120)
     told = stored(store_engine)
     assert told == expected(company)
     assert len({row[0] for row in told.values()}) == 1

@@ -20,5 +20,5 @@ RESULT: Document = {
         {"channel": "Email", "told": 20, "because": ["follower"]},
     ],
     "samples": [{"timestamp": 0, "eventType": "entityUpdated", "entityFullyQualifiedName": "pg.store.orders"}],
-    "people": "Owners, followers and teams as of today.",
+    "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
 }

@@ -32,7 +32,7 @@ from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
-from tocsin.store.tables import delivery, notification, tombstone_relation
+from tocsin.store.tables import delivery, notification, past_relation
 
 __all__ = ["store_url"]
 
@@ -120,7 +120,7 @@ def test_relations_that_are_lost_before_a_deletion_is_told_are_found(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
     company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
-    change(company.engine, delete(tombstone_relation).where(tombstone_relation.c.relation == "follower"))
+    change(company.engine, delete(past_relation).where(past_relation.c.relation == "follower"))
     told_of(spark, company, tmp_path / "checkpoint", count=0)
     found = [(one.kind.value, one.expected, one.found) for one in audit(parts).findings]
     assert found == [("relationMissing", 3, 2)] * 2  # of the default alert, and of the alert that notifies nobody

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, event, insert
 from tests.company import SmallCompany
 
 from tocsin.flow.eventlog.selection import EventSelection
-from tocsin.flow.resolve.directory import Member, Principal, Reach
+from tocsin.flow.resolve.directory import Principal, Reach
 from tocsin.model.notification import ReasonKind
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.eventlog.log import EventLog
@@ -26,9 +26,10 @@ def directory(company: SmallCompany) -> SqlDirectory:
 
 def test_reach_counts_hops_and_names_what_it_reaches(company: SmallCompany, directory: SqlDirectory) -> None:
     orders, revenue = company.ids["orders"], company.ids["revenue"]
+    connected = EventLog(company.engine).readable_end()
     assert set(directory.reach({orders, revenue}, 5)) == {
         Reach(orders, orders, "pg.store.public.orders", 0),
-        Reach(orders, revenue, "pg.store.public.revenue", 1),
+        Reach(orders, revenue, "pg.store.public.revenue", 1, since_offset=connected),
         Reach(revenue, revenue, "pg.store.public.revenue", 0),
     }
 
@@ -50,14 +51,12 @@ def test_reach_ends_where_a_cycle_began_and_at_its_depth(company: SmallCompany, 
 
 def test_stakeholders_are_owners_or_followers(company: SmallCompany, directory: SqlDirectory) -> None:
     orders = company.ids["orders"]
+    events = list(EventLog(company.engine).list_events(EventSelection(entity_id=orders), limit=10))
+    (created,) = (one.offset for one in events if one.event.event_type == "entityCreated")
+    (followed,) = (one.offset for one in events if one.event.user_name == "cem")
     assert list(directory.stakeholders({orders}, ReasonKind.OWNER)) == [
-        Principal(ReasonKind.OWNER, company.ids["shop"], "team", node_id=orders)
+        Principal(ReasonKind.OWNER, company.ids["shop"], "team", node_id=orders, since_offset=created)
     ]
-    (followed,) = (
-        one.offset
-        for one in EventLog(company.engine).list_events(EventSelection(entity_id=orders), limit=10)
-        if one.event.user_name == "cem"
-    )
     assert list(directory.stakeholders({orders}, ReasonKind.FOLLOWER)) == [
         Principal(ReasonKind.FOLLOWER, company.ids["cem"], "user", node_id=orders, since_offset=followed)
     ]
@@ -68,7 +67,7 @@ def test_members_include_nested_teams_once_even_in_a_cycle(company: SmallCompany
     with company.engine.begin() as connection:  # a history may have left one; a request cannot make it
         connection.execute(insert(membership), {"team_id": tills, "member_id": shop, "member_type": "team"})
     everybody = {company.ids["ana"], company.ids["ben"]}
-    assert set(directory.members({shop})) == {Member(shop, "shop", one) for one in everybody}
+    assert {(one.team_name, one.user_id) for one in directory.members({shop})} == {("shop", one) for one in everybody}
     assert {one.user_id for one in directory.members({tills})} == everybody
 
 

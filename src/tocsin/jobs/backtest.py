@@ -158,7 +158,7 @@ class _Run:
             **self.tally.counts(),
             "recipients": [self._recipient(one, policies) for one in self.tally.most_told()],
             "samples": [one for one in found.values() if one is not None],
-            "people": "Owners, followers and teams as of today.",
+            "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
         }
 
     def _sees_all(self, policies: Moment) -> bool:

@@ -149,7 +149,8 @@ def _notify(matched: pa.Table, alerts: Alerts, parts: Parts) -> int:
     if parts.max_event_age_ms is not None:
         matched = not_before(matched, parts.clock.now_ms() - parts.max_event_age_ms)
     rows = alerts.wanted_by(set(matched["subscription_id"].to_pylist()))
-    audience = audience_of(set(matched["entity_id"].to_pylist()), rows, parts.directory)
+    directory = parts.directory.from_offset(min(matched["log_offset"].to_pylist(), default=0))
+    audience = audience_of(set(matched["entity_id"].to_pylist()), rows, directory)
     now_ms, policies = parts.clock.now_ms(), parts.views.now()
     batch = batch_of(parts.session, matched, rows, audience, now_ms=now_ms)
     frame = parts.session.sql(notifications(recipients(batch)))

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -102,10 +102,13 @@ def _looked_up(
     addresses = sorted({row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL})
     return {
         "wanted": (schema.RECIPIENT_RULES, [_recipient_rules(row) for row in rows]),
-        "reach": (schema.REACH, [(r.root_id, r.node_id, r.node_fqn, r.hops) for r in audience.reach]),
+        "reach": (
+            schema.REACH,
+            [astuple(one) for one in audience.reach],
+        ),
         "principals": (schema.PRINCIPALS, [*map(_principal, audience.principals), *map(_addressed, addresses)]),
         "person_facts": (schema.PERSON_FACTS, _person_facts(audience)),
-        "members": (schema.MEMBERS, [*_members(audience), *((one, None, None, one) for one in addresses)]),
+        "members": (schema.MEMBERS, [*_members(audience), *((one, None, None, one, 0, NO_END) for one in addresses)]),
         "mutes": (schema.MUTES, [(m.who, m.about_id, m.channel, m.since_offset, m.until_ms) for m in audience.mutes]),
     }
 
@@ -122,10 +125,11 @@ def _members(audience: Audience) -> Iterator[tuple[object, ...]]:
     """Yield the people of each user and each team."""
     emails = {person.id: person.email for person in audience.people}
     users = {one.principal_id for one in audience.principals if one.principal_type == "user"}
-    yield from ((user_id, None, user_id, emails[user_id]) for user_id in sorted(users) if user_id in emails)
+    yield from ((user_id, None, user_id, emails[user_id], 0, NO_END) for user_id in sorted(users) if user_id in emails)
     for member in audience.members:
         if member.user_id in emails:
-            yield (member.team_id, member.team_name, member.user_id, emails[member.user_id])
+            span = (member.since_offset, member.until_offset)
+            yield (member.team_id, member.team_name, member.user_id, emails[member.user_id], *span)
 
 
 def _person_facts(audience: Audience) -> list[tuple[object, ...]]:

@@ -24,6 +24,7 @@ WITH asked AS (
     FROM (SELECT inline(matches) FROM {{view}}) AS m
     JOIN (SELECT inline(wanted) FROM {{view}}) AS w ON w.subscription_id = m.subscription_id
     JOIN (SELECT inline(reach) FROM {{view}}) AS r ON r.root_id = m.entity_id AND r.hops <= w.downstream_depth
+        AND m.log_offset BETWEEN r.since_offset AND r.until_offset
 ),
 reached AS (
     SELECT /*+ BROADCAST(p), BROADCAST(t) */ a.*, t.team, t.user_id AS recipient_id,
@@ -36,7 +37,8 @@ reached AS (
     JOIN (SELECT inline(principals) FROM {{view}}) AS p
         ON p.place = a.place AND p.relation = a.kind AND p.receiver = a.receiver
         AND a.log_offset BETWEEN p.since_offset AND p.until_offset
-    JOIN (SELECT inline(members) FROM {{view}}) AS t ON t.principal_id = p.principal_id
+    JOIN (SELECT inline(members) FROM {{view}}) AS t
+        ON t.principal_id = p.principal_id AND a.log_offset BETWEEN t.since_offset AND t.until_offset
     {{fact}}
     WHERE (t.user_id IS NULL OR NOT (a.user_id <=> t.user_id)) {{told}}
 ),

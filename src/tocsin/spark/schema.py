@@ -91,8 +91,15 @@ followers and administrators); ``downstream_depth`` how many hops downstream cou
 alert asks of a person, in the order of the bits of their answers.
 """
 
-REACH = _struct(("root_id", _TEXT), ("node_id", _TEXT), ("node_fqn", _TEXT), ("hops", IntegerType()))
-"""One row per (changed entity, entity it reaches through lineage); the entity itself at 0 hops."""
+REACH = _struct(
+    ("root_id", _TEXT),
+    ("node_id", _TEXT),
+    ("node_fqn", _TEXT),
+    ("hops", IntegerType()),
+    ("since_offset", LongType()),
+    ("until_offset", LongType()),
+)
+"""One row per (changed entity, entity it reaches through lineage, span of offsets); the entity itself at 0 hops."""
 
 PRINCIPALS = _struct(
     ("place", _TEXT),
@@ -107,8 +114,15 @@ PRINCIPALS = _struct(
 ``place`` is empty for those named. ``since_offset`` is the first event that is for them, ``until_offset`` the last.
 """
 
-MEMBERS = _struct(("principal_id", _TEXT), ("team", _TEXT), ("user_id", _TEXT), ("email", _TEXT))
-"""One row per (principal, person): a user is one person, a team its members, an address nobody's.
+MEMBERS = _struct(
+    ("principal_id", _TEXT),
+    ("team", _TEXT),
+    ("user_id", _TEXT),
+    ("email", _TEXT),
+    ("since_offset", LongType()),
+    ("until_offset", LongType()),
+)
+"""One row per (principal, person, span of offsets): a user is one person, a team its members, an address nobody's.
 
 ``team`` is the name of the team, if it is one. Only people who may be notified at all are included.
 """

@@ -98,9 +98,10 @@ ownership = Table(
     Column("entity_id", _ID, primary_key=True),
     Column("owner_id", _ID, primary_key=True),
     Column("owner_type", String(10), nullable=False),
+    Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "owner_id"),
 )
-"""One row per (entity, owner); an owner is a user or a team."""
+"""One row per (entity, owner), since the event at ``since_offset`` of the log; an owner is a user or a team."""
 
 follow = Table(
     "follow",
@@ -123,24 +124,25 @@ tombstone = Table(
 )
 """One row per hard delete: the offset of its event, the entity that is gone, and how many relations it had.
 
-Kept for as long as the audit may check that all of them were there when the deletion was notified.
+The audit checks that all of them were there when the deletion was notified.
 """
 
-tombstone_relation = Table(
-    "tombstone_relation",
+past_relation = Table(
+    "past_relation",
     METADATA,
-    Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
+    Column("until_offset", BigInteger, primary_key=True, autoincrement=False),
     Column("relation", String(10), primary_key=True),
+    Column("entity_id", _ID, primary_key=True),
     Column("other_id", _ID, primary_key=True),
-    Column("entity_id", _ID, nullable=False),
     Column("other_type", String(40), nullable=False),
+    Column("other_fqn", Text),
     Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "entity_id", "relation"),
 )
-"""One row per (hard delete, relation, related person or asset): owners, followers and downstream assets.
+"""One row per relation that has ended: it held for the events from ``since_offset`` to ``until_offset`` of the log.
 
-They are deleted everywhere else, but have yet to be notified; a row is deleted once every reader of the log has
-passed it.
+``relation`` is ``owner``, ``follower``, ``downstream`` (``other_fqn`` is the asset's name at the end),
+``member`` of a team, or ``above1``, ``above2``, …: the ancestors of an entity before it was moved or hard-deleted.
 """
 
 membership = Table(
@@ -149,9 +151,10 @@ membership = Table(
     Column("team_id", _ID, primary_key=True),
     Column("member_id", _ID, primary_key=True),
     Column("member_type", String(10), nullable=False),
+    Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "member_id"),
 )
-"""One row per (team, direct member); a member is a user or another team."""
+"""One row per (team, direct member), since the event at ``since_offset``; a member is a user or another team."""
 
 lineage_edge = Table(
     "lineage_edge",
@@ -161,6 +164,7 @@ lineage_edge = Table(
     Column("from_type", String(40), nullable=False),
     Column("to_type", String(40), nullable=False),
     Column("details", Text, nullable=False, default="{}"),
+    Column("since_offset", BigInteger, nullable=False, default=0, server_default="0"),
     Index(None, "to_id"),
 )
 """One row per edge: data flows from ``from_id`` to ``to_id``."""

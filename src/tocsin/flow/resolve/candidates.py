@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TypeVar
 
 from tocsin.conditions.relations import ANYBODY, is_asked
-from tocsin.flow.resolve.directory import Audience, Principal, Reach
+from tocsin.flow.resolve.directory import Audience, Member, Principal, Reach
 from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule
 from tocsin.model.change import LoggedEvent
@@ -23,6 +23,7 @@ from tocsin.model.subscription import Channel
 
 K = TypeVar("K")
 V = TypeVar("V")
+_Span = TypeVar("_Span", Principal, Member)
 
 
 class Stop(StrEnum):
@@ -91,6 +92,12 @@ class _Way:
     via: str | None = None
     hops: int = 0
 
+    def of(self, member: Member) -> _Way:
+        """Return the way on to a member of the principal, a team."""
+        since = max(self.principal.since_offset, member.since_offset)
+        until = min(self.principal.until_offset, member.until_offset)
+        return replace(self, principal=replace(self.principal, since_offset=since, until_offset=until))
+
 
 def candidates(
     logged: LoggedEvent, rows: Sequence[RecipientRule], audience: Audience, asked: Mapping[str, int] | None = None
@@ -110,21 +117,24 @@ def candidates(
         user = people.get(way.principal.principal_id) if way.principal.principal_type == "user" else None
         if user is not None:
             yield _candidate(way, user, None, scene)
-        for member in teams.get(way.principal.principal_id, ()):
-            if member.user_id in people:
-                yield _candidate(way, people[member.user_id], member.team_name, scene)
+        of_team = _grouped((member.user_id, member) for member in teams.get(way.principal.principal_id, ()))
+        for user_id, spans in of_team.items():
+            if user_id in people:
+                member = _at(logged.offset, spans)
+                yield _candidate(way.of(member), people[user_id], member.team_name, scene)
 
 
 def _ways(rows: Sequence[RecipientRule], scene: _Scene) -> Iterator[_Way]:
     principals = scene.audience.principals
     named = _grouped(((one.relation, one.receiver), one) for one in principals)
-    placed = _grouped(((one.relation, one.node_id), one) for one in principals)
+    spans = _grouped(((one.relation, one.node_id, one.principal_id), one) for one in principals)
+    placed = _grouped((key[:2], _at(scene.logged.offset, many)) for key, many in spans.items())
     steps = [step for step in scene.audience.reach if step.root_id == scene.logged.event.entity_id]
     for row in rows:
         if row.relation not in BY_ASSET:
             yield from (_Way(row, principal) for principal in named.get((row.relation, row.receiver), ()))
             continue
-        for step in _within(steps, row.downstream_depth):
+        for step in _within(steps, row.downstream_depth, scene.logged.offset):
             via = step.node_fqn if step.hops else None
             for principal in placed.get((row.relation, step.node_id), ()):
                 yield _Way(row, principal, step.node_id, via, step.hops)
@@ -137,8 +147,19 @@ def _grouped(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
     return found
 
 
-def _within(steps: Sequence[Reach], depth: int) -> Iterator[Reach]:
-    return (step for step in steps if step.hops <= depth)
+def _at(offset: int, spans: Sequence[_Span]) -> _Span:
+    """Return the span that an offset lies in, else the first after it, else the last before it."""
+    standing = (one for one in spans if one.since_offset <= offset <= one.until_offset)
+    found = next(standing, None) or min((one for one in spans if one.since_offset > offset), default=None, key=_since)
+    return found or max(spans, key=_since)
+
+
+def _since(one: Principal | Member) -> int:
+    return one.since_offset
+
+
+def _within(steps: Sequence[Reach], depth: int, offset: int) -> Iterator[Reach]:
+    return (step for step in steps if step.hops <= depth and step.since_offset <= offset <= step.until_offset)
 
 
 def _candidate(way: _Way, person: Person, team: str | None, scene: _Scene) -> Candidate:
@@ -154,9 +175,9 @@ def _candidate(way: _Way, person: Person, team: str | None, scene: _Scene) -> Ca
 
 def _stop(way: _Way, person: Person, scene: _Scene) -> Stop | None:
     event = scene.logged.event
-    if way.row.relation in BY_ASSET and scene.logged.offset < way.principal.since_offset:
+    if scene.logged.offset < way.principal.since_offset:
         return Stop.NOT_THEN
-    if way.row.relation in BY_ASSET and scene.logged.offset > way.principal.until_offset:
+    if scene.logged.offset > way.principal.until_offset:
         return Stop.NO_LONGER
     if person.deleted or person.is_bot:
         return Stop.DELETED if person.deleted else Stop.BOT

@@ -20,12 +20,17 @@ NO_END = 2**63 - 1
 
 @dataclass(frozen=True)
 class Reach:
-    """An entity that a changed one reaches through lineage, by the shortest way: ``hops`` edges."""
+    """An entity that a changed one reaches through lineage, by the shortest way: ``hops`` edges.
+
+    It does for the events from ``since_offset`` to ``until_offset`` of the log.
+    """
 
     root_id: str
     node_id: str
     node_fqn: str
     hops: int
+    since_offset: int = 0
+    until_offset: int = NO_END
 
 
 @dataclass(frozen=True)
@@ -47,11 +52,13 @@ class Principal:
 
 @dataclass(frozen=True)
 class Member:
-    """A person in a team, or in a team below it."""
+    """A person in a team, or in a team below it, for the events from ``since_offset`` to ``until_offset``."""
 
     team_id: str
     team_name: str
     user_id: str
+    since_offset: int = 0
+    until_offset: int = NO_END
 
 
 @dataclass(frozen=True)
@@ -66,7 +73,10 @@ class PersonFact:
 
 
 class Directory(Protocol):
-    """Answers by key; unknown keys have no answer."""
+    """Answers by key; unknown keys have no answer. Relations say for which events of the log they hold."""
+
+    def from_offset(self, offset: int) -> Directory:
+        """Return the directory for events at this offset or later: relations that ended before are left out."""
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterable[Reach]:
         """Return what each entity reaches downstream within ``depth`` hops, itself (0 hops) included."""

@@ -61,6 +61,11 @@ def person_facts_of(
     for member in directory.members(team_ids) if team_ids else ():
         below[member.team_id].append(member)
     for question, one in principals:
-        users = [m.user_id for m in below[one.principal_id]] if one.principal_type == "team" else [one.principal_id]
-        for user_id in users:
-            yield PersonFact(one.node_id or ANYWHERE, user_id, question, one.since_offset, one.until_offset)
+        place = one.node_id or ANYWHERE
+        if one.principal_type != "team":
+            yield PersonFact(place, one.principal_id, question, one.since_offset, one.until_offset)
+        for member in below[one.principal_id]:
+            since = max(one.since_offset, member.since_offset)
+            until = min(one.until_offset, member.until_offset)
+            if since <= until:
+                yield PersonFact(place, member.user_id, question, since, until)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, select
@@ -18,13 +17,12 @@ from tocsin.model import fqn
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
+from tocsin.store.alerts import relations_over_time
 from tocsin.store.alerts.mutes import mutes_in
 from tocsin.store.engine import reading
-from tocsin.store.entities.inheritance import heritage_on
-from tocsin.store.entities.tombstones import DOWNSTREAM
 from tocsin.store.feed import thread_directory
 from tocsin.store.people.identities import person_of
-from tocsin.store.tables import entity, follow, lineage_edge, membership, ownership, person, tombstone_relation
+from tocsin.store.tables import entity, follow, past_relation, person
 
 _KEYS_PER_STATEMENT = 500
 
@@ -32,31 +30,26 @@ _KEYS_PER_STATEMENT = 500
 class SqlDirectory:
     """The directory of one store."""
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, engine: Engine, from_offset: int = 0) -> None:
+        self._engine, self._from = engine, from_offset
+
+    def from_offset(self, offset: int) -> SqlDirectory:
+        """Return the directory for events at this offset or later: relations that ended before are left out."""
+        return SqlDirectory(self._engine, offset)
 
     def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[Reach]:
-        """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included.
-
-        Breadth-first, one lookup per level for all entities together, so that a node counts at its shortest
-        distance and cycles end.
-        """
-        hops = {(root, root): 0 for root in entity_ids}
-        frontier: dict[str, set[str]] = defaultdict(set)  # node -> the roots that reached it just now
+        """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included."""
         with reading(self._engine) as connection:
             threads = thread_directory.assets_of(connection, entity_ids) if depth else {}
-            for root in entity_ids:
-                start = threads.get(root, root)  # what is downstream of its asset is downstream of a thread
-                hops[root, start] = 0
-                frontier[start].add(root)
-            level = 0
-            while frontier and level < depth:
-                level += 1
-                frontier = _next_level(connection, frontier, hops, level)
-            names = _names(connection, {node for _, node in hops})
-        for (root, node), distance in hops.items():
-            if node in names or node == root:  # the root itself may be deleted: the event is its deletion
-                yield Reach(root_id=root, node_id=node, node_fqn=names.get(node, ""), hops=distance)
+            starts = {root: threads.get(root, root) for root in entity_ids}  # a thread's ways begin at its asset
+            found = list(relations_over_time.reach(connection, starts, depth, self._from))
+            names = _names(connection, {node for _, node, *_ in found})
+        for root in (root for root, start in starts.items() if root != start):
+            yield Reach(root_id=root, node_id=root, node_fqn="", hops=0)
+        for root, node, hops, (since, until), last_name in found:
+            name = names.get(node, last_name or ("" if hops == 0 else None))
+            if name is not None:
+                yield Reach(root, node, name, hops, since, until)
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         """Return the principals in this relation to each node; a thread has the owners and followers of its asset."""
@@ -75,30 +68,17 @@ class SqlDirectory:
     def _of_assets(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         """Yield the owners or followers of each asset."""
         if relation is ReasonKind.OWNER:
-            found: set[str] = set()
-            statement = select(ownership.c.entity_id, ownership.c.owner_id, ownership.c.owner_type)
-            for row in self._by_key(statement, ownership.c.entity_id, node_ids):
-                found.add(row.entity_id)
-                yield Principal(relation, row.owner_id, row.owner_type, node_id=row.entity_id)
-            yield from self._inherited_owners([node for node in node_ids if node not in found])
-        else:
-            followers = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset)
-            for row in self._by_key(followers, follow.c.entity_id, node_ids):
-                yield Principal(relation, row.user_id, "user", node_id=row.entity_id, since_offset=row.since_offset)
-        gone = select(tombstone_relation).where(tombstone_relation.c.relation == relation.value)
-        for row in self._by_key(gone, tombstone_relation.c.entity_id, node_ids):
-            stood = {"since_offset": row.since_offset, "until_offset": row.log_offset}
-            yield Principal(relation, row.other_id, row.other_type, node_id=row.entity_id, **stood)
-
-    def _inherited_owners(self, node_ids: Collection[str]) -> Iterator[Principal]:
-        """Yield the inherited owners of entities without their own: those of the nearest ancestor that has some."""
-        places = select(entity.c.id, entity.c.entity_type, entity.c.fqn)
-        entries = {row.id: (row.entity_type, row.fqn) for row in self._by_key(places, entity.c.id, node_ids)}
-        with reading(self._engine) as connection:
-            found = heritage_on(connection, entries.values())
-        for node, entry in entries.items():
-            for owner in found.get(entry, {}).get("owners", ()):
-                yield Principal(ReasonKind.OWNER, owner["id"], owner["type"], node_id=node)
+            with reading(self._engine) as connection:
+                yield from relations_over_time.owners(connection, node_ids, self._from)
+            return
+        followers = select(follow.c.entity_id, follow.c.user_id, follow.c.since_offset)
+        for row in self._by_key(followers, follow.c.entity_id, node_ids):
+            yield Principal(relation, row.user_id, "user", node_id=row.entity_id, since_offset=row.since_offset)
+        ended = select(past_relation).where(past_relation.c.relation == relation.value)
+        gone = ended.where(past_relation.c.until_offset >= self._from)
+        for row in self._by_key(gone, past_relation.c.entity_id, node_ids):
+            span = {"since_offset": row.since_offset, "until_offset": row.until_offset}
+            yield Principal(relation, row.other_id, row.other_type, node_id=row.entity_id, **span)
 
     def named(self, relation: ReasonKind, names: Collection[str]) -> Iterator[Principal]:
         """Return the users or teams of those names, which may be quoted as in FQNs."""
@@ -118,13 +98,12 @@ class SqlDirectory:
         return (Principal(ReasonKind.ADMIN, user_id, "user") for (user_id,) in rows)
 
     def members(self, team_ids: Collection[str]) -> Iterator[Member]:
-        """Return the people of each team, nested teams included, each once; cycles of teams end."""
+        """Return the people of each team, nested teams included; cycles of teams end."""
         with reading(self._engine) as connection:
-            people, below = _teams_below(connection, team_ids)
+            found = list(relations_over_time.members(connection, team_ids, self._from))
             names = _names(connection, team_ids)
-        for team_id in team_ids:
-            for user_id in sorted({user for team in _closure(team_id, below) for user in people[team]}):
-                yield Member(team_id=team_id, team_name=names.get(team_id, team_id), user_id=user_id)
+        for team_id, user_id, (since, until) in found:
+            yield Member(team_id, names.get(team_id, team_id), user_id, since, until)
 
     def people(self, user_ids: Collection[str]) -> Iterator[Person]:
         """Return the people of those ids, deleted ones and bots included."""
@@ -150,49 +129,6 @@ def _by_key(
         yield from connection.execute(statement.where(column.in_(ordered[start : start + _KEYS_PER_STATEMENT])))
 
 
-def _next_level(
-    connection: Connection, frontier: dict[str, set[str]], hops: dict[tuple[str, str], int], level: int
-) -> dict[str, set[str]]:
-    """Follow every edge out of ``frontier`` once; note new nodes in ``hops`` and return them with their roots."""
-    following: dict[str, set[str]] = defaultdict(set)
-    edges = select(lineage_edge.c.from_id, lineage_edge.c.to_id)
-    stood = tombstone_relation.c
-    ended = select(stood.entity_id.label("from_id"), stood.other_id.label("to_id"))
-    known = _by_key(connection, edges, lineage_edge.c.from_id, frontier)
-    gone = _by_key(connection, ended.where(stood.relation == DOWNSTREAM), stood.entity_id, frontier)
-    for edge in chain(known, gone):
-        for root in frontier[edge.from_id]:
-            if (root, edge.to_id) not in hops:
-                hops[root, edge.to_id] = level
-                following[edge.to_id].add(root)
-    return following
-
-
 def _names(connection: Connection, ids: Collection[str]) -> dict[str, str]:
     rows = _by_key(connection, select(entity.c.id, entity.c.fqn), entity.c.id, ids)
     return {row.id: row.fqn for row in rows}
-
-
-def _teams_below(connection: Connection, team_ids: Collection[str]) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
-    """Return, for these teams and all below them, their direct people and their direct teams."""
-    people: dict[str, set[str]] = defaultdict(set)
-    below: dict[str, set[str]] = defaultdict(set)
-    known, frontier = set(team_ids), set(team_ids)
-    while frontier:
-        found = set()
-        for row in _by_key(connection, select(membership), membership.c.team_id, frontier):
-            (below if row.member_type == "team" else people)[row.team_id].add(row.member_id)
-            found.update([row.member_id] if row.member_type == "team" else [])
-        frontier = found - known
-        known |= found
-    return people, below
-
-
-def _closure(team_id: str, below: dict[str, set[str]]) -> set[str]:
-    """Return ``team_id`` and every team below it."""
-    seen, waiting = {team_id}, [team_id]
-    while waiting:
-        for team in below[waiting.pop()] - seen:
-            seen.add(team)
-            waiting.append(team)
-    return seen

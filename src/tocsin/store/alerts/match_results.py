@@ -14,7 +14,7 @@ from sqlalchemy import Connection, Engine, delete, func, insert, select
 from tocsin.model.match_result import MatchResult, Pair
 from tocsin.store.alerts.tables import match_result
 from tocsin.store.engine import inserting, reading, writing
-from tocsin.store.entities import tombstones
+from tocsin.store.entities import past_relations
 from tocsin.store.tables import pipeline_progress
 
 KEPT_FROM = "tellings"
@@ -39,7 +39,7 @@ def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[Match
 
 def keep(connection: Connection, tellings: Sequence[MatchResult]) -> None:
     """Store match results; existing ones stay unchanged."""
-    gone = tombstones.missing(connection, {one.log_offset for one in tellings})
+    gone = past_relations.missing(connection, {one.log_offset for one in tellings})
     rows = [vars(one) | {"missing_count": gone.get(one.log_offset, 0)} for one in tellings]
     statement = inserting(connection, match_result).on_conflict_do_nothing()
     for start in range(0, len(rows), _ROWS_PER_STATEMENT):
@@ -61,7 +61,7 @@ class MatchResults:
     def forget(self, *, through: int, now_ms: int) -> None:
         """Delete the match results up to an offset, which are no longer needed."""
         with writing(self._engine) as connection:
-            tombstones.forget(connection, through)
+            past_relations.forget(connection, through)
             oldest = connection.execute(select(func.min(match_result.c.log_offset))).scalar_one()
             if oldest is None or oldest > through:
                 return

@@ -99,8 +99,8 @@ class SqlBatch(SqlTransaction):
             if self._savepoint is not None:
                 self._savepoint.rollback()
                 self._forget()
-                self._followed.clear()
                 self._relations.clear()
+                self._remembered.clear()
                 self._parts.clear()
             raise
         else:
@@ -170,7 +170,7 @@ class SqlBatch(SqlTransaction):
         """Write everything that was kept back."""
         for kept in (self._before.take(), self._row.take()):
             if kept.changes:
-                changes.write(self._opened, kept.changes)
+                changes.write(self._opened, kept.changes, self._relations)
             self._log(self._opened, kept.events)
 
     @property

@@ -16,6 +16,7 @@ from tocsin.store import tables
 from tocsin.store.access import rules_revision
 from tocsin.store.documents import Row, entity_row, to_text, version_row
 from tocsin.store.entities import projections
+from tocsin.store.entities.past_relations import RelationChanges
 from tocsin.store.people import tokens
 from tocsin.store.statements import Prepared
 
@@ -47,8 +48,9 @@ class Change(NamedTuple):
         return self.old is None or self.old.version != self.new.version
 
 
-def write(connection: Connection, changes: Sequence[Change]) -> None:
-    """Write the rows of these changes, which are in the order in which they happened."""
+def write(connection: Connection, changes: Sequence[Change], relations: RelationChanges) -> None:
+    """Write the rows of these changes, which are in the order in which they happened; note their ``relations``."""
+    relations.note(connection, changes)
     texts = [to_text(projections.without_memberships(change.new)) for change in changes]
     versions = [version_row(change.new, text) for change, text in zip(changes, texts, strict=True) if change.is_version]
     added: dict[str, Row] = {}

@@ -164,7 +164,8 @@ def _tags(entity: Stored) -> Rows:
     return frozenset((entity.id, label["tagFQN"], "") for label in labels_of(entity.document))
 
 
-def _owners(entity: Stored) -> Rows:
+def owners(entity: Stored) -> Rows:
+    """Return the rows of ``ownership`` that a document says: entity, owner, type of the owner."""
     owners = entity.document.get("owners") or ()
     return frozenset((entity.id, owner["id"], owner["type"]) for owner in owners if "id" in owner)
 
@@ -184,7 +185,8 @@ def _references(entity: Stored) -> Rows:
     return frozenset((*plain, *((entity.id, target, field) for field, target in nested_references.pointers(document))))
 
 
-def _members(entity: Stored) -> Rows:
+def members(entity: Stored) -> Rows:
+    """Return the rows of ``membership`` that a document says: team, member, type of the member."""
     document = entity.document
     match entity.entity_type:
         case "user":
@@ -210,10 +212,10 @@ def _add(connection: Connection, table: Table, keys: tuple[str, ...], rows: Abst
 
 _BY_DOCUMENT = (
     (tables.entity_tag, ("entity_id", "tag_fqn"), _tags),
-    (tables.ownership, ("entity_id", "owner_id", "owner_type"), _owners),
+    (tables.ownership, ("entity_id", "owner_id", "owner_type"), owners),
     (entity_reference, ("entity_id", "target_id", "field"), _references),
 )
-_TABLES = (*_BY_DOCUMENT, (tables.membership, ("team_id", "member_id", "member_type"), _members))
+_TABLES = (*_BY_DOCUMENT, (tables.membership, ("team_id", "member_id", "member_type"), members))
 """Each table, its columns, and the condition for an entity's rows."""
 COLUMNS: dict[Table, tuple[str, ...]] = {
     **{table: keys for table, keys, _ in _BY_DOCUMENT},

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
-from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select, update
+from sqlalchemy import Connection, Select, and_, bindparam, delete, insert, select
 
 from tocsin.flow.capture.ports import Hold
 from tocsin.model import fqn as names
@@ -24,9 +24,10 @@ from tocsin.model.thread import THREAD
 from tocsin.store import tables
 from tocsin.store.access import rules_revision
 from tocsin.store.documents import REFERENCE, STORED, Row, from_text, reference_of, stored_of, to_text
-from tocsin.store.entities import changes, projections, tombstones
+from tocsin.store.entities import changes, past_relations, projections
 from tocsin.store.entities.changes import Change
 from tocsin.store.entities.inheritance import heritage_on
+from tocsin.store.entities.past_relations import Relation, RelationChanges
 from tocsin.store.eventlog import log
 from tocsin.store.feed.rows import SqlThreads, erase_about, keep_parts, parts_about, place_parts
 from tocsin.store.lineage import edges
@@ -64,9 +65,9 @@ class SqlTransaction:
     def __init__(self, connection: Connection) -> None:
         self._opened = connection
         self.touched: set[str] = set()
-        self._relations: dict[str, list[tombstones.Relation]] = {}
+        self._relations = RelationChanges()
+        self._remembered: dict[str, list[Relation]] = {}
         self._parts: dict[str, list[dict[str, object]]] = {}
-        self._followed: dict[str, list[str]] = {}
 
     @property
     def series(self) -> SqlSeries:
@@ -177,21 +178,23 @@ class SqlTransaction:
     def insert(self, new: Stored) -> None:
         """Add an entity and its first version."""
         self.touched.add(new.entity_type)
-        changes.write(self._connection, [Change(None, new)])
+        changes.write(self._connection, [Change(None, new)], self._relations)
 
     def update(self, old: Stored, new: Stored) -> None:
         """Replace an entity; a new version is kept when the version number differs."""
         self.touched.add(new.entity_type)
-        changes.write(self._connection, [Change(old, new)])
+        changes.write(self._connection, [Change(old, new)], self._relations)
 
     def remember_relations(self, entity_ids: Collection[str]) -> None:
         """Look up who has to do with these entities, which are about to be erased together."""
-        self._relations |= tombstones.relations_of(self._connection, set(entity_ids))
+        self._remembered |= past_relations.relations_of(self._connection, set(entity_ids))
 
     def erase(self, gone: Stored) -> None:
         """Remove an entity and all that hangs on it, except its versions."""
-        if gone.id not in self._relations:
+        if gone.id not in self._remembered:
             self.remember_relations([gone.id])
+        self._relations.end(gone.id, self._remembered.pop(gone.id))
+        self._relations.end(gone.id, past_relations.relations_to(self._connection, gone))
         self.touched.add(gone.entity_type)
         rules_revision.note(self._connection, gone, None)
         tokens.note(self._connection, gone, None)
@@ -212,14 +215,19 @@ class SqlTransaction:
             return False
         row = {"entity_id": entity.id, "user_id": user_id, "entity_type": entity.entity_type}
         self._run(insert(tables.follow), row)
-        self._followed.setdefault(entity.id, []).append(user_id)
+        self._relations.begin(entity.id, tables.follow, (entity.id, user_id))
         return True
 
     def unfollow(self, entity: Stored, user_id: str) -> bool:
         """Make the user no follower; False if they were none."""
         follow = tables.follow.c
         gone = delete(tables.follow).where(follow.entity_id == entity.id, follow.user_id == user_id)
-        return bool(self._run(gone).rowcount)
+        since = self._run(gone.returning(follow.since_offset)).scalar()
+        if since is None:
+            return False
+        relation = {"entity_id": entity.id, "relation": past_relations.FOLLOWER, "since_offset": since}
+        self._relations.end(entity.id, [relation | {"other_id": user_id, "other_type": "user"}])
+        return True
 
     def edge(self, from_id: str, to_id: str) -> Edge | None:
         """Return a lineage edge and lock it; None if there is no such edge."""
@@ -231,11 +239,15 @@ class SqlTransaction:
 
     def put_edge(self, from_: Stored, to: Stored, details: Document) -> None:
         """Add a lineage edge or replace its details."""
-        edges.put(self._connection, from_, to, details)
+        if edges.put(self._connection, from_, to, details):
+            self._relations.begin(to.id, tables.lineage_edge, (from_.id, to.id))
 
     def delete_edge(self, from_id: str, to_id: str) -> None:
         """Remove a lineage edge."""
-        edges.remove(self._connection, from_id, to_id)
+        if (gone := edges.remove(self._connection, from_id, to_id)) is not None:
+            relation = {"entity_id": from_id, "relation": past_relations.DOWNSTREAM, "other_id": to_id}
+            name = self._run(select(_ENTITY.fqn).where(_ENTITY.id == to_id)).scalar_one_or_none()
+            self._relations.end(to_id, [relation | gone | {"other_fqn": name}])
 
     def append(self, events: Iterable[CapturedEvent]) -> None:
         """Add events to the log, in this order."""
@@ -243,16 +255,12 @@ class SqlTransaction:
 
     def _log(self, connection: Connection, captured: Sequence[CapturedEvent]) -> None:
         """Append events, and record their offsets in the other rows that this transaction has written."""
-        events = [one.event for one in captured]
-        for at, event in zip(log.append(connection, captured), events, strict=True):
-            for user_id in self._followed.pop(event.entity_id, ()):
-                row = tables.follow.c
-                new = update(tables.follow).where(row.entity_id == event.entity_id, row.user_id == user_id)
-                connection.execute(new.values(since_offset=at))
+        events = list(zip(log.append(connection, captured), (one.event for one in captured), strict=True))
+        self._relations.write(connection, events)
+        for at, event in events:
             if event.entity_type == THREAD:
                 place_parts(connection, event.entity_id, at)
             if event.event_type is EventType.ENTITY_DELETED:
-                tombstones.keep(connection, at, event.entity_id, self._relations.pop(event.entity_id, ()))
                 keep_parts(connection, at, self._parts.pop(event.entity_id, ()))
 
     def _stored(self, query: Select[Any], hold: Hold) -> list[Stored]:  # Any: SQLAlchemy's tuple of columns

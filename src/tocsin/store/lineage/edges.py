@@ -85,9 +85,9 @@ def read(connection: Connection, query: Select[Any]) -> list[Edge]:  # Any: SQLA
     return [edge_of(row) for row in connection.execute(query)]
 
 
-def put(connection: Connection, from_: Stored, to: Stored, details: Document) -> None:
-    """Add an edge or replace its details."""
-    remove(connection, from_.id, to.id)
+def put(connection: Connection, from_: Stored, to: Stored, details: Document) -> bool:
+    """Add an edge or replace its details; return whether it is new."""
+    before = remove(connection, from_.id, to.id)
     pipeline = details.get("pipeline")
     kept = {key: value for key, value in details.items() if key != "pipeline"}
     row = {
@@ -96,18 +96,22 @@ def put(connection: Connection, from_: Stored, to: Stored, details: Document) ->
         "from_type": from_.entity_type,
         "to_type": to.entity_type,
         "details": to_text(_columns(kept, _made_short(from_.fqn), _made_short(to.fqn))),
+        "since_offset": before["since_offset"] if before else 0,
     }
     connection.execute(insert(tables.lineage_edge), row)
     if pipeline:
         carrier = {"from_id": from_.id, "to_id": to.id, "carrier_id": pipeline["id"]}
         connection.execute(insert(lineage_carrier), carrier)
+    return before is None
 
 
-def remove(connection: Connection, from_id: str, to_id: str) -> None:
-    """Remove an edge."""
-    connection.execute(delete(tables.lineage_edge).where(between(from_id, to_id)))
+def remove(connection: Connection, from_id: str, to_id: str) -> dict[str, object] | None:
+    """Remove an edge; return its ``other_type`` and ``since_offset``, None if there was none."""
+    gone = delete(tables.lineage_edge).where(between(from_id, to_id)).returning(_EDGE.to_type, _EDGE.since_offset)
+    row = connection.execute(gone).first()
     carried = and_(_CARRIER.from_id == from_id, _CARRIER.to_id == to_id)
     connection.execute(delete(lineage_carrier).where(carried))
+    return None if row is None else {"other_type": row.to_type, "since_offset": row.since_offset}
 
 
 def erase(connection: Connection, entity_id: str) -> None:

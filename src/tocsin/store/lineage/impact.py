@@ -1,7 +1,7 @@
 """Downstream impact of an asset with owners: one query per level, limited to the number of assets asked for.
 
 A pipeline that carries an edge is reached with it; for a pipeline, the assets it writes come first. The downstream
-assets of a deleted entity are known until its deletion is notified (``store/entities/tombstones.py``). Next:
+assets of a deleted entity are kept (``store/entities/past_relations.py``). Next:
 ``flow/resolve/impact.py``.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from sqlalchemy import Connection, Engine, distinct, func, select
 
 from tocsin.flow.resolve.impact import Reached, Walk
+from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.lineage import Edge
 from tocsin.store.alerts.directory import SqlDirectory
@@ -19,10 +20,10 @@ from tocsin.store.chunks import in_lots
 from tocsin.store.documents import REFERENCE, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.entities.owners import owners_of
-from tocsin.store.entities.tombstones import DOWNSTREAM
+from tocsin.store.entities.past_relations import DOWNSTREAM
 from tocsin.store.lineage import edges
 from tocsin.store.lineage.tables import lineage_carrier
-from tocsin.store.tables import entity, follow, tombstone_relation
+from tocsin.store.tables import change_event, entity, follow, past_relation
 
 MOST_ASSETS = 1000
 """Assets that one walk can reach."""
@@ -116,10 +117,14 @@ def _first(connection: Connection, root: Document) -> Iterator[Edge]:
     moved = edges.EDGES.where(lineage_carrier.c.carrier_id == root["id"])
     for edge in edges.read(connection, moved):
         yield Edge(root, edge.to, edge.details)
+    event = change_event.c
+    deletion = (event.entity_id == root["id"]) & (event.event_type == EventType.ENTITY_DELETED.value)
+    gone = select(func.max(event.log_offset)).where(deletion).scalar_subquery()
     fed = (
         select(*REFERENCE)
-        .join(tombstone_relation, tombstone_relation.c.other_id == entity.c.id)
-        .where(tombstone_relation.c.entity_id == root["id"], tombstone_relation.c.relation == DOWNSTREAM)
+        .join(past_relation, past_relation.c.other_id == entity.c.id)
+        .where(past_relation.c.entity_id == root["id"], past_relation.c.relation == DOWNSTREAM)
+        .where(past_relation.c.until_offset == gone)
         .order_by(entity.c.fqn)
     )
     for row in connection.execute(fed):

@@ -17,9 +17,7 @@ from tocsin.model.match_result import MatchResult
 from tocsin.store.alerts import match_results
 from tocsin.store.alerts.firings import note_firings
 from tocsin.store.engine import inserting, reading, writing
-from tocsin.store.entities import tombstones
 from tocsin.store.eventlog.log import check_holds, holds
-from tocsin.store.eventlog.progress import processed_through
 from tocsin.store.tables import delivery, notification, pipeline_progress
 
 _ROWS_PER_STATEMENT = 5_000
@@ -65,8 +63,6 @@ class Notifications:
     def advance(self, query_name: str, log_offset: int, *, now_ms: int, event_id: str | None = None) -> None:
         """Record that a query has processed every event up to ``log_offset``; it never decreases.
 
-        Data kept for pending notifications is deleted up to where every reader of the log has passed it.
-
         Raises
         ------
         LogDiverged : the log does not hold ``event_id``, the last event up to there: it was read from another store
@@ -78,7 +74,6 @@ class Notifications:
             row = {"query_name": query_name, "log_offset": max(before, log_offset), "updated_at_ms": now_ms}
             insert = inserting(connection, pipeline_progress).values(row)
             connection.execute(insert.on_conflict_do_update(index_elements=["query_name"], set_=row))
-            tombstones.let_go(connection, processed_through(connection))
 
 
 def _offset_of(query_name: str) -> Select[int]:

@@ -1,0 +1,76 @@
+"""Tests that the recipients of an event are those at its place in the log, however late somebody looks."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+from sqlalchemy import Engine
+from tests.company import SmallCompany
+from tests.random_changes import change, prepare
+
+from tocsin.flow.match.local import matches
+from tocsin.flow.match.plan import plan_of
+from tocsin.flow.once import World, scheduled_for
+from tocsin.model.change import LoggedEvent
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
+from tocsin.store.alerts.directory import SqlDirectory
+from tocsin.store.alerts.subscriptions import Subscriptions
+from tocsin.store.eventlog.log import EventLog
+
+Told = dict[tuple[str, str, str], tuple[str, ...]]
+
+
+def recipients(company: SmallCompany, logged: LoggedEvent) -> Told:
+    """Return whom the event is for, by the directory as it is now: channel, recipient and reasons."""
+    alerts = [one for one in Subscriptions(company.engine).list_enabled() if matches(plan_of(one), logged)]
+    world = World(EventLog(company.engine).find, alerts, SqlDirectory(company.engine), {}, company.clock)
+    return {
+        (logged.event.id, one.notification.channel, one.notification.recipient): tuple(
+            f"{reason.kind} {reason.team} {reason.hops}" for reason in one.notification.reasons
+        )
+        for one in scheduled_for(logged, alerts, world)
+    }
+
+
+@pytest.fixture
+def company(store_engine: Engine) -> SmallCompany:
+    company = SmallCompany(store_engine)
+    prepare(company)
+    return company
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_who_looks_at_the_end_finds_whom_the_pipeline_would_have_notified(company: SmallCompany, seed: int) -> None:
+    chance, log = Random(seed), EventLog(company.engine)
+    read, then = log.readable_end(), Told()
+    for _ in range(40):
+        if not change(company, chance):
+            continue
+        coming = log.read(read, 100)
+        if len(coming) == 1:  # of several in one transaction, the first saw a state that nobody can look at
+            then |= recipients(company, coming[0])
+        read = log.readable_end()
+    later: Told = {}
+    events = {event_id for event_id, _, _ in then}
+    for logged in log.read(0, 10_000):
+        if logged.event.id in events:
+            later |= recipients(company, logged)
+    assert len(events) > 10
+    assert later == then
+
+
+def test_a_moved_table_had_the_owners_of_the_schema_that_it_was_in(company: SmallCompany) -> None:
+    ana = [{"op": "add", "path": "/owners", "value": [{"id": company.ids["ana"], "type": "user"}]}]
+    company.writes.patch("databaseSchema", company.key("public"), ana, actor=SYSTEM)
+    company.describe("profit", "before")
+    before = EventLog(company.engine).read(0, 10_000)[-1]
+    told = recipients(company, before)
+    assert any(company.ids["ana"] == recipient for _, _, recipient in told)
+    company.writes.patch(
+        "databaseSchema", Key.by_id(company.ids["public"]), [{"op": "remove", "path": "/owners"}], actor=SYSTEM
+    )
+    assert recipients(company, before) == told
+    company.writes.delete("databaseSchema", company.key("public"), actor=SYSTEM, hard=True, recursive=True)
+    assert recipients(company, before) == told

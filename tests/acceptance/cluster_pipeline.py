@@ -1,10 +1,11 @@
-"""Pipeline on separate Spark executors: ``python cluster_pipeline.py STORE_URL CHECKPOINT WHEEL``.
+"""Pipeline on separate Spark executors: ``python cluster_pipeline.py STORE_URL CHECKPOINT WHEEL CONF``.
 
 Run with the wheel alone on the path. Prints where an executor found Tocsin.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from dataclasses import replace
@@ -45,16 +46,16 @@ def _keep_streaks(first: Parts, engine: Engine) -> None:
     log = EventLog(engine)
     with streak_stream.streaming(parts) as query:
         while log.progress(streak_stream.QUERY_NAME) != Reports(engine).newest() and query.isActive:
-            time.sleep(0.1)
+            time.sleep(0.02)
             if time.monotonic() > deadline:
                 return
 
 
-def main(url: str, checkpoint: str, wheel: str) -> None:
+def main(url: str, checkpoint: str, wheel: str, conf: str) -> None:
     """Process the whole log, then end."""
     engine = open_engine(url)
     notes = Notifications(engine)
-    session = open_session(master="local-cluster[2,1,1024]", py_files=wheel, conf={"spark.executor.memory": "1g"})
+    session = open_session(master="local-cluster[2,1,1024]", py_files=wheel, conf=json.loads(conf))
     parts = Parts(
         session=session,
         alerts=CurrentAlerts(QUERY_NAME, Subscriptions(engine)),
@@ -72,7 +73,7 @@ def main(url: str, checkpoint: str, wheel: str) -> None:
     deadline = time.monotonic() + 150
     with streaming(parts) as query:
         while log.progress(QUERY_NAME) != log.readable_end() and query.isActive and time.monotonic() < deadline:
-            time.sleep(0.1)
+            time.sleep(0.02)
     _keep_streaks(replace(parts, checkpoint=f"{checkpoint}-streaks"), engine)
     for place in session.sparkContext.parallelize(range(2), 2).map(where).collect():
         sys.stdout.write(f"executor {place}\n")
@@ -80,4 +81,4 @@ def main(url: str, checkpoint: str, wheel: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:4])
+    main(*sys.argv[1:5])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
 from tests.spark.test_match_stream import expected, stored
+from tests.sparksession import QUICK_JAVA, SHORT_LIVED
 
 MAIL = [{"category": "Owners", "type": "Email"}]
 ROOT = Path(__file__).parents[2]
@@ -41,8 +43,9 @@ def test_executors_of_their_own_tell_the_same(sqlite_engine: Engine, tmp_path: P
         company.run("elt", "Failed")
     url = sqlite_engine.url.render_as_string()
     script = Path(__file__).with_name("cluster_pipeline.py")
+    conf = {**SHORT_LIVED, "spark.executor.extraJavaOptions": QUICK_JAVA, "spark.executor.memory": "1g"}
     done = subprocess.run(
-        [sys.executable, str(script), url, str(tmp_path / "checkpoint"), str(wheel)],
+        [sys.executable, str(script), url, str(tmp_path / "checkpoint"), str(wheel), json.dumps(conf)],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(wheel)},
         capture_output=True,

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.sparksession import SHORT_LIVED
 
 from tocsin.cli.ports import any_free_port
 
@@ -77,5 +78,6 @@ def shell(tmp_path: Path) -> Shell:
             "TOCSIN_PORT": str(port),
             "TOCSIN_SERVER": f"http://127.0.0.1:{port}",
             "TOCSIN_DATA_DIR": str(tmp_path / "data"),
+            "TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED),
         },
     )

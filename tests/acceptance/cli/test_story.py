@@ -18,6 +18,7 @@ from urllib.request import ProxyHandler, build_opener
 import pytest
 from tests.acceptance.cli.conftest import Shell
 from tests.acceptance.cli.test_up import READY_WITHIN_S, Printed, children_of, up
+from tests.sparksession import QUICK_JAVA
 from tests.waiting import until
 
 from tocsin.client import Client
@@ -85,6 +86,13 @@ class House:
         opener = build_opener(ProxyHandler({}))
         with opener.open(f"{self.mailbox}/received", timeout=10) as answer:
             return [one for one in json.load(answer)["received"] if one["kind"] == kind]
+
+
+@pytest.fixture
+def shell(shell: Shell) -> Shell:
+    """A shell whose Spark compiles its queries, as in production."""
+    conf = json.dumps({"spark.driver.extraJavaOptions": QUICK_JAVA})
+    return Shell(shell.folder, {**shell.environment, "TOCSIN_SPARK_CONF": conf})
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.founded import Founded
 from tests.serving import Json, Served, running_server
+from tests.sparksession import SHORT_LIVED
 
 ROOT = Path(__file__).resolve().parents[3]
 FLOWS = Path(__file__).with_name("flows")
@@ -69,6 +70,7 @@ def pipeline(served: Served, sqlite_engine: Engine, tmp_path: Path) -> Iterator[
         "PYTHONPATH": str(ROOT / "src"),
         "TOCSIN_DATABASE_URL": str(sqlite_engine.url),
         "TOCSIN_DATA_DIR": str(tmp_path / "data"),
+        "TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED),
     }
     command = [sys.executable, "-m", "tocsin", "pipeline"]
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)

@@ -11,11 +11,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from tocsin.access.logic import Condition
-
 from bench.measured import Measurement, Report, p50, scaled
 from tocsin.access.decide import View
 from tocsin.access.defaults import POLICIES
+from tocsin.access.nodes import Condition
 from tocsin.access.resources import RESOURCES
 from tocsin.access.rules import checked_rules, policy_of
 from tocsin.access.subject import Grant, Subject

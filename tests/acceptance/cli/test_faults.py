@@ -64,7 +64,7 @@ def test_a_full_disk_is_named_as_such(shell: Shell, command: tuple[str, ...], sq
         with pytest.raises(OSError, match="No space left"), (folder / "ballast").open("wb", buffering=0) as file:
             while True:
                 file.write(b"\1" * 4096)
-        assert "space left" in sentence(in_folder(shell, folder), command, 6)
+        assert "full" in sentence(in_folder(shell, folder), command, 6)
 
 
 @pytest.mark.parametrize(

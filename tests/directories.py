@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tests.company import STARTED_MS
 
-from tocsin.flow.resolve.directory import NO_END, Member, Principal, Reach
+from tocsin.flow.resolve.directory import NO_END, DownstreamStep, Member, Principal
 from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.notification import ReasonKind
 from tocsin.model.people import Person
@@ -38,14 +38,14 @@ class Company:
     parts: dict[tuple[str, ReasonKind], list[Principal]] = field(default_factory=dict)
     muted: list[Mute] = field(default_factory=list)
 
-    def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[Reach]:
+    def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[DownstreamStep]:
         for root in entity_ids:
             hops, frontier, level = {root: 0}, [root], 0
             while frontier and level < depth:
                 level += 1
                 frontier = [to for node in frontier for to in self.edges.get(node, ()) if to not in hops]
                 hops.update(dict.fromkeys(frontier, level))
-            yield from (Reach(root, node, f"fqn.{node}", distance) for node, distance in hops.items())
+            yield from (DownstreamStep(root, node, f"fqn.{node}", distance) for node, distance in hops.items())
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         for node in node_ids:

@@ -16,7 +16,7 @@ from tests.serving import Served, running_server
 
 from tocsin.server.bootstrap import ADMINISTRATOR
 from tocsin.store.engine import open_engine
-from tocsin.store.eventlog.waits import Waits
+from tocsin.store.eventlog.outages import Waits
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.schema import migrate
 

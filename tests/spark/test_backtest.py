@@ -26,7 +26,7 @@ from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.streak import with_facts
 from tocsin.flow.once import World, scheduled_for
 from tocsin.jobs.backtest import BacktestParts, ReportProgress, backtest, build
-from tocsin.jobs.backtests import Runner
+from tocsin.jobs.backtest_runner import Runner
 from tocsin.jobs.lake import LakeParts, grow
 from tocsin.model.backtest import JOB, Backtest, BacktestState
 from tocsin.model.entity import Document

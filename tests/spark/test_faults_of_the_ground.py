@@ -22,7 +22,7 @@ from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import supervised
 from tocsin.jobs.supervision import Ground, keep_running
 from tocsin.store.engine import open_engine
-from tocsin.store.eventlog.waits import Waits
+from tocsin.store.eventlog.outages import Waits
 from tocsin.store.schema import migrate
 
 EDITS = 60

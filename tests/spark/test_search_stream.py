@@ -26,7 +26,7 @@ from tocsin.spark.session import interpreting, register_source
 from tocsin.spark.sources import LogSource
 from tocsin.store.engine import reading, writing
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.eventlog.waits import Waits
+from tocsin.store.eventlog.outages import Waits
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.search.results import Search, SearchIndex
 from tocsin.store.search.tables import search_entry

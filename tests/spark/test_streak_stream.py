@@ -32,8 +32,8 @@ from tocsin.spark.streaks import STATE_CONF, streaks
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.alerts.tables import match_result
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.eventlog.outages import Waits
 from tocsin.store.eventlog.reports import Reports
-from tocsin.store.eventlog.waits import Waits
 from tocsin.store.tables import notification
 
 __all__ = ["store_url"]

@@ -15,8 +15,8 @@ from tests.unit.flow.send.events import NOW_MS
 from tocsin.model.delivery import Delivered, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.engine import open_engine, reading, writing
+from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.deliveries import Deliveries
-from tocsin.store.outbox.routes import Routes
 from tocsin.store.outbox.sessions import Session, Sessions
 from tocsin.store.outbox.status import DestinationStatuses
 from tocsin.store.tables import attempt, delivery, destination_status, entity, notification

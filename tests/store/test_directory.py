@@ -7,7 +7,7 @@ from sqlalchemy import Engine, event, insert
 from tests.company import SmallCompany
 
 from tocsin.flow.eventlog.selection import EventSelection
-from tocsin.flow.resolve.directory import Principal, Reach
+from tocsin.flow.resolve.directory import DownstreamStep, Principal
 from tocsin.model.notification import ReasonKind
 from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.eventlog.log import EventLog
@@ -28,9 +28,9 @@ def test_reach_counts_hops_and_names_what_it_reaches(company: SmallCompany, dire
     orders, revenue = company.ids["orders"], company.ids["revenue"]
     connected = EventLog(company.engine).readable_end()
     assert set(directory.reach({orders, revenue}, 5)) == {
-        Reach(orders, orders, "pg.store.public.orders", 0),
-        Reach(orders, revenue, "pg.store.public.revenue", 1, since_offset=connected),
-        Reach(revenue, revenue, "pg.store.public.revenue", 0),
+        DownstreamStep(orders, orders, "pg.store.public.orders", 0),
+        DownstreamStep(orders, revenue, "pg.store.public.revenue", 1, since_offset=connected),
+        DownstreamStep(revenue, revenue, "pg.store.public.revenue", 0),
     }
 
 

@@ -17,7 +17,7 @@ from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
 from tocsin.store.engine import open_engine
 from tocsin.store.entities.catalogue import SqlCatalogue
-from tocsin.store.outbox.routes import Routes
+from tocsin.store.outbox.addresses import Routes
 from tocsin.store.tables import destination_secret
 from tocsin.store.vault import new_key, reseal, use_vault
 

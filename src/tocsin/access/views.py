@@ -48,7 +48,7 @@ class Subjects(Protocol):
         ...
 
 
-class Moment:
+class PolicySnapshot:
     """Views of the current policies: the revision was read once, when this object was made."""
 
     def __init__(self, views: Views, revision: int) -> None:
@@ -89,13 +89,13 @@ class Views:
         self._kept: dict[str, View] = {}
         self._open: _Openness | None = None
 
-    def now(self) -> Moment:
+    def now(self) -> PolicySnapshot:
         """Return the views of the current policies; cached ones of an earlier revision are dropped."""
         revision = self._subjects.revision()
         with self._lock:
             if revision != self._revision:
                 self._revision, self._kept, self._open = revision, {}, None
-        return Moment(self, revision)
+        return PolicySnapshot(self, revision)
 
     def at(self, revision: int, user_ids: Collection[str]) -> dict[str, View]:
         """Return the views of these people; kept only while ``revision`` is the present one."""

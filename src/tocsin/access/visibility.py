@@ -1,12 +1,13 @@
 """Decision whether a person may see an entity, used by every path that shows or sends anything.
 
-Moment decide (``access/decide.py``), on the entity's current or last state; deleted users see nothing.
+The policies of one revision (``PolicySnapshot``) decide, on the current or last state of the entity; deleted users see
+nothing.
 Next: ``access/viewer.py`` for one person and many entities.
 """
 
 from __future__ import annotations
 
-from tocsin.access.views import Moment
+from tocsin.access.views import PolicySnapshot
 from tocsin.model.access import Operation
 from tocsin.model.change import LINEAGE, VIOLATION, ChangeDescription, ChangeEvent
 from tocsin.model.entity import Document
@@ -36,7 +37,7 @@ def concerned(event: ChangeEvent) -> list[Document]:
     return found
 
 
-def may_view(viewer: Actor | Person, resource: str, document: Document, policies: Moment) -> bool:
+def may_view(viewer: Actor | Person, resource: str, document: Document, policies: PolicySnapshot) -> bool:
     """Say whether ``viewer`` may see the entity of type ``resource`` in ``document``."""
     if isinstance(viewer, Person) and viewer.deleted:
         return False

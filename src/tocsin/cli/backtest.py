@@ -64,7 +64,7 @@ def backtest(
 ) -> None:
     """Evaluate an alert against past events: show whom it would have notified, without notifying anybody.
 
-    The pipeline does the work. Ctrl-C cancels it.
+    Runs in the pipeline; Ctrl-C cancels the backtest.
     """
     with Client() as client:
         asked_for = _alert(client, alert)

@@ -47,7 +47,9 @@ def explain(
 
     Alerts that do not concern the person are only counted. `tocsin events tail` prints event ids.
 
-    Examples: tocsin explain EVENT-ID --user dana.whitlock · tocsin explain --asset postgres_prod.shop.public.orders
+    Examples
+    tocsin explain EVENT-ID --user dana.whitlock
+    tocsin explain --asset postgres_prod.ecommerce.public.orders
     """
     with Client() as client:
         found = _event(client, event, asset, entity_type)

@@ -24,13 +24,15 @@ def fsck(
     ] = False,
     mend: Annotated[bool, typer.Option("--repair", help="Rebuild rows that are derived from documents.")] = False,
     accept_loss: Annotated[
-        bool, typer.Option("--accept-loss", help="Accept that the log ends before offsets that were already read.")
+        bool,
+        typer.Option("--accept-loss", help="Continue although the log has lost events that were processed already."),
     ] = False,
     as_json: AsJson = False,
 ) -> None:
     """Check the store: events, versions, references, names, derived rows and offsets.
 
-    Also checks that nothing was lost that is known outside of the store. Exits with 7 if it finds damage.
+    Also compares the store with the position mark, the checkpoints and the lake, to find lost events. Exits with 7 if
+    it finds damage.
     Example: tocsin fsck --deep
     """
     settings = settings_of()

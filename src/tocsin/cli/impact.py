@@ -29,7 +29,9 @@ def impact(
 ) -> None:
     """Show everything downstream of an asset, with owners.
 
-    Examples: tocsin impact postgres_prod.ecommerce.public.orders --columns total · tocsin impact EVENT-ID
+    Examples
+    tocsin impact postgres_prod.ecommerce.public.orders --columns total
+    tocsin impact EVENT-ID
     """
     with Client() as client:
         answer = _asked(client, subject, entity_type, depth=depth, columns=columns)

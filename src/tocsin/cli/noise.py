@@ -24,7 +24,9 @@ Most = Annotated[int, typer.Option(min=1, max=1000, help="Maximum number of aler
 def noise(name: AlertName = None, *, since: Window = "30d", limit: Most = 10, as_json: AsJson = False) -> None:
     """Rank alerts by unread notifications, or show where one alert's noise comes from and how to reduce it.
 
-    Examples: tocsin alerts noise --since 7d · tocsin alerts noise PaymentsSchemaChanges
+    Examples
+    tocsin alerts noise --since 7d
+    tocsin alerts noise PaymentsSchemaChanges
     """
     with Client() as client:
         if name is None:

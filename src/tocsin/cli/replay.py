@@ -17,11 +17,11 @@ from tocsin.errors import NotFound
 
 
 def replay(
-    file: Annotated[Path, typer.Argument(help="A history: states as JSON Lines, optionally compressed (.gz).")],
+    file: Annotated[Path, typer.Argument(help="JSON Lines file of entity states: .jsonl or .jsonl.gz.")],
     *,
     as_json: AsJson = False,
 ) -> None:
-    """Replay a history: write each state as if it came through the API at its own time.
+    """Load recorded entity states, each with its original timestamp.
 
     Example: tocsin replay states.jsonl.gz
     """

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tocsin.access.views import Moment
+from tocsin.access.views import PolicySnapshot
 from tocsin.access.visibility import Subject
 from tocsin.clock import to_datetime
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
@@ -100,7 +100,7 @@ class Scene:
     logged: LoggedEvent
     audience: Audience
     subjects: Sequence[Subject]
-    policies: Moment
+    policies: PolicySnapshot
     editors: Mapping[str, Sequence[str]]
     records: Mapping[str, NotificationRecord]
 

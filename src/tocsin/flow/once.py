@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tocsin.access.views import Moment
+from tocsin.access.views import PolicySnapshot
 from tocsin.clock import Clock
 from tocsin.flow.match.local import asked_by, matches
 from tocsin.flow.match.plan import plan_of
@@ -46,7 +46,7 @@ class World:
     directory: Directory
     channels: Mapping[str, Sender]
     clock: Clock
-    policies: Moment | None = None
+    policies: PolicySnapshot | None = None
     earlier: Callable[[LoggedEvent], Sequence[StatusReport]] = lambda _logged: ()
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pyspark.sql import SparkSession
 
 from tocsin.clock import SystemClock
-from tocsin.jobs import audit, backtests, lake, silences
+from tocsin.jobs import audit, backtest_runner, lake, silences
 from tocsin.jobs.intervals import Job, run_when_due
 from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.settings import Settings
@@ -25,7 +25,7 @@ SCHEDULED = "tocsin-scheduled"
 """What Spark calls the scheduled jobs."""
 
 BACKTESTS = "tocsin-backtests"
-"""The thread that runs backtests."""
+"""The thread that runs backtest_runner."""
 
 _ENDS_WITHIN_S = 10.0
 
@@ -48,7 +48,7 @@ def running(settings: Settings, session: SparkSession) -> Iterator[None]:
         run_when_due(jobs, ScheduledJobs(engine), SystemClock(), stopping)
 
     kept_for_backtests = lake.build(settings, session, engine)
-    runner = backtests.runner(kept_for_backtests, engine)
+    runner = backtest_runner.runner(kept_for_backtests, engine)
     with _threads(session, stopping, {SCHEDULED: scheduled, BACKTESTS: lambda: runner.run(stopping)}):
         yield
     engine.dispose()

@@ -1,8 +1,8 @@
 """Backtest of one alert over the whole history, lake and log, on Spark.
 
-Matches and resolves exactly as ``jobs/match_stream.py`` does, but counts instead of notifying, and uses today's owners,
-followers and teams. It processes the history in steps, each on all cores but one, so that live notifications are not
-delayed. Next: ``jobs/backtests.py`` runs requested backtests.
+Matches and resolves exactly as ``jobs/match_stream.py`` does, but counts instead of notifying; recipients are those at
+each event. It processes the history in steps, each on all cores but one, so that live notifications are not delayed.
+Next: ``jobs/backtest_runner.py`` runs requested backtests.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from sqlalchemy import Engine
 
-from tocsin.access.views import Moment, Views
+from tocsin.access.views import PolicySnapshot, Views
 from tocsin.access.visibility import Subject, may_view
 from tocsin.clock import Clock
 from tocsin.errors import NotFound
@@ -161,17 +161,17 @@ class _Run:
             "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
         }
 
-    def _sees_all(self, policies: Moment) -> bool:
+    def _sees_all(self, policies: PolicySnapshot) -> bool:
         return self.viewer.is_admin or (not self.viewer.is_bot and _is_all_open(policies))
 
-    def _sees(self, matched: pa.Table, policies: Moment) -> list[bool]:
+    def _sees(self, matched: pa.Table, policies: PolicySnapshot) -> list[bool]:
         subjects = self.parts.events.subjects(set(matched["log_offset"].to_pylist()))
         return [
             all(may_view(self.viewer, *one, policies) for one in subjects[offset])
             for offset in matched["log_offset"].to_pylist()
         ]
 
-    def _recipient(self, one: RecipientCount, policies: Moment) -> Document:
+    def _recipient(self, one: RecipientCount, policies: PolicySnapshot) -> Document:
         """Return one recipient; who the asker may not see has no name."""
         known: Document = {"channel": one.channel, "told": one.told, "because": sorted(one.kinds)}
         if one.recipient_id is None:
@@ -216,7 +216,7 @@ def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
     return _Run(asked, parts, window, viewer, index, reporting, recipient_rules(alert, plan.questions), Tally())
 
 
-def _is_all_open(policies: Moment) -> bool:
+def _is_all_open(policies: PolicySnapshot) -> bool:
     return all(policies.is_open(resource) for resource in ENTITY_TYPES)
 
 

@@ -19,8 +19,8 @@ from tocsin.jobs.query_progress import unless_spark_has_ended
 from tocsin.jobs.supervision import Ground
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
-from tocsin.store.eventlog.wait_notes import WaitNotes
-from tocsin.store.eventlog.waits import Waits
+from tocsin.store.eventlog.outage_file import WaitNotes
+from tocsin.store.eventlog.outages import Waits
 from tocsin.store.startup import may_pass, waited_for
 
 _LOG = structlog.get_logger(__name__)

@@ -1,6 +1,6 @@
 """Third streaming query of the pipeline: alerts that depend on earlier reports.
 
-Reports in the log -> streaks in Spark's state store -> match, resolve, schedule, store as ``match_stream.tell`` does.
+Reports in the log -> streaks in Spark's state store -> match, resolve, schedule, store as ``match_stream.notify`` does.
 It runs no micro-batch without reports, and the first query is stateless, so notifications that need no streaks are not
 delayed. A micro-batch may be repeated: it restarts from the same streaks. Next: ``jobs/silences.py``.
 """

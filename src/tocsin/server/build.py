@@ -39,8 +39,8 @@ from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.entities.history import History
 from tocsin.store.eventlog.activity import Activity
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.eventlog.wait_notes import WaitNotes
-from tocsin.store.eventlog.waits import Waits
+from tocsin.store.eventlog.outage_file import WaitNotes
+from tocsin.store.eventlog.outages import Waits
 from tocsin.store.feed.threads import Feed
 from tocsin.store.governance.group_members import Grouped
 from tocsin.store.lineage.impact import Impact

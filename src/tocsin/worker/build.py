@@ -27,8 +27,8 @@ from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.folder import make_private
 from tocsin.store.high_water_marks import check_and_warn
+from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.deliveries import Deliveries
-from tocsin.store.outbox.routes import Routes
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.people.identities import People, unsubscribe_key

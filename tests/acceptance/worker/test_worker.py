@@ -29,8 +29,8 @@ from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine, reading, writing
+from tocsin.store.outbox.addresses import Routes
 from tocsin.store.outbox.deliveries import Deliveries
-from tocsin.store.outbox.routes import Routes
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import DestinationStatuses

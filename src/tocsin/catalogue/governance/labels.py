@@ -1,4 +1,4 @@
-"""Validation of new labels, and derivation of the labels that follow from them.
+"""Validation of new labels, and derived labels.
 
 Each new label must name an existing tag or term. A glossary term adds its own tags, as labels of type ``Derived``.
 Source: OpenMetadata's ``TagLabelUtil`` and ``EntityRepository.validateTags``. Next: ``model/labels.py``.

@@ -1,4 +1,4 @@
-"""Expansion of shorthands in create requests: a query's checksum, a term's relations, a property's kind.
+"""Expansion of short forms in create requests: a query without a name, a related term by its name.
 
 Source: OpenMetadata's ``QueryRepository`` and ``GlossaryTermRepository``. Next: ``flow/capture/prepare.py``.
 """

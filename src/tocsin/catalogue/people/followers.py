@@ -1,4 +1,4 @@
-"""Followers of an entity, who need no version of it."""
+"""Followers of an entity; following makes an event and no version."""
 
 from __future__ import annotations
 

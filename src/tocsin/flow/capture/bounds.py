@@ -82,12 +82,12 @@ def size_of(value: object) -> int:
 
     Raises
     ------
-    InvalidInput : it is nested deeper than JSON is written
+    InvalidInput : the document is nested deeper than JSON is written
     """
     try:
         return len(orjson.dumps(value))
     except orjson.JSONEncodeError as refused:
-        raise InvalidInput(f"it is nested deeper than {DEEPEST} levels") from refused
+        raise InvalidInput(f"the document is nested deeper than {DEEPEST} levels") from refused
 
 
 def check_depth(document: Document) -> None:
@@ -98,7 +98,7 @@ def check_depth(document: Document) -> None:
         level = [part for part in parts if isinstance(part, dict | list)]
         if not level:
             return
-    raise InvalidInput(f"it is nested deeper than {DEEPEST} levels")
+    raise InvalidInput(f"the document is nested deeper than {DEEPEST} levels")
 
 
 def _parts(whole: object) -> list[object]:

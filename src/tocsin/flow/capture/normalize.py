@@ -144,7 +144,7 @@ def _member(field: str, member: Document) -> Document:
     if field == "tags":
         return _tag(member)
     if not isinstance(member.get("name"), str):
-        raise InvalidInput(f"each of {field} needs a name", field=field)
+        raise InvalidInput(f"every entry of {field} needs a name", field=field)
     if not _NOT_PLAIN.isdisjoint(member):
         for key in WORKED_OUT:
             member.pop(key, None)
@@ -157,5 +157,5 @@ def _member(field: str, member: Document) -> Document:
 
 def _tag(label: Document) -> Document:
     if not isinstance(label.get("tagFQN"), str) or not label["tagFQN"]:
-        raise InvalidInput("each of tags needs a tagFQN", field="tags")
+        raise InvalidInput("every entry of tags needs a tagFQN", field="tags")
     return {"tagFQN": label["tagFQN"], **TAG_DEFAULTS, **{k: v for k, v in label.items() if v is not None}}

@@ -253,7 +253,7 @@ def _kept(old: Stored, fields: Document) -> Document:
 def _check_length(fqn: str) -> None:
     if len(fqn.encode()) > LONGEST_FQN_BYTES:
         raise InvalidInput(
-            f"its fully qualified name is longer than {LONGEST_FQN_BYTES} bytes: shorten a name", field="name"
+            f"the fully qualified name is longer than {LONGEST_FQN_BYTES} bytes: shorten a name", field="name"
         )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 
-from tocsin.flow.resolve.directory import Audience, Directory, Principal, Reach
+from tocsin.flow.resolve.directory import Audience, Directory, DownstreamStep, Principal
 from tocsin.flow.resolve.person_conditions import person_facts_of
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule
 from tocsin.model.mute import Mute
@@ -46,7 +46,7 @@ def may_be_notified(person: Person) -> bool:
 
 
 def _mutes(
-    reach: Sequence[Reach], rows: Sequence[RecipientRule], people: Sequence[Person], directory: Directory
+    reach: Sequence[DownstreamStep], rows: Sequence[RecipientRule], people: Sequence[Person], directory: Directory
 ) -> Iterable[Mute]:
     who = {person.id for person in people}
     who.update(row.receiver for row in rows if row.relation is ReasonKind.EXTERNAL)
@@ -55,16 +55,20 @@ def _mutes(
     return directory.mutes(who, about) if who else ()
 
 
-def _reach(entity_ids: Collection[str], rows: Sequence[RecipientRule], directory: Directory) -> Iterator[Reach]:
+def _reach(
+    entity_ids: Collection[str], rows: Sequence[RecipientRule], directory: Directory
+) -> Iterator[DownstreamStep]:
     depth = max((row.downstream_depth for row in rows), default=0)
     if depth:
         yield from directory.reach(entity_ids, depth)
     else:
         for entity_id in entity_ids:
-            yield Reach(root_id=entity_id, node_id=entity_id, node_fqn="", hops=0)
+            yield DownstreamStep(root_id=entity_id, node_id=entity_id, node_fqn="", hops=0)
 
 
-def _principals(reach: Sequence[Reach], rows: Sequence[RecipientRule], directory: Directory) -> Iterator[Principal]:
+def _principals(
+    reach: Sequence[DownstreamStep], rows: Sequence[RecipientRule], directory: Directory
+) -> Iterator[Principal]:
     asked = {row.relation for row in rows}
     nodes = {step.node_id for step in reach}
     for relation in BY_ASSET:

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from tocsin.conditions.relations import ANYBODY, is_asked
-from tocsin.flow.resolve.directory import Audience, Member, Principal, Reach
+from tocsin.flow.resolve.directory import Audience, DownstreamStep, Member, Principal
 from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import BY_ASSET, RecipientRule
 from tocsin.model.change import LoggedEvent
@@ -158,7 +158,7 @@ def _since(one: Principal | Member) -> int:
     return one.since_offset
 
 
-def _within(steps: Sequence[Reach], depth: int, offset: int) -> Iterator[Reach]:
+def _within(steps: Sequence[DownstreamStep], depth: int, offset: int) -> Iterator[DownstreamStep]:
     return (step for step in steps if step.hops <= depth and step.since_offset <= offset <= step.until_offset)
 
 

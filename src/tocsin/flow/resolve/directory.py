@@ -19,7 +19,7 @@ NO_END = 2**63 - 1
 
 
 @dataclass(frozen=True)
-class Reach:
+class DownstreamStep:
     """An entity that a changed one reaches through lineage, by the shortest way: ``hops`` edges.
 
     It does for the events from ``since_offset`` to ``until_offset`` of the log.
@@ -78,7 +78,7 @@ class Directory(Protocol):
     def from_offset(self, offset: int) -> Directory:
         """Return the directory for events at this offset or later: relations that ended before are left out."""
 
-    def reach(self, entity_ids: Collection[str], depth: int) -> Iterable[Reach]:
+    def reach(self, entity_ids: Collection[str], depth: int) -> Iterable[DownstreamStep]:
         """Return what each entity reaches downstream within ``depth`` hops, itself (0 hops) included."""
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterable[Principal]:
@@ -108,7 +108,7 @@ class Audience:
     of people who may be notified.
     """
 
-    reach: tuple[Reach, ...]
+    reach: tuple[DownstreamStep, ...]
     principals: tuple[Principal, ...]
     members: tuple[Member, ...]
     people: tuple[Person, ...]

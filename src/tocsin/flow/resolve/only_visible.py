@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
-from tocsin.access.views import Moment
+from tocsin.access.views import PolicySnapshot
 from tocsin.access.visibility import Subject
 from tocsin.model.access import Operation
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -28,7 +28,7 @@ class Events(Protocol):
         ...
 
 
-def only_visible(rows: Iterable[NotificationRow], policies: Moment, events: Events) -> list[NotificationRow]:
+def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, events: Events) -> list[NotificationRow]:
     """Return the notifications that may be sent: those whose recipient may see the subjects.
 
     A notification without a personal recipient (webhook, address) is sent on behalf of the alert's creator and all its

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tocsin.access.decide import Verdict, View
-from tocsin.access.views import Moment, Views
+from tocsin.access.views import PolicySnapshot, Views
 from tocsin.errors import Forbidden
 from tocsin.flow.capture.permit import EVERYTHING, Permit
 from tocsin.logic import ALWAYS, NEVER
@@ -32,7 +32,7 @@ class ActorPermits:
 class _Permit:
     """What one actor may write."""
 
-    def __init__(self, actor: Actor, moment: Moment, refusals: RefusalLog) -> None:
+    def __init__(self, actor: Actor, moment: PolicySnapshot, refusals: RefusalLog) -> None:
         self._actor, self._moment, self._refusals = actor, moment, refusals
         self._view = moment.of(actor.id)
 

@@ -1,6 +1,6 @@
 """JSON representation of backtests.
 
-The server never runs one: the pipeline does (``jobs/backtests.py``). Next: ``server/routes/alerts/backtests.py``.
+The server never runs one: the pipeline does (``jobs/backtest_runner.py``). Next: ``server/routes/alerts/backtests.py``.
 """
 
 from __future__ import annotations

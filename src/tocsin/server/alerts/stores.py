@@ -1,4 +1,4 @@
-"""Stores that explanations and noise reports read: relations, mutes, notifications.
+"""Readers that explanations and noise reports use: relations, mutes, notifications.
 
 Next: ``server/alerts/explanations.py``.
 """

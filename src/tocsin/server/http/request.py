@@ -23,7 +23,7 @@ from starlette.concurrency import run_in_threadpool
 
 from tocsin.access.decide import View
 from tocsin.access.viewer import Visibility
-from tocsin.access.views import Moment
+from tocsin.access.views import PolicySnapshot
 from tocsin.errors import InvalidInput
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
@@ -61,7 +61,7 @@ class Caller:
     place: Taken
 
     @cached_property
-    def policies(self) -> Moment:
+    def policies(self) -> PolicySnapshot:
         """What policies say as this request begins."""
         return self.parts.views.now()
 

@@ -1,7 +1,7 @@
 """Requested backtests with their progress and results: one row each, claimed by a lease.
 
 A server writes the request and reads the result; the pipeline claims it, reports progress and writes the result. If a
-pipeline dies, its lease expires and another one takes over. Next: ``jobs/backtests.py``.
+pipeline dies, its lease expires and another one takes over. Next: ``jobs/backtest_runner.py``.
 """
 
 from __future__ import annotations

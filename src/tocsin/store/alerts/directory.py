@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Select, select
 
-from tocsin.flow.resolve.directory import Member, Principal, Reach
+from tocsin.flow.resolve.directory import DownstreamStep, Member, Principal
 from tocsin.model import fqn
 from tocsin.model.mute import Mute
 from tocsin.model.notification import ReasonKind
@@ -37,7 +37,7 @@ class SqlDirectory:
         """Return the directory for events at this offset or later: relations that ended before are left out."""
         return SqlDirectory(self._engine, offset)
 
-    def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[Reach]:
+    def reach(self, entity_ids: Collection[str], depth: int) -> Iterator[DownstreamStep]:
         """Return the downstream assets of each entity within ``depth`` hops, itself (0 hops) included."""
         with reading(self._engine) as connection:
             threads = thread_directory.assets_of(connection, entity_ids) if depth else {}
@@ -45,11 +45,11 @@ class SqlDirectory:
             found = list(relations_over_time.reach(connection, starts, depth, self._from))
             names = _names(connection, {node for _, node, *_ in found})
         for root in (root for root, start in starts.items() if root != start):
-            yield Reach(root_id=root, node_id=root, node_fqn="", hops=0)
+            yield DownstreamStep(root_id=root, node_id=root, node_fqn="", hops=0)
         for root, node, hops, (since, until), last_name in found:
             name = names.get(node, last_name or ("" if hops == 0 else None))
             if name is not None:
-                yield Reach(root, node, name, hops, since, until)
+                yield DownstreamStep(root, node, name, hops, since, until)
 
     def stakeholders(self, node_ids: Collection[str], relation: ReasonKind) -> Iterator[Principal]:
         """Return the principals in this relation to each node; a thread has the owners and followers of its asset."""

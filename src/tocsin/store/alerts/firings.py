@@ -1,4 +1,4 @@
-"""Noise counts of alerts: matches, notifications and reads in a window, counted as they happen.
+"""Counts of alert firings: matches, notifications and reads in a window, counted as they happen.
 
 Counting later would read every notification of a month. Next: ``explain/noise.py``.
 """

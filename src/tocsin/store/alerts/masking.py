@@ -106,10 +106,10 @@ def _kept(value: str, known: object, place: str, *, stays: bool) -> str:
     if value != MASK:
         raise InvalidInput(f"contains the mask {MASK} within other text: send the full secret", field=place)
     if not isinstance(known, str):
-        raise InvalidInput(f"contains the mask {MASK}, but no secret is stored: send it", field=place)
+        raise InvalidInput(f"contains the mask {MASK}, but no secret is stored; send the secret itself", field=place)
     if not stays:
         raise InvalidInput(
-            "is only kept while scheme, host and port of the endpoint stay the same: send the secret again",
+            "the endpoint's scheme, host or port changed, so the stored secret cannot be reused; send the secret again",
             field=place,
         )
     return known

@@ -63,7 +63,7 @@ class ListQuery(BaseModel):
 def list_children(row: Row, fqn: PathText, caller: Asked, *, limit: Limit = 10, offset: Offset = 0) -> Response:
     """Return a page of a container's direct children, in brief form."""
     if row.name not in _OF_CHILDREN:
-        raise NotFound(f"{row.collection} have no children; directChildrenOf is not supported.")
+        raise NotFound(f"{row.collection} have no children.")
     parent = found(row, Key.by_name(fqn), caller)
     directly = (("directChildrenOf", parent["id"]),)
     listing = Listing(limit=limit, offset=offset, has_cursors=False, visible=scope_of(caller, row), filters=directly)

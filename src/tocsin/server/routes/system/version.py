@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from tocsin.model.entity import Document
 from tocsin.server.build import Parts
 from tocsin.server.http.request import PartsHere, answer
-from tocsin.store.eventlog.waits import QueryHealth
+from tocsin.store.eventlog.outages import QueryHealth
 from tocsin.store.high_water_marks import traces
 
 API_VERSION = "1.13.0"

@@ -1,6 +1,6 @@
-"""Waits of the pipeline's queries, with cause and start time, shown by the health check.
+"""Outages that the pipeline's queries wait out, with cause and start time, shown by the health check.
 
-They are in the store, and in a file next to it while the store accepts no writes (``store/eventlog/wait_notes.py``).
+They are in the store, and in a file next to it while the store accepts no writes (``store/eventlog/outage_file.py``).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Engine, delete, select
 
 from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.eventlog.outage_file import Wait, WaitNotes
 from tocsin.store.eventlog.tables import pipeline_wait
-from tocsin.store.eventlog.wait_notes import Wait, WaitNotes
 from tocsin.store.tables import pipeline_progress
 
 

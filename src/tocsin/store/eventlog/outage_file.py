@@ -1,7 +1,7 @@
-"""Notes file for the waits of the pipeline's queries, for a store that accepts no writes.
+"""File in which the pipeline notes outages while the store accepts no writes.
 
 The file is in the data folder, which a server on the same machine reads, too. Its disk space is allocated at the
-start and overwritten in place, which works on a full disk. Next: ``store/eventlog/waits.py``.
+start and overwritten in place, which works on a full disk. Next: ``store/eventlog/outages.py``.
 """
 
 from __future__ import annotations

@@ -40,7 +40,6 @@ def test_damage_is_named_and_ends_with_seven(run: Run, store: Path) -> None:
     assert said["damages"] == {
         "events lost that were already read": 1,
         "version without event": 1,
-        "dangling reference": 2,
     }
     assert set(said["findings"][0]) == {"damage", "where", "what", "mend"}
     assert "version without event: 1" in run("fsck").out

@@ -265,7 +265,7 @@ def test_what_this_tocsin_cannot_restore_is_refused(store_engine: Engine, settin
         with pytest.raises(InvalidInput):
             put_back(store_engine, settings, folder)
     (folder / "manifest.json").write_text("{")
-    with pytest.raises(InvalidInput, match="cannot be read"):
+    with pytest.raises(InvalidInput, match="is invalid"):
         put_back(store_engine, settings, folder)
 
 

@@ -104,7 +104,7 @@ def _tell_all(parts: Parts, engine: Engine, report: Report) -> float:
     log = EventLog(engine)
     end = log.readable_end()
 
-    def told(query: StreamingQuery) -> bool:
+    def notified(query: StreamingQuery) -> bool:
         if not query.isActive:
             query.awaitTermination()  # raises what ended it
         done = log.progress(QUERY_NAME)
@@ -113,7 +113,7 @@ def _tell_all(parts: Parts, engine: Engine, report: Report) -> float:
 
     started_s = time.perf_counter()
     with streaming(parts) as query:
-        until(lambda: told(query), within_s=_WITHIN_S, every_s=_LOOK_EVERY_S)
+        until(lambda: notified(query), within_s=_WITHIN_S, every_s=_LOOK_EVERY_S)
         return time.perf_counter() - started_s
 
 

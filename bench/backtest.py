@@ -86,7 +86,7 @@ def _backtested(
         rounds=rounds,
         warm_ups=min(WARM_UP_COUNT, rounds - 1),
     )
-    counts = f"{results[-1]['matched']:,} match, {results[-1]['told']:,} told"
+    counts = f"{results[-1]['matched']:,} match, {results[-1]['notified']:,} notified"
     return found.rate("backtest", f"{of}; {name}: {counts}", "events/s", total)
 
 

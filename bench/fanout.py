@@ -81,9 +81,11 @@ def _stored(engine: Engine, event_id: str, count: int) -> int:
     with reading(engine) as connection:
         rows = int(connection.scalar(select(func.count()).where(of_event)) or 0)
         query = select(func.count(func.distinct(notification.c.recipient_id))).where(of_event)
-        told = int(connection.scalar(query.where(notification.c.recipient_id.like("00000000-0000-4000-9000-%"))) or 0)
-    if told != count:
-        raise AssertionError(f"{told} of {count} followers were told")
+        notified = int(
+            connection.scalar(query.where(notification.c.recipient_id.like("00000000-0000-4000-9000-%"))) or 0
+        )
+    if notified != count:
+        raise AssertionError(f"{notified} of {count} followers were notified")
     return rows
 
 

@@ -54,9 +54,9 @@ class Store:
     def tell(self, batch: pa.Table) -> int:
         """Take a micro-batch through the pipeline's stages, and note how long that took."""
         started_s = time.perf_counter()
-        told = notify(self.parts.session.createDataFrame(batch), self.parts)
+        notified = notify(self.parts.session.createDataFrame(batch), self.parts)
         self.times_s.append(time.perf_counter() - started_s)
-        return told
+        return notified
 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
@@ -75,7 +75,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
                 for store in stores:
                     store.start_counting()
             if len({store.tell(batch) for store in stores}) != 1:
-                raise AssertionError("follow rows of other assets changed who is told")
+                raise AssertionError("follow rows of other assets changed who is notified")
         return _rows(*stores, rounds=rounds)
 
 

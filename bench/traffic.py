@@ -87,7 +87,7 @@ class Unlogged(Notifications):
     """Stores notifications of generated events that are in no log."""
 
     def add(
-        self, rows: Sequence[NotificationRow], told: Sequence[MatchResult] = (), *, last: LogPosition = BEGINNING
+        self, rows: Sequence[NotificationRow], notified: Sequence[MatchResult] = (), *, last: LogPosition = BEGINNING
     ) -> None:
         """Store them without asking the log for ``last``."""
-        super().add(rows, told)
+        super().add(rows, notified)

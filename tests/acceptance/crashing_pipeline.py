@@ -52,10 +52,10 @@ class DyingNotifications:
     def __init__(self, real: Notifications, *, first: bool) -> None:
         self._real, self._first = real, first
 
-    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[MatchResult], *, last: LogPosition) -> None:
+    def add(self, rows: Sequence[Mapping[str, Any]], notified: Sequence[MatchResult], *, last: LogPosition) -> None:
         if self._first:
             die()
-        self._real.add(rows, told, last=last)
+        self._real.add(rows, notified, last=last)
         die()
 
 

@@ -51,11 +51,11 @@ def test_kills_at_five_points_lose_and_repeat_nothing(engine: Engine, tmp_path: 
         assert run(tmp_path, POINTS[number % len(POINTS)]) == -signal.SIGKILL
         first_written = {**created(engine), **first_written}
     assert run(tmp_path, "nowhere") == 0
-    told = stored(engine)
-    assert told == expected(company)
-    assert len({row[0] for row in told.values()}) >= ROUNDS
+    notified = stored(engine)
+    assert notified == expected(company)
+    assert len({row[0] for row in notified.values()}) >= ROUNDS
     assert {one: at for one, at in created(engine).items() if one in first_written} == first_written
-    assert all(json.dumps(row) for row in told.values())
+    assert all(json.dumps(row) for row in notified.values())
 
 
 @pytest.mark.spark
@@ -74,9 +74,9 @@ def test_a_kill_in_the_middle_of_a_micro_batch_leaves_streaks_as_they_would_have
         for _ in range(2):
             company.run("etl", status)
         assert run(tmp_path, point, "streaks") == (0 if point == "nowhere" else -signal.SIGKILL)
-    told = stored(engine)
-    assert told == expected(company)
-    names = [reason["subscriptionName"] for row in told.values() for reason in row[4]]  # type: ignore[attr-defined]
+    notified = stored(engine)
+    assert notified == expected(company)
+    names = [reason["subscriptionName"] for row in notified.values() for reason in row[4]]  # type: ignore[attr-defined]
     assert (names.count("row"), names.count("change")) == (9, 5)
 
 

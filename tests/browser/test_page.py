@@ -9,8 +9,8 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, insert
 from tests.entries import entry_of
+from tests.notifying import tell_all
 from tests.serving import Json, Served, table, warehouse
-from tests.telling import tell_all
 
 from tocsin.model.notification import Reason, ReasonKind, notification_id
 from tocsin.server.bootstrap import ADMINISTRATOR

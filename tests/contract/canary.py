@@ -11,8 +11,8 @@ import httpx
 from sqlalchemy import Engine
 from tests.contract.test_access import made, patched, restrict
 from tests.contract.test_search import index_all
+from tests.notifying import tell_all
 from tests.serving import Json, Served, table, warehouse
-from tests.telling import tell_all
 
 CANARY = "kanarienvogel"
 """Occurs in every text of hidden entities, and nowhere else."""

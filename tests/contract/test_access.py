@@ -238,10 +238,10 @@ def test_a_refused_access_is_an_event_on_the_policy_and_a_loop_of_them_is_one(
     until(lambda: len(violations()) == 2, within_s=10)
     denied, not_allowed = violations()
     (change,) = denied["changeDescription"]["fieldsAdded"]
-    told = change["newValue"] if isinstance(change["newValue"], dict) else json.loads(change["newValue"])
+    notified = change["newValue"] if isinstance(change["newValue"], dict) else json.loads(change["newValue"])
     assert (denied["entityType"], denied["entityId"], denied["userName"]) == ("policy", policy["id"], "alice")
-    assert (told["operation"], told["tags"], told["rule"]) == ("ViewBasic", ["PII.Sensitive"], "r0")
-    assert told["entity"]["fullyQualifiedName"] == tables[1]["fullyQualifiedName"]
+    assert (notified["operation"], notified["tags"], notified["rule"]) == ("ViewBasic", ["PII.Sensitive"], "r0")
+    assert notified["entity"]["fullyQualifiedName"] == tables[1]["fullyQualifiedName"]
     assert not_allowed["entityFullyQualifiedName"] == "OrganizationPolicy"
     served.app.state.parts.refusals.close()
     last = violations()[-1]["changeDescription"]["fieldsAdded"][0]["newValue"]

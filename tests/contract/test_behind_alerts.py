@@ -6,8 +6,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine, func, select
 from tests.contract.test_access import made, patched, restrict
+from tests.notifying import tell_all
 from tests.serving import Json, Served, table
-from tests.telling import tell_all
 
 from tocsin.store.tables import delivery
 

@@ -357,7 +357,7 @@ def test_no_route_shows_what_one_may_not_see(asked: tuple[Aviary, httpx.Client])
 def test_no_event_of_what_is_hidden_is_there(asked: tuple[Aviary, httpx.Client]) -> None:
     aviary, mallory = asked
     page = mallory.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()
-    assert len(page["data"]) > 5, "what is open is still told"
+    assert len(page["data"]) > 5, "what is open is still notified"
     hidden = {one["id"] for many in aviary.hidden.values() for one in many}
     assert not {one["entityId"] for one in page["data"]} & hidden
 
@@ -376,7 +376,7 @@ def test_the_administrator_is_told_all_of_it(asked: tuple[Aviary, httpx.Client],
 def test_the_stream_says_nothing_of_what_is_hidden(asked: tuple[Aviary, httpx.Client]) -> None:
     aviary, mallory = asked
     listed = mallory.get(f"/users/{aviary.mallory_id}/notifications?limit=1000").json()["data"]
-    assert len(listed) > 5, "what is open is still told"
+    assert len(listed) > 5, "what is open is still notified"
     lines: list[str] = []
     path = f"/users/{aviary.mallory_id}/notifications/stream"
     with mallory.stream("GET", path, headers={"Last-Event-ID": "0"}) as stream:

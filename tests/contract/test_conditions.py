@@ -57,8 +57,8 @@ def test_upstreams_validation_answers_nothing_or_400(administrator: httpx.Client
 
 def test_saving_an_alert_says_what_may_not_be_meant(administrator: httpx.Client) -> None:
     rules = {"resources": ["topic"], "rules": [{"effect": "include", "condition": "entityType == 'table'"}]}
-    told = [{"category": "Owners", "type": "Email"}]
-    request = {"name": "Odd", "alertType": "Custom", "filteringRules": rules, "destinations": told}
+    notified = [{"category": "Owners", "type": "Email"}]
+    request = {"name": "Odd", "alertType": "Custom", "filteringRules": rules, "destinations": notified}
     answer = administrator.post("/events/subscriptions", json=request)
     assert answer.status_code == 201
     assert [one["kind"] for one in json.loads(answer.headers["X-Tocsin-Remarks"])] == ["outsideResources"]

@@ -10,9 +10,9 @@ import pytest
 from sqlalchemy import Engine, delete, update
 from tests.contract.test_access import restrict
 from tests.contract.test_quality import _fail, case
+from tests.notifying import tell_all
 from tests.serving import Json, Served
 from tests.store.rows import finished
-from tests.telling import tell_all
 
 from tocsin.flow.eventlog.readers import STREAK_STREAM
 from tocsin.model.delivery import OutcomeReason, Rejected
@@ -111,9 +111,9 @@ def test_who_was_told_reads_how_and_why(
         "seen": [{"name": "fieldChanged", "isMissing": False, "values": ["description"], "total": 1}],
     }
     (reached,) = one["reached"]["data"]
-    assert (reached["id"], reached["isDue"], reached["toldTogetherWith"]) == (user_id, True, ["ActivityFeedAlert"])
+    assert (reached["id"], reached["isDue"], reached["mergedWith"]) == (user_id, True, ["ActivityFeedAlert"])
     assert reached["ways"][0]["reason"]["kind"] == "owner"
-    assert answer["told"]["data"][0]["id"] == reached["notification"]
+    assert answer["notified"]["data"][0]["id"] == reached["notification"]
     assert answer["disagreements"] == []
     client.put(f"/users/{user_id}/notifications/{reached['notification']}/read")
     assert "(read)" in explained(client, event, user=user_id)["answer"]
@@ -137,7 +137,7 @@ def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
         ("tier == 'Tier.Tier1'", False, True),
         ("tags.contains('PII.Sensitive')", False, True),
     ]
-    assert answer["told"]["total"] == 0
+    assert answer["notified"]["total"] == 0
     assert answer["answer"].startswith(
         "No: of the alerts that reach ann, Important did not match: the rule matters is false"
     )
@@ -190,9 +190,9 @@ def test_everything_that_stops_somebody_is_named(
     }
     assert "ann made the change" in explained(administrator, event, user="ann")["answer"]
     assert "ben may not view this table: rule" in explained(administrator, event, user="ben")["answer"]
-    assert [one["recipientId"] for one in answer["told"]["data"]] == [cem]
+    assert [one["recipientId"] for one in answer["notified"]["data"]] == [cem]
     assert answer["answer"] == "1 notification, by ActivityFeedAlert, Watch."
-    assert cem_client.get(f"/events/{event}/explain").json()["told"]["total"] == 1
+    assert cem_client.get(f"/events/{event}/explain").json()["notified"]["total"] == 1
     assert ben_client.get(f"/events/{event}/explain").status_code == 404
 
 
@@ -226,7 +226,7 @@ def test_what_is_asked_of_each_person_is_told_with_their_answers(
     (rule,) = of(answer, "Asking")["rules"]
     assert (rule["holds"], rule["says"]) == (None, f"the rule mine depends on the recipient: {condition}")
     assert [part["holds"] for part in rule["trace"]["parts"]] == [True, None]
-    assert [one["recipientId"] for one in answer["told"]["data"]] == [ann[0]]
+    assert [one["recipientId"] for one in answer["notified"]["data"]] == [ann[0]]
     assert answer["disagreements"] == []
     why_not = explained(administrator, event, subscription="Asking", user="ben")["answer"]
     assert why_not == (
@@ -281,13 +281,13 @@ def test_a_delivery_is_told_with_its_attempts(
     event = describe(administrator, orders, "All orders.")
     tell_all(sqlite_engine)
     answer = explained(administrator, event, subscription="Mail", user="ann")
-    (told,) = answer["told"]["data"]
-    assert told["delivery"]["status"] == "pending"
-    assert told["delivery"]["target"] == "ann@example.org"
-    assert (told["delivery"]["attempts"], told["delivery"]["isDeadLetter"]) == ([], False)
+    (notified,) = answer["notified"]["data"]
+    assert notified["delivery"]["status"] == "pending"
+    assert notified["delivery"]["target"] == "ann@example.org"
+    assert (notified["delivery"]["attempts"], notified["delivery"]["isDeadLetter"]) == ([], False)
     assert "by mail at" in answer["answer"]
     assert "not delivered yet, 0 attempts" in answer["answer"]
-    assert Deliveries(sqlite_engine).due_destinations(told["dueAt"] + 1)
+    assert Deliveries(sqlite_engine).due_destinations(notified["dueAt"] + 1)
 
 
 def test_what_a_receiver_answered_is_shown_to_administrators_alone(
@@ -302,7 +302,7 @@ def test_what_a_receiver_answered_is_shown_to_administrators_alone(
     deliveries.record("s", [finished(one, answered) for one in deliveries.claim("s", 9, now_ms=now_ms)], now_ms=now_ms)
     for client, shown in ((administrator, True), (ann[1], False)):
         answer = client.get(f"/events/{event}/explain", params={"subscription": "Mail", "user": "ann"})
-        ((attempt,),) = [one["delivery"]["attempts"] for one in answer.json()["told"]["data"]]
+        ((attempt,),) = [one["delivery"]["attempts"] for one in answer.json()["notified"]["data"]]
         assert (attempt["statusCode"], attempt["reason"]) == (403, "clientError")
         assert ("router of the office" in answer.text, "detail" in attempt) == (shown, shown)
 
@@ -318,8 +318,10 @@ def test_what_a_deleted_alert_told_can_still_be_asked_for(
     for named in (made["id"], "Gone"):
         answer = explained(administrator, event, subscription=named)
         assert answer["answer"] == "2 notifications, by ActivityFeedAlert, Gone."
-        assert [one["recipientName"] for one in answer["told"]["data"]] == ["ann", None]
-    assert explained(administrator, event)["told"]["total"] == 2, "an administrator sees what was told by what is gone"
+        assert [one["recipientName"] for one in answer["notified"]["data"]] == ["ann", None]
+    assert explained(administrator, event)["notified"]["total"] == 2, (
+        "an administrator sees what was notified by what is gone"
+    )
     assert explained(ann[1], event, subscription="Gone", user="ann")["answer"].startswith(
         "Yes: ann was notified in the app"
     )
@@ -351,7 +353,7 @@ def test_others_are_open_to_who_may_edit_the_alert(
     _, zoe = person("zoe")
     assert zoe.get(f"/events/{event}/explain", params={"user": "ann"}).status_code == 403
     assert zoe.get(f"/events/{event}/explain", params={"user": "ann", "subscription": "Watch"}).status_code == 403
-    assert explained(zoe, event)["told"]["data"] == []
+    assert explained(zoe, event)["notified"]["data"] == []
     alert(zoe, "Mine")
     answer = explained(zoe, event, user="ann")
     assert [one["name"] for one in answer["alerts"]] == ["Mine"]
@@ -392,15 +394,15 @@ def test_who_may_not_know_of_others_is_not_told_that_nobody_was(
     assert answer["answer"] == (
         f"You were not notified by this alert: Watch matched, but you are not among the recipients.{hidden}"
     )
-    assert answer["told"] == {"total": 0, "isWhole": False, "data": []}
+    assert answer["notified"] == {"total": 0, "isWhole": False, "data": []}
     assert explained(zoe, event, subscription="Never")["answer"].startswith(
         "You were not notified by this alert: Never did not match"
     )
     own = explained(ann[1], event)
     assert own["answer"] == f"1 notification that you may see, by ActivityFeedAlert, Watch.{hidden}"
     whole = explained(administrator, event, subscription="Watch")
-    assert (whole["answer"], whole["told"]["isWhole"]) == ("1 notification, by ActivityFeedAlert, Watch.", True)
-    assert explained(ann[1], event, user="ann")["told"]["isWhole"]
+    assert (whole["answer"], whole["notified"]["isWhole"]) == ("1 notification, by ActivityFeedAlert, Watch.", True)
+    assert explained(ann[1], event, user="ann")["notified"]["isWhole"]
     alert(zoe, "Mine", {"effect": "include", "condition": "isBot()"})
     assert explained(zoe, event, user="ann")["answer"].endswith("Alerts that you may not edit are not shown.")
 

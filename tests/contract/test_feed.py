@@ -83,13 +83,13 @@ def test_threads_and_their_events_are_what_the_schemas_say(
     listed = client.get("/feed?limit=50").json()
     assert listed["paging"]["total"] == 3
     assert [problem for one in listed["data"] for problem in problems("entity/feed/thread.json", one)] == []
-    told = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
-    assert [problem for one in told for problem in problems("type/changeEvent.json", one)] == []
-    for one in told:
+    notified = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
+    assert [problem for one in notified for problem in problems("type/changeEvent.json", one)] == []
+    for one in notified:
         assert problems("entity/feed/thread.json", json.loads(one["entity"])) == []
     kinds = ["threadCreated"] * 3 + ["postCreated", "threadUpdated", "taskResolved"]
-    assert [one["eventType"] for one in told] == kinds
-    assert {one["entityFullyQualifiedName"] for one in told} == {orders["fullyQualifiedName"]}
+    assert [one["eventType"] for one in notified] == kinds
+    assert {one["entityFullyQualifiedName"] for one in notified} == {orders["fullyQualifiedName"]}
     counts = client.get("/feed/count", params={"entityLink": ORDERS}).json()
     assert [problem for one in counts for problem in problems("api/feed/threadCount.json", one)] == []
     assert {one["entityLink"]: one["totalTaskCount"] for one in counts} == {ORDERS: 0, EMAIL: 1}
@@ -289,11 +289,11 @@ def test_threads_are_as_hidden_as_their_asset(
     assert client.post(f"{path}/posts", json={"message": "x"}).status_code == 404
     assert client.post("/feed", json={"about": ORDERS, "message": "x"}).status_code == 403
     assert client.get("/feed/count", params={"entityLink": ORDERS}).status_code == 403
-    told = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
-    assert [one["entityId"] for one in told] == [elsewhere["id"]]
+    notified = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
+    assert [one["entityId"] for one in notified] == [elsewhere["id"]]
     administrator.delete(f"/tables/{orders['id']}?hardDelete=true")
-    told = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
-    assert [one["entityId"] for one in told] == [elsewhere["id"]], "what is gone stays as hidden as it was"
+    notified = [one for one in client.get("/events?limit=10000").json()["data"] if one["entityType"] == "thread"]
+    assert [one["entityId"] for one in notified] == [elsewhere["id"]], "what is gone stays as hidden as it was"
 
 
 def test_whoever_may_not_edit_the_asset_cannot_resolve_a_task_about_it(

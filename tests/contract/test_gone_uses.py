@@ -28,12 +28,12 @@ def test_a_query_does_not_show_itself_because_its_hidden_table_went_for_good(
         listed = client.get("/queries").json()["data"]
         hits = client.get("/search/query", params={"q": "salary", "index": "query"}).json()["hits"]["hits"]
         events = client.get("/events", params={"limit": 1000, "format": "tocsin"}).json()["data"]
-        told = {one["entityId"] for one in events if one["entityType"] == "query"}
+        notified = {one["entityId"] for one in events if one["entityType"] == "query"}
         return [
             [one["name"] for one in queries if client.get(f"/queries/{one['id']}").status_code == 200],
             sorted(one["name"] for one in listed),
             sorted(hit["_source"]["name"] for hit in hits),
-            [one["name"] for one in queries if one["id"] in told],
+            [one["name"] for one in queries if one["id"] in notified],
             [one["name"] for one in queries if client.put(f"/queries/{one['id']}/vote", json={}).status_code != 403],
         ]
 

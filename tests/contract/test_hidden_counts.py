@@ -5,8 +5,8 @@ from __future__ import annotations
 import httpx
 from sqlalchemy import Engine
 from tests.contract.test_access import made, patched, restrict
+from tests.notifying import tell_all
 from tests.serving import Json, Served, table
-from tests.telling import tell_all
 
 _CASES = "/dataQuality/testCases"
 _HIDDEN = [{"tagFQN": "PII.Sensitive"}]
@@ -51,15 +51,15 @@ def test_what_may_not_be_seen_is_not_counted(
     def counts() -> list[Json]:
         mixed = mallory.get(f"/dataQuality/testSuites/{suite['id']}?fields=summary").json()["summary"]
         graph = mallory.get("/lineage/getLineage", params={"fqn": orders["fullyQualifiedName"]}).json()
-        told = mallory.get(inbox).json()
+        answered = mallory.get(inbox).json()
         of_alert, of_all = (mallory.get(path).json() for path in (noise, "/events/subscriptions/noise"))
         return [
             (mixed["total"], mixed["failed"]),
             graph["nodes"][orders["fullyQualifiedName"]]["paging"]["entityUpstreamCount"],
-            (told["paging"]["total"], told["counts"]),
+            (answered["paging"]["total"], answered["counts"]),
             (
                 of_alert["fired"],
-                of_alert["toldInApp"],
+                of_alert["notifiedInApp"],
                 [one["fired"] for one in of_all["data"] if one["id"] == alert["id"]],
             ),
         ]

@@ -29,7 +29,7 @@ def alice(served: Served) -> Iterator[tuple[str, httpx.Client]]:
         yield user_id, client
 
 
-class Teller:
+class CatalogueWriter:
     """Writes notifications as the pipeline does."""
 
     def __init__(self, served: Served, engine: Engine, client: httpx.Client) -> None:
@@ -62,11 +62,11 @@ class Teller:
 
 
 @pytest.fixture
-def teller(served: Served, sqlite_engine: Engine, administrator: httpx.Client, orders: Json) -> Teller:
-    return Teller(served, sqlite_engine, administrator)
+def teller(served: Served, sqlite_engine: Engine, administrator: httpx.Client, orders: Json) -> CatalogueWriter:
+    return CatalogueWriter(served, sqlite_engine, administrator)
 
 
-def test_a_notification_says_what_happened_and_why(alice: tuple[str, httpx.Client], teller: Teller) -> None:
+def test_a_notification_says_what_happened_and_why(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
     user_id, client = alice
     made = teller.tell(user_id, "customers")
     page = client.get(f"/users/{user_id}/notifications").json()
@@ -79,7 +79,7 @@ def test_a_notification_says_what_happened_and_why(alice: tuple[str, httpx.Clien
     assert page["paging"] == {"total": 1}
 
 
-def test_unread_comes_first_then_the_newest(alice: tuple[str, httpx.Client], teller: Teller) -> None:
+def test_unread_comes_first_then_the_newest(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
     user_id, client = alice
     made = [teller.tell(user_id, name) for name in ("a", "b", "c", "d", "e")]
     for read in (made[4], made[0]):
@@ -99,7 +99,7 @@ def test_unread_comes_first_then_the_newest(alice: tuple[str, httpx.Client], tel
     assert ([one["id"] for one in unread["data"]], unread["counts"]) == (expected[:3], {"unread": 3, "total": 5})
 
 
-def test_all_are_marked_read_at_once(alice: tuple[str, httpx.Client], teller: Teller) -> None:
+def test_all_are_marked_read_at_once(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
     user_id, client = alice
     for name in ("a", "b"):
         teller.tell(user_id, name)
@@ -108,7 +108,7 @@ def test_all_are_marked_read_at_once(alice: tuple[str, httpx.Client], teller: Te
     assert client.get(f"/users/{user_id}/notifications").json()["counts"] == {"unread": 0, "total": 2}
 
 
-def test_what_is_not_due_yet_is_not_shown(alice: tuple[str, httpx.Client], teller: Teller) -> None:
+def test_what_is_not_due_yet_is_not_shown(alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
     user_id, client = alice
     made = teller.tell(user_id, "later", due_in_ms=3_600_000)
     page = client.get(f"/users/{user_id}/notifications").json()
@@ -117,7 +117,7 @@ def test_what_is_not_due_yet_is_not_shown(alice: tuple[str, httpx.Client], telle
 
 
 def test_an_inbox_is_open_to_its_owner_and_to_administrators(
-    served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], teller: Teller
+    served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], teller: CatalogueWriter
 ) -> None:
     user_id, _ = alice
     made = teller.tell(user_id, "secret")
@@ -174,7 +174,7 @@ class Listener:
         return [json.loads(one["data"]) for one in self.events]
 
 
-def test_a_notification_rings_at_once(served: Served, alice: tuple[str, httpx.Client], teller: Teller) -> None:
+def test_a_notification_rings_at_once(served: Served, alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
     user_id, client = alice
     start = client.get(f"/users/{user_id}/notifications").json()["streamFrom"]
     listener = Listener(served, user_id, start)
@@ -186,7 +186,7 @@ def test_a_notification_rings_at_once(served: Served, alice: tuple[str, httpx.Cl
 
 
 def test_a_stream_that_goes_on_in_another_store_says_so(
-    served: Served, alice: tuple[str, httpx.Client], teller: Teller
+    served: Served, alice: tuple[str, httpx.Client], teller: CatalogueWriter
 ) -> None:
     user_id, client = alice
     teller.tell(user_id, "a")
@@ -201,7 +201,7 @@ def test_a_stream_that_goes_on_in_another_store_says_so(
 
 
 def test_a_broken_stream_goes_on_where_it_ended(
-    served: Served, alice: tuple[str, httpx.Client], teller: Teller
+    served: Served, alice: tuple[str, httpx.Client], teller: CatalogueWriter
 ) -> None:
     user_id, _ = alice
     made = [teller.tell(user_id, name) for name in ("a", "b", "c")]
@@ -214,7 +214,7 @@ def test_a_broken_stream_goes_on_where_it_ended(
     assert [one["id"] for one in first.wait_for(4)] == [*made, late]
 
 
-def test_what_becomes_due_rings_then(served: Served, alice: tuple[str, httpx.Client], teller: Teller) -> None:
+def test_what_becomes_due_rings_then(served: Served, alice: tuple[str, httpx.Client], teller: CatalogueWriter) -> None:
     user_id, _ = alice
     listener = Listener(served, user_id)
     soon = teller.tell(user_id, "soon", due_in_ms=700)
@@ -223,7 +223,7 @@ def test_what_becomes_due_rings_then(served: Served, alice: tuple[str, httpx.Cli
 
 
 def test_nobody_hears_what_others_are_told(
-    served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], teller: Teller
+    served: Served, administrator: httpx.Client, alice: tuple[str, httpx.Client], teller: CatalogueWriter
 ) -> None:
     user_id, _ = alice
     bob_id, bob = served.person("bob")

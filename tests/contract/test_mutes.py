@@ -6,8 +6,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_explain import alert, describe, explained, own
+from tests.notifying import tell_all
 from tests.serving import Json, Served
-from tests.telling import tell_all
 
 from tocsin.flow.send.unsubscribe import token_of
 
@@ -47,9 +47,9 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     alert(administrator, "Mail", destinations=MAIL)
     first = describe(administrator, orders, "one")
     tell_all(sqlite_engine)
-    told = explained(administrator, first, subscription="Mail", user="ann")["told"]["data"]
-    mail = next(one["id"] for one in told if one["channel"] == "Email")
-    token = token_of(mail, served.app.state.parts.telling.unsubscribe_key)
+    notified = explained(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
+    mail = next(one["id"] for one in notified if one["channel"] == "Email")
+    token = token_of(mail, served.app.state.parts.alert_stores.unsubscribe_key)
     with client, served.client() as nobody:
         page = nobody.get(f"/unsubscribe/{token}")
         assert (page.status_code, "ann@example.org will receive no more mail from: Mail" in page.text) == (200, True)
@@ -63,7 +63,7 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     second = describe(administrator, orders, "two")
     tell_all(sqlite_engine)
     answer = explained(administrator, second, subscription="Mail", user="ann")
-    assert [one["channel"] for one in answer["told"]["data"]] == ["ActivityFeed"]
+    assert [one["channel"] for one in answer["notified"]["data"]] == ["ActivityFeed"]
     stopped = [way["stoppedBy"] for one in answer["alerts"][0]["reached"]["data"] for way in one["ways"]]
     assert [one["says"] for one in stopped if one] == ["ann unsubscribed from this alert by a link in a mail"]
 

@@ -6,8 +6,8 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_explain import Person, alert, ann, describe, own, person
+from tests.notifying import tell_all
 from tests.serving import Json, Served, table
-from tests.telling import tell_all
 
 from tocsin.conditions.check import checked
 
@@ -42,8 +42,8 @@ def test_the_noisiest_come_first_with_what_was_opened(
     answer = administrator.get("/events/subscriptions/noise").json()
     assert [one["name"] for one in answer["data"]] == ["ActivityFeedAlert", "Noisy"]
     row = answer["data"][1]
-    assert (row["fired"], row["told"], row["toldInApp"], row["opened"], row["noise"]) == (9, 9, 9, 1, 8)
-    assert row["toldNobody"] == 0
+    assert (row["fired"], row["notified"], row["notifiedInApp"], row["opened"], row["noise"]) == (9, 9, 9, 1, 8)
+    assert row["notifiedNobody"] == 0
     assert (row["people"], row["muted"], row["unsubscribed"]) == (1, 1, 0)
     assert answer["paging"]["total"] == 2
     assert administrator.get("/events/subscriptions/noise?limit=1").json()["paging"]["total"] == 2
@@ -54,14 +54,14 @@ def test_one_alert_says_where_its_noise_comes_from_and_what_would_spare_it(
     administrator: httpx.Client, noisy: Json, orders: Json
 ) -> None:
     answer = administrator.get(f"/events/subscriptions/{noisy['id']}/noise?since=1d").json()
-    assert [(one["fullyQualifiedName"], one["told"], one["opened"]) for one in answer["assets"]] == [
+    assert [(one["fullyQualifiedName"], one["notified"], one["opened"]) for one in answer["assets"]] == [
         ("warehouse.shop.public.orders", 8, 0),
         ("warehouse.shop.public.customers", 1, 1),
     ]
     assert (answer["fired"], answer["examined"]) == (9, 9)
     (rule,) = answer["rules"]
     assert (rule["name"], rule["held"], rule["examined"]) == ("described", 9, 9)
-    found = {one["condition"]: (one["saved"], one["told"], one["missed"]) for one in answer["suggestions"]}
+    found = {one["condition"]: (one["saved"], one["notified"], one["missed"]) for one in answer["suggestions"]}
     assert found == {"!matchAnyEntityFqn('warehouse.shop.public.orders')": (8, 9, 0)}
     for condition in found:
         checked(condition)

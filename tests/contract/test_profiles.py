@@ -131,12 +131,12 @@ def test_a_sample_shows_nowhere_else(administrator: httpx.Client, private: Json)
         {"op": "add", "path": "/description", "value": "x"},
     ]
     administrator.patch(f"/tables/{private['id']}", content=json.dumps(change))
-    told = _told(administrator, private["id"])
-    assert len(told) == events + 1
+    notified = _told(administrator, private["id"])
+    assert len(notified) == events + 1
     versions = administrator.get(f"/tables/{private['id']}/versions").text
     read = administrator.get(f"/tables/{private['id']}?fields=*").text
     found = administrator.get("/search/query", params={"q": "anna@example.org", "index": "all"}).text
-    assert not any("anna@example.org" in text for text in (json.dumps(told), versions, read))
+    assert not any("anna@example.org" in text for text in (json.dumps(notified), versions, read))
     assert json.loads(found).get("hits", {"hits": []})["hits"] == []
 
 

@@ -108,9 +108,9 @@ def test_an_incident_goes_from_new_to_resolved(served: Served, administrator: ht
         assert answer.json()["severity"] == "Severity2"
     read = administrator.get(f"{_INCIDENTS}/{answer.json()['id']}").json()
     assert read == answer.json()
-    told = administrator.get(f"{_INCIDENTS}/stateId/{failed['incidentId']}").json()["data"]
-    assert [one["testCaseResolutionStatusType"] for one in told] == ["Resolved", "Assigned", "Ack", "New"]
-    assert [problem for one in told for problem in problems("tests/testCaseResolutionStatus.json", one)] == []
+    answered = administrator.get(f"{_INCIDENTS}/stateId/{failed['incidentId']}").json()["data"]
+    assert [one["testCaseResolutionStatusType"] for one in answered] == ["Resolved", "Assigned", "Ack", "New"]
+    assert [problem for one in answered for problem in problems("tests/testCaseResolutionStatus.json", one)] == []
     for query, expected in (
         ({"latest": "true"}, ["Resolved"]),
         ({"assignee": "alice"}, ["Assigned"]),

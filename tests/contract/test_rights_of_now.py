@@ -6,8 +6,8 @@ import httpx
 from sqlalchemy import Engine
 from tests.contract.test_access import made, patched, restrict
 from tests.contract.test_search import index_all
+from tests.notifying import tell_all
 from tests.serving import Json, Served, table
-from tests.telling import tell_all
 
 from tocsin.clock import SystemClock
 from tocsin.store.alerts.backtests import Backtests
@@ -33,7 +33,7 @@ def test_a_backtest_shows_what_may_be_seen_when_it_is_read(
             for one in (orders, people)
         ],
         "samples": samples,
-        "recipients": [{"channel": "ActivityFeed", "told": 2, "id": zoe_id, "name": "zoe"}],
+        "recipients": [{"channel": "ActivityFeed", "notified": 2, "id": zoe_id, "name": "zoe"}],
     }
     backtests, now_ms = Backtests(sqlite_engine), SystemClock().now_ms()
     alert = {"name": "x", "alertType": "Notification", "filteringRules": {"resources": ["table"]}}
@@ -50,7 +50,7 @@ def test_a_backtest_shows_what_may_be_seen_when_it_is_read(
     left = now.json()["result"]
     assert [one["id"] for one in left["assets"]] == [orders["id"]]
     assert {one["entityId"] for one in left["samples"]} == {orders["id"]}
-    assert left["recipients"] == [{"channel": "ActivityFeed", "told": 2}]
+    assert left["recipients"] == [{"channel": "ActivityFeed", "notified": 2}]
     assert people["fullyQualifiedName"] not in now.text
 
 
@@ -118,9 +118,9 @@ def test_whoever_may_not_view_an_asset_is_told_of_no_mention_and_no_task_there(
     user_id, mallory = served.person("mallory")
     people = table(administrator, "people", tags=[{"tagFQN": "PII.Sensitive"}])
     restrict(administrator, user_id, _DENIED)
-    told = [{"category": one, "type": "ActivityFeed"} for one in ("Mentions", "Assignees")]
+    notified = [{"category": one, "type": "ActivityFeed"} for one in ("Mentions", "Assignees")]
     rules = {"filteringRules": {"resources": ["all"]}, "alertType": "Notification"}
-    made(administrator, "/events/subscriptions", name="People", destinations=told, **rules)
+    made(administrator, "/events/subscriptions", name="People", destinations=notified, **rules)
     task = {"type": "RequestDescription", "assignees": [{"id": user_id, "type": "user"}], "oldValue": ""}
     for one in (people, orders):
         link = f"<#E::table::{one['fullyQualifiedName']}::description>"

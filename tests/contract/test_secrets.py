@@ -122,8 +122,8 @@ def test_with_a_wrong_key_an_alert_is_changed_all_the_same_but_not_what_its_mask
         assert administrator.post("/events/subscriptions", json=ALERT).status_code == 201
     with _served(sqlite_url, founded, wrong) as (administrator, _):
         assert administrator.get(path).json()["destinations"][0]["config"]["secretKey"] == MASK
-        told = administrator.patch(path, content=json.dumps(switched), headers=PATCH)
-        assert (told.status_code, "secrets_key" in told.json()["message"]) == (503, True)
+        answered = administrator.patch(path, content=json.dumps(switched), headers=PATCH)
+        assert (answered.status_code, "secrets_key" in answered.json()["message"]) == (503, True)
         assert administrator.put("/events/subscriptions", json=ALERT).status_code == 200, "sent anew, sealed anew"
         assert administrator.patch(path, content=json.dumps(switched), headers=PATCH).status_code == 200
 
@@ -159,12 +159,12 @@ def test_secrets_outlive_a_change_of_keys_and_a_wrong_key_is_told(founded: Found
     with _served(sqlite_url, founded, wrong) as (administrator, _):
         masked = administrator.get(f"{path}/name/pg").json()
         assert MASK in json.dumps(masked["connection"])
-        told = administrator.put(path, json={**request, "connection": masked["connection"]})
-        assert (told.status_code, told.json()["code"]) == (503, 503)
-        assert "secrets_key" in told.json()["message"]
+        answered = administrator.put(path, json={**request, "connection": masked["connection"]})
+        assert (answered.status_code, answered.json()["code"]) == (503, 503)
+        assert "secrets_key" in answered.json()["message"]
         changed = [{"op": "add", "path": "/description", "value": "x"}]
-        told = administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH)
-        assert told.status_code == 503, "the mask stands in it, too"
+        answered = administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH)
+        assert answered.status_code == 503, "the mask stands in it, too"
     with _served(sqlite_url, founded, new) as (administrator, engine):
         assert administrator.patch(f"{path}/name/pg", content=json.dumps(changed), headers=PATCH).status_code == 200
         with engine.connect() as connection:

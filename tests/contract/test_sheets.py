@@ -96,9 +96,9 @@ def test_what_is_no_sheet_is_answered_with_the_reason(administrator: httpx.Clien
 
 def test_the_documentation_says_what_stands_where(administrator: httpx.Client) -> None:
     for collection in ("tables", "glossaries"):
-        told = administrator.get(f"/{collection}/documentation/csv").json()
-        assert told["summary"]
-        assert all(header.keys() == {"name", "required", "description", "examples"} for header in told["headers"])
+        answered = administrator.get(f"/{collection}/documentation/csv").json()
+        assert answered["summary"]
+        assert all(header.keys() == {"name", "required", "description", "examples"} for header in answered["headers"])
     answer = administrator.get("/users/documentation/csv")
     assert (answer.status_code, "glossaries" in answer.json()["message"]) == (404, True)
 
@@ -108,5 +108,5 @@ def test_results_and_documentation_are_what_the_schemas_say(administrator: httpx
     for text in ("", "column.fullyQualifiedName\nid\nnothing\n"):
         assert standards.problems("type/csvImportResult.json", sent(administrator, TABLE, text)) == []
     for collection in ("tables", "glossaries"):
-        told = administrator.get(f"/{collection}/documentation/csv").json()
-        assert standards.problems("type/csvDocumentation.json", told) == []
+        answered = administrator.get(f"/{collection}/documentation/csv").json()
+        assert standards.problems("type/csvDocumentation.json", answered) == []

@@ -77,7 +77,7 @@ def test_every_route_says_that_the_store_is_away_and_the_next_request_after_it_i
         assert len(calls) > 100
         cluster.run("CHECKPOINT")  # the tests' cluster does without the syncs that a stop like this would miss
         cluster.stop(how)
-        answers = [(path, told(client, method, path)) for method, path in calls]
+        answers = [(path, notified(client, method, path)) for method, path in calls]
         answered = {path for path, answer in answers if not is_unavailable(answer) and answer.is_success}
         assert answered <= WITHOUT_THE_STORE
         assert sum(is_unavailable(answer) for _, answer in answers) > len(calls) / 2, "the others were refused before"
@@ -105,7 +105,7 @@ def test_a_store_that_does_not_answer_is_given_up_and_an_open_stream_ends_in_ord
         assert client.get("/users/loggedInUser").status_code == 200
 
 
-def told(client: httpx.Client, method: str, path: str) -> httpx.Response:
+def notified(client: httpx.Client, method: str, path: str) -> httpx.Response:
     with client.stream(method, f"{client.base_url}".removesuffix("/api/v1/") + path) as answer:
         if not answer.headers.get("content-type", "").startswith("text/event-stream"):
             answer.read()
@@ -159,7 +159,7 @@ def test_health_says_how_far_the_pipeline_is_and_what_it_waits_for(store_engine:
     with running_server(store_engine) as served, served.client() as client:
         assert client.get("/healthcheck").json()["pipeline"] == []
         notes.advance("match_stream", 1, now_ms=5)
-        notes.advance("tellings", 1, now_ms=5)
+        notes.advance("match_results", 1, now_ms=5)
         waits.begin("match_stream", "disk_full", since_ms=7)
         (query,) = client.get("/healthcheck").json()["pipeline"]
         assert query == {

@@ -133,17 +133,17 @@ def test_all_teams_are_one_tree(administrator: httpx.Client) -> None:
     made(administrator, "/teams", name="crew", teamType="Group", parents=[both["id"]], isJoinable=False)
     made(administrator, "/teams", name="alone", teamType="Group", displayName="Alone", description="x")
 
-    def told(teams: Json) -> Json:
-        return {one["name"]: told(one["children"]) for one in teams}
+    def notified(teams: Json) -> Json:
+        return {one["name"]: notified(one["children"]) for one in teams}
 
     tree = administrator.get("/teams/hierarchy").json()["data"]
-    assert told(tree) == {"alone": {}, "north": {"both": {"crew": {}}}, "south": {"both": {"crew": {}}}}
+    assert notified(tree) == {"alone": {}, "north": {"both": {"crew": {}}}, "south": {"both": {"crew": {}}}}
     assert tree[0].keys() == {
         *("id", "teamType", "name", "description", "fullyQualifiedName", "displayName", "href"),
         *("isJoinable", "children"),
     }
     joinable = administrator.get("/teams/hierarchy?isJoinable=true").json()["data"]
-    assert told(joinable) == {"alone": {}, "north": {"both": {}}, "south": {"both": {}}}
+    assert notified(joinable) == {"alone": {}, "north": {"both": {}}, "south": {"both": {}}}
     assert administrator.get("/teams/hierarchy?limit=5").status_code == 400
 
 

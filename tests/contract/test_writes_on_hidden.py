@@ -409,7 +409,7 @@ def test_a_write_on_what_is_hidden_is_refused_alike_whatever_is_sent(world: Worl
         answers = {_told(world.ask(method, path, body)) for body in bodies}
         if len(answers) != 1 or not all(status in (403, 404) for status, _ in answers):
             wrong.append(f"{route}: {answers}")
-        wrong += [f"{route} shows it: {told}" for _, told in answers if SECRET in told]
+        wrong += [f"{route} shows it: {notified}" for _, notified in answers if SECRET in notified]
     assert "\n".join(wrong) == ""
 
 

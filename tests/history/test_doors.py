@@ -165,12 +165,12 @@ def test_a_long_history_leaves_the_same_events_through_every_door(
     one_by_one: Through, sqlite_template: Path, tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     lines, reference, alone_s = one_by_one
-    told, took_s = _through(_DOORS[name], _copied(sqlite_template, tmp_path / "other.db"), lines)
+    notified, took_s = _through(_DOORS[name], _copied(sqlite_template, tmp_path / "other.db"), lines)
     events = sum(len(events) for events in reference.values())
     with capsys.disabled():
         rates = f"one by one {events / alone_s:.0f} events/s, {name} {events / took_s:.0f} events/s"
         print(f"\n  {len(lines)} lines, {events} events: {rates}")  # noqa: T201
-    assert told == reference
+    assert notified == reference
 
 
 def _copied(template: Path, path: Path) -> Engine:

@@ -129,10 +129,10 @@ def _differences(expected: dict[int, Atom], written: list[Progress]) -> list[tup
 
 def _check_the_log_tells_all(engine: Engine, written: list[Progress]) -> None:
     """Check that every event of a line is in the log, in the lines' order; besides only people and late edges."""
-    told = [one.written.event.id for one in written if one.written and one.written.event]
+    notified = [one.written.event.id for one in written if one.written and one.written.event]
     logged = [(one.event.id, one.event.change_description, one.event.entity_type) for one in _logged(engine)]
-    by_lines = set(told)
-    assert [event_id for event_id, _, _ in logged if event_id in by_lines] == told
+    by_lines = set(notified)
+    assert [event_id for event_id, _, _ in logged if event_id in by_lines] == notified
     others = [(kind, change) for event_id, change, kind in logged if event_id not in by_lines]
     assert all(kind in _PEOPLE or (change and change.paths() == ("lineage",)) for kind, change in others)
 
@@ -143,9 +143,9 @@ def _not_rebuilt(engine: Engine) -> list[tuple[str, float]]:
     for logged in _logged(engine):
         events.setdefault((logged.event.entity_type, logged.event.entity_id), []).append(logged)
     wrong, catalogue = [], SqlCatalogue(engine)
-    for (entity_type, entity_id), told in events.items():
+    for (entity_type, entity_id), notified in events.items():
         stored = reversed(catalogue.versions(entity_id))
-        for kept, made in zip(stored, versions(told), strict=True):
+        for kept, made in zip(stored, versions(notified), strict=True):
             stamps_agree = all(kept.get(key) == made.get(key) for key in _STAMPS)
             if not stamps_agree or not diff(entity_type, made, kept).is_empty():
                 wrong.append((entity_id, kept["version"]))

@@ -29,9 +29,9 @@ def python(nodes: Sequence[Node], events: Sequence[LoggedEvent]) -> set[tuple[in
 def on_columns(spark: SparkSession, nodes: Sequence[Node], events: Sequence[LoggedEvent]) -> set[tuple[int, int]]:
     """Ask Spark, each condition as one Column."""
     frame = with_document(events_frame(spark, events))
-    rows = frame.select("log_offset", F.array(*map(condition, nodes)).alias("told")).collect()
-    assert all(answer is not None for row in rows for answer in row.told), "conditions are two-valued"
-    return {(n, row.log_offset) for row in rows for n, answer in enumerate(row.told) if answer}
+    rows = frame.select("log_offset", F.array(*map(condition, nodes)).alias("notified")).collect()
+    assert all(answer is not None for row in rows for answer in row.notified), "conditions are two-valued"
+    return {(n, row.log_offset) for row in rows for n, answer in enumerate(row.notified) if answer}
 
 
 def indexed(spark: SparkSession, plans: Sequence[Plan], events: Sequence[LoggedEvent]) -> list[tuple[int, int]]:

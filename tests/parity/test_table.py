@@ -43,11 +43,11 @@ def test_the_table_names_every_event_and_has_no_line_twice() -> None:
 
 
 def test_the_table_has_a_line_for_every_word_of_the_language() -> None:
-    told = " ".join(condition for condition, _ in TABLE)
-    assert [name for name in FUNCTIONS if f"{name}(" not in told] == []
-    assert [name for name in METHODS if f".{name}(" not in told] == []
-    assert [name for name in RELATIONS if f"user.{name}(" not in told] == []
-    assert [name for name in FIELDS if not re.search(rf"\b{name}\b", told)] == []
+    notified = " ".join(condition for condition, _ in TABLE)
+    assert [name for name in FUNCTIONS if f"{name}(" not in notified] == []
+    assert [name for name in METHODS if f".{name}(" not in notified] == []
+    assert [name for name in RELATIONS if f"user.{name}(" not in notified] == []
+    assert [name for name in FIELDS if not re.search(rf"\b{name}\b", notified)] == []
 
 
 def test_the_table_has_a_line_for_every_sign_beside_every_kind_of_value() -> None:
@@ -63,9 +63,9 @@ def test_the_table_has_a_line_for_every_sign_beside_every_kind_of_value() -> Non
         if sign is not Operator.EQ and (kind, sign) not in asked
     ] == []
     assert {kind for kind in kinds - facts if (kind, Operator.EQ) not in asked} == set()
-    told = " ".join(condition for condition, _ in TABLE)
+    notified = " ".join(condition for condition, _ in TABLE)
     spelt = ["eq", "ne", "lt", "le", "gt", "ge", "in", "matches", "and", "or", "not", "AND", "OR", "NOT"]
-    assert [word for word in spelt if f" {word} " not in f" {told}"] == []
+    assert [word for word in spelt if f" {word} " not in f" {notified}"] == []
 
 
 def _kind(value: Value) -> str:

@@ -63,7 +63,7 @@ def parts(spark: SparkSession, company: SmallCompany, tmp_path: Path) -> AuditPa
     return AuditParts(history, *made, known, window_ms=24 * HOUR_MS, allowance_ms=HOUR_MS)
 
 
-def told_of(spark: SparkSession, company: SmallCompany, checkpoint: Path, count: int = 4) -> None:
+def notified_events(spark: SparkSession, company: SmallCompany, checkpoint: Path, count: int = 4) -> None:
     """Make some changes, and let the pipeline process them."""
     with running(spark, company.engine, checkpoint, batch=25):
         for number in range(count):
@@ -104,12 +104,12 @@ def test_a_sound_history_gives_nothing_even_while_the_pipeline_tells(
 def test_a_lost_checkpoint_and_an_alert_that_was_changed_are_no_finding(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
-    told_of(spark, company, tmp_path / "first")
+    notified_events(spark, company, tmp_path / "first")
     before = stored(company.engine)
     company.clock.advance(1_000)
     company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'columns'", resources=("table",))
     company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=company.actor("ben"))
-    told_of(spark, company, tmp_path / "second")  # takes the whole log anew
+    notified_events(spark, company, tmp_path / "second")  # takes the whole log anew
     assert before.items() <= stored(company.engine).items()
     audited = audit(parts)
     assert audited.findings == ()
@@ -121,7 +121,7 @@ def test_relations_that_are_lost_before_a_deletion_is_told_are_found(
 ) -> None:
     company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
     change(company.engine, delete(past_relation).where(past_relation.c.relation == "follower"))
-    told_of(spark, company, tmp_path / "checkpoint", count=0)
+    notified_events(spark, company, tmp_path / "checkpoint", count=0)
     found = [(one.kind.value, one.expected, one.found) for one in audit(parts).findings]
     assert found == [("relationMissing", 3, 2)] * 2  # of the default alert, and of the alert that notifies nobody
 
@@ -175,17 +175,17 @@ def _told_without_match(company: SmallCompany) -> object:
         offset = connection.execute(
             some.where(one.log_offset.not_in(tables)).order_by(one.log_offset.desc()).limit(1)
         ).scalar_one()
-    row = {"log_offset": offset, "subscription_id": company.ids["mail"], "told_count": 0, "told_at_ms": 1}
+    row = {"log_offset": offset, "subscription_id": company.ids["mail"], "notified_count": 0, "resolved_at_ms": 1}
     return insert(match_result).values(row)
 
 
 BROKEN: dict[str, Break] = {
     "notificationMissing": _lost_notification,
-    "toldTwice": _copied_notification,
+    "notifiedTwice": _copied_notification,
     "deliveryMissing": _lost_delivery,
     "deliveredTwice": _copied_delivery,
     "deliveryStuck": _stuck_delivery,
-    "notTold": _never_told,
+    "resultMissing": _never_told,
     "notMatched": _told_without_match,
 }
 
@@ -194,7 +194,7 @@ BROKEN: dict[str, Break] = {
 def test_each_thing_that_is_broken_is_named_and_told_once(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
-    told_of(spark, company, tmp_path / "checkpoint")
+    notified_events(spark, company, tmp_path / "checkpoint")
     known: list[str] = []
     for some in (tuple(BROKEN)[:3], tuple(BROKEN)[3:]):
         for kind in some:
@@ -202,13 +202,13 @@ def test_each_thing_that_is_broken_is_named_and_told_once(
         audited = audit(parts)
         known += some
         assert sorted(kinds(audited)) == sorted(known)
-        assert audited.told == len(some)
+        assert audited.notified == len(some)
     events = [one.event for one in findings_in(parts.log)]
     assert {(event.entity_type, event.user_name) for event in events} == {("eventsubscription", "system")}
     said = [event.change_description.fields_added[0].new_value for event in events if event.change_description]
     assert sorted(one["kind"] for one in said) == sorted(known)
     assert all(parts.log.find(one["eventId"]) for one in said)
-    assert audit(parts).told == 0
+    assert audit(parts).notified == 0
     assert len(findings_in(parts.log)) == len(BROKEN)
 
 
@@ -223,8 +223,8 @@ def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log
         for _ in range(4):
             company.run("etl", "Failed")
         until(lambda: caught_up(company.engine) and streaks_caught_up(company.engine), within_s=120)
-    told = audit(parts)
-    assert told.findings == ()
+    notified = audit(parts)
+    assert notified.findings == ()
     with company.engine.connect() as connection:
         of_third = select(match_result.c.log_offset).where(match_result.c.subscription_id == third)
         (offset,) = connection.execute(of_third).scalars()
@@ -234,25 +234,25 @@ def test_what_depends_on_earlier_reports_is_judged_by_all_the_reports_in_the_log
         until(lambda: caught_up(company.engine), within_s=120)
     late = audit(parts)
     assert (late.findings, late.through) == ((), parts.log.readable_end()), "who tells of reports has yet to come to it"
-    assert (late.judged > told.judged, late.unjudged) == (True, told.unjudged)
+    assert (late.judged > notified.judged, late.unjudged) == (True, notified.unjudged)
 
     change(
         company.engine,
         update(match_result).where(match_result.c.subscription_id == third).values(log_offset=offset + 1),
     )
-    assert {"notMatched", "notTold"} <= set(kinds(audit(parts)))
+    assert {"notMatched", "resultMissing"} <= set(kinds(audit(parts)))
 
 
 def test_whoever_has_an_alert_on_findings_is_told_of_them(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
-    told_of(spark, company, tmp_path / "checkpoint", 1)
+    notified_events(spark, company, tmp_path / "checkpoint", 1)
     receivers = {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["dia"]}}
     company.clock.advance(1)
     company.alert("findings", [receivers], "eventType == 'auditFinding'", resources=("eventsubscription",))
     change(company.engine, _lost_notification(company))
     company.clock.advance(1)
-    assert audit(parts).told == 1
+    assert audit(parts).notified == 1
     with running(spark, company.engine, tmp_path / "checkpoint"):
         until(lambda: caught_up(company.engine), within_s=120)
     (event,) = findings_in(parts.log)
@@ -263,7 +263,7 @@ def test_whoever_has_an_alert_on_findings_is_told_of_them(
 def test_what_is_older_than_two_windows_is_forgotten_and_not_judged(
     spark: SparkSession, company: SmallCompany, parts: AuditParts, tmp_path: Path
 ) -> None:
-    told_of(spark, company, tmp_path / "checkpoint", 2)
+    notified_events(spark, company, tmp_path / "checkpoint", 2)
     company.clock.advance(3 * 24 * HOUR_MS)
     company.describe("orders", "much later")
     with running(spark, company.engine, tmp_path / "checkpoint"):
@@ -271,6 +271,6 @@ def test_what_is_older_than_two_windows_is_forgotten_and_not_judged(
     parts = replace(parts, allowance_ms=30 * 24 * HOUR_MS)  # nobody delivers here
     audited = audit(parts)
     assert (audited.findings, audited.after) == ((), parts.log.readable_end() - 1)
-    assert parts.tellings.kept_after() == audited.after
+    assert parts.match_results.kept_after() == audited.after
     change(company.engine, delete(notification).where(notification.c.log_offset <= audited.after))
     assert audit(parts).findings == ()

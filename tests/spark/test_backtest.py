@@ -78,12 +78,12 @@ def ran(company: SmallCompany, parts: BacktestParts, alert: Document, **more: An
 
 
 def matches_in(result: Document) -> tuple[int, int]:
-    return result["matched"], result["toldNobody"]
+    return result["matched"], result["notifiedNobody"]
 
 
 def told_in(result: Document) -> Counter[tuple[str, str]]:
-    who = [(one["channel"], one.get("id") or one.get("target"), one["told"]) for one in result["recipients"]]
-    return Counter({(channel, key): told for channel, key, told in who})
+    who = [(one["channel"], one.get("id") or one.get("target"), one["notified"]) for one in result["recipients"]]
+    return Counter({(channel, key): notified for channel, key, notified in who})
 
 
 def by_oracle(company: SmallCompany, alert: Document) -> tuple[tuple[int, int], Counter[tuple[str, str]], int]:
@@ -98,8 +98,8 @@ def by_oracle(company: SmallCompany, alert: Document) -> tuple[tuple[int, int], 
     found = [logged for logged in log if matches(plan_of(one), logged)]
     each = [scheduled_for(logged, [one], world) for logged in found]
     due = [scheduled for some in each for scheduled in some]
-    told = Counter((str(d.notification.channel), d.notification.recipient_id or d.target) for d in due)
-    return (len(found), sum(not some for some in each)), told, sum(len(d.notification.reasons) - 1 for d in due)
+    notified = Counter((str(d.notification.channel), d.notification.recipient_id or d.target) for d in due)
+    return (len(found), sum(not some for some in each)), notified, sum(len(d.notification.reasons) - 1 for d in due)
 
 
 @pytest.fixture
@@ -129,10 +129,10 @@ def test_it_counts_what_the_pipeline_tells_and_the_oracle_says(
     for name in ("schema", "bell", "mine"):
         alert = stored_alert(company, name)
         result = ran(company, parts, alert)
-        matched, told, merged = by_oracle(company, alert)
-        assert (matches_in(result), told_in(result), result["merged"]) == (matched, told, merged)
+        matched, notified, merged = by_oracle(company, alert)
+        assert (matches_in(result), told_in(result), result["merged"]) == (matched, notified, merged)
         assert sum(day["matched"] for day in result["perDay"]) == result["matched"]
-        assert result["told"] == told.total() == sum(one["told"] for one in result["channels"])
+        assert result["notified"] == notified.total() == sum(one["notified"] for one in result["channels"])
     before = company.clock.now_ms() - 1
     result = ran(company, parts, stored_alert(company, "schema"), until_ms=before)
     of_alert = [row for row in notes.values() if any(reason["subscriptionName"] == "schema" for reason in row[4])]
@@ -155,8 +155,8 @@ def test_what_depends_on_earlier_reports_is_told_as_it_would_have_been(
     company.alert("streak", [OWNERS_MAIL, HOOK], "matchStatusInARow('Failed', {2,3}) || fieldChanged == 'description'")
     alert = stored_alert(company, "streak")
     everything, lately = ran(company, parts, alert), ran(company, parts, alert, since_ms=after_ms)
-    matched, told, merged = by_oracle(company, alert)
-    assert (matches_in(everything), told_in(everything), everything["merged"]) == (matched, told, merged)
+    matched, notified, merged = by_oracle(company, alert)
+    assert (matches_in(everything), told_in(everything), everything["merged"]) == (matched, notified, merged)
     assert (everything["matched"], lately["matched"]) == (43, 2), (
         "what was reported before the window counts all the same"
     )
@@ -171,14 +171,14 @@ def test_a_window_narrows_it_and_samples_are_the_newest(company: SmallCompany, p
     assert [one["timestamp"] for one in samples] == sorted((one["timestamp"] for one in samples), reverse=True)
     assert all(one["timestamp"] >= since_ms and "entity" not in one for one in samples)
     never = ran(company, parts, alert, since_ms=since_ms + 10**12)
-    assert (never["events"], never["matched"], never["toldNobody"]) == (0, 0, 0)
+    assert (never["events"], never["matched"], never["notifiedNobody"]) == (0, 0, 0)
 
 
 def test_where_nobody_is_left_to_be_told_that_is_what_is_counted(company: SmallCompany, parts: BacktestParts) -> None:
     company.alert("unheard", [FOLLOWERS_BELL], "entityFullyQualifiedName == 'pg.store.public.revenue'")
     result = ran(company, parts, stored_alert(company, "unheard"))
-    assert result["matched"] == result["toldNobody"] > 0
-    assert (result["told"], result["recipients"], result["channels"]) == (0, [], [])
+    assert result["matched"] == result["notifiedNobody"] > 0
+    assert (result["notified"], result["recipients"], result["channels"]) == (0, [], [])
 
 
 def test_only_what_happened_in_the_window_counts_as_looked_at(company: SmallCompany, parts: BacktestParts) -> None:
@@ -211,8 +211,8 @@ def test_what_asks_of_earlier_reports_counts_as_it_is_told(
     notes = stored(store_engine).values()
     for name in ("began", "first", "third", "resolved"):
         result = ran(reported, build(history, store_engine), stored_alert(reported, name))
-        told = sum(any(reason["subscriptionName"] == name for reason in row[4]) for row in notes)
-        assert result["told"] == told > 0
+        notified = sum(any(reason["subscriptionName"] == name for reason in row[4]) for row in notes)
+        assert result["notified"] == notified > 0
         assert result["matched"] == {"began": 2, "first": 2, "third": 1, "resolved": 1}[name]
 
 

@@ -56,7 +56,7 @@ def kept(spark: SparkSession, engine: Engine, checkpoint: Path) -> Iterator[Hear
     def keep() -> None:
         try:
             keep_running(query, ground, stopping, works)
-        except Exception as error:  # noqa: BLE001  # told below
+        except Exception as error:  # noqa: BLE001  # notified below
             failed.append(error)
 
     thread = threading.Thread(target=keep)

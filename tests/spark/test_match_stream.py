@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine, func, select, update
 from tests.company import STARTED_MS, SmallCompany
 from tests.losing import lose
-from tests.telling import tell_all
+from tests.notifying import tell_all
 from tests.waiting import until
 
 from tocsin.access.views import Views
@@ -106,15 +106,15 @@ def expected(company: SmallCompany) -> dict[str, tuple[object, ...]]:
     alerts = Subscriptions(engine).list_enabled()
     earlier = Reports(engine).before
     world = World(EventLog(engine).find, alerts, SqlDirectory(engine), {}, FixedClock(STARTED_MS), earlier=earlier)
-    told = {}
+    notified = {}
     for plain in EventLog(engine).read(0, 10_000):
         logged = with_facts(plain, earlier(plain))
         matched = [one for one in alerts if matches(plan_of(one), logged)]
         for due in scheduled_for(logged, matched, world):
             one = due.notification
             reasons = [reason.to_wire() for reason in one.reasons]
-            told[one.id] = (one.event_id, str(one.channel), one.recipient, one.recipient_id, reasons)
-    return told
+            notified[one.id] = (one.event_id, str(one.channel), one.recipient, one.recipient_id, reasons)
+    return notified
 
 
 def test_people_are_told_once_with_every_reason(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:
@@ -129,12 +129,12 @@ def test_people_are_told_once_with_every_reason(spark: SparkSession, store_engin
         for number in range(9):
             company.describe("orders", f"text {number}", by="dia" if number % 2 else "ana")
         until(lambda: caught_up(store_engine), within_s=120)
-    told = stored(store_engine)
-    assert told == expected(company)
-    last = [row for row in told.values() if row[2] == "ben@example.com"]
+    notified = stored(store_engine)
+    assert notified == expected(company)
+    last = [row for row in notified.values() if row[2] == "ben@example.com"]
     assert len(last) == 9
     assert {reason["subscriptionName"] for row in last for reason in row[4]} == {"schema", "also"}
-    assert not [row for row in told.values() if row[3] == company.ids["dia"] and row[1] == "Email"]
+    assert not [row for row in notified.values() if row[3] == company.ids["dia"] and row[1] == "Email"]
 
 
 def test_what_is_too_old_is_told_to_nobody_and_written_down_all_the_same(
@@ -149,13 +149,13 @@ def test_what_is_too_old_is_told_to_nobody_and_written_down_all_the_same(
     parts = parts_of(spark, sqlite_engine, tmp_path / "checkpoint")
     with streaming(replace(parts, clock=FixedClock(company.clock.now_ms()), max_event_age_ms=3_600_000)):
         until(lambda: caught_up(sqlite_engine), within_s=120)
-    told = {row[0] for row in stored(sqlite_engine).values()}
+    notified = {row[0] for row in stored(sqlite_engine).values()}
     with sqlite_engine.connect() as connection:
         ends = connection.execute(
-            select(match_result.c.log_offset, match_result.c.told_count).order_by(match_result.c.log_offset)
+            select(match_result.c.log_offset, match_result.c.notified_count).order_by(match_result.c.log_offset)
         )
-        counts = [row.told_count for row in ends]
-    assert (len(told), counts) == (1, [0, 1])
+        counts = [row.notified_count for row in ends]
+    assert (len(notified), counts) == (1, [0, 1])
     assert Firings(sqlite_engine).tallies(0)[alert].silent_count == 1
 
 
@@ -173,9 +173,9 @@ def test_what_is_asked_of_people_is_asked_of_each(spark: SparkSession, store_eng
         company.describe("orders", "one", by="dia")
         company.describe("revenue", "two", by="ana")
         until(lambda: caught_up(store_engine), within_s=120)
-    told = stored(store_engine)
-    assert told == expected(company)
-    named = {(row[2], reason["subscriptionName"], reason["kind"]) for row in told.values() for reason in row[4]}
+    notified = stored(store_engine)
+    assert notified == expected(company)
+    named = {(row[2], reason["subscriptionName"], reason["kind"]) for row in notified.values() for reason in row[4]}
     assert {one for one in named if one[1] == "seed"} == {
         (company.ids["cem"], "seed", "follower"),
         (f"{Subscriptions(store_engine).list_enabled()[-1].id}:http://127.0.0.1:9/hook", "seed", "external"),
@@ -198,12 +198,12 @@ def test_what_people_muted_is_not_told_and_what_is_told_is_counted(
     with running(spark, sqlite_engine, tmp_path / "checkpoint"):
         company.describe("orders", "quiet", by="dia")
         until(lambda: caught_up(sqlite_engine), within_s=120)
-    told = stored(sqlite_engine)
-    assert told == expected(company)
+    notified = stored(sqlite_engine)
+    assert notified == expected(company)
     bells = {company.ids["ana"], company.ids["ben"]}
-    assert {row[2] for row in told.values()} == {*bells, "ben@example.com"}
+    assert {row[2] for row in notified.values()} == {*bells, "ben@example.com"}
     tallies = Firings(sqlite_engine).tallies(0)
-    assert {one: (tallies[one].told_count, tallies[one].app_count) for one in (bell, mail)} == {
+    assert {one: (tallies[one].notified_count, tallies[one].app_count) for one in (bell, mail)} == {
         bell: (2, 2),
         mail: (1, 0),
     }
@@ -226,9 +226,9 @@ def test_those_in_a_thread_are_told_of_it(spark: SparkSession, store_engine: Eng
         company.clock.advance(1_000)
         feed.resolve(asked.document["id"], {"newValue": "Orders."}, actor=company.actor("dia"))
         until(lambda: caught_up(store_engine), within_s=120)
-    told = stored(store_engine)
-    assert told == expected(company)
-    kinds = {(row[2], reason["kind"]) for row in told.values() for reason in row[4]}
+    notified = stored(store_engine)
+    assert notified == expected(company)
+    kinds = {(row[2], reason["kind"]) for row in notified.values() for reason in row[4]}
     assert (company.ids["dia"], "assignee") in kinds
     assert {(company.ids["cem"], "mention"), (company.ids["cem"], "participant")} <= kinds
     assert ("ben@example.com", "mention") in kinds
@@ -246,8 +246,8 @@ def test_an_alert_made_while_the_query_runs_takes_effect(
         company.alert("new", [FOLLOWERS_BELL])
         company.describe("orders", "after")
         until(lambda: bool(stored(sqlite_engine)))
-        (told,) = stored(sqlite_engine).values()
-        assert told[2] == company.ids["cem"]
+        (notified,) = stored(sqlite_engine).values()
+        assert notified[2] == company.ids["cem"]
 
 
 def test_what_becomes_of_an_alert_takes_effect_with_the_very_next_event(
@@ -321,7 +321,7 @@ def test_a_cut_checkpoint_is_mended_from_the_store(spark: SparkSession, store_en
             until(lambda: caught_up(store_engine), within_s=120)
         last = max((checkpoint / "offsets").glob("[0-9]*"), key=lambda file: int(file.name))
         last.write_bytes(last.read_bytes()[:7])
-    told, reader = stored(store_engine), EventLog(store_engine)
+    notified, reader = stored(store_engine), EventLog(store_engine)
     with store_engine.begin() as connection:  # a replaced checkpoint begins after the processed events, not before
         connection.execute(
             update(change_event).where(change_event.c.log_offset <= reader.readable_end()).values(derived="?")
@@ -329,7 +329,7 @@ def test_a_cut_checkpoint_is_mended_from_the_store(spark: SparkSession, store_en
     with running(spark, store_engine, checkpoint):
         company.describe("orders", "three")
         until(lambda: caught_up(store_engine), within_s=120)
-    assert len({row[0] for row in stored(store_engine).values()}) == len({row[0] for row in told.values()}) + 1 == 3
+    assert len({row[0] for row in stored(store_engine).values()}) == len({row[0] for row in notified.values()}) + 1 == 3
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
 
 
@@ -341,9 +341,9 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
     company.alert("mail", [OWNERS_MAIL], "fieldChanged == 'description'")
     settings = Settings(data_dir=tmp_path / "data", database_url=store_url)
     checkpoint, backup = tmp_path / "match_stream", tmp_path / "backup"
-    company.describe("orders", "told before")
+    company.describe("orders", "notified before")
     tell_all(store_engine)
-    company.describe("orders", "in the backup, and not told")
+    company.describe("orders", "in the backup, and not notified")
     back_up(
         store_engine, settings, backup, wanted=BackupContents(), clock=company.clock, report=lambda _done, _total: None
     )
@@ -359,9 +359,9 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
         company.describe("orders", f"after {number}")
     with running(spark, store_engine, checkpoint):
         until(lambda: caught_up(store_engine), within_s=120)
-    told = stored(store_engine)
-    assert told == expected(company)
-    assert len({row[0] for row in told.values()}) == 1 + 1 + 8
+    notified = stored(store_engine)
+    assert notified == expected(company)
+    assert len({row[0] for row in notified.values()}) == 1 + 1 + 8
     assert len(list(tmp_path.glob("match_stream.damaged-*"))) == 1
 
 
@@ -383,6 +383,6 @@ def test_a_store_that_is_exchanged_under_a_running_query_stops_it_and_is_told_of
     company.describe("orders", "after")
     with streaming(parts):
         until(lambda: caught_up(store_engine), within_s=120)
-    told = stored(store_engine)
-    assert told == expected(company)
-    assert len({row[0] for row in told.values()}) == 1
+    notified = stored(store_engine)
+    assert notified == expected(company)
+    assert len({row[0] for row in notified.values()}) == 1

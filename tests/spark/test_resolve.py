@@ -66,7 +66,7 @@ def _event(rng: random.Random, made: Company, number: int) -> LoggedEvent:
 
 
 def told_locally(case: Case) -> dict[str, dict[str, object]]:
-    told = {}
+    notified = {}
     for logged in case.events:
         rows = [
             row
@@ -88,7 +88,7 @@ def told_locally(case: Case) -> dict[str, dict[str, object]]:
                 now_ms=NOW_MS,
             )
             notification = due.notification
-            told[notification.id] = {
+            notified[notification.id] = {
                 "id": notification.id,
                 "event_id": notification.event_id,
                 "log_offset": notification.log_offset,
@@ -104,7 +104,7 @@ def told_locally(case: Case) -> dict[str, dict[str, object]]:
                 "destination_id": due.reason.destination_id,
                 "subscription_ids": list(dict.fromkeys(reason.subscription_id for reason in notification.reasons)),
             }
-    return told
+    return notified
 
 
 def told_on_spark(spark: SparkSession, case: Case) -> dict[str, dict[str, object]]:

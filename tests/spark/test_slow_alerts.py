@@ -70,10 +70,10 @@ def test_an_alert_that_is_too_slow_is_set_aside_and_the_others_go_on(
     assert (finding["alert"], finding["kind"], finding["expected"]) == (slow, "tooSlow", LIMIT_S * 1000)
     assert {one.id for one in Subscriptions(sqlite_engine).list_enabled()} >= {quick}
     assert slow not in {one.id for one in Subscriptions(sqlite_engine).list_enabled()}
-    told = [row for row in stored(sqlite_engine).values() if "quick" in str(row[4])]
-    assert len(told) == 62
+    notified = [row for row in stored(sqlite_engine).values() if "quick" in str(row[4])]
+    assert len(notified) == 62
     about_slow = {row[0] for row in stored(sqlite_engine).values() if row[3] == company.ids["cem"]} - {
-        row[0] for row in told
+        row[0] for row in notified
     }
     with sqlite_engine.connect() as connection:
         query = select(change_event.c.event_type).where(change_event.c.id.in_(about_slow))

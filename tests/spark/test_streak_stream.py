@@ -96,7 +96,7 @@ def test_a_pipeline_that_fails_three_times_and_recovers_is_told_of_once_each(
         queries.enter_context(following(spark, store_engine, tmp_path / "streaks", batch=3))
         for status in ("Successful", "Failed", "Running", "Failed", "Failed", "Failed", "Successful", "Successful"):
             company.run("etl", "Pending" if status == "Running" else status)
-        company.describe("orders", "what is no report is told by the other query")
+        company.describe("orders", "what is no report is notified by the other query")
         until(lambda: caught_up(store_engine), within_s=120)
         log = EventLog(store_engine)
         until(lambda: log.progress(match_stream.QUERY_NAME) == log.readable_end(), within_s=120)
@@ -296,8 +296,8 @@ def test_the_same_story_over_http_rings_the_owners_bell_once_for_each_alert(
             until(lambda: caught_up(sqlite_engine), within_s=120)
         with olga:
             inbox = olga.get(f"/users/{olga_id}/notifications").json()["data"]
-        told = [reason["subscriptionName"] for one in inbox for reason in one["reasons"]]
-        assert sorted(told) == sorted(_STORY)
+        notified = [reason["subscriptionName"] for one in inbox for reason in one["reasons"]]
+        assert sorted(notified) == sorted(_STORY)
         asked = {"subscription": "resolved", "user": "olga"}
         why = administrator.get(f"/events/{inbox[0]['eventId']}/explain", params=asked).json()
         assert "failuresBefore" in json.dumps(why)

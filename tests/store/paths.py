@@ -31,7 +31,7 @@ class Row:
     before: Step = lambda _shop: None
 
 
-def told(event: ChangeEvent) -> str:
+def notified(event: ChangeEvent) -> str:
     """Return an event as the table writes it."""
     change = event.change_description
     fields = " ".join(sorted(set(change.paths()))) if change else ""

@@ -283,10 +283,10 @@ def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
     _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Kept"]}])
     small.table("sold", description="Sold.")
     alerts = {name: small.alert(name) for name in ("anna",)}
-    told = small.company.log.read(0, 1_000)[-2].event
-    assert told.entity_fully_qualified_name == "pg.shop.public.sold"
-    to_anna, to_bert = (_dispatch_of(told, "", small.ids[name]) for name in ("anna", "bert"))
-    to_hook = _dispatch_of(told, alerts["anna"], None)
+    notified = small.company.log.read(0, 1_000)[-2].event
+    assert notified.entity_fully_qualified_name == "pg.shop.public.sold"
+    to_anna, to_bert = (_dispatch_of(notified, "", small.ids[name]) for name in ("anna", "bert"))
+    to_hook = _dispatch_of(notified, alerts["anna"], None)
     permitted = Permitted(small.engine)
     assert [permitted.now(one) for one in (to_anna, to_bert, to_hook)] == [to_anna, to_bert, to_hook]
     _patch(small, ("table", "pg.shop.public.sold"), "/tags", [{"tagFQN": "PII.Sensitive"}])

@@ -198,8 +198,8 @@ def test_tables_at_once_leave_the_same_events_as_one_by_one(shop: Company, reque
     for rows in requests:
         one_by_one += [_alone(shop, "table", _in(each, row)) for row in rows]
     assert [_told(one) for one in at_once] == [_told(one) for one in one_by_one]
-    told = [_plain(logged.event.to_wire() | {"derived": logged.derived}) for logged in shop.log.read(end, 10_000)]
-    assert told[: middle - end] == told[middle - end :]
+    notified = [_plain(logged.event.to_wire() | {"derived": logged.derived}) for logged in shop.log.read(end, 10_000)]
+    assert notified[: middle - end] == notified[middle - end :]
     names = {row["name"] for rows in requests for row in rows if row["name"]}
     for name in names:
         assert _standing(shop, once, name) == _standing(shop, each, name)
@@ -215,8 +215,8 @@ def test_people_at_once_leave_the_same_events_as_one_by_one(shop: Company, rows:
     middle = shop.log.readable_end()
     one_by_one = [_alone(shop, "user", row) for row in renamed[1]]
     assert [_told(one) for one in at_once] == [_told(one) for one in one_by_one]
-    told = [_plain(logged.event.to_wire()) for logged in shop.log.read(end, 10_000)]
-    assert told[: middle - end] == told[middle - end :]
+    notified = [_plain(logged.event.to_wire()) for logged in shop.log.read(end, 10_000)]
+    assert notified[: middle - end] == notified[middle - end :]
 
 
 def _two_names(shop: Company) -> tuple[str, str]:
@@ -275,5 +275,5 @@ def test_writes_together_see_each_other_and_fail_alone(shop: Company) -> None:
             writes.delete("table", Key.by_id(made.document["id"]), actor=JANE, hard=True)
             with pytest.raises(NotFound):
                 writes.delete("table", Key.by_id(made.document["id"]), actor=JANE, hard=True)
-    told = [event.event_type for event in shop.events_after(end)]
-    assert told == [EventType.ENTITY_CREATED, EventType.ENTITY_DELETED] * 3
+    notified = [event.event_type for event in shop.events_after(end)]
+    assert notified == [EventType.ENTITY_CREATED, EventType.ENTITY_DELETED] * 3

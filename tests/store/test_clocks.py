@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import Engine, select
 from tests.company import STARTED_MS, SmallCompany
-from tests.telling import tell_all
+from tests.notifying import tell_all
 
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
@@ -26,7 +26,7 @@ def company(store_engine: Engine) -> SmallCompany:
     return made
 
 
-def told(company: SmallCompany, event: Document | None) -> set[str]:
+def notified(company: SmallCompany, event: Document | None) -> set[str]:
     """Return the names of an event's recipients, once everything is processed."""
     tell_all(company.engine)
     assert event is not None
@@ -41,7 +41,7 @@ def test_owners_and_followers_are_told_of_what_happens_after_the_alert_was_made(
     company: SmallCompany, shift_ms: int
 ) -> None:
     company.clock.at_ms += shift_ms
-    assert told(company, company.describe("orders", "new")) == {"ana", "ben", "cem"}
+    assert notified(company, company.describe("orders", "new")) == {"ana", "ben", "cem"}
 
 
 @SHIFTS
@@ -51,7 +51,7 @@ def test_who_follows_is_told_of_what_comes_after_and_of_nothing_before(company: 
     company.writes.follow("table", company.ids["orders"], company.ids["dia"], actor=company.actor("dia"))
     company.clock.at_ms -= 2 * shift_ms
     after = company.describe("orders", "after", by="ana")
-    assert (told(company, before), told(company, after)) == ({"ana", "ben", "cem"}, {"ben", "cem", "dia"})
+    assert (notified(company, before), notified(company, after)) == ({"ana", "ben", "cem"}, {"ben", "cem", "dia"})
 
 
 @SHIFTS
@@ -62,7 +62,7 @@ def test_an_alert_tells_nothing_of_what_was_before_it(company: SmallCompany, shi
         "late", [{"category": "Admins", **BELL}, {"category": "Users", **BELL, "config": {"receivers": ["cem"]}}]
     )
     after = company.describe("revenue", "after", by="ana")
-    assert (told(company, before), told(company, after)) == ({"dia"}, {"dia", "cem"})
+    assert (notified(company, before), notified(company, after)) == ({"dia"}, {"dia", "cem"})
 
 
 @SHIFTS
@@ -73,7 +73,7 @@ def test_a_mute_keeps_quiet_what_comes_after_it_and_nothing_before(company: Smal
     Mutes(company.engine).put(mute)
     company.clock.at_ms -= 2 * shift_ms
     after = company.describe("orders", "after")
-    assert (told(company, before), told(company, after)) == ({"ana", "ben", "cem"}, {"ana", "ben"})
+    assert (notified(company, before), notified(company, after)) == ({"ana", "ben", "cem"}, {"ana", "ben"})
 
 
 @SHIFTS
@@ -81,7 +81,7 @@ def test_followers_hear_that_an_asset_is_gone(company: SmallCompany, shift_ms: i
     company.clock.at_ms += shift_ms
     written = company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
     assert written.event is not None
-    assert told(company, written.event.to_wire()) == {"ana", "ben", "cem"}
+    assert notified(company, written.event.to_wire()) == {"ana", "ben", "cem"}
 
 
 def test_a_history_that_is_written_late_tells_nobody_of_what_was_before_the_alert(company: SmallCompany) -> None:
@@ -92,5 +92,5 @@ def test_a_history_that_is_written_late_tells_nobody_of_what_was_before_the_aler
     new = company.writes.replace("table", fqn, state | owner | {"description": "x"}, STARTED_MS + DAY_MS, actor=SYSTEM)
     assert old.event is not None
     assert new.event is not None
-    assert told(company, old.event.to_wire()) == set()
-    assert "ana" in told(company, new.event.to_wire())
+    assert notified(company, old.event.to_wire()) == set()
+    assert "ana" in notified(company, new.event.to_wire())

@@ -66,7 +66,7 @@ class Talk:
         """Return a reference to a person."""
         return {"type": "user", "id": self.company.ids[name]}
 
-    def told(self, written: Written) -> dict[str, set[str]]:
+    def notified(self, written: Written) -> dict[str, set[str]]:
         """Return the recipients of a write's in-app notifications, with reasons."""
         assert written.event is not None
         logged = EventLog(self.engine).find(written.event.id)
@@ -93,13 +93,13 @@ OWN = "you own it through team shop"
 
 def test_a_conversation_reaches_owners_and_whom_it_mentions(talk: Talk) -> None:
     asked = talk.begin("dia", "Who knows? <#E::user::cem> or [@tills](https://x/settings/members/teams/tills)")
-    assert talk.told(asked) == {
+    assert talk.notified(asked) == {
         "ana": {OWN},
         "ben": {OWN, "you were mentioned through team tills"},
         "cem": {"you were mentioned"},
     }
     answered = talk.reply("cem", asked, "I do, <#E::user::dia>.")
-    assert talk.told(answered) == {
+    assert talk.notified(answered) == {
         "ana": {OWN},
         "ben": {OWN, "you take part in it through team tills"},
         "dia": {"you started it", "you take part in it", "you were mentioned"},
@@ -110,15 +110,15 @@ def test_whom_a_thread_concerns_is_told_although_its_asset_is_gone_by_then(talk:
     asked = talk.begin("dia", "Who knows? <#E::user::cem>")
     answered = talk.reply("ben", asked, "Ask <#E::user::dia>.")
     handed = talk.task("ana", talk.user("dia"))
-    before = [talk.told(one) for one in (asked, answered, handed)]
+    before = [talk.notified(one) for one in (asked, answered, handed)]
     assert before[0]["cem"] == {"you were mentioned"}
     talk.company.writes.delete("table", talk.company.key("orders"), actor=SYSTEM, hard=True)
-    assert [talk.told(one) for one in (asked, answered, handed)] == before
+    assert [talk.notified(one) for one in (asked, answered, handed)] == before
     with talk.engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(thread_part)).scalar_one() == 0
         assert connection.execute(select(func.count()).select_from(tombstone_part)).scalar_one() > 0
     Notifications(talk.engine).advance(MATCH_STREAM, EventLog(talk.engine).readable_end(), now_ms=1)
-    assert [talk.told(one) for one in (asked, answered, handed)] == before
+    assert [talk.notified(one) for one in (asked, answered, handed)] == before
 
 
 @pytest.mark.parametrize("shift_ms", [-86_400_000, 0, 86_400_000])
@@ -126,8 +126,8 @@ def test_who_takes_part_hears_of_all_that_follows_whatever_clocks_say(talk: Talk
     asked = talk.begin("dia", "Who knows? <#E::user::cem>")
     talk.company.clock.at_ms += shift_ms
     answered = talk.reply("ben", asked, "Ask ana.")
-    assert talk.told(asked)["cem"] == {"you were mentioned"}
-    assert talk.told(answered) == {
+    assert talk.notified(asked)["cem"] == {"you were mentioned"}
+    assert talk.notified(answered) == {
         "ana": {OWN},
         "cem": {"you take part in it"},
         "dia": {"you started it", "you take part in it"},
@@ -136,12 +136,12 @@ def test_who_takes_part_hears_of_all_that_follows_whatever_clocks_say(talk: Talk
 
 def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: Talk) -> None:
     asked = talk.task("ana", talk.user("dia"))
-    assert talk.told(asked) == {"dia": {"the task is assigned to you"}, "ben": {OWN}}
+    assert talk.notified(asked) == {"dia": {"the task is assigned to you"}, "ben": {OWN}}
     handed_on = [{"op": "replace", "path": "/task/assignees", "value": [talk.user("cem")]}]
     assigned = talk.writes.patch(asked.document["id"], handed_on, actor=talk.actor("dia"))
-    assert talk.told(assigned)["cem"] == {"the task is assigned to you"}
+    assert talk.notified(assigned)["cem"] == {"the task is assigned to you"}
     ended = talk.writes.resolve(asked.document["id"], {"newValue": "The address."}, actor=talk.actor("cem"))
-    assert talk.told(ended)["ana"] == {"you started it", "you take part in it", OWN}
+    assert talk.notified(ended)["ana"] == {"you started it", "you take part in it", OWN}
     (changed,) = ended.cascaded
     assert changed.change_description is not None
     assert changed.change_description.paths() == ("columns.email.description",)
@@ -151,8 +151,8 @@ def test_a_task_reaches_its_assignees_and_its_end_whoever_asked(talk: Talk) -> N
 def test_an_announcement_reaches_followers_and_owners(talk: Talk) -> None:
     details = {"startTime": 10_000_000_000, "endTime": 20_000_000_000}
     announced = talk.begin("dia", "Down tonight", type="Announcement", announcementDetails=details)
-    assert talk.told(announced) == {"ana": {OWN}, "ben": {OWN}, "cem": {"you follow it"}}
-    assert "cem" not in talk.told(talk.begin("dia", "A question"))
+    assert talk.notified(announced) == {"ana": {OWN}, "ben": {OWN}, "cem": {"you follow it"}}
+    assert "cem" not in talk.notified(talk.begin("dia", "A question"))
     with pytest.raises(InvalidInput, match="overlaps"):
         talk.begin("dia", "Again", type="Announcement", announcementDetails=details)
 
@@ -160,13 +160,13 @@ def test_an_announcement_reaches_followers_and_owners(talk: Talk) -> None:
 def test_reactions_and_corrections_ring_no_bell(talk: Talk) -> None:
     asked = talk.begin("dia", "Helo")
     corrected = [{"op": "replace", "path": "/message", "value": "Hello"}]
-    assert talk.told(talk.writes.patch(asked.document["id"], corrected, actor=talk.actor("dia"))) == {}
+    assert talk.notified(talk.writes.patch(asked.document["id"], corrected, actor=talk.actor("dia"))) == {}
     reaction = {"reactionType": "heart", "user": talk.user("cem")}
     reacted = [{"op": "add", "path": "/reactions/-", "value": reaction}]
-    assert talk.told(talk.writes.patch(asked.document["id"], reacted, actor=talk.actor("cem"))) == {}
+    assert talk.notified(talk.writes.patch(asked.document["id"], reacted, actor=talk.actor("cem"))) == {}
     added = [{"op": "replace", "path": "/message", "value": "Hello <#E::user::cem>"}]
     mentioned = talk.writes.patch(asked.document["id"], added, actor=talk.actor("dia"))
-    assert talk.told(mentioned)["cem"] == {"you were mentioned"}
+    assert talk.notified(mentioned)["cem"] == {"you were mentioned"}
 
 
 def test_a_patch_that_changes_nothing_leaves_nothing(talk: Talk) -> None:
@@ -255,7 +255,7 @@ def test_threads_follow_what_is_renamed(talk: Talk) -> None:
     ended = talk.writes.resolve(asked.document["id"], {"newValue": "Few."}, actor=talk.actor("ben"))
     assert ended.event is not None
     assert ended.event.entity_fully_qualified_name == "new-words"
-    assert talk.told(ended)["ana"] == {
+    assert talk.notified(ended)["ana"] == {
         "you started it",
         "you take part in it",
         "the task is assigned to you through team new-shop",
@@ -297,4 +297,4 @@ def test_an_edited_post_says_which_and_mentions_whom_it_names_now(talk: Talk) ->
     logged = EventLog(talk.engine).find(edited.event.id)
     assert logged is not None
     assert (logged.event.event_type.value, logged.derived["mentions"]) == ("postUpdated", ["tills"])
-    assert "you were mentioned through team tills" in talk.told(edited)["ben"]
+    assert "you were mentioned through team tills" in talk.notified(edited)["ben"]

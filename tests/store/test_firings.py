@@ -7,7 +7,7 @@ import json
 import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
-from tests.telling import tell_all
+from tests.notifying import tell_all
 
 from tocsin.model.match_result import match_results_of
 from tocsin.store.alerts.firings import Firings, Tally
@@ -39,8 +39,8 @@ def tallies(company: SmallCompany) -> dict[str, Tally]:
 def test_what_alerts_tell_is_counted_per_event_and_once(company: SmallCompany) -> None:
     tell_all(company.engine)
     counted = tallies(company)
-    assert counted["bell"] == Tally(fired_count=3, told_count=5, person_count=5, app_count=5)
-    assert counted["both"] == Tally(fired_count=3, told_count=6, person_count=6, app_count=3)
+    assert counted["bell"] == Tally(fired_count=3, notified_count=5, person_count=5, app_count=5)
+    assert counted["both"] == Tally(fired_count=3, notified_count=6, person_count=6, app_count=3)
     with company.engine.begin() as connection:
         connection.execute(pipeline_progress.delete().where(pipeline_progress.c.query_name == "match_stream"))
     tell_all(company.engine)
@@ -66,9 +66,9 @@ def test_what_is_read_counts_for_every_alert_that_told_of_it(company: SmallCompa
     inbox.mark_all_read(company.ids["cem"], FAR_MS)
     assert {name: one.opened_count for name, one in tallies(company).items()} == {"bell": 4, "both": 2}
     newest, *_ = Firings(company.engine).of(company.ids["bell"], 0, limit=1)
-    assert (newest.told_count, newest.opened_count) == (1, 0)
+    assert (newest.notified_count, newest.opened_count) == (1, 0)
     assets = Firings(company.engine).by_asset(company.ids["bell"], 0, limit=5)
-    assert [(name, one.told_count, one.opened_count) for _, _, name, one in assets] == [
+    assert [(name, one.notified_count, one.opened_count) for _, _, name, one in assets] == [
         ("pg.store.public.orders", 4, 4),
         ("pg.store.public.revenue", 1, 0),
     ]
@@ -95,7 +95,7 @@ def test_what_another_query_has_told_already_is_not_counted_again(company: Small
         notifications.add(rows, match_results_of([(1, alert)], rows, now_ms=1))
         notifications.add(rows, match_results_of([(1, alert)], rows, now_ms=1))
     found = Firings(company.engine).tallies(0)
-    assert [found[one].told_count for one in alerts] == [1, 1]
+    assert [found[one].notified_count for one in alerts] == [1, 1]
     assert [found[one].fired_count for one in alerts] == [1, 1]
     assert Inbox(company.engine).mark_all_read(company.ids["ana"], FAR_MS) == 1
     assert [one.noise for one in Firings(company.engine).tallies(0).values()].count(0) == 1
@@ -107,5 +107,5 @@ def bell_row(company: SmallCompany, alert_id: str, who: str) -> dict[str, object
     person = company.ids[who]
     reasons = json.dumps([{"kind": "owner", "subscriptionId": alert_id}])
     named = {"id": f"note of {who}", "event_id": logged.event.id, "log_offset": logged.offset, "reasons": reasons}
-    told = {"channel": "ActivityFeed", "key": person, "recipient_id": person, "subscription_ids": [alert_id]}
-    return {**named, **told, "due_at_ms": 1, "created_at_ms": 1, "delivery_id": None}
+    notified = {"channel": "ActivityFeed", "key": person, "recipient_id": person, "subscription_ids": [alert_id]}
+    return {**named, **notified, "due_at_ms": 1, "created_at_ms": 1, "delivery_id": None}

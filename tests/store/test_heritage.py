@@ -73,10 +73,10 @@ def test_an_inherited_owner_that_was_read_is_not_stored(shop: Company) -> None:
 
 
 def test_the_owners_who_are_told_are_the_inherited_ones(shop: Company, store_engine: Engine) -> None:
-    def told() -> list[str]:
+    def notified() -> list[str]:
         principals = SqlDirectory(store_engine).stakeholders([shop.ids["orders"]], ReasonKind.OWNER)
         return [principal.principal_id for principal in principals]
 
-    assert told() == [shop.ids["john.doe"]]
+    assert notified() == [shop.ids["john.doe"]]
     shop.writes.delete("table", Key.by_name(ORDERS), actor=JANE, hard=True)
-    assert told() == [shop.ids["john.doe"]]
+    assert notified() == [shop.ids["john.doe"]]

@@ -212,8 +212,8 @@ def test_a_tree_is_made_and_changed_with_one_event_for_each_entity(shop: Company
     assert shop.events_after(offset) == []
     done = import_sheet(shop.writes, target, TREE, actor=JANE, dry_run=False, recursive=True)
     assert (done["status"], rehearsed) == ("success", done | {"dryRun": True})
-    told = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(offset)]
-    assert told == [
+    notified = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(offset)]
+    assert notified == [
         ("entityCreated", "pg.fresh"),
         ("entityCreated", "pg.fresh.deep"),
         ("entityCreated", "pg.fresh.deep.t"),

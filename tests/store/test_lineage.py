@@ -48,7 +48,7 @@ def said(shop: Company, engine: Engine, from_: str, to: str) -> Document:
     return {key: value for key, value in details.items() if key not in STAMPS}
 
 
-def told(written: Written) -> tuple[str, str, str]:
+def notified(written: Written) -> tuple[str, str, str]:
     """Return the name of the asset, what happened to it, and of which list the change is."""
     assert written.event is not None
     wire = written.event.to_wire()
@@ -63,13 +63,13 @@ def column(*from_: str, to: str, of: str = "clean") -> Document:
 
 
 def test_an_edge_is_an_event_of_the_asset_it_leads_to(shop: Company, store_engine: Engine) -> None:
-    assert told(put(shop, table("orders"), REVENUE)) == ("bi.revenue", "entityUpdated", "fieldsAdded lineage")
+    assert notified(put(shop, table("orders"), REVENUE)) == ("bi.revenue", "entityUpdated", "fieldsAdded lineage")
     assert put(shop, table("orders"), REVENUE).event is None
     detailed = put(shop, table("orders"), REVENUE, sqlQuery="select 1")
-    assert told(detailed) == ("bi.revenue", "entityUpdated", "fieldsUpdated lineage")
+    assert notified(detailed) == ("bi.revenue", "entityUpdated", "fieldsUpdated lineage")
     assert said(shop, store_engine, "orders", "revenue") == {"sqlQuery": "select 1", "source": "Manual"}
     gone = shop.writes.delete_edge(table("orders"), REVENUE, actor=JANE)
-    assert told(gone) == ("bi.revenue", "entityUpdated", "fieldsDeleted lineage")
+    assert notified(gone) == ("bi.revenue", "entityUpdated", "fieldsDeleted lineage")
     with pytest.raises(NotFound):
         shop.writes.delete_edge(table("orders"), REVENUE, actor=JANE)
     with pytest.raises(NotFound):
@@ -144,7 +144,7 @@ def test_a_patch_adds_columns_one_by_one(shop: Company, store_engine: Engine) ->
         return shop.writes.patch_edge(table("orders"), table("clean"), operations, actor=JANE)
 
     first = patch({"op": "add", "path": "/columnsLineage/0", "value": column("id", to="id")})
-    assert told(first) == (f"{SCHEMA}.clean", "entityUpdated", "fieldsUpdated lineage")
+    assert notified(first) == (f"{SCHEMA}.clean", "entityUpdated", "fieldsUpdated lineage")
     patch({"op": "add", "path": "/columnsLineage/0/fromColumns/1", "value": f"{ORDERS}.email"})
     patch({"op": "add", "path": "/pipeline", "value": {"id": shop.ids["nightly"], "type": "pipeline"}})
     found = said(shop, store_engine, "orders", "clean")
@@ -195,7 +195,7 @@ def test_what_goes_for_good_takes_its_edges_and_tells_whom_it_fed(shop: Company,
     assert events == [("entityUpdated", f"{SCHEMA}.report"), ("entityDeleted", f"{SCHEMA}.clean")]
     shop.writes.delete("databaseService", Key.by_name("pg"), actor=JANE, hard=True, recursive=True)
     kinds = {event.event_type.value for event in shop.events_after(end)[2:]}
-    assert kinds == {"entityDeleted"}, "what goes as well needs not be told of its edges"
+    assert kinds == {"entityDeleted"}, "what goes as well needs not be notified of its edges"
     with store_engine.connect() as connection:
         assert connection.execute(select(func.count()).select_from(tables.lineage_edge)).scalar() == 0
 

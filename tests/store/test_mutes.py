@@ -23,7 +23,7 @@ def company(store_engine: Engine) -> SmallCompany:
     return made
 
 
-def told(company: SmallCompany, table: str = "orders") -> set[tuple[str, str, tuple[str, ...]]]:
+def notified(company: SmallCompany, table: str = "orders") -> set[tuple[str, str, tuple[str, ...]]]:
     """Change a table; return (channel, recipient, alerts) of its notifications."""
     event = company.describe(table, f"at {company.clock.now_ms()}")
     assert event is not None
@@ -54,25 +54,25 @@ OUT = ("Email", "out@example.com", ("again",))
 
 def test_a_muted_alert_is_quiet_and_others_still_tell(company: SmallCompany) -> None:
     mute(company, "ana", "bell")
-    assert told(company) == {BEN, CEM, OUT, ("ActivityFeed", "ana", ("again",))}
+    assert notified(company) == {BEN, CEM, OUT, ("ActivityFeed", "ana", ("again",))}
     mute(company, "ana", "again")
     mute(company, "cem", "bell", channel="ActivityFeed")
-    assert told(company) == {BEN, CEM, OUT}
+    assert notified(company) == {BEN, CEM, OUT}
     mute(company, "cem", "bell", channel="Email")
-    assert told(company) == {BEN, OUT}
+    assert notified(company) == {BEN, OUT}
     assert Mutes(company.engine).counts([company.ids["bell"]], company.clock.now_ms()) == {company.ids["bell"]: (2, 0)}
 
 
 def test_a_muted_asset_is_quiet_whatever_the_alert_until_it_ends(company: SmallCompany) -> None:
     mute(company, "ana", "orders", until_ms=company.clock.now_ms() + 1_500)
-    assert told(company) == {BEN, CEM, OUT}
-    assert told(company) == {BEN, CEM, OUT, ("ActivityFeed", "ana", ("again", "bell"))}
+    assert notified(company) == {BEN, CEM, OUT}
+    assert notified(company) == {BEN, CEM, OUT, ("ActivityFeed", "ana", ("again", "bell"))}
     assert Mutes(company.engine).of(company.ids["ana"], company.clock.now_ms()) == []
 
 
 def test_an_address_that_nobody_has_can_be_unsubscribed(company: SmallCompany) -> None:
     mute(company, "out@example.com", "again", channel="Email", unsubscribed=True)
-    assert OUT not in told(company)
+    assert OUT not in notified(company)
     assert Mutes(company.engine).counts([company.ids["again"]], company.clock.now_ms()) == {
         company.ids["again"]: (0, 1)
     }

@@ -35,8 +35,8 @@ def test_related_terms_leave_with_the_term_one_event_each(shop: Company, store_e
     end = shop.log.readable_end()
     shop.writes.delete("glossaryTerm", Key.by_name("Words.Sale"), actor=JANE, hard=True)
     assert (_related(shop, "Words.Order"), _related(shop, "Words.Basket")) == ([], ["Words.Order"])
-    told = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(end)]
-    assert sorted(told) == [
+    notified = [(event.event_type.value, event.entity_fully_qualified_name) for event in shop.events_after(end)]
+    assert sorted(notified) == [
         ("entityDeleted", "Words.Sale"),
         ("entityUpdated", "Words.Basket"),
         ("entityUpdated", "Words.Order"),

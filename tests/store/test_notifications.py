@@ -105,5 +105,5 @@ def test_what_has_been_told_is_not_told_again(store_engine: Engine) -> None:
     notes.add([other], [MatchResult(1, "a", 1, 9), MatchResult(1, "c", 1, 9)])
     assert count(store_engine, notification) == 2
     with store_engine.connect() as connection:
-        told = connection.execute(select(match_result).order_by(match_result.c.subscription_id)).all()
-    assert [(one.subscription_id, one.told_count) for one in told] == [("a", 1), ("b", 0), ("c", 1)]
+        notified = connection.execute(select(match_result).order_by(match_result.c.subscription_id)).all()
+    assert [(one.subscription_id, one.notified_count) for one in notified] == [("a", 1), ("b", 0), ("c", 1)]

@@ -59,28 +59,28 @@ def describing(company: SmallCompany, text: str, *, by: str) -> Callable[[], Wri
     return lambda: company.writes.patch("table", key, patch, actor=company.actor(by))
 
 
-def by_channel(told: tuple[Notified, ...], channel: str) -> list[Notified]:
-    return [one for one in told if one.scheduled.notification.channel == channel]
+def by_channel(notified: tuple[Notified, ...], channel: str) -> list[Notified]:
+    return [one for one in notified if one.scheduled.notification.channel == channel]
 
 
 async def test_the_follower_hears_the_bell_the_owners_get_mail_and_the_webhook_fires(company: SmallCompany) -> None:
     mail, hook = NotingChannel(), NotingChannel()
-    told = await once(describing(company, "All orders.", by="dia"), world_of(company, mail, hook))
+    notified = await once(describing(company, "All orders.", by="dia"), world_of(company, mail, hook))
     assert mail.targets == ["ana@example.com", "ben@example.com"]
     assert hook.targets == ["http://127.0.0.1:9/hook"]
-    (bell,) = by_channel(told, "ActivityFeed")
+    (bell,) = by_channel(notified, "ActivityFeed")
     assert bell.scheduled.notification.recipient_id == company.ids["cem"]
     assert bell.finished is None
-    assert [one.scheduled.notification.reasons[0].sentence() for one in by_channel(told, "Email")] == [
+    assert [one.scheduled.notification.reasons[0].sentence() for one in by_channel(notified, "Email")] == [
         "you own it through team shop (alert mail)"
     ] * 2
-    assert {one.finished.step.status for one in told if one.finished} == {DeliveryStatus.DELIVERED}
+    assert {one.finished.step.status for one in notified if one.finished} == {DeliveryStatus.DELIVERED}
 
 
 async def test_a_receiver_that_is_down_leaves_a_due_time_and_nobody_else_waits(company: SmallCompany) -> None:
     mail, hook = NotingChannel(), NotingChannel(Retry(OutcomeReason.SERVER_ERROR, 503))
-    told = await once(describing(company, "All orders.", by="dia"), world_of(company, mail, hook))
-    (failed,) = by_channel(told, "Webhook")
+    notified = await once(describing(company, "All orders.", by="dia"), world_of(company, mail, hook))
+    (failed,) = by_channel(notified, "Webhook")
     assert failed.finished is not None
     assert failed.finished.step.status is DeliveryStatus.AWAITING_RETRY
     assert failed.finished.step.due_at_ms == company.clock.now_ms() + 5_000
@@ -103,8 +103,10 @@ async def test_whoever_follows_later_is_not_told_of_what_was_before(company: Sma
     written = describing(company, "Early.", by="dia")()
     company.clock.advance(1)
     company.writes.follow("table", company.ids["orders"], company.ids["ben"], actor=company.actor("ben"))
-    told = await once(lambda: written, world_of(company, NotingChannel(), NotingChannel()))
-    assert [one.scheduled.notification.recipient_id for one in by_channel(told, "ActivityFeed")] == [company.ids["cem"]]
+    notified = await once(lambda: written, world_of(company, NotingChannel(), NotingChannel()))
+    assert [one.scheduled.notification.recipient_id for one in by_channel(notified, "ActivityFeed")] == [
+        company.ids["cem"]
+    ]
 
 
 async def test_a_hard_delete_reaches_whom_it_concerned(company: SmallCompany) -> None:
@@ -116,8 +118,8 @@ async def test_a_hard_delete_reaches_whom_it_concerned(company: SmallCompany) ->
     def delete() -> Written:
         return company.writes.delete("table", Key.by_id(company.ids["orders"]), actor=SYSTEM, hard=True)
 
-    told = await once(delete, world_of(company, NotingChannel(), hook))
-    bells = {one.scheduled.notification.recipient_id: one for one in by_channel(told, "ActivityFeed")}
+    notified = await once(delete, world_of(company, NotingChannel(), hook))
+    bells = {one.scheduled.notification.recipient_id: one for one in by_channel(notified, "ActivityFeed")}
     assert set(bells) == {company.ids[name] for name in ("ana", "ben", "cem", "dia")}
     (reason,) = bells[company.ids["dia"]].scheduled.notification.reasons
     assert reason.sentence() == "you own pg.store.public.revenue, 1 hop downstream (alert gone)"

@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine
 from tests.store.catalogues import company
 from tests.store.feed_paths import FEED_ROWS
-from tests.store.paths import ROWS, Row, furnish, told
+from tests.store.paths import ROWS, Row, furnish, notified
 from tests.store.quality_paths import QUALITY_ROWS
 
 from tocsin.store.fsck.inspection import inspect
@@ -22,7 +22,7 @@ def test_a_write_leaves_exactly_its_events(store_engine: Engine, row: Row) -> No
     end = shop.log.readable_end()
     row.write(shop)
     events = shop.events_after(end)
-    assert [told(event) for event in events] == list(row.events)
+    assert [notified(event) for event in events] == list(row.events)
     assert inspect(store_engine, deep=True).findings == []
 
 

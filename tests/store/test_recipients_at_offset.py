@@ -66,11 +66,11 @@ def test_a_moved_table_had_the_owners_of_the_schema_that_it_was_in(company: Smal
     company.writes.patch("databaseSchema", company.key("public"), ana, actor=SYSTEM)
     company.describe("profit", "before")
     before = EventLog(company.engine).read(0, 10_000)[-1]
-    told = recipients(company, before)
-    assert any(company.ids["ana"] == recipient for _, _, recipient in told)
+    notified = recipients(company, before)
+    assert any(company.ids["ana"] == recipient for _, _, recipient in notified)
     company.writes.patch(
         "databaseSchema", Key.by_id(company.ids["public"]), [{"op": "remove", "path": "/owners"}], actor=SYSTEM
     )
-    assert recipients(company, before) == told
+    assert recipients(company, before) == notified
     company.writes.delete("databaseSchema", company.key("public"), actor=SYSTEM, hard=True, recursive=True)
-    assert recipients(company, before) == told
+    assert recipients(company, before) == notified

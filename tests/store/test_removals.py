@@ -62,10 +62,15 @@ def test_a_soft_delete_is_a_version_and_an_event(shop: Company) -> None:
 def test_a_recursive_soft_delete_tells_of_every_descendant_children_first(shop: Company) -> None:
     end = shop.log.readable_end()
     written = shop.writes.delete("databaseService", Key.by_name("pg"), actor=JANE, recursive=True)
-    told = _told(shop, end)
-    assert {kind for kind, _ in told} == {"entitySoftDeleted"}
-    assert [entity_type for _, entity_type in told][2:] == ["table", "databaseSchema", "database", "databaseService"]
-    assert {entity_type for _, entity_type in told[:2]} == {"testCase", "testSuite"}
+    notified = _told(shop, end)
+    assert {kind for kind, _ in notified} == {"entitySoftDeleted"}
+    assert [entity_type for _, entity_type in notified][2:] == [
+        "table",
+        "databaseSchema",
+        "database",
+        "databaseService",
+    ]
+    assert {entity_type for _, entity_type in notified[:2]} == {"testCase", "testSuite"}
     assert [*written.cascaded, written.event] == shop.events_after(end)
 
 
@@ -73,9 +78,9 @@ def test_what_comes_back_brings_all_under_it(shop: Company) -> None:
     shop.writes.delete("database", Key.by_name("pg.shop"), actor=JANE, recursive=True)
     end = shop.log.readable_end()
     written = shop.writes.restore("database", shop.ids["shop"], actor=JANE)
-    told = _told(shop, end)
-    assert [entity_type for _, entity_type in told][:3] == ["database", "databaseSchema", "table"]
-    assert {kind for kind, _ in told} == {"entityRestored"}
+    notified = _told(shop, end)
+    assert [entity_type for _, entity_type in notified][:3] == ["database", "databaseSchema", "table"]
+    assert {kind for kind, _ in notified} == {"entityRestored"}
     assert len(written.cascaded) == 4
     assert shop.get("table", ORDERS)["version"] == 0.3
     assert shop.writes.restore("database", shop.ids["shop"], actor=JANE).event is None

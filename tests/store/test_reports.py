@@ -164,8 +164,8 @@ def test_many_runs_are_told_in_the_order_of_time_and_only_what_is_new(shop: Comp
 
     end = shop.log.readable_end()
     written = send(runs)
-    told = [event.change_description for event in shop.events_after(end)]
-    assert [[one.new_value["timestamp"] for one in (*d.fields_added, *d.fields_updated)] for d in told if d] == [
+    notified = [event.change_description for event in shop.events_after(end)]
+    assert [[one.new_value["timestamp"] for one in (*d.fields_added, *d.fields_updated)] for d in notified if d] == [
         [1],
         [2],
         [3],

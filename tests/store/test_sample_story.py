@@ -54,7 +54,7 @@ def engine(sqlite_template: Path, tmp_path_factory: pytest.TempPathFactory) -> I
 
 
 @pytest.fixture(scope="module")
-def told(engine: Engine) -> list[Scheduled]:
+def notified(engine: Engine) -> list[Scheduled]:
     """All recipients."""
     logged = EventLog(engine).read(0, 10_000)[-1]
     subscriptions = Subscriptions(engine).list_enabled()
@@ -68,26 +68,28 @@ def told(engine: Engine) -> list[Scheduled]:
     return scheduled_for(logged, [one for one in subscriptions if matches(plan_of(one), logged)], world)
 
 
-def test_the_follower_hears_it_from_the_bell(told: list[Scheduled], engine: Engine) -> None:
+def test_the_follower_hears_it_from_the_bell(notified: list[Scheduled], engine: Engine) -> None:
     person = People(engine).by_name(DEMO_PERSON)
     assert person is not None
-    (bell,) = [one for one in told if one.notification.recipient_id == person.id and one.delivery_id is None]
+    (bell,) = [one for one in notified if one.notification.recipient_id == person.id and one.delivery_id is None]
     assert "you follow it (alert ActivityFeedAlert)" in [reason.sentence() for reason in bell.notification.reasons]
 
 
-def test_the_owner_gets_one_mail_that_says_why(told: list[Scheduled]) -> None:
-    (mail,) = [one for one in told if one.target == "priya.raman@fernhill.example.com"]
+def test_the_owner_gets_one_mail_that_says_why(notified: list[Scheduled]) -> None:
+    (mail,) = [one for one in notified if one.target == "priya.raman@fernhill.example.com"]
     assert "you own it (alert Tier1SchemaChanges)" in [reason.sentence() for reason in mail.notification.reasons]
 
 
-def test_the_webhook_is_called_once(told: list[Scheduled]) -> None:
-    assert [one.target for one in told if one.notification.channel == Channel.WEBHOOK] == ["http://127.0.0.1:8586/hook"]
+def test_the_webhook_is_called_once(notified: list[Scheduled]) -> None:
+    assert [one.target for one in notified if one.notification.channel == Channel.WEBHOOK] == [
+        "http://127.0.0.1:8586/hook"
+    ]
 
 
-def test_whoever_builds_on_the_table_hears_that_it_lies_upstream(told: list[Scheduled]) -> None:
-    sentences = {reason.sentence() for one in told for reason in one.notification.reasons if reason.hops}
+def test_whoever_builds_on_the_table_hears_that_it_lies_upstream(notified: list[Scheduled]) -> None:
+    sentences = {reason.sentence() for one in notified for reason in one.notification.reasons if reason.hops}
     assert any("marts.fct_orders, 3 hops downstream" in sentence for sentence in sentences)
 
 
-def test_nobody_is_told_twice_over_one_channel(told: list[Scheduled]) -> None:
-    assert len({(one.notification.channel, one.notification.recipient) for one in told}) == len(told)
+def test_nobody_is_told_twice_over_one_channel(notified: list[Scheduled]) -> None:
+    assert len({(one.notification.channel, one.notification.recipient) for one in notified}) == len(notified)

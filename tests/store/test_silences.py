@@ -18,18 +18,18 @@ def test_a_silence_is_an_event_on_the_entity_that_has_an_id_made_of_its_causes(s
     before = company.pipeline("etl", owners=[{"type": "user", "name": "ana"}])
     silence = Silence(company.ids["etl"], since_ms=1_000, asked_ms=60_000, at_ms=65_000)
     Silences(company.writes).add("pipeline", silence)
-    told = EventLog(store_engine).find(silence.event_id)
-    assert told is not None
-    wire = told.event.to_wire()
+    notified = EventLog(store_engine).find(silence.event_id)
+    assert notified is not None
+    wire = notified.event.to_wire()
     assert (wire["eventType"], wire["entityType"], wire["userName"]) == ("slaViolation", "pipeline", "system")
     assert wire["previousVersion"] == wire["currentVersion"] == before["version"]
     (change,) = wire["changeDescription"]["fieldsAdded"]
     said = {"timestamp": 65_000, "since": 1_000, "withoutSuccess": 60_000}
     assert (change["name"], change["newValue"]) == ("silence", said)
-    assert told.derived["owners"] == ["ana"]
-    assert report_of(told) == StatusReport(None, 65_000)
-    assert reports.newest() == told.offset
-    assert reports.told([silence.event_id]) == {silence.event_id}
+    assert notified.derived["owners"] == ["ana"]
+    assert report_of(notified) == StatusReport(None, 65_000)
+    assert reports.newest() == notified.offset
+    assert reports.reported([silence.event_id]) == {silence.event_id}
 
 
 def test_the_same_silence_noticed_later_is_the_same_one_and_another_is_another() -> None:

@@ -47,4 +47,4 @@ def test_only_what_stands_is_live_and_only_what_was_told_is_told(store_engine: E
     assert event is not None
     company.writes.delete("pipeline", company.key("gone"), actor=company.actor("ana"))
     assert reports.live([company.ids["etl"], company.ids["gone"], "nobody"]) == {company.ids["etl"]: "pipeline"}
-    assert reports.told([event["id"], "nothing"]) == {event["id"]}
+    assert reports.reported([event["id"], "nothing"]) == {event["id"]}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import Engine, delete, func, select
 from tests.company import SmallCompany
-from tests.telling import tell_all
+from tests.notifying import tell_all
 
 from tocsin.catalogue.writes import Writes
 from tocsin.flow.capture.ports import Collision

@@ -222,8 +222,8 @@ def test_nobody_waits_without_end_for_a_process_that_was_stopped(sqlite_url: str
         refusals = [call.exception() for call in [pool.submit(write, engine, f"w{at}") for at in range(4)]]
         assert time.monotonic() - started_s < 10
         assert [type(one) for one in refusals] == [Unavailable] * 4
-        told = [str(one) for one in refusals if f"kill -CONT {process.pid}" in str(one)]
-        assert told, "whoever waited for the other process says which one it was"
+        notified = [str(one) for one in refusals if f"kill -CONT {process.pid}" in str(one)]
+        assert notified, "whoever waited for the other process says which one it was"
         assert names(engine) == [], "reading goes on"
         assert engine.get_execution_options()["tocsin_turns"].waiting == 0
     write(engine, "w9")

@@ -27,8 +27,8 @@ def permissions(view: View, resource: str, document: Document | None = None) -> 
     Without a document, what depends on one is ``conditionalAllow`` or ``conditionalDeny``.
     """
     facts = None if document is None else Facts(resource, document)
-    told = [_permission(view, operation, view.reach(resource, operation), facts) for operation in _REPORTED]
-    return {"resource": resource, "permissions": told}
+    permissions = [_permission(view, operation, view.reach(resource, operation), facts) for operation in _REPORTED]
+    return {"resource": resource, "permissions": permissions}
 
 
 def _permission(view: View, operation: Operation, reach: Reach, facts: Facts | None) -> Document:

@@ -39,7 +39,7 @@ def audit(
     rows = [{**one.to_wire(), "alert": one.subscription_id} for one in audited.findings]
     facts = {"after": audited.after, "through": audited.through, "judged": audited.judged, "unjudged": audited.unjudged}
     if as_json:
-        show_json({**facts, "told": audited.told, "findings": rows})
+        show_json({**facts, "notified": audited.notified, "findings": rows})
     else:
         typer.echo(f"Checked {audited.judged:,} matches of events {audited.after:,} to {audited.through:,}.")
         if audited.unjudged:

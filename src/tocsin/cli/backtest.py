@@ -149,15 +149,15 @@ def _followed(client: Client, asked: Document, report: ReportProgress) -> Docume
 
 def _summary(ended: Document) -> Text:
     result = ended["result"]
-    sent, people = counted(result["told"], "notification"), counted(result["recipientCount"], "recipient")
+    sent, people = counted(result["notified"], "notification"), counted(result["recipientCount"], "recipient")
     text = Text(f"{ended['alert']['name']}: ", style="bold")
     text.append(f"{result['matched']:,} of {result['events']:,} events match")
     if not result["matched"]:
         return text.append(".")
-    silent = f"; {result['toldNobody']:,} of them notify nobody" if result["toldNobody"] else ""
+    silent = f"; {result['notifiedNobody']:,} of them notify nobody" if result["notifiedNobody"] else ""
     text.append(f", about {counted(result['assetCount'], 'asset')}{silent}. ")
     text.append(f"It would have sent {sent} to {people}")
-    through = ", ".join(f"{one['channel']} {one['told']:,}" for one in result["channels"])
+    through = ", ".join(f"{one['channel']} {one['notified']:,}" for one in result["channels"])
     text.append(f" ({through}); " if through else "; ")
     text.append(f"{counted(result['merged'], 'duplicate')} merged.")
     return text
@@ -194,7 +194,7 @@ def _people(result: Document) -> list[Document]:
         {
             "recipient": one.get("name") or one.get("target") or "somebody",
             "channel": one["channel"],
-            "notifications": f"{one['told']:,}",
+            "notifications": f"{one['notified']:,}",
             "reasons": ", ".join(one["because"]),
         }
         for one in result["recipients"][:_ROWS]

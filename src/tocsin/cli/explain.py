@@ -87,7 +87,7 @@ def _tree(answer: Document, *, every: bool) -> Tree:
         _grow_alert(tree, alert, verdict=_verdict(alert, answer), unreached=f"it does not notify {_whom(answer)}")
     if others := answer["paging"]["total"] - len(shown):
         tree.add(Text(_folded(answer, others, every=every), style="dim"))
-    _grow_notified(tree, answer["told"])
+    _grow_notified(tree, answer["notified"])
     for one in answer["disagreements"]:
         tree.add(Text(f"! {one['says']}", style="yellow"))
     tree.add(Text(f"alerts and relations as of now, {_moment(answer['asOf'])}", style="dim"))
@@ -104,13 +104,13 @@ def _meant(event: Document) -> Iterator[str]:
 
 def _concerns(alert: Document, answer: Document) -> bool:
     """Say whether an alert has to do with who is asked about; with everybody, whatever matched has."""
-    about_all = answer["user"] is None and answer["told"]["isWhole"]
+    about_all = answer["user"] is None and answer["notified"]["isWhole"]
     return bool(alert["reached"]["total"] or (about_all and alert["matched"]) or _is_notified(alert, answer))
 
 
 def _is_notified(alert: Document, answer: Document) -> bool:
-    told = (reason["subscriptionId"] for one in answer["told"]["data"] for reason in one["reasons"])
-    return alert["id"] in told
+    notified = (reason["subscriptionId"] for one in answer["notified"]["data"] for reason in one["reasons"])
+    return alert["id"] in notified
 
 
 def _verdict(alert: Document, answer: Document) -> str:
@@ -124,14 +124,14 @@ def _whom(answer: Document) -> str:
     """Return who is asked about: whoever asks, where they may not know of others."""
     if answer["user"] is not None:
         return str(answer["user"]["name"])
-    return "anybody" if answer["told"]["isWhole"] else "you"
+    return "anybody" if answer["notified"]["isWhole"] else "you"
 
 
 def _folded(answer: Document, others: int, *, every: bool) -> str:
     said = f"{counted(others, 'more alert')}"
     if every:
         return f"{said}; use --alert to select one"
-    about_all = answer["user"] is None and answer["told"]["isWhole"]
+    about_all = answer["user"] is None and answer["notified"]["isWhole"]
     why = "did not match" if about_all else f"would not notify {_whom(answer)}"
     return f"{said} {why}; use --all to show them"
 
@@ -166,24 +166,24 @@ def _grow_trace(branch: Tree, trace: Document) -> None:
 
 
 def _grow_person(branch: Tree, one: Document) -> None:
-    told = one["notification"] is not None
-    below = branch.add(_marked(one["isDue"] or told, f"{one['name']} over {one['channel']}"))
+    notified = one["notification"] is not None
+    below = branch.add(_marked(one["isDue"] or notified, f"{one['name']} over {one['channel']}"))
     for way in one["ways"]:
         stopped = way["stoppedBy"]
         says = way["reason"]["sentence"] + (f": {stopped['says']}" if stopped else "")
         below.add(_marked(stopped is None, says))
-    if one["toldTogetherWith"]:
-        below.add(Text(f"sent as one notification with {', '.join(one['toldTogetherWith'])}", style="dim"))
+    if one["mergedWith"]:
+        below.add(Text(f"sent as one notification with {', '.join(one['mergedWith'])}", style="dim"))
 
 
-def _grow_notified(tree: Tree, told: Document) -> None:
-    if not told["total"]:
-        seen = "" if told["isWhole"] else " that you may see"
+def _grow_notified(tree: Tree, notified: Document) -> None:
+    if not notified["total"]:
+        seen = "" if notified["isWhole"] else " that you may see"
         tree.add(Text(f"no notification{seen} is stored", style="dim"))
         return
-    verb = "is" if told["total"] == 1 else "are"
-    branch = tree.add(f"{counted(told['total'], 'notification')} {verb} stored")
-    for one in told["data"]:
+    verb = "is" if notified["total"] == 1 else "are"
+    branch = tree.add(f"{counted(notified['total'], 'notification')} {verb} stored")
+    for one in notified["data"]:
         read = "" if one["delivery"] else f", {'read' if one['isRead'] else 'unread'}"
         due = f"  due {_moment(one['dueAt'])}{read}"
         whom = one["recipientName"] or (one["delivery"] or {}).get("target") or one["recipient"]

@@ -31,8 +31,8 @@ def known(error: Exception) -> TocsinError | None:
     """Return what a fault of the store or the disk is in a command, with the driver's words; else None."""
     failure = named(error)
     if failure is not None:
-        told = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
-        failure.message = f"{failure.message} ({told[0]})"
+        cause = str(getattr(error, "orig", None) or error).strip().splitlines() or [type(error).__name__]
+        failure.message = f"{failure.message} ({cause[0]})"
     return failure
 
 

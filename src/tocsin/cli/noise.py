@@ -67,7 +67,7 @@ def _one(answer: Document) -> Iterator[Text]:
     if not answer["suggestions"]:
         yield Text("None: no condition that was tried helps without hiding too much of what people opened.")
     for one in answer["suggestions"]:
-        yield Text(f"{one['says']}: {one['saved']} of {one['told']}{_missed(one, answer)}")
+        yield Text(f"{one['says']}: {one['saved']} of {one['notified']}{_missed(one, answer)}")
         yield Text(f"    {one['condition']}", style="cyan")
 
 
@@ -75,16 +75,16 @@ def _missed(suggestion: Document, answer: Document) -> str:
     """Return how many of the saved notifications were opened, if any of the alert's can be."""
     if suggestion["missed"]:
         return f", of which {suggestion['missed']} were opened"
-    return ", none of them opened" if answer["toldInApp"] else ""
+    return ", none of them opened" if answer["notifiedInApp"] else ""
 
 
 def _bars(rows: Sequence[tuple[str, Document]]) -> Iterator[Text]:
     """Yield a line for each: its name, a bar of its notifications, and the numbers."""
     widest = max(len(name) for name, _ in rows)
-    most = max(row["told"] for _, row in rows) or 1
+    most = max(row["notified"] for _, row in rows) or 1
     for name, row in rows:
         opened = round(_WIDTH * row["opened"] / most)
-        rest = max(round(_WIDTH * row["told"] / most), min(row["told"], 1)) - opened
+        rest = max(round(_WIDTH * row["notified"] / most), min(row["notified"], 1)) - opened
         bar = Text.assemble(f"{name:<{widest}}  ", ("█" * opened, "green"), ("░" * max(rest, 0), "red"))
         bar.pad_right(max(0, widest + 2 + _WIDTH - len(bar.plain)))
         yield bar.append(f"  {_numbers(row)}", style="dim")
@@ -92,10 +92,10 @@ def _bars(rows: Sequence[tuple[str, Document]]) -> Iterator[Text]:
 
 def _numbers(row: Document) -> str:
     people = f" to {counted(row['people'], 'person', 'people')}" if row.get("people") else ""
-    silent = f" ({row['toldNobody']} notified nobody)" if row.get("toldNobody") else ""
+    silent = f" ({row['notifiedNobody']} notified nobody)" if row.get("notifiedNobody") else ""
     parts = [
         f"{counted(row['fired'], 'event')}{silent}",
-        f"{counted(row['told'], 'notification')}{people}",
+        f"{counted(row['notified'], 'notification')}{people}",
         f"{row['opened']:,} opened",
     ]
     parts += [f"{row[key]} {key}" for key in ("muted", "unsubscribed") if row.get(key)]

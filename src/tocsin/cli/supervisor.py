@@ -124,11 +124,11 @@ class _Watch:
 
 async def _start(part: Part) -> Process:
     named_already = unknown_variables()
-    heard = {name: value for name, value in os.environ.items() if name not in named_already}
+    inherited = {name: value for name, value in os.environ.items() if name not in named_already}
     # A session of its own: Ctrl-C reaches only `up`, which then ends its parts in order.
     return await asyncio.create_subprocess_exec(
         *part.command,
-        env={**heard, "PYTHONUNBUFFERED": "1", VARIABLE: "1", **part.environment},
+        env={**inherited, "PYTHONUNBUFFERED": "1", VARIABLE: "1", **part.environment},
         stdin=PIPE,
         stdout=PIPE,
         stderr=STDOUT,

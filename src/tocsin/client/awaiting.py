@@ -70,7 +70,7 @@ class AsyncClient:
     lineage = _awaited(calls.lineage)
     add_lineage = _awaited(calls.add_lineage)
     delete_lineage = _awaited(calls.delete_lineage)
-    hear_events = _awaited(calls.hear_events)
+    send_lineage_events = _awaited(calls.send_lineage_events)
     impact = _awaited(calls.impact)
     event_impact = _awaited(calls.event_impact)
     explain = _awaited(calls.explain)

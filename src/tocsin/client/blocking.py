@@ -80,7 +80,7 @@ class Client:
     lineage = _sent(calls.lineage)
     add_lineage = _sent(calls.add_lineage)
     delete_lineage = _sent(calls.delete_lineage)
-    hear_events = _sent(calls.hear_events)
+    send_lineage_events = _sent(calls.send_lineage_events)
     impact = _sent(calls.impact)
     event_impact = _sent(calls.event_impact)
     explain = _sent(calls.explain)

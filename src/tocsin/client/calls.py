@@ -171,7 +171,7 @@ def delete_lineage(from_type: str, from_fqn: str, to_type: str, to_fqn: str) -> 
     return Call("DELETE", f"lineage/{from_}/{to}", _nothing)
 
 
-def hear_events(events: Sequence[Document]) -> Call[Document]:
+def send_lineage_events(events: Sequence[Document]) -> Call[Document]:
     """Put and remove the edges in the ``lineage`` fields of external change events."""
     return Call("POST", "lineage/events", _document, body=list(events))
 

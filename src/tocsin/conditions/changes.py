@@ -151,8 +151,8 @@ def changes_of(event: ChangeEvent) -> list[Change]:
 
 def derived_changes(event: ChangeEvent) -> Document:
     """Return the derived fields about changes; a target counts with all its ancestors."""
-    told = zip(*map(_listed_of, changes_of(event)), strict=True)
-    categories, operations, targets, written = tuple(told) or ((),) * 4
+    listed = zip(*map(_listed_of, changes_of(event)), strict=True)
+    categories, operations, targets, written = tuple(listed) or ((),) * 4
     return {
         "changeCategory": list(dict.fromkeys(categories)),
         "changeOperation": list(dict.fromkeys(operations)),

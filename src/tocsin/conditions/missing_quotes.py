@@ -34,7 +34,7 @@ def not_quoted(says: str, written: Written) -> InvalidCondition:
     return _meant(f"{says}; put text in quotes: {text}", start_of(written), text)
 
 
-def check_quoted(written: Written, beside: Written, words: Collection[str] = ()) -> None:
+def check_quoted(written: Written, other: Written, words: Collection[str] = ()) -> None:
     """Reject an unknown name that is compared with a field of texts: ``tier == Tier.Tier1``.
 
     ``words`` are the field's possible values, where it has a closed set of them.
@@ -44,7 +44,7 @@ def check_quoted(written: Written, beside: Written, words: Collection[str] = ())
     InvalidCondition : it names nothing; the message has the text in quotes, and the field that may be meant
     """
     text, root = quoted(written), _root(written)
-    if text is None or root is None or not _holds_texts(beside):
+    if text is None or root is None or not _holds_texts(other):
         return
     if _is_known(root.name) and text[1:-1] not in words:
         return

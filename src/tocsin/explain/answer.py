@@ -53,9 +53,9 @@ class Explanation:
     Attributes
     ----------
     alerts : those evaluated, the ones that match first; ``alert_count`` is how many there are
-    told : the stored notifications, of ``person`` alone where one is given; ``told_count`` is their number
+    notified : the stored notifications, of ``person`` alone where one is given; ``notified_count`` is their number
     pipeline_at : the offset up to which the pipeline has processed every event
-    is_complete : ``told`` and ``reached`` hold everybody, so that the two can be compared
+    is_complete : ``notified`` and ``reached`` hold everybody, so that the two can be compared
     is_narrowed : there may be other recipients, which are hidden from the requester
     others_matched : alerts of others that matched and do not reach the requester; only counted
     missing_count : relations of a hard-deleted entity that were lost before its notification; 0 in a sound store
@@ -63,8 +63,8 @@ class Explanation:
 
     logged: LoggedEvent
     alerts: tuple[AlertTrace, ...]
-    told: tuple[NotificationRecord, ...]
-    told_count: int
+    notified: tuple[NotificationRecord, ...]
+    notified_count: int
     pipeline_at: int
     alert_count: int
     person: Person | None = None
@@ -98,8 +98,8 @@ class Explanation:
     def _answer(self) -> str:
         if self.person is None:
             return self._of_everybody()
-        if self.told:
-            return _notified(self.person.name, self.told)
+        if self.notified:
+            return _notified(self.person.name, self.notified)
         if self.is_in_flight:
             return f"Not yet: {self._flight()}."
         kept_back = " Alerts that you may not edit are not shown." if self.is_narrowed else ""
@@ -109,12 +109,14 @@ class Explanation:
 
     def _of_everybody(self) -> str:
         matching = [trace.subscription.name for trace in self.alerts if trace.match.matched]
-        if self.is_in_flight and not self.told:
+        if self.is_in_flight and not self.notified:
             return f"Not matched yet: {self._flight()}; currently {_listed(matching) or 'no alert'} would match."
-        if self.told:
-            names = dict.fromkeys(reason.subscription_name for one in self.told for reason in one.notification.reasons)
+        if self.notified:
+            names = dict.fromkeys(
+                reason.subscription_name for one in self.notified for reason in one.notification.reasons
+            )
             seen = " that you may see" if self.is_narrowed else ""
-            return f"{counted(self.told_count, 'notification')}{seen}, by {_listed(list(names))}.{self._hidden()}"
+            return f"{counted(self.notified_count, 'notification')}{seen}, by {_listed(list(names))}.{self._hidden()}"
         left_out = _not_you(matching) if self.is_narrowed else _no_recipient(self.alerts)
         because = f"{_listed(matching)} matched, but {_left_out(self.alerts, left_out)}" if matching else self._others()
         you = "You were not notified by this alert" if self.alert_count == 1 else "You were not notified"
@@ -144,19 +146,20 @@ class Explanation:
                 )
                 yield Disagreement("expectedButNotStored", name, one.name, f"{says}; {_OTHERWISE}")
         due = {(one.channel, one.key) for one in trace.reached if one.is_due}
-        for record in self.told if trace.is_whole else ():
-            told = record.notification
-            if record.names(alert) and (told.channel, told.recipient) not in due:
-                says = f"{name} notified {record.who} {_OVER.get(told.channel, told.channel)}, but currently would not"
+        for record in self.notified if trace.is_whole else ():
+            notification = record.notification
+            if record.names(alert) and (notification.channel, notification.recipient) not in due:
+                over = _OVER.get(notification.channel, notification.channel)
+                says = f"{name} notified {record.who} {over}, but currently would not"
                 yield Disagreement("storedButNotExpected", name, record.who, f"{says}; {_OTHERWISE}")
 
 
 _OTHERWISE = "the alert or the relations of the asset have probably changed since"
 
 
-def _notified(name: str, told: Sequence[NotificationRecord]) -> str:
-    ways = [f"{_OVER.get(one.notification.channel, one.notification.channel)} {_became(one)}" for one in told]
-    reasons = dict.fromkeys(reason.sentence() for one in told for reason in one.notification.reasons)
+def _notified(name: str, notified: Sequence[NotificationRecord]) -> str:
+    ways = [f"{_OVER.get(one.notification.channel, one.notification.channel)} {_became(one)}" for one in notified]
+    reasons = dict.fromkeys(reason.sentence() for one in notified for reason in one.notification.reasons)
     return f'Yes: {name} was notified {" and ".join(ways)}, because "{"; ".join(reasons)}".'
 
 

@@ -51,14 +51,14 @@ class RuleShare:
 class Suggestion:
     """A condition to add to an alert, and its effect on recorded events.
 
-    ``saved_count`` of ``told_count`` notifications would not have been sent; ``opened_count`` of those were opened,
+    ``saved_count`` of ``notified_count`` notifications would not have been sent; ``opened_count`` of those were opened,
     so would have been missed.
     """
 
     says: str
     condition: str
     saved_count: int
-    told_count: int
+    notified_count: int
     opened_count: int
 
     @property
@@ -86,14 +86,14 @@ def suggestions(fired: Sequence[Fired]) -> list[Suggestion]:
 
     A condition that would leave nothing, or save nothing, is none.
     """
-    told = sum(firing.told_count for _, firing in fired)
-    found = [_weighed(says, condition, fired, told) for says, condition in _conditions(fired, told)]
-    useful = [one for one in found if 0 < one.saved_count < told and one.worth > 0]
+    notified = sum(firing.notified_count for _, firing in fired)
+    found = [_weighed(says, condition, fired, notified) for says, condition in _conditions(fired, notified)]
+    useful = [one for one in found if 0 < one.saved_count < notified and one.worth > 0]
     unlike = {(one.saved_count, one.opened_count, one.condition): one for one in useful}
     return sorted(unlike.values(), key=lambda one: (-one.worth, one.condition))[:MOST_SUGGESTIONS]
 
 
-def _conditions(fired: Sequence[Fired], told: int) -> Iterator[tuple[str, str]]:
+def _conditions(fired: Sequence[Fired], notified: int) -> Iterator[tuple[str, str]]:
     yield from _ALWAYS
     asked: tuple[tuple[str, Callable[[str], tuple[str, str]]], ...] = (
         ("entityFullyQualifiedName", lambda name: (f"without {name}", f"!matchAnyEntityFqn({literal_text(name)})")),
@@ -102,29 +102,33 @@ def _conditions(fired: Sequence[Fired], told: int) -> Iterator[tuple[str, str]]:
         ("service", lambda name: (f"without the service {name}", f"!matchAnyService({literal_text(name)})")),
     )
     for field, condition in asked:
-        for value, _, _ in _heavy(field, fired, told):
+        for value, _, _ in _heavy(field, fired, notified):
             yield condition(value)
-    for value, in_app, opened in _heavy("fieldChanged", fired, told, least=0.05):
+    for value, in_app, opened in _heavy("fieldChanged", fired, notified, least=0.05):
         if not opened and "." not in value:
             says = f"without {value}, which nobody opens" if in_app else f"without {value}"
             yield says, f"!matchAnyFieldChange({literal_text(value)})"
 
 
-def _heavy(field: str, fired: Sequence[Fired], told: int, *, least: float = _LEAST_SHARE) -> list[tuple[str, int, int]]:
+def _heavy(
+    field: str, fired: Sequence[Fired], notified: int, *, least: float = _LEAST_SHARE
+) -> list[tuple[str, int, int]]:
     """Return the values of a field that account for many notifications, with the in-app and opened ones of each."""
     counted: Counter[str] = Counter()
     in_app: Counter[str] = Counter()
     opened: Counter[str] = Counter()
     for logged, firing in fired:
         for value in {str(one) for one in values_of(field, logged)}:
-            counted[value] += firing.told_count
+            counted[value] += firing.notified_count
             in_app[value] += firing.app_count
             opened[value] += firing.opened_count
-    return [(value, in_app[value], opened[value]) for value, count in counted.most_common(10) if count >= least * told]
+    return [
+        (value, in_app[value], opened[value]) for value, count in counted.most_common(10) if count >= least * notified
+    ]
 
 
-def _weighed(says: str, condition: str, fired: Sequence[Fired], told: int) -> Suggestion:
+def _weighed(says: str, condition: str, fired: Sequence[Fired], notified: int) -> Suggestion:
     node: Node = check(parse(condition))
     gone = [firing for logged, firing in fired if not holds(node, logged)]
-    saved, opened = sum(one.told_count for one in gone), sum(one.opened_count for one in gone)
-    return Suggestion(says, condition, saved, told, opened)
+    saved, opened = sum(one.notified_count for one in gone), sum(one.opened_count for one in gone)
+    return Suggestion(says, condition, saved, notified, opened)

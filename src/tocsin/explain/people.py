@@ -151,10 +151,10 @@ class _Answers:
         if person is None:
             return "it is not a user"
         answers = self.person_facts.answers(self.questions, person.id, self.logged.event.entity_id, self.logged.offset)
-        told = (
+        stated = (
             f"{_written(one)} is {'true' if answers >> bit & 1 else 'false'}" for bit, one in enumerate(self.questions)
         )
-        return ", ".join(told)
+        return ", ".join(stated)
 
 
 def _written(question: str) -> str:
@@ -172,17 +172,17 @@ def _reached(
     record = scene.records.get(notification_id(scene.logged.event.id, first.channel, key))
     record = record if record and record.names(own) else None
     reasons = record.notification.reasons if record else ()
-    told_because = {(one.destination_id, one.kind, one.via) for one in reasons if one.subscription_id == own}
+    notified_because = {(one.destination_id, one.kind, one.via) for one in reasons if one.subscription_id == own}
 
     def obstacle(one: Candidate) -> Obstacle | None:
         """Return what suppresses this way; nothing for a stored reason, which was valid then."""
-        stood = one.stop in _OF_NOW and (one.reason.destination_id, one.reason.kind, one.reason.via) in told_because
+        stood = one.stop in _OF_NOW and (one.reason.destination_id, one.reason.kind, one.reason.via) in notified_because
         return None if stood else _obstacle(one, *known) or hidden
 
-    told = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
-    is_due = matched and any(way.obstacle is None for way in told)
+    stated = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
+    is_due = matched and any(way.obstacle is None for way in stated)
     others = dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != own)
-    return Reached(first.channel.value, key, first.target, first.person, told, is_due, record, tuple(others))
+    return Reached(first.channel.value, key, first.target, first.person, stated, is_due, record, tuple(others))
 
 
 def _obstacle(one: Candidate, closed: frozenset[str], answers: _Answers) -> Obstacle | None:

@@ -53,7 +53,7 @@ class AuditParts:
     alerts: Subscriptions
     log: EventLog
     reports: Reports
-    tellings: MatchResults
+    match_results: MatchResults
     finding_log: FindingLog
     window_ms: int
     allowance_ms: int
@@ -65,7 +65,7 @@ class Audited:
 
     ``after`` and ``through`` bound the audited part of the log; ``judged`` and ``unjudged`` count the
     matches in it that could be judged, and those of alerts that have changed since or are not fully processed yet;
-    ``told`` the findings that were recorded as events in this run.
+    ``notified`` the findings that were recorded as events in this run.
     """
 
     after: int
@@ -73,7 +73,7 @@ class Audited:
     judged: int
     unjudged: int
     findings: tuple[AuditFinding, ...]
-    told: int
+    notified: int
 
 
 def build(settings: Settings, history: LakeParts, engine: Engine) -> AuditParts:
@@ -85,7 +85,7 @@ def build(settings: Settings, history: LakeParts, engine: Engine) -> AuditParts:
         alerts=Subscriptions(engine),
         log=log,
         reports=Reports(engine),
-        tellings=MatchResults(engine),
+        match_results=MatchResults(engine),
         finding_log=FindingLog(SqlCatalogue(engine), history.clock, lambda one: log.find(one) is not None),
         window_ms=round(settings.audit_window_hours * _HOUR_MS),
         allowance_ms=round(settings.audit_allowance_s * 1000),
@@ -104,10 +104,10 @@ def audit(parts: AuditParts) -> Audited:
         found += _judge(parts, subject, span, now_ms)
         (row,) = judged(parts.history.session).collect()
         is_judged, is_unjudged = is_judged + row.judged, is_unjudged + row.unjudged
-    told = len(list(islice(filter(lambda finding: _report(parts, finding), found), MOST_REPORTED)))
-    parts.tellings.forget(through=_after(parts, now_ms - 2 * parts.window_ms, through), now_ms=now_ms)
-    audited = Audited(after, through, is_judged, is_unjudged, tuple(found), told)
-    _LOG.info("audited", after=after, through=through, judged=audited.judged, findings=len(found), told=told)
+    notified = len(list(islice(filter(lambda finding: _report(parts, finding), found), MOST_REPORTED)))
+    parts.match_results.forget(through=_after(parts, now_ms - 2 * parts.window_ms, through), now_ms=now_ms)
+    audited = Audited(after, through, is_judged, is_unjudged, tuple(found), notified)
+    _LOG.info("audited", after=after, through=through, judged=audited.judged, findings=len(found), notified=notified)
     return audited
 
 
@@ -115,7 +115,7 @@ def _after(parts: AuditParts, since_ms: int, through: int) -> int:
     """Return the offset after which the window begins: not before the first match result, nor after ``through``."""
     first = parts.rows.first_offset(since_ms)
     begins = through if first is None else first - 1
-    return min(max(begins, parts.tellings.kept_after()), through)
+    return min(max(begins, parts.match_results.kept_after()), through)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
         session,
         {
             "audit_alerts": subject.alerts,
-            "audit_tellings": parts.rows.tellings(*span),
+            "audit_match_results": parts.rows.match_results(*span),
             "audit_notes": parts.rows.notifications(*span),
             "audit_deliveries": parts.rows.deliveries(*span),
         },

@@ -123,7 +123,7 @@ class _Run:
         """Count matches (rows of ``spark/match.matches``) and would-be notifications, a bounded part at a time."""
         for some in self.visible(each_once(matched.toArrow())):
             self.tally.match({name: some[name].to_pylist() for name in ("log_offset", *_OF_EVENT)})
-            self.tally.tell(*self.told(some))
+            self.tally.add(*self.notified_by(some))
             report()
 
     def visible(self, matched: pa.Table) -> Iterator[pa.Table]:
@@ -135,7 +135,7 @@ class _Run:
             if shown.num_rows:
                 yield shown
 
-    def told(self, matched: pa.Table) -> tuple[list[dict[str, Any]], int]:  # Any: a column's value
+    def notified_by(self, matched: pa.Table) -> tuple[list[dict[str, Any]], int]:  # Any: a column's value
         """Return the would-be recipients of these, as rows of ``spark/backtest.py``, and the number of their events."""
         parts, policies = self.parts, self.parts.views.now()
         audience = audience_of(set(matched["entity_id"].to_pylist()), self.rows, parts.directory)
@@ -143,7 +143,7 @@ class _Run:
         found = recipients(batch)
         if _is_all_open(policies):
             rows = parts.session.sql(counted(found)).toArrow().to_pylist()
-            return [row for row in rows if row["channel"]], sum(row["told"] for row in rows if not row["channel"])
+            return [row for row in rows if row["channel"]], sum(row["notified"] for row in rows if not row["channel"])
         rows = parts.session.sql(each(found)).toArrow().to_pylist()
         events = _Events(parts.events, self.asked.requested_by)
         shown = [dict(row) for row in only_visible(rows, policies, events)]
@@ -156,7 +156,7 @@ class _Run:
         return {
             "events": count,
             **self.tally.counts(),
-            "recipients": [self._recipient(one, policies) for one in self.tally.most_told()],
+            "recipients": [self._recipient(one, policies) for one in self.tally.most_notified()],
             "samples": [one for one in found.values() if one is not None],
             "people": "Owners, followers, team members and lineage as of each event; permissions as of today.",
         }
@@ -173,7 +173,7 @@ class _Run:
 
     def _recipient(self, one: RecipientCount, policies: PolicySnapshot) -> Document:
         """Return one recipient; who the asker may not see has no name."""
-        known: Document = {"channel": one.channel, "told": one.told, "because": sorted(one.kinds)}
+        known: Document = {"channel": one.channel, "notified": one.notified, "because": sorted(one.kinds)}
         if one.recipient_id is None:
             return known | {"target": one.target}
         try:

@@ -30,7 +30,7 @@ class RecipientCount:
     channel: str
     target: str
     recipient_id: str | None
-    told: int
+    notified: int
     kinds: frozenset[str]
 
 
@@ -43,8 +43,8 @@ class Tally:
     names: dict[str, tuple[str, str]] = field(default_factory=dict)
     samples: list[int] = field(default_factory=list)
     ways: int = 0
-    told_of: int = 0
-    heard: dict[tuple[str, str], RecipientCount] = field(default_factory=dict)
+    notified_events: int = 0
+    recipients: dict[tuple[str, str], RecipientCount] = field(default_factory=dict)
 
     def match(self, rows: Mapping[str, list[Any]]) -> None:  # Any: a column's values
         """Count events that matched; ``rows`` are their columns, in any order."""
@@ -54,36 +54,36 @@ class Tally:
         self.names.update(zip(rows["entity_id"], places, strict=True))
         self.samples = sorted([*self.samples, *rows["log_offset"]])[-MOST_SAMPLES:]
 
-    def tell(self, rows: Iterable[RecipientRow], event_count: int) -> None:
+    def add(self, rows: Iterable[RecipientRow], event_count: int) -> None:
         """Count the would-be recipients; ``event_count`` is the number of events with any."""
-        self.told_of += event_count
+        self.notified_events += event_count
         for row in rows:
             at = (row["channel"], row["key"])
-            before = self.heard.get(at)
-            told, kinds = (before.told, before.kinds) if before else (0, frozenset[str]())
+            before = self.recipients.get(at)
+            notified, kinds = (before.notified, before.kinds) if before else (0, frozenset[str]())
             kinds |= frozenset(row["kinds"])
-            self.heard[at] = RecipientCount(
-                row["channel"], row["target"], row["recipient_id"], told + row["told"], kinds
+            self.recipients[at] = RecipientCount(
+                row["channel"], row["target"], row["recipient_id"], notified + row["notified"], kinds
             )
             self.ways += row["ways"]
 
-    def most_told(self) -> list[RecipientCount]:
+    def most_notified(self) -> list[RecipientCount]:
         """Return the recipients with the most would-be notifications."""
-        order = sorted(self.heard.values(), key=lambda one: (-one.told, one.channel, one.target))
+        order = sorted(self.recipients.values(), key=lambda one: (-one.notified, one.channel, one.target))
         return order[:MOST_RECIPIENTS]
 
     def counts(self) -> Document:
         """Return all counts but those of recipients by name."""
-        told = sum(one.told for one in self.heard.values())
+        notified = sum(one.notified for one in self.recipients.values())
         return {
             "matched": self.days.total(),
-            "toldNobody": self.days.total() - self.told_of,
+            "notifiedNobody": self.days.total() - self.notified_events,
             "perDay": [{"date": _date(day), "matched": count} for day, count in sorted(self.days.items())],
             "assetCount": len(self.assets),
             "assets": [self._asset(entity_id, count) for entity_id, count in self.assets.most_common(MOST_ASSETS)],
-            "told": told,
-            "merged": self.ways - told,
-            "recipientCount": len({one.recipient_id or one.target for one in self.heard.values()}),
+            "notified": notified,
+            "merged": self.ways - notified,
+            "recipientCount": len({one.recipient_id or one.target for one in self.recipients.values()}),
             "channels": self._channels(),
         }
 
@@ -92,11 +92,13 @@ class Tally:
         return {"id": entity_id, "type": entity_type, "fullyQualifiedName": fqn, "matched": count}
 
     def _channels(self) -> list[Document]:
-        told, recipients = Counter[str](), defaultdict[str, int](int)
-        for one in self.heard.values():
-            told[one.channel] += one.told
+        notified, recipients = Counter[str](), defaultdict[str, int](int)
+        for one in self.recipients.values():
+            notified[one.channel] += one.notified
             recipients[one.channel] += 1
-        return [{"channel": name, "told": told[name], "recipients": recipients[name]} for name in sorted(told)]
+        return [
+            {"channel": name, "notified": notified[name], "recipients": recipients[name]} for name in sorted(notified)
+        ]
 
 
 def _date(day: int) -> str:

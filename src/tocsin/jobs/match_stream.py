@@ -154,7 +154,7 @@ def _notify(matched: pa.Table, alerts: Alerts, parts: Parts) -> int:
     now_ms, policies = parts.clock.now_ms(), parts.views.now()
     batch = batch_of(parts.session, matched, rows, audience, now_ms=now_ms)
     frame = parts.session.sql(notifications(recipients(batch)))
-    sink = Sink(parts.notifications, lambda told: only_visible(told, policies, parts.events))
+    sink = Sink(parts.notifications, lambda rows: only_visible(rows, policies, parts.events))
     return sink.write(frame, pairs, last=last, now_ms=now_ms)
 
 
@@ -177,13 +177,13 @@ def supervised(parts: Parts) -> Supervised:
 def _start(parts: Parts, done: int) -> StreamingQuery:
     events = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, after=str(done)).load()
 
-    def told(batch: DataFrame, batch_id: int) -> None:
+    def process(batch: DataFrame, batch_id: int) -> None:
         count = notify(batch, parts)
-        _LOG.debug("batch_told", batch_id=batch_id, notifications=count)
+        _LOG.debug("batch_notified", batch_id=batch_id, notifications=count)
 
     return (
         events.writeStream.queryName(QUERY_NAME)
-        .foreachBatch(in_few_words(told))
+        .foreachBatch(in_few_words(process))
         .option("checkpointLocation", parts.checkpoint)
         .start()
     )

@@ -130,8 +130,8 @@ def _leave_another_log(reported: MonitoredQuery) -> None:
 
 def _done(reported: MonitoredQuery) -> LogPosition:
     """Return how far the query is: what it committed last may have come too late to be reported."""
-    told, kept = LogPosition(reported.done()), committed(Path(reported.checkpoint))
-    return kept if kept is not None and kept.offset > told.offset else told
+    recorded, kept = LogPosition(reported.done()), committed(Path(reported.checkpoint))
+    return kept if kept is not None and kept.offset > recorded.offset else recorded
 
 
 def begun(start: Callable[[], StreamingQuery]) -> StreamingQuery:

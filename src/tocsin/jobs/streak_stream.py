@@ -69,17 +69,17 @@ def _start(parts: Parts, done: int) -> StreamingQuery:
         parts.session.conf.set(key, value)
     reports = parts.session.readStream.format(LOG_FORMAT).options(**parts.source_options, only="reports").load()
 
-    def told(batch: DataFrame, batch_id: int) -> None:
+    def process(batch: DataFrame, batch_id: int) -> None:
         # Asked for once: whoever looked a second time would advance the streaks a second time.
         rows = batch.toArrow().filter(pc.field("log_offset") > done)
         count = notify(parts.session.createDataFrame(rows, EVENTS), parts) if rows.num_rows else 0
-        _LOG.debug("batch_told", query=QUERY_NAME, batch_id=batch_id, notifications=count)
+        _LOG.debug("batch_notified", query=QUERY_NAME, batch_id=batch_id, notifications=count)
 
     return (
         kept_streaks(reports)
         .writeStream.queryName(QUERY_NAME)
         .trigger(processingTime=_EVERY)
-        .foreachBatch(in_few_words(told))
+        .foreachBatch(in_few_words(process))
         .option("checkpointLocation", parts.checkpoint)
         .start()
     )

@@ -16,7 +16,7 @@ from tocsin.model.notification import NAMESPACE
 class FindingKind(StrEnum):
     """What is wrong."""
 
-    NOT_TOLD = "notTold"
+    RESULT_MISSING = "resultMissing"
     """An event matches an alert, and nothing says what came of it."""
     NOT_MATCHED = "notMatched"
     """People were notified of an event by an alert that it does not match."""
@@ -26,7 +26,7 @@ class FindingKind(StrEnum):
     """More notifications are there than were written."""
     RELATION_MISSING = "relationMissing"
     """Relations of a hard-deleted asset were lost before its deletion was notified."""
-    TOLD_TWICE = "toldTwice"
+    NOTIFIED_TWICE = "notifiedTwice"
     """Somebody has two notifications of one event over one channel."""
     DELIVERY_MISSING = "deliveryMissing"
     """A notification to be sent has no delivery."""

@@ -77,14 +77,14 @@ class FieldChange(WireModel):
     old_value: Any = None  # Any: a JSON value of whatever field changed
     new_value: Any = None  # Any: as above
 
-    def told(self) -> Document:
+    def as_wire(self) -> Document:
         """Return what ``to_wire`` does, but with the very values that this holds: to be read at once, not kept."""
-        told = {"name": self.name}
+        wire = {"name": self.name}
         if self.old_value is not None:
-            told["oldValue"] = self.old_value
+            wire["oldValue"] = self.old_value
         if self.new_value is not None:
-            told["newValue"] = self.new_value
-        return told
+            wire["newValue"] = self.new_value
+        return wire
 
 
 class ChangeDescription(WireModel):
@@ -103,16 +103,16 @@ class ChangeDescription(WireModel):
         """Return the path of every changed field, in the order added, updated, deleted."""
         return tuple(c.name for c in (*self.fields_added, *self.fields_updated, *self.fields_deleted))
 
-    def told(self) -> Document:
+    def as_wire(self) -> Document:
         """Return what ``to_wire`` does, but with the very values that this holds: to be read at once, not kept."""
-        told: Document = {
-            "fieldsAdded": [one.told() for one in self.fields_added],
-            "fieldsUpdated": [one.told() for one in self.fields_updated],
-            "fieldsDeleted": [one.told() for one in self.fields_deleted],
+        wire: Document = {
+            "fieldsAdded": [one.as_wire() for one in self.fields_added],
+            "fieldsUpdated": [one.as_wire() for one in self.fields_updated],
+            "fieldsDeleted": [one.as_wire() for one in self.fields_deleted],
         }
         if self.previous_version is not None:
-            told["previousVersion"] = version_to_wire(self.previous_version)
-        return told
+            wire["previousVersion"] = version_to_wire(self.previous_version)
+        return wire
 
 
 class ChangeEvent(WireModel):
@@ -138,7 +138,7 @@ class ChangeEvent(WireModel):
 
     def to_json(self) -> str:
         """Return what ``to_wire`` does, as text: written out here, in a third of the time that pydantic takes."""
-        told = {
+        wire = {
             "id": self.id,
             "eventType": self.event_type,
             "entityType": self.entity_type,
@@ -150,12 +150,12 @@ class ChangeEvent(WireModel):
             "userName": self.user_name,
             "userId": self.user_id,
             "timestamp": self.timestamp,
-            "changeDescription": self.change_description and self.change_description.told(),
+            "changeDescription": self.change_description and self.change_description.as_wire(),
             "entity": self.entity,
         }
-        for key in [key for key, value in told.items() if value is None]:
-            del told[key]
-        return orjson.dumps(told).decode()
+        for key in [key for key, value in wire.items() if value is None]:
+            del wire[key]
+        return orjson.dumps(wire).decode()
 
 
 def _number(version: Decimal | None) -> float | None:

@@ -57,7 +57,7 @@ class EntityType:
     breaking : what consumers rely on: lists of ``members``, which break them when one is dropped, retyped or made
         smaller, and other keys, which do so when their value changes
     defaults : what a create request that leaves a key out gets
-    beside : keys of data stored outside the document: shown on request, never written with it
+    separate_keys : keys of data stored outside the document: shown on request, never written with it
     is_renamable : a PATCH may give it another name
     is_movable : a PATCH may put it under another parent
     fixed : further keys that determine its place, which no PATCH changes
@@ -78,7 +78,7 @@ class EntityType:
     members: tuple[str, ...] = ()
     breaking: tuple[str, ...] = ()
     defaults: Mapping[str, object] = field(default_factory=dict)
-    beside: frozenset[str] = frozenset()
+    separate_keys: frozenset[str] = frozenset()
     is_renamable: bool = False
     is_movable: bool = False
     fixed: tuple[str, ...] = ()

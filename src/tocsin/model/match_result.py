@@ -21,8 +21,8 @@ class MatchResult:
 
     log_offset: int
     subscription_id: str
-    told_count: int
-    told_at_ms: int
+    notified_count: int
+    resolved_at_ms: int
 
     @property
     def pair(self) -> Pair:
@@ -48,7 +48,7 @@ class Firing:
     """Notifications of one alert for one event: all, those to people, in-app ones, and of these the opened ones."""
 
     log_offset: int
-    told_count: int
+    notified_count: int
     person_count: int
     app_count: int
     opened_count: int

@@ -88,7 +88,7 @@ class Written:
     @property
     def as_read(self) -> Document | None:
         """The entity with its inherited values, as in its event; None without an event."""
-        told = self.event.entity if self.event else None
-        if not told or told.get("id") != self.document.get("id"):
+        stated = self.event.entity if self.event else None
+        if not stated or stated.get("id") != self.document.get("id"):
             return None
-        return self.document | {key: told[key] for key in INHERITED_KEYS if key in told}
+        return self.document | {key: stated[key] for key in INHERITED_KEYS if key in stated}

@@ -22,11 +22,11 @@ from tocsin.flow.send.egress import egress_of
 from tocsin.model.address import MASK
 from tocsin.model.entity import Document
 from tocsin.sample.alerts import alerts
+from tocsin.sample.catalogue_writer import CatalogueWriter
 from tocsin.sample.company import DEMO_PERSON
 from tocsin.sample.history import SEED, history
 from tocsin.sample.hook import hook_url
 from tocsin.sample.steps import Create, Step
-from tocsin.sample.teller import Teller
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
 from tocsin.store.entities.catalogue import SqlCatalogue
@@ -79,7 +79,7 @@ def load(
         may_call_home = egress_of(settings.egress_allow).permits(_RECEIVER_ADDRESS, receiver_port)
         home = hook_url(receiver_port) if may_call_home else None
         with SqlCatalogue(engine).transaction() as transaction:
-            _tell(steps, transaction, now_ms, home_url=home, progress=progress)
+            _write_steps(steps, transaction, now_ms, home_url=home, progress=progress)
     _draw_webhook_secrets(Subscriptions(engine))
     return _draw_password(people)
 
@@ -95,18 +95,18 @@ class _OneTransaction:
         yield self._shared
 
 
-def _tell(
+def _write_steps(
     past: list[Step], transaction: Transaction, now_ms: int, *, home_url: str | None, progress: Progress | None
 ) -> None:
     clock = FixedClock(now_ms)
     ids = Ids(Random(SEED), clock)  # noqa: S311  # a story, not a secret
     writes = Writes(_OneTransaction(transaction), clock, ids.entity, event_id=ids.event, is_history=True)
-    teller = Teller(writes, clock)
+    writer = CatalogueWriter(writes, clock)
     # Alerts come last: events before an alert notify nobody.
     present = [Step(now_ms, _STEWARD, Create(ENTITY_TYPE, alert)) for alert in alerts(home_url, ids.entity)]
     steps = [*past, *present]
     for done, step in enumerate(steps, start=1):
-        teller.tell(step)
+        writer.write(step)
         if progress is not None:
             progress(done, len(steps))
 

@@ -137,13 +137,13 @@ class _Parser:
     def part(self, name: str | None) -> Node:
         """Return one term, one bracket, or the opposite of either."""
         self._next("plus")
-        negations, heard = 0, len(self.free)
+        negations, before = 0, len(self.free)
         while self._next("not"):
             negations += 1
             self._next("plus")
         operand = self._operand(name)
         if negations:
-            del self.free[heard:]
+            del self.free[before:]
         return negated(operand) if negations % 2 else operand
 
     def _operand(self, name: str | None) -> Node:

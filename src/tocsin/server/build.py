@@ -91,11 +91,11 @@ class Parts:
     tokens: Tokens
     streams: Streams
     shares: Shares
-    beside: ObservationReads
+    observations: ObservationReads
     incidents: IncidentLog
     suites: SuiteReader
     usage: Usage
-    telling: AlertStores
+    alert_stores: AlertStores
     backtests: Backtests
     quotas: Quotas
 
@@ -143,11 +143,11 @@ def build_parts(
         tokens=Tokens(people, clock, lifetime_s=settings.token_hours * 3600, recognised=TokenCache(revision.now)),
         streams=_streams_of(settings, inbox, people, clock),
         shares=Shares(settings.requests_per_person, settings.requests_waiting_per_person),
-        beside=ObservationReads(engine),
+        observations=ObservationReads(engine),
         incidents=IncidentLog(engine),
         suites=SuiteReader(engine),
         usage=Usage(engine),
-        telling=alert_stores_of(engine),
+        alert_stores=alert_stores_of(engine),
         backtests=Backtests(engine),
         quotas=Quotas(engine),
     )

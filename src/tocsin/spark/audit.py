@@ -27,7 +27,7 @@ ALERTS = _struct(
     ("asks_of_streaks", IntegerType),
 )
 MATCH_RESULTS = _struct(
-    *(("log_offset", LongType), ("subscription_id", StringType), ("told_count", IntegerType)),
+    *(("log_offset", LongType), ("subscription_id", StringType), ("notified_count", IntegerType)),
     *(("relation_count", IntegerType), ("missing_count", IntegerType)),
 )
 NOTES = _struct(
@@ -40,7 +40,7 @@ DELIVERIES = _struct(
 )
 VIEWS: Mapping[str, StructType] = {
     "audit_alerts": ALERTS,
-    "audit_tellings": MATCH_RESULTS,
+    "audit_match_results": MATCH_RESULTS,
     "audit_notes": NOTES,
     "audit_deliveries": DELIVERIES,
 }
@@ -62,13 +62,13 @@ held AS (
     GROUP BY log_offset, subscription_id
 ),
 whole AS (SELECT log_offset, count(DISTINCT channel, recipient) AS found FROM notes GROUP BY log_offset),
--- What another query told first may stand under another alert's reasons: of such events only the sum can be judged.
+-- What another query notified first may stand under another alert's reasons: of such events only the sum can be judged.
 shared AS (
-    SELECT DISTINCT t.log_offset FROM audit_tellings AS t JOIN audit_alerts AS a USING (subscription_id)
+    SELECT DISTINCT t.log_offset FROM audit_match_results AS t JOIN audit_alerts AS a USING (subscription_id)
     WHERE a.asks_of_streaks = 1
 ),
 judged AS (
-    SELECT e.event_id, t.* FROM audit_tellings AS t
+    SELECT e.event_id, t.* FROM audit_match_results AS t
     JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id AND {_IN_TIME}
     JOIN audit_events AS e ON e.log_offset = t.log_offset
 ),
@@ -77,10 +77,10 @@ matched AS (
     FROM audit_matched AS m JOIN audit_alerts AS a USING (subscription_id)
     WHERE m.log_offset > a.changed_at AND m.log_offset <= a.done_through
 ),
-told AS (
-    SELECT e.event_id, t.*, if(s.log_offset IS NULL, coalesce(h.found, 0), least(coalesce(w.found, 0), t.told_count))
-        AS found
-    FROM audit_tellings AS t
+notified AS (
+    SELECT e.event_id, t.*,
+        if(s.log_offset IS NULL, coalesce(h.found, 0), least(coalesce(w.found, 0), t.notified_count)) AS found
+    FROM audit_match_results AS t
     JOIN audit_events AS e USING (log_offset)
     LEFT JOIN held AS h USING (log_offset, subscription_id)
     LEFT JOIN whole AS w USING (log_offset)
@@ -93,25 +93,25 @@ carried AS (
     WHERE n.channel <> '{Channel.ACTIVITY_FEED}'
     GROUP BY n.event_id, n.log_offset, n.alerts[0], n.id
 )
-SELECT '{_K.NOT_TOLD}' AS kind, event_id, log_offset, subscription_id, '' AS about, 1 AS expected, 0 AS found
-FROM matched LEFT ANTI JOIN audit_tellings USING (log_offset, subscription_id)
+SELECT '{_K.RESULT_MISSING}' AS kind, event_id, log_offset, subscription_id, '' AS about, 1 AS expected, 0 AS found
+FROM matched LEFT ANTI JOIN audit_match_results USING (log_offset, subscription_id)
 UNION ALL
 SELECT '{_K.NOT_MATCHED}', j.event_id, j.log_offset, j.subscription_id, '', 0, 1
 FROM judged AS j LEFT ANTI JOIN matched AS m USING (log_offset, subscription_id)
 UNION ALL
-SELECT if(found < told_count, '{_K.NOTIFICATION_MISSING}', '{_K.NOTIFICATION_UNEXPECTED}'), event_id, log_offset,
-    subscription_id, '', told_count, found
-FROM told WHERE found <> told_count
+SELECT if(found < notified_count, '{_K.NOTIFICATION_MISSING}', '{_K.NOTIFICATION_UNEXPECTED}'), event_id, log_offset,
+    subscription_id, '', notified_count, found
+FROM notified WHERE found <> notified_count
 UNION ALL
 SELECT '{_K.NOTIFICATION_UNEXPECTED}', n.event_id, h.log_offset, h.subscription_id, '', 0, h.found
 FROM held AS h JOIN (SELECT DISTINCT event_id, log_offset FROM notes) AS n USING (log_offset)
-LEFT ANTI JOIN audit_tellings USING (log_offset, subscription_id)
+LEFT ANTI JOIN audit_match_results USING (log_offset, subscription_id)
 UNION ALL
 SELECT '{_K.RELATION_MISSING}', e.event_id, t.log_offset, t.subscription_id, '', t.relation_count,
     t.relation_count - t.missing_count
-FROM audit_tellings AS t JOIN audit_events AS e USING (log_offset) WHERE t.missing_count > 0
+FROM audit_match_results AS t JOIN audit_events AS e USING (log_offset) WHERE t.missing_count > 0
 UNION ALL
-SELECT '{_K.TOLD_TWICE}', event_id, log_offset, min(alerts[0]), concat_ws(' ', channel, recipient), 1, count(*)
+SELECT '{_K.NOTIFIED_TWICE}', event_id, log_offset, min(alerts[0]), concat_ws(' ', channel, recipient), 1, count(*)
 FROM notes GROUP BY event_id, log_offset, channel, recipient HAVING count(*) > 1
 UNION ALL
 SELECT '{_K.DELIVERY_MISSING}', event_id, log_offset, subscription_id, about, 1, 0 FROM carried WHERE found = 0
@@ -122,7 +122,7 @@ SELECT '{_K.DELIVERY_STUCK}', event_id, log_offset, subscription_id, about, 1, 0
 """  # noqa: S608  our own constants; nothing of a user's gets into the text
 _JUDGED = f"""
 SELECT count(a.subscription_id) AS judged, count(*) - count(a.subscription_id) AS unjudged
-FROM audit_tellings AS t
+FROM audit_match_results AS t
 LEFT JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id AND {_IN_TIME}
 """  # noqa: S608  as above
 

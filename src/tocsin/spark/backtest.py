@@ -7,14 +7,14 @@ from __future__ import annotations
 
 _KINDS = "transform(reasons, reason -> reason.kind)"
 _COUNTED = f"""
-SELECT channel, key, max(target) AS target, min(recipient_id) AS recipient_id, count(DISTINCT log_offset) AS told,
+SELECT channel, key, max(target) AS target, min(recipient_id) AS recipient_id, count(DISTINCT log_offset) AS notified,
     sum(size(reasons)) AS ways, array_sort(array_distinct(flatten(collect_set(kinds)))) AS kinds
 FROM (SELECT *, array_distinct({_KINDS}) AS kinds FROM ({{recipients}}))
 GROUP BY GROUPING SETS ((channel, key), ())
 """  # noqa: S608  our own constants; nothing of a user's gets into the text
 _EACH = f"""
 SELECT concat_ws('|', log_offset, channel, key) AS id, log_offset, channel, key, target, recipient_id,
-    reasons[0].subscription_id AS subscription_id, 1L AS told, size(reasons) AS ways,
+    reasons[0].subscription_id AS subscription_id, 1L AS notified, size(reasons) AS ways,
     array_sort(array_distinct({_KINDS})) AS kinds
 FROM ({{recipients}})
 """  # noqa: S608  as above
@@ -23,9 +23,10 @@ FROM ({{recipients}})
 def counted(recipients: str) -> str:
     """Return SQL for how often each recipient of ``recipients`` (SQL as well) is notified.
 
-    One row per (channel, key): ``target``, ``recipient_id``, ``told`` (number of events), ``ways`` (number of reasons
-    in all) and ``kinds`` (of reasons, distinct). One more row, whose ``channel`` is null, has in ``told`` the number of
-    events that notify anybody; there is none where nobody is. Unordered. Shuffles by (channel, key, event).
+    One row per (channel, key): ``target``, ``recipient_id``, ``notified`` (number of events), ``ways`` (number of
+    reasons in all) and ``kinds`` (of reasons, distinct). One more row, whose ``channel`` is null, has in ``notified``
+    the number of events that notify anybody; there is none where nobody is. Unordered. Shuffles by
+    (channel, key, event).
     """
     return _COUNTED.format(recipients=recipients)
 

@@ -52,22 +52,22 @@ def batch_of(
     """
     now = pa.array([now_ms] * matched.num_rows, pa.int64())
     for_anybody = pa.array(_for_anybody(matched, rows, audience), pa.bool_())
-    told = (
+    matches = (
         matched.append_column("is_for_anybody", for_anybody)
         .append_column("now_ms", now)
         .select(schema.MATCHES.names)
         .combine_chunks()
     )
-    starts = range(0, max(told.num_rows, 1), _MATCHES_PER_PARTITION)
-    parts = [told.slice(start, _MATCHES_PER_PARTITION) for start in starts]
+    starts = range(0, max(matches.num_rows, 1), _MATCHES_PER_PARTITION)
+    parts = [matches.slice(start, _MATCHES_PER_PARTITION) for start in starts]
     columns = {"matches": _nested(parts, schema.MATCHES)}
     for name, (columns_of, tuples) in _looked_up(rows, audience).items():
         whole = table_of(tuples, columns_of)
         columns[name] = _nested([whole, *[whole.slice(0, 0)] * (len(parts) - 1)], columns_of)
     frame = session.createDataFrame(pa.table(columns))
     (frame if len(parts) == 1 else frame.repartition(len(parts))).createOrReplaceTempView(_VIEW)
-    told_apart = max(len(parts), -(-len(audience.principals) // _MATCHES_PER_PARTITION))
-    return ResolveInput(_VIEW, told_apart, is_personal=any(row.questions for row in rows))
+    partition_count = max(len(parts), -(-len(audience.principals) // _MATCHES_PER_PARTITION))
+    return ResolveInput(_VIEW, partition_count, is_personal=any(row.questions for row in rows))
 
 
 def each_once(matched: pa.Table) -> pa.Table:

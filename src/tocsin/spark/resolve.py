@@ -40,9 +40,9 @@ reached AS (
     JOIN (SELECT inline(members) FROM {{view}}) AS t
         ON t.principal_id = p.principal_id AND a.log_offset BETWEEN t.since_offset AND t.until_offset
     {{fact}}
-    WHERE (t.user_id IS NULL OR NOT (a.user_id <=> t.user_id)) {{told}}
+    WHERE (t.user_id IS NULL OR NOT (a.user_id <=> t.user_id)) {{unmuted}}
 ),
-told AS (
+unmuted AS (
     SELECT /*+ BROADCAST(q) */ m.*,
         if(m.channel IN ('{Channel.ACTIVITY_FEED}', '{Channel.EMAIL}'), target, concat(subscription_id, ':', target))
             AS key
@@ -56,7 +56,7 @@ told AS (
 -- to sorting, from 128 keys on, it keeps equal structs twice (seen in Spark 4.3).
 because AS (
     SELECT {_EVENT}, channel, key, {_REASON}, max(target) AS target, min(recipient_id) AS recipient_id
-    FROM (SELECT {{together}} * FROM told)
+    FROM (SELECT {{together}} * FROM unmuted)
     GROUP BY {_EVENT}, channel, key, {_REASON}
 )
 SELECT {_EVENT}, channel, key, max(target) AS target, min(recipient_id) AS recipient_id,
@@ -79,7 +79,7 @@ _PERSON_FACT = """
     LEFT JOIN (SELECT inline(person_facts) FROM {view}) AS here ON here.place = a.entity_id AND here.user_id = t.user_id
     LEFT JOIN (SELECT inline(person_facts) FROM {view}) AS ever ON ever.place = '' AND ever.user_id = t.user_id
 """
-_TOLD = f"""
+_MEANT = f"""
     AND CASE WHEN t.user_id IS NULL THEN a.is_for_anybody ELSE shiftright(a.asked, {_ANSWERS}) & 1L = 1L END
 """
 
@@ -93,5 +93,5 @@ def recipients(batch: ResolveInput) -> str:
     channel, key), unless all is in one partition anyway. For one micro-batch, not for a stream.
     """
     together = "COALESCE(1)" if batch.partition_count == 1 else f"REPARTITION({_EVENT}, channel, key)"
-    fact, told = (_PERSON_FACT.format(view=batch.view), _TOLD) if batch.is_personal else ("", "")
-    return _RECIPIENTS.format(view=batch.view, together=f"/*+ {together} */", fact=fact, told=told)
+    fact, unmuted = (_PERSON_FACT.format(view=batch.view), _MEANT) if batch.is_personal else ("", "")
+    return _RECIPIENTS.format(view=batch.view, together=f"/*+ {together} */", fact=fact, unmuted=unmuted)

@@ -19,7 +19,7 @@ from tocsin.settings import Settings
 
 _LOCAL_ONLY = {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
 
-BACKGROUND = "beside"
+BACKGROUND = "background"
 """The scheduler pool of background jobs, which must not delay notifications; also the name of their Spark jobs."""
 
 _DEFAULTS = {

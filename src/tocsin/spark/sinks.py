@@ -23,7 +23,7 @@ Narrow = Callable[[Rows], Rows]
 class NotificationStore(Protocol):
     """Takes notifications; those it has already stay as they are."""
 
-    def add(self, rows: Sequence[Mapping[str, Any]], told: Sequence[MatchResult], *, last: LogPosition) -> None:
+    def add(self, rows: Sequence[Mapping[str, Any]], results: Sequence[MatchResult], *, last: LogPosition) -> None:
         """Store all of ``rows`` (columns of ``spark/schedule.notifications``) and their match results, or nothing.
 
         ``last`` is the last event that they are of.

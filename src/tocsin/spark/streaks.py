@@ -70,7 +70,7 @@ def with_streaks(events: DataFrame) -> DataFrame:
     ``events`` (columns of ``schema.EVENTS``, no stream) hold whatever their entities reported before. One row per
     event, in no order. Shuffles reports by entity.
     """
-    reports = in_arrow(events.where(IS_REPORT), "entity_id", _told, events.schema)
+    reports = in_arrow(events.where(IS_REPORT), "entity_id", _reported, events.schema)
     return events.where(f"NOT {IS_REPORT}").unionByName(reports)
 
 
@@ -116,7 +116,7 @@ class _Keeper(StatefulProcessor):
         """Nothing is held open."""
 
 
-def _told(rows: pa.Table) -> pa.Table:
+def _reported(rows: pa.Table) -> pa.Table:
     """Return the rows of one entity in the order of the log, with their facts."""
     ordered = rows.take(pc.sort_indices(rows["log_offset"]))
     found: list[Facts] = []

@@ -217,8 +217,8 @@ def _is_answered(ask: Callable[[], object], *, is_last: bool) -> bool:
 
 
 def _is_busy(error: sqlite3.OperationalError | OperationalError) -> bool:
-    told = error.orig if isinstance(error, OperationalError) else error
-    return isinstance(told, sqlite3.Error) and told.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+    cause = error.orig if isinstance(error, OperationalError) else error
+    return isinstance(cause, sqlite3.Error) and cause.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
 
 
 _LOOK_EVERY_S = 0.1

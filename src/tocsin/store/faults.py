@@ -130,7 +130,7 @@ def _speaks_of_faults(error: BaseException) -> bool:
 
 def _words(error: BaseException) -> str:
     """Return what a driver said, without the statement, and its SQLSTATE."""
-    told = getattr(error, "orig", None) or error
-    kind = type(told)
-    state = getattr(told, "sqlstate", None)
-    return f"{kind.__module__}.{kind.__qualname__}: {told}" + (f" SQLSTATE {state}" if state else "")
+    cause = getattr(error, "orig", None) or error
+    kind = type(cause)
+    state = getattr(cause, "sqlstate", None)
+    return f"{kind.__module__}.{kind.__qualname__}: {cause}" + (f" SQLSTATE {state}" if state else "")

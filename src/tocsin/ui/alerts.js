@@ -33,7 +33,7 @@ export async function showAlerts(make, place) {
 async function ranked(make, since) {
   const { data, formula, paging } = await call("GET", `${PATH}/noise?since=${since}&limit=10`);
   if (!data.length) return [make("p", { text: "No alert matched any event." })];
-  const most = Math.max(...data.map((one) => one.told), 1);
+  const most = Math.max(...data.map((one) => one.notified), 1);
   const hidden = paging.total > data.length ? `${paging.total - data.length} more alerts matched events. ` : "";
   return [
     make("ol", {}, ...data.map((one) => noisy(make, one, most, since))),
@@ -44,9 +44,9 @@ async function ranked(make, since) {
 function noisy(make, one, most, since) {
   const parts = [
     ["opened", one.opened],
-    ["unopened", one.told - one.opened],
+    ["unopened", one.notified - one.opened],
   ];
-  const label = `${amount(one.told, "notification")}, ${one.opened} opened`;
+  const label = `${amount(one.notified, "notification")}, ${one.opened} opened`;
   const place = make("div", { "aria-live": "polite" });
   const box = make("details", { class: "why-this" }, make("summary", { text: "How to reduce it" }), place);
   box.addEventListener("toggle", async () => {
@@ -62,19 +62,19 @@ function noisy(make, one, most, since) {
 }
 
 function numbers(one) {
-  const silent = one.toldNobody ? ` (${one.toldNobody} notified nobody)` : "";
+  const silent = one.notifiedNobody ? ` (${one.notifiedNobody} notified nobody)` : "";
   const people = one.people ? ` to ${amount(one.people, "person", "people")}` : "";
   const rest = ["opened", "muted", "unsubscribed"].map((key) => `${one[key]} ${key}`).join(", ");
-  return `${amount(one.fired, "event")}${silent}, ${amount(one.told, "notification")}${people}, ${rest}`;
+  return `${amount(one.fired, "event")}${silent}, ${amount(one.notified, "notification")}${people}, ${rest}`;
 }
 
-function suggested(make, { suggestions, toldInApp }) {
+function suggested(make, { suggestions, notifiedInApp }) {
   const nothing = "None: no condition that was tried helps without hiding too much of what people opened.";
   if (!suggestions.length) return [make("p", { text: nothing })];
-  const none = toldInApp ? ", none of them opened" : "";
+  const none = notifiedInApp ? ", none of them opened" : "";
   const lines = suggestions.map((one) => {
     const missed = one.missed ? `, of which ${one.missed} were opened` : none;
-    const text = make("div", { text: `${one.says}: ${one.saved} of ${one.told}${missed}` });
+    const text = make("div", { text: `${one.says}: ${one.saved} of ${one.notified}${missed}` });
     return make("li", {}, text, make("code", { text: one.condition }));
   });
   return [make("ul", { class: "plain" }, ...lines)];

@@ -58,7 +58,7 @@ async function followed(make, place, asked) {
 function shown(make, test) {
   if (test.state !== "done") return [make("p", { text: test.message || test.reason })];
   const { result } = test;
-  const told = result.recipients.map((one) => [one.name || one.target || "somebody", one.channel, one.told, one.because.join(", ")]);
+  const told = result.recipients.map((one) => [one.name || one.target || "somebody", one.channel, one.notified, one.because.join(", ")]);
   const samples = result.samples.map((one) => [
     new Date(one.timestamp).toLocaleString(),
     one.eventType,
@@ -84,11 +84,11 @@ function plot(make, drawn) {
 function summary(result) {
   const head = `${result.matched.toLocaleString("en")} of ${amount(result.events, "event")} match`;
   if (!result.matched) return `${head}.`;
-  const silent = result.toldNobody ? `; ${result.toldNobody.toLocaleString("en")} of them notify nobody` : "";
-  const through = result.channels.map((one) => `${one.channel} ${one.told.toLocaleString("en")}`).join(", ");
+  const silent = result.notifiedNobody ? `; ${result.notifiedNobody.toLocaleString("en")} of them notify nobody` : "";
+  const through = result.channels.map((one) => `${one.channel} ${one.notified.toLocaleString("en")}`).join(", ");
   return (
     `${head}, about ${amount(result.assetCount, "asset")}${silent}. It would have sent ` +
-    `${amount(result.told, "notification")} to ${amount(result.recipientCount, "recipient")}${through ? ` (${through})` : ""}; ` +
+    `${amount(result.notified, "notification")} to ${amount(result.recipientCount, "recipient")}${through ? ` (${through})` : ""}; ` +
     `${amount(result.merged, "duplicate")} merged.`
   );
 }

@@ -79,7 +79,7 @@ function personBranch(make, person) {
   const ways = person.ways.map(({ reason, stoppedBy }) =>
     branch(make, !stoppedBy, reason.sentence + (stoppedBy ? `: ${stoppedBy.says}` : "")),
   );
-  const others = person.toldTogetherWith.join(", ");
+  const others = person.mergedWith.join(", ");
   if (others) ways.push(make("li", { class: "soft", text: `sent as one notification with ${others}` }));
   return branch(make, person.isDue || person.notification !== null, `${person.name} over ${person.channel}`, ways);
 }

@@ -114,12 +114,12 @@ async def _outcome(parts: Parts, dispatch: Dispatch, route: Route | None, is_hel
     channel = parts.channels.get(dispatch.delivery.channel)
     if channel is None:
         return of_reason(OutcomeReason.DISABLED, detail=f"{dispatch.delivery.channel} is not supported yet")
-    told = await _answered(lambda: parts.permitted.now(dispatch))
-    if told is None:
+    permitted = await _answered(lambda: parts.permitted.now(dispatch))
+    if permitted is None:
         return of_reason(OutcomeReason.MAY_NOT_VIEW, detail=_HIDDEN)
     if not await is_held():
         return None
-    return await channel.send(told, route.destination, now_ms=parts.clock.now_ms())
+    return await channel.send(permitted, route.destination, now_ms=parts.clock.now_ms())
 
 
 def _step(parts: Parts, made: Attempt, retries: int) -> Step:

@@ -121,9 +121,9 @@ def test_each_is_told_once_whatever_is_killed(
     assert Counter(posted.values()) == Counter(f"text {number}" for number in range(CHANGES))
     assert {tuple(one["to"]) for one in house.received("mail")} == {("ana@example.com",)}
     assert {one["because"] for one in house.received("mail")} == {"you own it (alert orders)"}
-    told = house.bells("ben")
-    assert [one.title for one in told] == ["orders: description changed"] * (CHANGES - 1) + [
+    notified = house.bells("ben")
+    assert [one.title for one in notified] == ["orders: description changed"] * (CHANGES - 1) + [
         "orders: description added"
     ]
-    assert {reason for one in told for reason in one.reasons} == {"you follow it (alert ActivityFeedAlert)"}
-    assert len({one.id for one in told}) == CHANGES
+    assert {reason for one in notified for reason in one.reasons} == {"you follow it (alert ActivityFeedAlert)"}
+    assert len({one.id for one in notified}) == CHANGES

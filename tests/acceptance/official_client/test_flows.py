@@ -13,20 +13,20 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("official client")]
 
 def test_everything_is_created_once_however_often_it_is_put(served: Served, flow: Flow) -> None:
     made = flow("everything")
-    told = Counter((event["eventType"], event["entityFullyQualifiedName"]) for event in events_of(served))
+    notified = Counter((event["eventType"], event["entityFullyQualifiedName"]) for event in events_of(served))
     suite = ("entityCreated", "pg.shop.public.orders.testSuite")
-    assert told == Counter({("entityCreated", fqn): 1 for _, fqn, _ in made} | {suite: 1})
+    assert notified == Counter({("entityCreated", fqn): 1 for _, fqn, _ in made} | {suite: 1})
     assert {version for *_, version in made} == {0.1}
 
 
 def test_every_patch_is_one_event(served: Served, flow: Flow) -> None:
     flow("patches")
-    told = [
+    notified = [
         _changed(event)
         for event in events_of(served)
         if event["eventType"] == "entityUpdated" and event["entityFullyQualifiedName"] == "pg.shop.public.customers"
     ]
-    assert told == [
+    assert notified == [
         ["description"],
         ["description"],
         ["tags"],
@@ -43,11 +43,11 @@ def test_every_patch_is_one_event(served: Served, flow: Flow) -> None:
 
 def test_what_goes_is_gone_and_what_comes_back_is_there(served: Served, flow: Flow) -> None:
     gone = flow("endings")
-    told = Counter(event["eventType"] for event in events_of(served))
-    assert told["entityDeleted"] == len(gone) + 1, "each of them, and the table's own test suite"
+    notified = Counter(event["eventType"] for event in events_of(served))
+    assert notified["entityDeleted"] == len(gone) + 1, "each of them, and the table's own test suite"
     under_shop = ["shop", "public", "orders", "customers", "refill", "enough", "testSuite"]
-    assert told["entitySoftDeleted"] == 1 + len(under_shop)
-    assert told["entityRestored"] == 1 + len(under_shop)
+    assert notified["entitySoftDeleted"] == 1 + len(under_shop)
+    assert notified["entityRestored"] == 1 + len(under_shop)
 
 
 def test_lineage_is_added_widened_and_taken_away(served: Served, flow: Flow) -> None:
@@ -64,12 +64,12 @@ def test_a_real_connector_tells_of_what_changed_at_its_source_and_of_nothing_els
     assert first == dict.fromkeys(tables, 0.1)
     assert second == first | {tables[1]: 0.2}, "a foreign key is written when the table it leads to is known"
     assert third == {tables[0]: 0.2, tables[1]: 0.2}
-    told = [
+    notified = [
         (event["eventType"], event["entityFullyQualifiedName"], _changed(event))
         for event in events_of(served)
         if event["eventType"] != "entityCreated" and event["entityFullyQualifiedName"].startswith(prefix)
     ]
-    assert told == [
+    assert notified == [
         ("entityUpdated", tables[1], ["tableConstraints", "sourceHash"]),
         ("entityUpdated", tables[0], ["columns", "sourceHash"]),
         ("entitySoftDeleted", tables[2], ["deleted"]),
@@ -78,20 +78,22 @@ def test_a_real_connector_tells_of_what_changed_at_its_source_and_of_nothing_els
 
 def test_a_bulk_request_is_one_event_for_each_entity_that_it_changes(served: Served, flow: Flow) -> None:
     assert flow("bulk") == [[100, 0], [100, 0], [1, 1]]
-    told = Counter(event["eventType"] for event in events_of(served) if ".bulk_" in event["entityFullyQualifiedName"])
-    assert told == {"entityCreated": 101}
+    notified = Counter(
+        event["eventType"] for event in events_of(served) if ".bulk_" in event["entityFullyQualifiedName"]
+    )
+    assert notified == {"entityCreated": 101}
 
 
 def test_results_runs_profiles_and_use_are_each_told_once(served: Served, flow: Flow) -> None:
     assert flow("quality") == [2, 3, 1], "results, runs and profiles, however often they were sent"
-    told = Counter(
+    notified = Counter(
         (event["eventType"], event["entityType"], event["entityFullyQualifiedName"], *_changed(event))
         for event in events_of(served)
         if event["eventType"] != "entityCreated"
     )
     updated = "entityUpdated"
     case, table = ("testCase", "pg.shop.public.orders.enough"), ("table", "pg.shop.public.orders")
-    assert told == {
+    assert notified == {
         (updated, *case, "testCaseResult"): 1,
         (updated, *case, "incidentStatus", "testCaseResult"): 1,
         (updated, *case, "incidentStatus"): 1,
@@ -111,16 +113,18 @@ def _changed(event: Json) -> list[str]:
 
 def test_the_newer_face_of_the_client_works_too(served: Served, flow: Flow) -> None:
     assert flow("sdk") == [0.3, 0.2, 0.1]
-    told = Counter((event["eventType"], event["entityFullyQualifiedName"]) for event in events_of(served))
-    assert told["entityUpdated", "pg.shop.public.customers"] == 4, "a tag, a description, a follower who came and went"
-    assert told["entityUpdated", "pg.shop.public.orders"] == 1, "the edge that leads to it"
-    assert told["entityCreated", "Imported.Basket"] == 1
+    notified = Counter((event["eventType"], event["entityFullyQualifiedName"]) for event in events_of(served))
+    assert notified["entityUpdated", "pg.shop.public.customers"] == 4, (
+        "a tag, a description, a follower who came and went"
+    )
+    assert notified["entityUpdated", "pg.shop.public.orders"] == 1, "the edge that leads to it"
+    assert notified["entityCreated", "Imported.Basket"] == 1
 
 
 def test_what_is_described_in_terms_of_ones_own_is_found_by_them(served: Served, flow: Flow) -> None:
     assert flow("governance") == ["retention"]
-    told = [_changed(event) for event in events_of(served) if event["entityFullyQualifiedName"] == "table"]
-    assert told == [["customProperties"]]
+    notified = [_changed(event) for event in events_of(served) if event["entityFullyQualifiedName"] == "table"]
+    assert notified == [["customProperties"]]
     table = "pg.shop.public.customers"
     about = [event for event in events_of(served) if event["entityFullyQualifiedName"] == table]
     assert [_changed(event) for event in about[1:]] == [["extension.retention"], ["dataProducts"], ["dataProducts"]]

@@ -38,8 +38,8 @@ def test_what_is_right_is_passed_over_in_silence(tmp_path: Path) -> None:
 
 def ruled(name: str, condition: str) -> dict[str, object]:
     rules = {"resources": ["table"], "rules": [{"effect": "include", "condition": condition}]}
-    told = [{"category": "Owners", "type": "Email"}]
-    return {"name": name, "alertType": "Custom", "filteringRules": rules, "destinations": told}
+    notified = [{"category": "Owners", "type": "Email"}]
+    return {"name": name, "alertType": "Custom", "filteringRules": rules, "destinations": notified}
 
 
 def test_alerts_are_checked_as_they_would_be_saved(tmp_path: Path) -> None:
@@ -104,8 +104,8 @@ def test_what_a_server_would_refuse_of_an_alert_is_said_without_one(
 
 
 def test_whom_only_the_server_knows_is_taken_to_be_there(tmp_path: Path) -> None:
-    told = {"category": "Users", "type": "Email", "config": {"receivers": ["jane", "jane@example.org"]}}
-    alert = {**ruled("ours", "user.isMemberOf('Finance') && isBot()"), "destinations": [told]}
+    notified = {"category": "Users", "type": "Email", "config": {"receivers": ["jane", "jane@example.org"]}}
+    alert = {**ruled("ours", "user.isMemberOf('Finance') && isBot()"), "destinations": [notified]}
     assert check(tmp_path / "alerts.json", json.dumps(alert)).exit_code == 0
 
 

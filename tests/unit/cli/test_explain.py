@@ -73,13 +73,13 @@ ANSWER: dict[str, Any] = {
                         "isDue": True,
                         "notification": "n",
                         "ways": [WAY, SELF],
-                        "toldTogetherWith": ["B"],
+                        "mergedWith": ["B"],
                     }
                 ],
             },
         }
     ],
-    "told": {
+    "notified": {
         "total": 1,
         "isWhole": True,
         "data": [
@@ -152,7 +152,7 @@ def test_of_everybody_the_alerts_that_matched_are_shown(run: Run, small_server: 
     shown = run("explain", EVENT).out.splitlines()
     assert shown[shown.index("├── ✓ alert B matched") + 1] == "│   └── ✗ it does not notify anybody"
     assert "├── 1 more alert did not match; use --all to show them" in shown
-    narrowed = {**answer, "told": {"total": 0, "isWhole": False, "data": []}}
+    narrowed = {**answer, "notified": {"total": 0, "isWhole": False, "data": []}}
     small_server.answer("GET", f"{API}/events/{EVENT}/explain", narrowed)
     shown = run("explain", EVENT).out.splitlines()
     assert "├── 2 more alerts would not notify you; use --all to show them" in shown

@@ -99,8 +99,8 @@ def test_a_tier_that_goes_while_one_comes_is_modified() -> None:
     ],
 )
 def test_the_fate_of_an_asset_is_one_change(event_type: str, operation: ChangeOperation, fate: str) -> None:
-    told = event((MODIFY, "deleted", True), (REMOVE, "entity", {}), event_type=event_type)
-    assert changes_of(told) == [Change("lifecycle", operation, ASSET, fate)]
+    notified = event((MODIFY, "deleted", True), (REMOVE, "entity", {}), event_type=event_type)
+    assert changes_of(notified) == [Change("lifecycle", operation, ASSET, fate)]
 
 
 def test_what_happens_to_a_thread_is_conversation() -> None:

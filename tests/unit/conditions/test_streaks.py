@@ -17,8 +17,8 @@ _RUN = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": {"executionStat
 
 def reported(**facts: object) -> LoggedEvent:
     """Return a failed run after which these facts hold."""
-    told = logged(1, eventType="entityUpdated", entityType="pipeline", changeDescription=_RUN)
-    return LoggedEvent(1, told.event, {**told.derived, **facts})
+    notified = logged(1, eventType="entityUpdated", entityType="pipeline", changeDescription=_RUN)
+    return LoggedEvent(1, notified.event, {**notified.derived, **facts})
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_what_does_not_hold(condition: str, facts: dict[str, object]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("condition", "column", "told"),
+    ("condition", "column", "notified"),
     [
         ("noSuccessFor('6 hours')", 16, "invalid duration"),
         ("noSuccessFor({'6h','0h'})", 22, "invalid duration"),
@@ -77,8 +77,8 @@ def test_what_does_not_hold(condition: str, facts: dict[str, object]) -> None:
         ("matchStatusInARow('queued', 2)", 21, "not a verdict"),
     ],
 )
-def test_what_can_never_be_meant_is_refused_with_its_place(condition: str, column: int, told: str) -> None:
-    with pytest.raises(InvalidCondition, match=told) as refusal:
+def test_what_can_never_be_meant_is_refused_with_its_place(condition: str, column: int, notified: str) -> None:
+    with pytest.raises(InvalidCondition, match=notified) as refusal:
         checked(f"isBot() ||\n  {condition}")
     assert (refusal.value.line, refusal.value.column) == (2, column)
 

@@ -13,11 +13,11 @@ from tocsin.model.match_result import Firing
 from tocsin.model.subscription import EventSubscription
 
 
-def fired(number: int, told: int = 1, opened: int = 0, *, is_bot: bool = False, **keys: object) -> Fired:
+def fired(number: int, notified: int = 1, opened: int = 0, *, is_bot: bool = False, **keys: object) -> Fired:
     wire = {"id": str(number), "eventType": "entityUpdated", "entityType": "table", "entityId": "t", "timestamp": 7}
     event = ChangeEvent.model_validate({**wire, "userName": f"user{number}", **keys})
     logged = LoggedEvent(number, event, derive(event, actor_is_bot=is_bot))
-    return logged, Firing(number, told, told, told, opened)
+    return logged, Firing(number, notified, notified, notified, opened)
 
 
 def changed(name: str) -> dict[str, object]:
@@ -30,7 +30,7 @@ def tier(number: int) -> dict[str, object]:
 
 def test_bots_and_one_user_that_make_most_of_it_are_named() -> None:
     log = [fired(n, is_bot=True, userName="crawler") for n in range(62)] + [fired(100 + n) for n in range(18)]
-    found = {one.condition: (one.saved_count, one.told_count, one.opened_count) for one in suggestions(log)}
+    found = {one.condition: (one.saved_count, one.notified_count, one.opened_count) for one in suggestions(log)}
     assert found["isBot() == false"] == (62, 80, 0)
     assert found["!matchUpdatedBy('crawler')"] == (62, 80, 0)
 
@@ -71,14 +71,14 @@ def test_the_first_failure_only() -> None:
 
 def test_every_suggestion_is_what_it_would_have_come_to() -> None:
     log = [
-        fired(n, told=n % 3 + 1, is_bot=n % 4 == 0, entityFullyQualifiedName=f"a.b.{n % 2}", **tier(n % 3))
+        fired(n, notified=n % 3 + 1, is_bot=n % 4 == 0, entityFullyQualifiedName=f"a.b.{n % 2}", **tier(n % 3))
         for n in range(60)
     ]
     for one in suggestions(log):
         node = checked(one.condition)
         gone = [firing for logged, firing in log if not holds(node, logged)]
-        assert one.saved_count == sum(firing.told_count for firing in gone)
-        assert one.told_count == sum(firing.told_count for _, firing in log)
+        assert one.saved_count == sum(firing.notified_count for firing in gone)
+        assert one.notified_count == sum(firing.notified_count for _, firing in log)
     assert suggestions([]) == []
 
 

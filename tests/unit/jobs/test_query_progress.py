@@ -75,9 +75,9 @@ def test_a_failure_of_spark_is_told_in_few_words() -> None:
 
     with pytest.raises(BatchError) as caught:
         in_few_words(work)(cast(DataFrame, None), 7)
-    told = "".join(traceback.format_exception(caught.value))
-    assert "AnalysisException: no such column" in told
-    assert len(told) < 3_000
+    notified = "".join(traceback.format_exception(caught.value))
+    assert "AnalysisException: no such column" in notified
+    assert len(notified) < 3_000
 
 
 def test_the_causes_of_a_long_failure_are_told() -> None:

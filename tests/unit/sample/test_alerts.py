@@ -54,8 +54,8 @@ def test_the_key_of_a_webhook_is_never_part_of_an_alert() -> None:
 
 
 def test_owners_teams_and_a_webhook_are_told() -> None:
-    told = {(one["category"], one["type"]) for alert in sample_alerts() for one in alert["destinations"]}
-    assert told == {
+    notified = {(one["category"], one["type"]) for alert in sample_alerts() for one in alert["destinations"]}
+    assert notified == {
         ("Owners", "ActivityFeed"),
         ("Owners", "Email"),
         ("Teams", "Email"),

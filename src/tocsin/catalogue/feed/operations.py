@@ -110,9 +110,9 @@ class FeedWrites:
         def work(record: Record) -> Written:
             thread, asset = _found(record, thread_id)
             rights.check_remover(actor, thread.document["createdBy"], "a thread")
-            told = _with_event(record, EventType.ENTITY_DELETED, (thread, asset), ChangeDescription())
+            change = _with_event(record, EventType.ENTITY_DELETED, (thread, asset), ChangeDescription())
             record.transaction.threads.erase(thread.id)
-            return told
+            return change
 
         return self._writes.within(work, actor=actor)
 
@@ -286,8 +286,8 @@ def _end(record: Record, thread: StoredThread, asset: Stored, ended: _Ended) -> 
     post = _post(record, ended.message)
     kept = _with_post(record, replace(thread, document=document), post)
     described = events.thread_changes(thread.document, document)
-    told = events.with_added(described, events.post_added(post))
-    return _with_event(record, ended.event_type, (kept, asset), told)
+    change = events.with_added(described, events.post_added(post))
+    return _with_event(record, ended.event_type, (kept, asset), change)
 
 
 def _post(record: Record, message: str) -> Document:

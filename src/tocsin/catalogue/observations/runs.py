@@ -52,11 +52,11 @@ def add_runs(record: Record, pipeline: Stored, statuses: object) -> Written:
     for place, status in enumerate(statuses):
         form(status, f"[{place}]")
     written = Written(pipeline.document, None)
-    told = []
+    events = []
     for status in sorted(statuses, key=lambda one: int(one["timestamp"])):
         written = add_run(record, replace(pipeline, document=written.document), status)
-        told += [written.event] if written.event else []
-    return replace(written, event=told[-1] if told else None, cascaded=tuple(told[:-1]))
+        events += [written.event] if written.event else []
+    return replace(written, event=events[-1] if events else None, cascaded=tuple(events[:-1]))
 
 
 def remove_run(record: Record, pipeline: Stored, at_ms: int) -> Written:

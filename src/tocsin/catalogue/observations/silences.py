@@ -59,8 +59,8 @@ class Silences:
             entity = record.transaction.find(entity_type, Key.by_id(silence.entity_id))
             if entity is None or entity.deleted:
                 raise NotFound(f"{entity_type} {silence.entity_id} no longer exists")
-            told = {"timestamp": silence.at_ms, "since": silence.since_ms, "withoutSuccess": silence.asked_ms}
-            description = ChangeDescription(fields_added=(FieldChange(name=SILENCE, new_value=told),))
+            facts = {"timestamp": silence.at_ms, "since": silence.since_ms, "withoutSuccess": silence.asked_ms}
+            description = ChangeDescription(fields_added=(FieldChange(name=SILENCE, new_value=facts),))
             named = replace(record, ids=Ids(record.ids.entity, lambda: silence.event_id))
             return named.note(entity, description, event_type=EventType.SLA_VIOLATION)
 

@@ -67,10 +67,10 @@ def put_metric(record: Record, table: Stored, metric: Document) -> Written:
     if old is not None and is_same(_checked(old), _checked(new)):
         return Written(table.document, None)
     _keep(record, table, [*(one for one in metrics if one is not old), new])
-    told = FieldChange(name=METRICS, old_value=old, new_value=new)
+    change = FieldChange(name=METRICS, old_value=old, new_value=new)
     if old is None:
-        return record.note(table, ChangeDescription(fields_added=(told,)))
-    return record.note(table, ChangeDescription(fields_updated=(told,)))
+        return record.note(table, ChangeDescription(fields_added=(change,)))
+    return record.note(table, ChangeDescription(fields_updated=(change,)))
 
 
 def remove_metric(record: Record, table: Stored, name: str, *, column: str | None = None) -> Written:

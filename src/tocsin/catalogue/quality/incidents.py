@@ -68,7 +68,7 @@ def take_step(record: Record, case: Stored, request: Document) -> Written:
     step = _added(record, case, latest, asked)
     held = {key: value for key, value in case.document.items() if key != "incidentId"}
     held |= {"incidentId": step.state_id} if step.is_open else {}
-    return _told(record, case, (latest, step), held)
+    return _noted(record, case, (latest, step), held)
 
 
 def correct_step(
@@ -94,7 +94,7 @@ def correct_step(
     kept = {key: value for key, value in after.items() if key != "testCaseReference"}
     corrected = replace(step, document=kept | _stamp(record))
     record.transaction.incidents.correct(corrected)
-    return _told(record, case, (step, corrected), None)
+    return _noted(record, case, (step, corrected), None)
 
 
 def with_test_case(document: Document, case: Document) -> Document:
@@ -169,7 +169,7 @@ def _change(case: Stored, before: IncidentStep | None, after: IncidentStep) -> F
     return FieldChange(name=FIELD, old_value=old, new_value=with_test_case(after.document, reference))
 
 
-def _told(
+def _noted(
     record: Record, case: Stored, steps: tuple[IncidentStep | None, IncidentStep], held: Document | None
 ) -> Written:
     change = _change(case, *steps)

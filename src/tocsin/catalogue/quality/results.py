@@ -58,7 +58,7 @@ def remove_result(record: Record, case: Stored, at_ms: int) -> Written:
     gone = record.transaction.series.remove(Line(case.id, _KIND.name), at_ms)
     if gone is None:
         raise NotFound(f"test case {case.fqn} has no result at {at_ms}")
-    return append_removal(record, case, _told(gone))
+    return append_removal(record, case, _for_event(gone))
 
 
 def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = False) -> Written:
@@ -71,12 +71,12 @@ def _keep(record: Record, case: Stored, result: Document, *, was_failed: bool = 
     record.transaction.series.put(Line(case.id, _KIND.name), _reported(result))
     event_type = EventType.TEST_CASE_FAILURE if failed and not was_failed else EventType.ENTITY_UPDATED
     newest = {"testCaseStatus": result["testCaseStatus"]}
-    return append_event(record, case, _KIND, _told(result), event_type=event_type, newest=newest, also=opened)
+    return append_event(record, case, _KIND, _for_event(result), event_type=event_type, newest=newest, also=opened)
 
 
 def _reported(result: Document) -> StoredReport:
     return StoredReport(result["timestamp"], result, result["testCaseStatus"])
 
 
-def _told(result: Document) -> Document:
+def _for_event(result: Document) -> Document:
     return {key: value for key, value in result.items() if key != _NOT_TOLD}

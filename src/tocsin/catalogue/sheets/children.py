@@ -109,20 +109,20 @@ def child_rows(parent_type: str, documents: Iterable[Document]) -> Iterator[list
 
 def import_children(record: Record, parent: Stored, rows: tuple[Row, ...]) -> list[Outcome]:
     """Change an entity's children to match the rows, each with its own event; rejected rows are skipped."""
-    told: set[str] = set()
-    return [outcome(record, row, partial(_import_one, record, parent, row, told)) for row in rows]
+    reported: set[str] = set()
+    return [outcome(record, row, partial(_import_one, record, parent, row, reported)) for row in rows]
 
 
-def _import_one(record: Record, parent: Stored, row: Row, told: set[str]) -> str:
+def _import_one(record: Record, parent: Stored, row: Row, reported: set[str]) -> str:
     if row.problem is not None:
         raise InvalidInput(row.problem)
     child = CHILDREN[parent.entity_type]
     name = row.values["name"]
     full = fqn.quote(name) if child == "team" else fqn.child(parent.fqn, name)
-    if full in told:
+    if full in reported:
         raise InvalidInput(f"{child} {full} appears twice")
     message = bring_child(record, parent, (child, full), row)
-    told.add(full)
+    reported.add(full)
     return message
 
 

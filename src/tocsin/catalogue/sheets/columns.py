@@ -54,16 +54,16 @@ def import_columns(record: Record, table: Stored, rows: tuple[Row, ...]) -> tupl
     document = copy.deepcopy(table.document)
     found = {fqn.join(path): column for path, column in columns_of(document.get("columns") or [])}
     outcomes: list[Outcome] = []
-    told: set[str] = set()
+    reported: set[str] = set()
     for row in rows:
         try:
             name = _name(table, row)
-            if name in told:
+            if name in reported:
                 raise InvalidInput(f"column {name} appears twice")
             if name not in found:
                 raise InvalidInput(f"unknown column {name}{hint(name, found)}")
             changed = bring_column(record.transaction, found[name], row.values)
-            told.add(name)
+            reported.add(name)
             outcomes.append(Outcome(row, "Column updated" if changed else "Column unchanged"))
         except TocsinError as refused:
             outcomes.append(Outcome(row, refused.message, failed=True))

@@ -118,14 +118,16 @@ def import_result(sheet: Sheet, outcomes: Sequence[Outcome], *, dry_run: bool) -
     """Return the result of an import as OpenMetadata's ``CsvImportResult``."""
     failed = sum(outcome.failed for outcome in outcomes)
     passed = len(outcomes) - failed
-    told = [("failure" if outcome.failed else "success", outcome.message, *outcome.row.cells) for outcome in outcomes]
+    results = [
+        ("failure" if outcome.failed else "success", outcome.message, *outcome.row.cells) for outcome in outcomes
+    ]
     return {
         "dryRun": dry_run,
         "status": "success" if not failed else "partialSuccess" if passed else "failure",
         "numberOfRowsProcessed": len(outcomes),
         "numberOfRowsPassed": passed,
         "numberOfRowsFailed": failed,
-        "importResultsCsv": write_sheet([("status", "details", *sheet.written), *told]),
+        "importResultsCsv": write_sheet([("status", "details", *sheet.written), *results]),
     }
 
 

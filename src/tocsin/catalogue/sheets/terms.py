@@ -66,22 +66,22 @@ def import_terms(record: Record, glossary: Stored, rows: tuple[Row, ...]) -> lis
     Terms are written after their parents, whatever the order of the rows.
     """
     outcomes: dict[int, Outcome] = {}
-    told: set[str] = set()
+    reported: set[str] = set()
     for number in sorted(range(len(rows)), key=lambda at: _depth(rows[at])):
         row = rows[number]
-        outcomes[number] = outcome(record, row, partial(_import_one, record, glossary, row, told))
+        outcomes[number] = outcome(record, row, partial(_import_one, record, glossary, row, reported))
     return [outcomes[number] for number in range(len(rows))]
 
 
-def _import_one(record: Record, glossary: Stored, row: Row, told: set[str]) -> str:
+def _import_one(record: Record, glossary: Stored, row: Row, reported: set[str]) -> str:
     if row.problem is not None:
         raise InvalidInput(row.problem)
     parent = _parent(glossary, row.values.get("parent", ""))
     full = fqn.child(parent or glossary.fqn, row.values["name"])
-    if full in told:
+    if full in reported:
         raise InvalidInput(f"term {full} appears twice")
     message = _bring(record, glossary, (full, parent), row)
-    told.add(full)
+    reported.add(full)
     return message
 
 

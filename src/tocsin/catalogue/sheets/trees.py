@@ -107,16 +107,16 @@ def import_tree(record: Record, top: Stored, rows: tuple[Row, ...]) -> list[Outc
     """Change an entity's descendants to match the rows, in their order; rejected rows are skipped."""
     outcomes: dict[int, Outcome] = {}
     groups: dict[tuple[str, str], list[_Step]] = {}
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for at, row in enumerate(rows):
         try:
             step = _step(top, at, row)
-            if (step.kind, step.full) in told:
+            if (step.kind, step.full) in reported:
                 raise InvalidInput(f"{step.kind} {step.full} appears twice")
         except TocsinError as refused:
             outcomes[at] = Outcome(row, refused.message, failed=True)
         else:
-            told.add((step.kind, step.full))
+            reported.add((step.kind, step.full))
             groups.setdefault(step.group, []).append(step)
     for steps in groups.values():
         outcomes |= _written(record, steps)

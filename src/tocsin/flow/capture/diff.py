@@ -121,10 +121,10 @@ def _nested(entity_type: str) -> frozenset[str]:
 
 def with_place(change: ChangeDescription, old: Document, new: Document) -> ChangeDescription:
     """Return the change with what ``diff`` leaves out because it follows from elsewhere: the full name, ancestors."""
-    told = set(change.paths())
+    described = set(change.paths())
     updates = [
         FieldChange(name=key, old_value=old.get(key), new_value=new.get(key))
-        for key in ("fullyQualifiedName", *sorted(REFERENCE_FIELDS & old.keys() & new.keys() - told))
+        for key in ("fullyQualifiedName", *sorted(REFERENCE_FIELDS & old.keys() & new.keys() - described))
         if not (is_same(old.get(key), new.get(key)) or _points_to_same(old.get(key), new.get(key)))
     ]
     return change.model_copy(update={"fields_updated": (*change.fields_updated, *updates)})

@@ -91,7 +91,7 @@ def without_server_keys(document: Document) -> Document:
 @cache
 def _kept_elsewhere(entity_type: str) -> frozenset[str]:
     """Return the keys that a document shows but does not hold."""
-    return ENTITY_TYPES[entity_type].beside.union(RELATIONS.get(entity_type, ()))
+    return ENTITY_TYPES[entity_type].separate_keys.union(RELATIONS.get(entity_type, ()))
 
 
 def _check_kinds(document: Document) -> None:

@@ -143,8 +143,8 @@ def _rule(path: str, key: object) -> MemberList | None:
     return None if in_extension or not isinstance(key, str) else MEMBER_LISTS.get(key)
 
 
-def _is_members(held: Value, told: Value, *, of: type = dict) -> bool:
-    return isinstance(held, list) and isinstance(told, list) and all(isinstance(one, of) for one in told)
+def _is_members(held: Value, stated: Value, *, of: type = dict) -> bool:
+    return isinstance(held, list) and isinstance(stated, list) and all(isinstance(one, of) for one in stated)
 
 
 def _reordered(members: list[Document], rule: MemberList, names: list[str]) -> list[Document]:

@@ -79,13 +79,13 @@ def rename(record: Record, old: Stored, draft: Draft) -> Written:
     affected = [old, *under]
     renaming = _renaming(affected, old.fqn, draft.fqn)
     resolver = record.resolver()
-    written = change(record, resolver, old, _told(draft.document, renaming), fqn=draft.fqn)
+    written = change(record, resolver, old, _renamed(draft.document, renaming), fqn=draft.fqn)
     after = {old.id: replace(old, fqn=draft.fqn, document=written.document)}
     for entity in under:
         fqn = renaming.by_id[entity.id]
-        done = record.change(entity, _told(entity.document | _upward(entity, after), renaming), fqn=fqn)
+        done = record.change(entity, _renamed(entity.document | _upward(entity, after), renaming), fqn=fqn)
         after[entity.id] = replace(entity, fqn=fqn, document=done.document)
-    _tell(record, affected, renaming)
+    _rename_referrers(record, affected, renaming)
     return replace(written, cascaded=tuple(captured.event for captured in record.events[1:]))
 
 
@@ -128,30 +128,30 @@ def _upward(entity: Stored, after: Mapping[str, Stored]) -> Document:
     return inherited(kind, field, parent) if field and parent else {}
 
 
-def _tell(record: Record, affected: list[Stored], renaming: _Renaming) -> None:
+def _rename_referrers(record: Record, affected: list[Stored], renaming: _Renaming) -> None:
     tags = sorted({tag for _, tag in renaming.by_label})
     for entity in record.transaction.referring(list(renaming.by_id), tags):
-        told = _told(entity.document, renaming)
-        if entity.id in renaming.by_id or told == entity.document:
+        renamed = _renamed(entity.document, renaming)
+        if entity.id in renaming.by_id or renamed == entity.document:
             continue
-        record.permit.check_kept(entity.entity_type, entity.document, told)
-        if record.change(entity, told).event is None:  # it only points: the same entity by another name
-            record.transaction.update(entity, replace(entity, document=told))
+        record.permit.check_kept(entity.entity_type, entity.document, renamed)
+        if record.change(entity, renamed).event is None:  # it only points: the same entity by another name
+            record.transaction.update(entity, replace(entity, document=renamed))
 
 
-def _told(document: Document, renaming: _Renaming) -> Document:
+def _renamed(document: Document, renaming: _Renaming) -> Document:
     """Return a document that calls everything by its new name."""
 
     def relabel(label: Document) -> Document:
         fqn = renaming.by_label.get((label.get("source", ""), label["tagFQN"]))
         return label if fqn is None else _named(label | {"tagFQN": fqn}, fqn)
 
-    told: Document = relabelled(document, relabel) if renaming.by_label else dict(document)
-    for key in REFERENCE_LISTS.keys() & told.keys():
-        told[key] = [_pointed(reference, renaming) for reference in told[key] or ()]
-    for key in REFERENCES.keys() & told.keys():
-        told[key] = _pointed(told[key], renaming)
-    return told | nested_references.renamed(told, renaming.by_id)
+    renamed: Document = relabelled(document, relabel) if renaming.by_label else dict(document)
+    for key in REFERENCE_LISTS.keys() & renamed.keys():
+        renamed[key] = [_pointed(reference, renaming) for reference in renamed[key] or ()]
+    for key in REFERENCES.keys() & renamed.keys():
+        renamed[key] = _pointed(renamed[key], renaming)
+    return renamed | nested_references.renamed(renamed, renaming.by_id)
 
 
 def _pointed(reference: object, renaming: _Renaming) -> object:

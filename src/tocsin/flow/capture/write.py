@@ -161,8 +161,8 @@ class Record:
         if whole.is_empty():
             self.transaction.forget_version(old.id, since.version)
             self.transaction.update(old, since)
-            told = self._event(EventType.ENTITY_UPDATED, old, since, replace(difference, change=this))
-            return Written(since.document, told)
+            event = self._event(EventType.ENTITY_UPDATED, old, since, replace(difference, change=this))
+            return Written(since.document, event)
         whole = whole.model_copy(update={"previous_version": since.version})
         stamped = self._stamped(_kept(old, fields), old.version) | {
             "changeDescription": whole.to_wire(),

@@ -93,8 +93,8 @@ def of_alert(subscription: EventSubscription) -> tuple[Remark, ...]:
         )
     if not plan.resources:
         return (*found, Remark(Kind.NO_RESOURCES, "The alert has no resources, so it matches nothing", _RESOURCES))
-    is_told = any(remark.kind not in (Kind.UNKNOWN_WORD, Kind.NO_DESTINATIONS) for remark in found)
-    return (*found, *_of_plan(plan, is_told=is_told))
+    is_reported = any(remark.kind not in (Kind.UNKNOWN_WORD, Kind.NO_DESTINATIONS) for remark in found)
+    return (*found, *_of_plan(plan, is_reported=is_reported))
 
 
 _RULES, _RESOURCES = "filteringRules", "filteringRules.resources"
@@ -146,10 +146,10 @@ def _of_certainty(node: Node, field: str = "") -> Iterator[Remark]:
             return
 
 
-def _of_plan(plan: Plan, *, is_told: bool) -> Iterator[Remark]:
+def _of_plan(plan: Plan, *, is_reported: bool) -> Iterator[Remark]:
     node = plan.node or ALWAYS
     if is_never(node):
-        if not is_told:
+        if not is_reported:
             yield Remark(Kind.NEVER_TRUE, "The rules together are never true", _RULES)
     elif is_never(conjoined(plan.about, node)):
         named = ", ".join(plan.resources)

@@ -61,13 +61,13 @@ def report_of(logged: LoggedEvent) -> StatusReport | None:
     return report_in(logged.derived, logged.event.timestamp)
 
 
-def report_in(derived: Document, heard_at_ms: int) -> StatusReport | None:
+def report_in(derived: Document, arrived_at_ms: int) -> StatusReport | None:
     """Return what an event with these derived fields, captured at that moment, reports; None if it is no report."""
     status = derived.get("testStatus") or derived.get("pipelineStatus")
     at_ms = derived.get("reportedAt")
     if status is None and at_ms is None:
         return None
-    return StatusReport(status, heard_at_ms if at_ms is None else min(at_ms, heard_at_ms))
+    return StatusReport(status, arrived_at_ms if at_ms is None else min(at_ms, arrived_at_ms))
 
 
 def advance(streak: Streak | None, report: StatusReport) -> tuple[Streak, Facts]:

@@ -36,21 +36,21 @@ def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, even
     While everybody may view everything, nothing is looked up. Otherwise the cost depends on these recipients and
     events, not on the number of people and policies.
     """
-    told = list(rows)
+    notified = list(rows)
     if all(policies.is_open(resource) for resource in ENTITY_TYPES):
-        return told
-    about = events.subjects({row["log_offset"] for row in told})
-    asked = [row for row in told if not all(policies.is_open(kind) for kind, _ in about[row["log_offset"]])]
+        return notified
+    about = events.subjects({row["log_offset"] for row in notified})
+    asked = [row for row in notified if not all(policies.is_open(kind) for kind, _ in about[row["log_offset"]])]
     editors = events.editors_of({row["subscription_id"] for row in asked if row["recipient_id"] is None})
     views = policies.of_many({viewer for row in asked for viewer in _viewers(row, editors)})
 
-    def may_be_told(row: NotificationRow) -> bool:
+    def may_be_notified(row: NotificationRow) -> bool:
         subjects = about[row["log_offset"]]
         viewers = (views[viewer] for viewer in _viewers(row, editors))
         return all(view.may(Operation.VIEW_BASIC, *one) for view in viewers for one in subjects)
 
-    hidden = {row["id"] for row in asked if not may_be_told(row)}
-    return [row for row in told if row["id"] not in hidden]
+    hidden = {row["id"] for row in asked if not may_be_notified(row)}
+    return [row for row in notified if row["id"] not in hidden]
 
 
 def _viewers(row: NotificationRow, editors: Mapping[str, Sequence[str]]) -> Sequence[str]:

@@ -45,7 +45,7 @@ ROWS = (
         places=(Parentage("service", ("messagingService",)),),
         members=("messageSchema.schemaFields",),
         breaking=("messageSchema.schemaFields", "partitions"),
-        beside=words("sampleData"),
+        separate_keys=words("sampleData"),
     ),
     EntityType(
         "pipeline",
@@ -94,7 +94,7 @@ ROWS = (
         places=(Parentage("service", ("searchService",)),),
         members=("fields",),
         breaking=("fields",),
-        beside=words("sampleData"),
+        separate_keys=words("sampleData"),
     ),
     EntityType(
         "apiCollection",

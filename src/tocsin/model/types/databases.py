@@ -41,7 +41,7 @@ ROWS = (
         ancestors=("database", "service"),
         members=("columns",),
         breaking=("columns",),
-        beside=words("customMetrics joins profile sampleData tableProfilerConfig testSuite usageSummary"),
+        separate_keys=words("customMetrics joins profile sampleData tableProfilerConfig testSuite usageSummary"),
     ),
     EntityType(
         "storedProcedure",

@@ -29,7 +29,7 @@ ROWS = (
             "testConnectionResult tests"
         ),
         required=("name",),
-        beside=words("summary testCaseResultSummary tests"),
+        separate_keys=words("summary testCaseResultSummary tests"),
     ),
     EntityType(
         "testCase",
@@ -42,7 +42,7 @@ ROWS = (
         ),
         required=("name", "entityLink", "testDefinition"),
         fixed=("entityLink",),
-        beside=words("failedRowsSample inspectionQuery testSuites"),
+        separate_keys=words("failedRowsSample inspectionQuery testSuites"),
     ),
     EntityType(
         "eventsubscription",

@@ -46,7 +46,7 @@ class _Known:
     since_ms: int
     violation: Violation
     actor: Actor
-    untold: int = 0
+    unrecorded: int = 0
 
 
 @dataclass
@@ -54,8 +54,8 @@ class _Minute:
     """One minute: when it began, how many events it had, and how many refusals went beyond."""
 
     began_ms: int = 0
-    told: int = 0
-    untold: int = 0
+    recorded: int = 0
+    unrecorded: int = 0
 
 
 @dataclass
@@ -82,13 +82,13 @@ class RefusalLog:
             self._ensure_running()
             known = self._state.known.get(key)
             if known is not None and now_ms - known.since_ms < WINDOW_MS:
-                known.untold += 1
+                known.unrecorded += 1
                 return
             if not self._has_room(now_ms):
                 return
             violation = _violation(actor, operation, resource, document, verdict)
-            if known is not None and known.untold:
-                violation.details["repeated"] = known.untold
+            if known is not None and known.unrecorded:
+                violation.details["repeated"] = known.unrecorded
             self._state.known[key] = _Known(now_ms, violation, actor)
             self._put(violation, actor)
 
@@ -104,10 +104,10 @@ class RefusalLog:
     def _has_room(self, now_ms: int) -> bool:
         self._turn_minute(now_ms)
         minute = self._state.minute
-        if minute.told >= MOST_PER_MINUTE or len(self._state.known) >= _MOST_KNOWN:
-            minute.untold += 1
+        if minute.recorded >= MOST_PER_MINUTE or len(self._state.known) >= _MOST_KNOWN:
+            minute.unrecorded += 1
             return False
-        minute.told += 1
+        minute.recorded += 1
         return True
 
     def _turn_minute(self, now_ms: int) -> None:
@@ -115,7 +115,7 @@ class RefusalLog:
         if now_ms - minute.began_ms < _MINUTE_MS:
             return
         self._state.minute = _Minute(began_ms=now_ms)
-        if minute.untold:
+        if minute.unrecorded:
             self._put(_counted(minute), SYSTEM)
 
     def _settle(self, now_ms: int, *, everything: bool = False) -> None:
@@ -124,15 +124,15 @@ class RefusalLog:
         over = [key for key, one in self._state.known.items() if everything or now_ms - one.since_ms >= WINDOW_MS]
         for key in over:
             known = self._state.known.pop(key)
-            if known.untold:
-                details = {**known.violation.details, "repeated": known.untold}
+            if known.unrecorded:
+                details = {**known.violation.details, "repeated": known.unrecorded}
                 self._put(Violation(known.violation.policy_id, details), known.actor)
 
     def _put(self, violation: Violation, actor: Actor) -> None:
         try:
             self._queue.put_nowait((violation, actor))
         except queue.Full:
-            self._state.minute.untold += 1 + int(violation.details.get("repeated", 0))
+            self._state.minute.unrecorded += 1 + int(violation.details.get("repeated", 0))
 
     def _ensure_running(self) -> None:
         if self._thread is None:
@@ -149,9 +149,9 @@ class RefusalLog:
                 continue
             if waiting is None:
                 return
-            self._told(*waiting)
+            self._record(*waiting)
 
-    def _told(self, violation: Violation, actor: Actor) -> None:
+    def _record(self, violation: Violation, actor: Actor) -> None:
         try:
             self._write(violation, actor)
         except TocsinError as error:
@@ -176,4 +176,4 @@ def _violation(actor: Actor, operation: Operation, resource: str, document: Docu
 
 
 def _counted(minute: _Minute) -> Violation:
-    return Violation(None, {"repeated": minute.untold, "sinceMs": minute.began_ms})
+    return Violation(None, {"repeated": minute.unrecorded, "sinceMs": minute.began_ms})

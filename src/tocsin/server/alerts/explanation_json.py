@@ -48,10 +48,10 @@ def on_wire(found: PagedExplanation, *, visibility: Visibility, now_ms: int, sho
         "pipeline": {"offset": explanation.pipeline_at, "hasReached": not explanation.is_in_flight},
         "alerts": [_alert(trace) for trace in findings.page],
         "otherAlerts": {"matched": explanation.others_matched},
-        "told": {
-            "total": explanation.told_count,
+        "notified": {
+            "total": explanation.notified_count,
             "isWhole": not explanation.is_narrowed,
-            "data": [_record(one, shows_answers) for one in explanation.told[:MOST_PEOPLE]],
+            "data": [_record(one, shows_answers) for one in explanation.notified[:MOST_PEOPLE]],
         },
         "disagreements": _disagreements(explanation),
     }
@@ -62,15 +62,15 @@ def _in_sight(findings: PagedExplanation, visibility: Visibility) -> PagedExplan
     if visibility.is_whole:
         return findings
     explanation = findings.explanation
-    told = tuple(_record_in_sight(one, visibility) for one in explanation.told)
+    notified = tuple(_record_in_sight(one, visibility) for one in explanation.notified)
     alerts = tuple(_trace_in_sight(one, visibility) for one in explanation.alerts)
     page = tuple(_trace_in_sight(one, visibility) for one in findings.page)
-    return replace(findings, explanation=replace(explanation, told=told, alerts=alerts), page=page)
+    return replace(findings, explanation=replace(explanation, notified=notified, alerts=alerts), page=page)
 
 
 def _record_in_sight(record: NotificationRecord, visibility: Visibility) -> NotificationRecord:
-    told = record.notification
-    return replace(record, notification=replace(told, reasons=visibility.reasons(told.reasons)))
+    notification = record.notification
+    return replace(record, notification=replace(notification, reasons=visibility.reasons(notification.reasons)))
 
 
 def _trace_in_sight(trace: AlertTrace, visibility: Visibility) -> AlertTrace:
@@ -157,7 +157,7 @@ def _reached(one: Reached) -> Document:
         "isDue": one.is_due,
         "ways": [_way(way) for way in one.ways],
         "notification": one.record.notification.id if one.record else None,
-        "toldTogetherWith": list(one.others),
+        "mergedWith": list(one.others),
     }
 
 
@@ -172,16 +172,16 @@ def _reason(reason: Reason) -> Document:
 
 
 def _record(record: NotificationRecord, shows_answers: bool) -> Document:
-    told = record.notification
+    notification = record.notification
     return {
-        "id": told.id,
-        "channel": told.channel,
-        "recipient": told.recipient,
-        "recipientId": told.recipient_id,
+        "id": notification.id,
+        "channel": notification.channel,
+        "recipient": notification.recipient,
+        "recipientId": notification.recipient_id,
         "recipientName": record.user_name,
-        "reasons": [_reason(reason) for reason in told.reasons],
-        "dueAt": told.due_at_ms,
-        "createdAt": told.created_at_ms,
+        "reasons": [_reason(reason) for reason in notification.reasons],
+        "dueAt": notification.due_at_ms,
+        "createdAt": notification.created_at_ms,
         "isRead": record.read_at_ms is not None,
         "readAt": record.read_at_ms,
         "delivery": None if record.delivery is None else _delivery(record.delivery, shows_answers),

@@ -83,8 +83,8 @@ def explain(question: Question, caller: Caller) -> PagedExplanation:
     named = [one for one in alerts if one.id in tended or reached.get(one.id) or one == question.subscription]
     ordered = sorted(named, key=lambda one: (one.id not in matching, not reached.get(one.id), one.name))
     is_cut = question.shown.event is not question.logged.event
-    told, told_count = _notified(question, caller, tended)
-    if question.gone is not None and not told:
+    notified, notified_count = _notified(question, caller, tended)
+    if question.gone is not None and not notified:
         raise NotFound(f"alert {question.gone} not found")
     page = ordered[question.skip : question.skip + question.limit]
     near = [one for one in ordered if one.id in matching or reached.get(one.id)][:_MOST_SUGGESTED]
@@ -101,15 +101,15 @@ def explain(question: Question, caller: Caller) -> PagedExplanation:
     explanation = Explanation(
         logged=question.logged,
         alerts=tuple(traces[one.id] for one in ordered if one.id in traces),
-        told=told,
-        told_count=told_count,
+        notified=notified,
+        notified_count=notified_count,
         pipeline_at=_pipeline_at(question.logged, caller),
         alert_count=len(named),
         others_matched=len(matching - {one.id for one in named}),
         person=question.person,
-        is_complete=told_count <= MOST_RECORDS,
+        is_complete=notified_count <= MOST_RECORDS,
         is_narrowed=_is_narrowed(question, caller, tended),
-        missing_count=caller.parts.telling.records.missing_relations(question.logged.offset),
+        missing_count=caller.parts.alert_stores.records.missing_relations(question.logged.offset),
     )
     return PagedExplanation(explanation, tuple(traces[one.id] for one in page), question.shown)
 
@@ -153,7 +153,7 @@ def tends(alert: EventSubscription, caller: Caller) -> bool:
     """Say whether the caller may edit the alert; to policies, who made it is one of its owners."""
     if caller.actor.is_admin:
         return True
-    maker = caller.parts.telling.events.makers([alert.id]).get(alert.id)
+    maker = caller.parts.alert_stores.events.makers([alert.id]).get(alert.id)
     document: Document = alert.to_wire()
     owners = [*(document.get("owners") or ()), *([{"id": maker, "type": "user"}] if maker else ())]
     return caller.view.may(Operation.EDIT_ALL, _ALERT, {**document, "owners": owners})
@@ -174,13 +174,13 @@ def _reached(
     logged, parts = question.logged, caller.parts
     asked = [one for one in alerts if question.person or one.id in matching]
     rows = [row for one in asked for row in rows_of(one)]
-    audience = audience_of({logged.event.entity_id}, rows, parts.telling.directory, everybody=True)
+    audience = audience_of({logged.event.entity_id}, rows, parts.alert_stores.directory, everybody=True)
     scene = Scene(
         logged=logged,
         audience=audience,
-        subjects=parts.telling.events.subjects({logged.offset})[logged.offset],
+        subjects=parts.alert_stores.events.subjects({logged.offset})[logged.offset],
         policies=caller.policies,
-        editors=parts.telling.events.editors_of([one.id for one in asked]),
+        editors=parts.alert_stores.events.editors_of([one.id for one in asked]),
         records=_records(question, caller),
     )
     everybody = None if question.person is None else question.person.id
@@ -194,7 +194,7 @@ def _reached(
 
 def _records(question: Question, caller: Caller) -> dict[str, NotificationRecord]:
     """Return what is stored: of one person what can be theirs, in the app, by mail, or as a name of many."""
-    logged, records, person = question.logged, caller.parts.telling.records, question.person
+    logged, records, person = question.logged, caller.parts.alert_stores.records, question.person
     if person is None:
         return records.of_event(logged.offset, limit=MOST_RECORDS)
     mail = [notification_id(logged.event.id, Channel.EMAIL, person.email)] if person.email else []
@@ -206,12 +206,12 @@ def _notified(question: Question, caller: Caller, tended: frozenset[str]) -> tup
     alert = question.gone if question.subscription is None else question.subscription.id
     me = caller.actor
     every = _records(question, caller)
-    told = [
+    notified = [
         one
         for one in every.values()
         if (alert is None or one.names(alert))
         and (me.is_admin or one.notification.recipient_id == me.id or any(one.names(own) for own in tended))
     ]
     is_whole = len(every) < MOST_RECORDS or alert is not None or not me.is_admin
-    count = len(told) if is_whole else caller.parts.telling.records.count(question.logged.offset)
-    return tuple(sorted(told, key=lambda one: (one.notification.channel, one.notification.recipient))), count
+    count = len(notified) if is_whole else caller.parts.alert_stores.records.count(question.logged.offset)
+    return tuple(sorted(notified, key=lambda one: (one.notification.channel, one.notification.recipient))), count

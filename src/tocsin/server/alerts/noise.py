@@ -32,14 +32,14 @@ _MOST_ASSETS = 10
 
 def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller: Caller) -> Document:
     """Return the noisiest of these alerts, the worst first; those that matched nothing are not listed."""
-    telling, now_ms = caller.parts.telling, caller.parts.clock.now_ms()
-    start = telling.firings.start_of(since)
+    stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
+    start = stores.firings.start_of(since)
     tallies = _tallies([one.id for one in alerts], start, caller)
     named = [one for one in alerts if one.id in tallies]
-    ordered = sorted(named, key=lambda one: (-tallies[one.id].noise, -tallies[one.id].told_count, one.name))
+    ordered = sorted(named, key=lambda one: (-tallies[one.id].noise, -tallies[one.id].notified_count, one.name))
     listed = ordered[:limit]
-    people = telling.firings.people(_countable(listed, tallies), start) if listed else {}
-    mutes = telling.mutes.counts([one.id for one in listed], now_ms)
+    people = stores.firings.people(_countable(listed, tallies), start) if listed else {}
+    mutes = stores.mutes.counts([one.id for one in listed], now_ms)
     rows = [_row(one, tallies[one.id], people.get(one.id), mutes.get(one.id, (0, 0))) for one in listed]
     return {
         "since": since,
@@ -52,12 +52,14 @@ def overview(alerts: Sequence[EventSubscription], since: int, limit: int, caller
 
 def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
     """Return the notifications of one alert, per asset and per rule, and what a stricter rule would have saved."""
-    telling, now_ms = caller.parts.telling, caller.parts.clock.now_ms()
-    start = telling.firings.start_of(since)
+    stores, now_ms = caller.parts.alert_stores, caller.parts.clock.now_ms()
+    start = stores.firings.start_of(since)
     tally = _tallies([alert.id], start, caller).get(alert.id, Tally())
-    people = telling.firings.people([alert.id], start).get(alert.id, 0) if tally.told_count <= _MOST_NOTIFIED else None
-    muted = telling.mutes.counts([alert.id], now_ms).get(alert.id, (0, 0))
-    fired = _examined(telling.firings.of(alert.id, start, limit=MOST_EXAMINED), caller)
+    people = (
+        stores.firings.people([alert.id], start).get(alert.id, 0) if tally.notified_count <= _MOST_NOTIFIED else None
+    )
+    muted = stores.mutes.counts([alert.id], now_ms).get(alert.id, (0, 0))
+    fired = _examined(stores.firings.of(alert.id, start, limit=MOST_EXAMINED), caller)
     return {
         "since": since,
         "until": now_ms,
@@ -72,7 +74,7 @@ def detail(alert: EventSubscription, since: int, caller: Caller) -> Document:
 
 def _tallies(alert_ids: Sequence[str], start: int, caller: Caller) -> dict[str, Tally]:
     """Return the counts of each alert that matched something, without what the caller may not see."""
-    firings = caller.parts.telling.firings
+    firings = caller.parts.alert_stores.firings
     if caller.visibility.is_whole:
         return firings.tallies(start)
     found = [one for one in firings.per_asset(alert_ids, start) if one[1]["type"] in ENTITY_TYPES]
@@ -86,10 +88,10 @@ def _tallies(alert_ids: Sequence[str], start: int, caller: Caller) -> dict[str, 
 
 def _countable(alerts: Sequence[EventSubscription], tallies: Mapping[str, Tally]) -> list[str]:
     """Return the alerts whose people are counted: as many of the quietest as take no more than a moment."""
-    found, told = [], 0
-    for one in sorted(alerts, key=lambda one: tallies[one.id].told_count):
-        told += tallies[one.id].told_count
-        if told <= _MOST_NOTIFIED:
+    found, notified = [], 0
+    for one in sorted(alerts, key=lambda one: tallies[one.id].notified_count):
+        notified += tallies[one.id].notified_count
+        if notified <= _MOST_NOTIFIED:
             found.append(one.id)
     return found
 
@@ -106,13 +108,13 @@ def _examined(firings: Sequence[Firing], caller: Caller) -> list[Fired]:
             continue
         if report_of(logged) is not None and reports < _MOST_REPORTS:
             reports += 1
-            logged = with_streaks(logged, caller.parts.telling)
+            logged = with_streaks(logged, caller.parts.alert_stores)
         fired.append((logged, one))
     return fired
 
 
 def _assets(alert_id: str, start: int, caller: Caller) -> list[Document]:
-    found = caller.parts.telling.firings.by_asset(alert_id, start, limit=_MOST_ASSETS)
+    found = caller.parts.alert_stores.firings.by_asset(alert_id, start, limit=_MOST_ASSETS)
     references = [{"id": entity_id, "type": kind} for entity_id, kind, _, _ in found]
     visible = {one["id"] for one in seen(caller, references)}
     return [
@@ -138,10 +140,10 @@ def _row(alert: EventSubscription, tally: Tally, people: int | None, mutes: tupl
 def _counts(tally: Tally) -> Document:
     return {
         "fired": tally.fired_count,
-        "toldNobody": tally.silent_count,
-        "told": tally.told_count,
-        "toldToPeople": tally.person_count,
-        "toldInApp": tally.app_count,
+        "notifiedNobody": tally.silent_count,
+        "notified": tally.notified_count,
+        "notifiedPeople": tally.person_count,
+        "notifiedInApp": tally.app_count,
         "opened": tally.opened_count,
         "noise": tally.noise,
     }
@@ -149,5 +151,5 @@ def _counts(tally: Tally) -> Document:
 
 def _camel(fields: dict[str, object]) -> Document:
     """Return the facts of a rule or a suggestion under the names they have on the wire."""
-    wire = {"held_count": "held", "examined_count": "examined", "saved_count": "saved", "told_count": "told"}
+    wire = {"held_count": "held", "examined_count": "examined", "saved_count": "saved", "notified_count": "notified"}
     return {{**wire, "opened_count": "missed"}.get(name, name): value for name, value in fields.items()}

@@ -33,9 +33,9 @@ class AlertStores:
     unsubscribe_key: bytes = field(repr=False)
 
 
-def with_streaks(logged: LoggedEvent, telling: AlertStores) -> LoggedEvent:
+def with_streaks(logged: LoggedEvent, alert_stores: AlertStores) -> LoggedEvent:
     """Return an event with what its entity's earlier reports make of it, which conditions may ask for."""
-    return logged if report_of(logged) is None else with_facts(logged, telling.reports.before(logged))
+    return logged if report_of(logged) is None else with_facts(logged, alert_stores.reports.before(logged))
 
 
 def alert_stores_of(engine: Engine) -> AlertStores:

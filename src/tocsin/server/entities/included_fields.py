@@ -34,12 +34,12 @@ def included(row: EntityType, documents: Sequence[Document], parts: Parts, field
     extras: list[Document] = [{} for _ in documents]
     if not documents:
         return extras
-    for name in sorted(fields & (row.beside | (row.keys & _OF_MANY_TYPES)) & _FIELDS.keys()):
+    for name in sorted(fields & (row.separate_keys | (row.keys & _OF_MANY_TYPES)) & _FIELDS.keys()):
         values = _FIELDS[name](parts, documents)
         for extra, document in zip(extras, documents, strict=True):
             if document["id"] in values:
                 extra[name] = values[document["id"]]
-    if METRICS in fields & row.beside:
+    if METRICS in fields & row.separate_keys:
         for extra, columns in zip(extras, _columns(parts, documents), strict=True):
             extra |= {"columns": columns} if columns else {}
     return extras
@@ -61,15 +61,15 @@ def _suite(parts: Parts, tables: Sequence[Document]) -> Values:
 
 
 def _profile(parts: Parts, tables: Sequence[Document]) -> Values:
-    return dict(parts.beside.latest([table["id"] for table in tables], TABLE_PROFILE))
+    return dict(parts.observations.latest([table["id"] for table in tables], TABLE_PROFILE))
 
 
 def _config(parts: Parts, tables: Sequence[Document]) -> Values:
-    return dict(parts.beside.attached([table["id"] for table in tables], CONFIG))
+    return dict(parts.observations.attached([table["id"] for table in tables], CONFIG))
 
 
 def _joins(parts: Parts, tables: Sequence[Document]) -> Values:
-    found = parts.beside.attached([table["id"] for table in tables], JOINS)
+    found = parts.observations.attached([table["id"] for table in tables], JOINS)
     return {table_id: summary(kept, _today(parts)) for table_id, kept in found.items()}
 
 
@@ -79,13 +79,13 @@ def _usage(parts: Parts, used: Sequence[Document]) -> Values:
 
 def _metrics(parts: Parts, tables: Sequence[Document]) -> Values:
     """Return the metrics of tables; those of columns are part of the column."""
-    found = parts.beside.attached([table["id"] for table in tables], METRICS)
+    found = parts.observations.attached([table["id"] for table in tables], METRICS)
     return {one: [metric for metric in kept["metrics"] if "columnName" not in metric] for one, kept in found.items()}
 
 
 def _columns(parts: Parts, tables: Sequence[Document]) -> list[list[Document]]:
     """Return the columns of each table with their metrics; none of a table that has no metrics."""
-    found = parts.beside.attached([table["id"] for table in tables], METRICS)
+    found = parts.observations.attached([table["id"] for table in tables], METRICS)
     return [
         [_measured(column, found[table["id"]]["metrics"]) for column in table.get("columns") or ()]
         if table["id"] in found
@@ -100,12 +100,12 @@ def _measured(column: Document, metrics: Sequence[Document]) -> Document:
 
 
 def _query(parts: Parts, cases: Sequence[Document]) -> Values:
-    found = parts.beside.attached([case["id"] for case in cases], QUERY)
+    found = parts.observations.attached([case["id"] for case in cases], QUERY)
     return {case_id: kept[QUERY] for case_id, kept in found.items()}
 
 
 def _votes(parts: Parts, assets: Sequence[Document]) -> Values:
-    found = parts.beside.attached([asset["id"] for asset in assets], votes.KIND)
+    found = parts.observations.attached([asset["id"] for asset in assets], votes.KIND)
     voters = {user for kept in found.values() for side in kept.values() for user in side}
     known = {user["id"]: user for user in parts.catalogue.users(sorted(voters))} if voters else {}
     return {asset["id"]: _vote(found.get(asset["id"], {}), known) for asset in assets}

@@ -76,7 +76,7 @@ def _with_secrets(row: EntityType, views: list[Document], caller: Caller) -> lis
     """Return connections in clear: bots have to connect."""
     if not views:
         return views
-    known = caller.parts.beside.attached([view["id"] for view in views], secrets.KIND)
+    known = caller.parts.observations.attached([view["id"] for view in views], secrets.KIND)
     return [secrets.in_clear(row, view, known.get(view["id"], {})) for view in views]
 
 
@@ -86,7 +86,7 @@ def with_relations(
     """Return for each document its requested relations: followers, followed assets, and more."""
     extras = included(row, documents, caller.parts, fields)
     ids = [document["id"] for document in documents]
-    counted = summaries(caller.parts, documents, scopes_of(caller)) if SUMMARY in fields & row.beside else {}
+    counted = summaries(caller.parts, documents, scopes_of(caller)) if SUMMARY in fields & row.separate_keys else {}
     for extra, one in zip(extras, ids, strict=True):
         extra |= {SUMMARY: counted[one]} if one in counted else {}
     if "followers" in fields and row.is_followable:

@@ -219,8 +219,8 @@ def did_you_mean(request: Request, entity_type: str, fqn: str) -> str:
     if caller is None or entity_type not in ENTITY_TYPES:
         return ""
     typed = lookups(entity_type, Key.by_name(fqn))[1][-1]
-    beside = seen(caller, caller.parts.catalogue.neighbours(entity_type, typed))
-    near = nearest(typed, [name for one in beside if _is_similar(name := one["fullyQualifiedName"], typed)])
+    neighbours = seen(caller, caller.parts.catalogue.neighbours(entity_type, typed))
+    near = nearest(typed, [name for one in neighbours if _is_similar(name := one["fullyQualifiedName"], typed)])
     if near is None:
         return ""
     return f"; did you mean {near if ENTITY_TYPES[entity_type].places else names.split(near)[0]}?"

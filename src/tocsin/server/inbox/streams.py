@@ -118,19 +118,19 @@ class Streams:
         await self._ensure_running()
         start, passed = self._arriving.read_to, self._arriving.passed
         seen = start if last_seen is None else last_seen
-        told: set[str] = set()  # what the loop may hand on once more
+        sent: set[str] = set()  # what the loop may hand on once more
         if passed < seen:  # rows that came late, while nobody listened, precede what was seen
             for entry in await self._missed(user_id, passed):
-                told.add(entry.id)
+                sent.add(entry.id)
                 if last_seen is not None and entry.log_offset <= seen and not entry.read:
                     yield entry
         while missed := await self._missed(user_id, seen):
             for entry in missed:
                 yield entry
-            told |= {entry.id for entry in missed if entry.log_offset > min(start, passed)}
+            sent |= {entry.id for entry in missed if entry.log_offset > min(start, passed)}
             seen = missed[-1].log_offset
         while (arrived := await listener.queue.get()) is not None:
-            if arrived.id not in told:
+            if arrived.id not in sent:
                 yield arrived
 
     async def close(self) -> None:
@@ -212,12 +212,12 @@ class Streams:
     async def _hand_on(self, arrived: list[Arrival]) -> None:
         """Hand on what has arrived and what is due by now of what has waited."""
         now_ms = self._clock.now_ms()
-        heard = [one for one in (*self._waiting, *arrived) if one.recipient_id in self._listeners]
-        self._waiting = [one for one in heard if now_ms < one.due_at_ms <= now_ms + _LONGEST_WAIT_MS]
-        due = [(one.log_offset, one.recipient_id) for one in heard if one.due_at_ms <= now_ms]
+        expected = [one for one in (*self._waiting, *arrived) if one.recipient_id in self._listeners]
+        self._waiting = [one for one in expected if now_ms < one.due_at_ms <= now_ms + _LONGEST_WAIT_MS]
+        due = [(one.log_offset, one.recipient_id) for one in expected if one.due_at_ms <= now_ms]
         for entry in await self._in_lane(lambda: self._inbox.entries_at(due)) if due else []:
             for listener in self._listeners.get(entry.recipient_id, ()):
-                listener.tell(entry)
+                listener.push(entry)
 
     async def _in_lane(self, work: Callable[[], T]) -> T:
         return await anyio.to_thread.run_sync(work, limiter=self._lane)
@@ -246,7 +246,7 @@ class _Listener:
         self.queue: asyncio.Queue[InboxEntry | None] = asyncio.Queue()
         self._ended = False
 
-    def tell(self, entry: InboxEntry) -> None:
+    def push(self, entry: InboxEntry) -> None:
         if self.queue.qsize() >= BACKLOG:
             self.let_go()
         else:

@@ -70,12 +70,12 @@ class SqlEvents:
                 for one, text in connection.execute(query):
                     names.setdefault(one, set()).add(str(from_text(text)["updatedBy"]))
             ids = _ids_of(connection, {name for many in names.values() for name in many})
-            besides = _besides(connection, names)
+            editors = _editors(connection, names)
         found = {one: {ids[name] for name in many if name in ids} for one, many in names.items()}
-        return {one: tuple(sorted(many | besides.get(one, set()))) for one, many in found.items()}
+        return {one: tuple(sorted(many | editors.get(one, set()))) for one, many in found.items()}
 
 
-def _besides(connection: Connection, alert_ids: Collection[str]) -> dict[str, set[str]]:
+def _editors(connection: Connection, alert_ids: Collection[str]) -> dict[str, set[str]]:
     """Return who changed of each alert what no version says."""
     found: dict[str, set[str]] = {}
     for some in in_lots(sorted(alert_ids)):

@@ -25,9 +25,9 @@ from tocsin.store.tables import change_event, notification
 
 _ROWS_PER_STATEMENT = 5_000
 _KEY = (firing.c.log_offset, firing.c.subscription_id)
-_COUNTS = ("told_count", "person_count", "app_count", "opened_count")
+_COUNTS = ("notified_count", "person_count", "app_count", "opened_count")
 _NONE_YET = dict.fromkeys(_COUNTS, 0)
-_HAS_NOTIFIED = firing.c.told_count > 0
+_HAS_NOTIFIED = firing.c.notified_count > 0
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Tally:
 
     fired_count: int = 0
     silent_count: int = 0
-    told_count: int = 0
+    notified_count: int = 0
     person_count: int = 0
     app_count: int = 0
     opened_count: int = 0
@@ -94,9 +94,12 @@ class Firings:
         """Return, of the assets with the most notifications of an alert, id, type, name and counts."""
         about = (change_event.c.entity_id, change_event.c.entity_type, func.max(change_event.c.entity_fqn))
         query = select(*about, *_sums()).join(change_event, change_event.c.log_offset == firing.c.log_offset)
-        grouped, told = query.where(*_of(subscription_id, start)).group_by(*about[:2]), func.sum(firing.c.told_count)
+        grouped, notified = (
+            query.where(*_of(subscription_id, start)).group_by(*about[:2]),
+            func.sum(firing.c.notified_count),
+        )
         with reading(self._engine) as connection:
-            rows = connection.execute(grouped.having(told > 0).order_by(told.desc(), about[0]).limit(limit))
+            rows = connection.execute(grouped.having(notified > 0).order_by(notified.desc(), about[0]).limit(limit))
             return [(row[0], row[1], row[2] or row[0], Tally(*map(int, row[3:]))) for row in rows]
 
     def per_asset(self, subscription_ids: Collection[str], start: int) -> list[tuple[str, Document, Tally]]:
@@ -129,7 +132,7 @@ def note_firings(connection: Connection, pairs: Iterable[Pair], rows: Iterable[M
     for row in rows:
         for alert in _alerts_in(row["reasons"]):
             counted = counts.setdefault((row["log_offset"], alert), Counter())
-            counted["told_count"] += 1
+            counted["notified_count"] += 1
             counted["person_count"] += row["recipient_id"] is not None
             counted["app_count"] += row["channel"] == Channel.ACTIVITY_FEED.value
     new = [

@@ -17,18 +17,18 @@ from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.entities import past_relations
 from tocsin.store.tables import pipeline_progress
 
-KEPT_FROM = "tellings"
+KEPT_FROM = "match_results"
 """The row of ``pipeline_progress`` with the offset after which match results are kept."""
 
 _ROWS_PER_STATEMENT = 5_000
 Row = Mapping[str, Any]  # Any: a column of spark/schedule.py
 
 
-def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[MatchResult]) -> Sequence[Row]:
+def without_result(connection: Connection, rows: Sequence[Row], match_results: Sequence[MatchResult]) -> Sequence[Row]:
     """Return the notifications of the matches that have no result yet."""
-    if not tellings:
+    if not match_results:
         return rows
-    offsets = [one.log_offset for one in tellings]
+    offsets = [one.log_offset for one in match_results]
     query = select(match_result.c.log_offset, match_result.c.subscription_id)
     known = connection.execute(query.where(match_result.c.log_offset.between(min(offsets), max(offsets))))
     done: set[Pair] = {(row.log_offset, row.subscription_id) for row in known}
@@ -37,10 +37,10 @@ def untold(connection: Connection, rows: Sequence[Row], tellings: Sequence[Match
     return [row for row in rows if any((row["log_offset"], one) not in done for one in row["subscription_ids"])]
 
 
-def keep(connection: Connection, tellings: Sequence[MatchResult]) -> None:
+def keep(connection: Connection, match_results: Sequence[MatchResult]) -> None:
     """Store match results; existing ones stay unchanged."""
-    gone = past_relations.missing(connection, {one.log_offset for one in tellings})
-    rows = [vars(one) | {"missing_count": gone.get(one.log_offset, 0)} for one in tellings]
+    gone = past_relations.missing(connection, {one.log_offset for one in match_results})
+    rows = [vars(one) | {"missing_count": gone.get(one.log_offset, 0)} for one in match_results]
     statement = inserting(connection, match_result).on_conflict_do_nothing()
     for start in range(0, len(rows), _ROWS_PER_STATEMENT):
         connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT])

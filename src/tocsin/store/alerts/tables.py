@@ -32,12 +32,12 @@ firing = Table(
     METADATA,
     Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
     Column("subscription_id", String(36), primary_key=True),
-    Column("told_count", Integer, nullable=False),
+    Column("notified_count", Integer, nullable=False),
     Column("person_count", Integer, nullable=False),
     Column("app_count", Integer, nullable=False),
     Column("opened_count", Integer, nullable=False, default=0),
     # Holds all that is asked, so that a window of all alerts is one walk through the index alone.
-    Index("ix_firing", "subscription_id", "log_offset", "told_count", "person_count", "app_count", "opened_count"),
+    Index("ix_firing", "subscription_id", "log_offset", "notified_count", "person_count", "app_count", "opened_count"),
 )
 """One row per (event, alert it matched): notifications, those to people, those in the app, those opened; maybe none.
 
@@ -45,12 +45,12 @@ Written with the notifications; ``opened_count`` grows as they are read.
 """
 
 match_result = Table(
-    "telling",
+    "match_result",
     METADATA,
     Column("log_offset", BigInteger, primary_key=True, autoincrement=False),
     Column("subscription_id", String(36), primary_key=True),
-    Column("told_count", Integer, nullable=False),
-    Column("told_at_ms", BigInteger, nullable=False),
+    Column("notified_count", Integer, nullable=False),
+    Column("resolved_at_ms", BigInteger, nullable=False),
     Column("missing_count", Integer, nullable=False, default=0, server_default="0"),
 )
 """One row per (event, alert it matched): how many notifications that gave, nobody being 0. Written with them.

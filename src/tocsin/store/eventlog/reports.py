@@ -88,7 +88,7 @@ class Reports:
                 found |= {row.id: row.entity_type for row in connection.execute(query)}
         return found
 
-    def told(self, event_ids: Sequence[str]) -> set[str]:
+    def reported(self, event_ids: Sequence[str]) -> set[str]:
         """Return which of these events the log has."""
         found = set[str]()
         with reading(self._engine) as connection:

@@ -37,8 +37,8 @@ from tocsin.store.tables import change_event, entity_version
 _AT_ONCE = 5_000
 _GONE = EventType.ENTITY_DELETED.value
 
-told = Table(
-    "fsck_told",
+logged = Table(
+    "fsck_logged",
     MetaData(),
     Column("log_offset", BigInteger),
     Column("entity_id", String(36)),
@@ -52,7 +52,7 @@ told = Table(
 
 def gather(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Fill the temporary table from the log; find events that cannot be read or are not what their columns say."""
-    told.create(connection)
+    logged.create(connection)
     event, after = change_event.c, 0
     columns = (event.log_offset, event.id, event.event_type, event.entity_id, event.document)
     while rows := connection.execute(
@@ -61,7 +61,7 @@ def gather(connection: Connection, advance: Advance) -> Iterator[Finding]:
         after = rows[-1].log_offset
         yield from _keep(connection, rows)
         advance(len(rows))
-    connection.exec_driver_sql("CREATE INDEX fsck_told_at ON fsck_told (entity_id, after)")
+    connection.exec_driver_sql("CREATE INDEX fsck_logged_at ON fsck_logged (entity_id, after)")
 
 
 def compare(connection: Connection, advance: Advance) -> Iterator[Finding]:
@@ -117,7 +117,7 @@ def _keep(connection: Connection, rows: Sequence[Any]) -> Iterator[Finding]:  # 
                 }
             )
     if kept:
-        connection.execute(insert(told), kept)
+        connection.execute(insert(logged), kept)
 
 
 def _wrong_version(row: Any) -> Finding | None:  # Any: SQLAlchemy's row
@@ -138,26 +138,28 @@ def _tenths(version: float | None) -> int | None:
 
 def _versions_without_event(connection: Connection) -> Iterator[Finding]:
     version = entity_version.c
-    match = and_(told.c.entity_id == version.entity_id, told.c.after == version.version_tenths)
-    query = select(version.entity_id, version.version_tenths).outerjoin(told, match).where(told.c.entity_id.is_(None))
+    match = and_(logged.c.entity_id == version.entity_id, logged.c.after == version.version_tenths)
+    query = (
+        select(version.entity_id, version.version_tenths).outerjoin(logged, match).where(logged.c.entity_id.is_(None))
+    )
     for entity_id, tenths in connection.execute(query):
         yield Finding(Damage.VERSION_WITHOUT_EVENT, f"entity_version {entity_id}", f"no event created {tenths / 10}")
 
 
 def _events_without_version(connection: Connection) -> Iterator[Finding]:
     version = entity_version.c
-    match = and_(version.entity_id == told.c.entity_id, version.version_tenths == told.c.after)
-    later = told.alias("later")
+    match = and_(version.entity_id == logged.c.entity_id, version.version_tenths == logged.c.after)
+    later = logged.alias("later")
     taken_back = exists().where(
-        later.c.entity_id == told.c.entity_id,
-        later.c.before == told.c.after,
+        later.c.entity_id == logged.c.entity_id,
+        later.c.before == logged.c.after,
         later.c.after < later.c.before,
-        later.c.log_offset > told.c.log_offset,
+        later.c.log_offset > logged.c.log_offset,
     )
     query = (
-        select(told.c.log_offset, told.c.entity_id, told.c.after)
+        select(logged.c.log_offset, logged.c.entity_id, logged.c.after)
         .outerjoin(entity_version, match)
-        .where(told.c.after.is_not(None), version.entity_id.is_(None), not_(taken_back))
+        .where(logged.c.after.is_not(None), version.entity_id.is_(None), not_(taken_back))
     )
     for offset, entity_id, tenths in connection.execute(query):
         yield Finding(Damage.EVENT_WITHOUT_VERSION, f"change_event {offset}", f"{entity_id} has no {tenths / 10}")
@@ -183,13 +185,13 @@ def _out_of_order(connection: Connection) -> Iterator[Finding]:
     An edit that adds to the version before it says the same versions once more.
     """
     pairs = select(
-        told.c.log_offset,
-        told.c.entity_id,
-        told.c.before,
-        told.c.after,
-        _earlier(told.c.before).label("left_before"),
-        _earlier(told.c.after).label("left_at"),
-        _earlier(told.c.event_type).label("left_by"),
+        logged.c.log_offset,
+        logged.c.entity_id,
+        logged.c.before,
+        logged.c.after,
+        _earlier(logged.c.before).label("left_before"),
+        _earlier(logged.c.after).label("left_at"),
+        _earlier(logged.c.event_type).label("left_by"),
     ).subquery()
     column = pairs.c
     is_odd = or_(
@@ -209,4 +211,4 @@ def _out_of_order(connection: Connection) -> Iterator[Finding]:
 
 def _earlier(column: Column[Any]) -> Over[Any]:  # Any: whatever the column holds
     """Return what the column held in the entity's event before."""
-    return func.lag(column).over(partition_by=told.c.entity_id, order_by=told.c.log_offset)
+    return func.lag(column).over(partition_by=logged.c.entity_id, order_by=logged.c.log_offset)

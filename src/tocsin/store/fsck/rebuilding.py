@@ -32,16 +32,16 @@ def rebuild(connection: Connection, advance: Advance) -> Iterator[Finding]:
         event = change_event.c
         query = select(event.entity_id, event.log_offset, event.document, event.derived).where(event.entity_id.in_(ids))
         rows = connection.execute(query.order_by(event.entity_id, event.log_offset)).all()
-        for entity_id, told in groupby(rows, key=lambda row: str(row.entity_id)):
-            yield from _of_entity(connection, entity_id, list(told))
+        for entity_id, group in groupby(rows, key=lambda row: str(row.entity_id)):
+            yield from _of_entity(connection, entity_id, list(group))
         advance(len(rows))
 
 
-def _of_entity(connection: Connection, entity_id: str, told: Sequence[Any]) -> Iterator[Finding]:  # Any: rows
+def _of_entity(connection: Connection, entity_id: str, group: Sequence[Any]) -> Iterator[Finding]:  # Any: rows
     try:
         logged = [
             LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.document), from_text(row.derived))
-            for row in told
+            for row in group
         ]
         if logged[0].event.entity_type in ENTITY_TYPES:
             yield from _differences(connection, entity_id, logged)
@@ -74,9 +74,9 @@ def _differences(connection: Connection, entity_id: str, logged: list[LoggedEven
 
 
 def _is_same(entity_type: str, made: Document, stored: Document) -> bool:
-    beside = dict.fromkeys(MEMBERSHIPS.get(entity_type, ()))
+    memberships = dict.fromkeys(MEMBERSHIPS.get(entity_type, ()))
     stamps_agree = all(made.get(key) == stored.get(key) for key in _STAMPS)
-    return stamps_agree and diff(entity_type, made | beside, stored | beside).is_empty()
+    return stamps_agree and diff(entity_type, made | memberships, stored | memberships).is_empty()
 
 
 _AT_ONCE = 200

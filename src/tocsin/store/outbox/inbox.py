@@ -140,9 +140,9 @@ class Inbox:
         offsets = {offset for offset, _ in wanted}
         users = {user_id for _, user_id in wanted}
         condition = and_(_IN_APP, notification.c.log_offset.in_(offsets), notification.c.recipient_id.in_(users))
-        told = select(*_NOTIFIED, notification.c.event_id).where(condition).order_by(notification.c.log_offset)
+        query = select(*_NOTIFIED, notification.c.event_id).where(condition).order_by(notification.c.log_offset)
         with reading(self._engine) as connection:
-            rows = [row for row in connection.execute(told) if (row.log_offset, row.recipient_id) in wanted]
+            rows = [row for row in connection.execute(query) if (row.log_offset, row.recipient_id) in wanted]
             of_them = change_event.c.id.in_({row.event_id for row in rows})
             found = connection.execute(select(change_event.c.id, change_event.c.document).where(of_them))
             events = {row.id: ChangeEvent.model_validate_json(row.document) for row in found}
@@ -180,7 +180,7 @@ class Inbox:
 
     def _entries(self, query: Select[tuple[object, ...]]) -> Portion[InboxEntry]:
         with reading(self._engine) as connection:
-            return portion(connection, query, _told_entry, self._page_bytes)
+            return portion(connection, query, _notified_entry, self._page_bytes)
 
 
 def _joined() -> Select[tuple[object, ...]]:
@@ -192,7 +192,7 @@ def _shown_to(user_id: str, now_ms: int) -> ColumnElement[bool]:
     return and_(notification.c.recipient_id == user_id, _IN_APP, is_due)
 
 
-def _told_entry(row: Row[tuple[object, ...]]) -> InboxEntry:
+def _notified_entry(row: Row[tuple[object, ...]]) -> InboxEntry:
     return _entry(row, ChangeEvent.model_validate_json(row.document))
 
 

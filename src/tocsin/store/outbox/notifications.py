@@ -31,9 +31,9 @@ class Notifications:
         self._engine = engine
 
     def add(
-        self, rows: Sequence[NotificationRow], told: Sequence[MatchResult] = (), *, last: LogPosition = BEGINNING
+        self, rows: Sequence[NotificationRow], results: Sequence[MatchResult] = (), *, last: LogPosition = BEGINNING
     ) -> None:
-        """Store notifications, their deliveries and their match results (``told``) in one transaction.
+        """Store notifications, their deliveries and their match results (``results``) in one transaction.
 
         Existing rows stay unchanged, and notifications whose matches all have results already are left out.
 
@@ -43,12 +43,12 @@ class Notifications:
         """
         with writing(self._engine) as connection:
             check_holds(connection, last)
-            new = match_results.untold(connection, rows, told)
+            new = match_results.without_result(connection, rows, results)
             stored = _insert_new(connection, notification, [_notification(row) for row in new])
             _insert_new(connection, delivery, [_delivery(row) for row in new if row["delivery_id"]])
-            pairs = [one.pair for one in told]
+            pairs = [one.pair for one in results]
             note_firings(connection, pairs, [row for row in new if row["id"] in stored])
-            match_results.keep(connection, told)
+            match_results.keep(connection, results)
 
     def done(self, query_name: str) -> int:
         """Return the offset up to which a query is done with every event; 0 for one that never ran."""

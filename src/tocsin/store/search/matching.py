@@ -50,7 +50,7 @@ class Matching:
         """Return a query of entries that keeps those that answer."""
         if self.words is None:
             return query.select_from(search_entry).where(self.rest)
-        return query.select_from(self.beside()).where(self.words, self.rest)
+        return query.select_from(self.joined()).where(self.words, self.rest)
 
     def narrowed_one_by_one(self, query: Select[Any]) -> Select[Any]:  # Any: as above
         """Return the same, asking the index of words for each entry that is left: right where few are."""
@@ -60,7 +60,7 @@ class Matching:
         words = select(literal(1)).select_from(search_words).where(self.words, self.number == _ENTRY.number)
         return query.where(exists(words))
 
-    def beside(self) -> Join:
+    def joined(self) -> Join:
         """Return the join of entries with their words.
 
         The sign keeps SQLite from going through all entries and asking FTS5 for each.

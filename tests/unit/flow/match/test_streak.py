@@ -19,10 +19,10 @@ _STATUSES = ["Success", "Successful", "Failed", "failed", "Aborted", "Queued", "
 reports = st.lists(st.builds(StatusReport, st.sampled_from([*_STATUSES, None]), st.integers(1, 12)), max_size=14)
 
 
-def facts_of(told: Sequence[StatusReport]) -> list[Facts]:
-    """Fold ``told`` and return the facts of each."""
+def facts_of(notified: Sequence[StatusReport]) -> list[Facts]:
+    """Fold ``notified`` and return the facts of each."""
     streak, found = None, []
-    for report in told:
+    for report in notified:
         streak, facts = advance(streak, report)
         found.append(facts)
     return found
@@ -37,27 +37,34 @@ def test_a_first_report_has_nothing_before_it() -> None:
 
 
 def test_failures_are_counted_until_a_success_ends_them() -> None:
-    told = one_by_one("Success", "Failed", "Aborted", "Aborted", "Successful", "Success")
-    assert [one.get("failures") for one in told] == [None, 1, 2, 3, None, None]
-    assert [one["streak"] for one in told] == [1, 1, 1, 2, 1, 2]
-    assert [one.get("failuresBefore") for one in told] == [0, None, None, None, 3, 0]
-    assert [one.get("previousStatus") for one in told] == [None, "success", "failed", "aborted", "aborted", "success"]
+    notified = one_by_one("Success", "Failed", "Aborted", "Aborted", "Successful", "Success")
+    assert [one.get("failures") for one in notified] == [None, 1, 2, 3, None, None]
+    assert [one["streak"] for one in notified] == [1, 1, 1, 2, 1, 2]
+    assert [one.get("failuresBefore") for one in notified] == [0, None, None, None, 3, 0]
+    assert [one.get("previousStatus") for one in notified] == [
+        None,
+        "success",
+        "failed",
+        "aborted",
+        "aborted",
+        "success",
+    ]
 
 
 def test_what_is_under_way_changes_nothing() -> None:
-    told = one_by_one("Success", "Running", "Queued", "Failed")
-    assert told[1:3] == [{}, {}]
-    assert told[3]["previousStatus"] == "success"
+    notified = one_by_one("Success", "Running", "Queued", "Failed")
+    assert notified[1:3] == [{}, {}]
+    assert notified[3]["previousStatus"] == "success"
 
 
 def test_what_was_skipped_ends_a_row_but_no_run_of_failures() -> None:
-    told = one_by_one("Failed", "Skipped", "Failed")
-    assert [one.get("failures") for one in told] == [1, None, 2]
-    assert [one["streak"] for one in told] == [1, 1, 1]
+    notified = one_by_one("Failed", "Skipped", "Failed")
+    assert [one.get("failures") for one in notified] == [1, None, 2]
+    assert [one["streak"] for one in notified] == [1, 1, 1]
 
 
 def test_an_earlier_moment_is_history_and_the_same_report_again_is_no_second_one() -> None:
-    told = facts_of(
+    notified = facts_of(
         [
             StatusReport("Success", 10),
             StatusReport("Failed", 20),
@@ -65,7 +72,7 @@ def test_an_earlier_moment_is_history_and_the_same_report_again_is_no_second_one
             StatusReport("failed", 20),
         ]
     )
-    assert told[2:] == [{}, {}]
+    assert notified[2:] == [{}, {}]
     after = facts_of(
         [
             StatusReport("Success", 10),
@@ -75,35 +82,37 @@ def test_an_earlier_moment_is_history_and_the_same_report_again_is_no_second_one
         ]
     )
     assert (after[3]["failures"], after[3]["streak"]) == (2, 2)
-    assert after[3]["withoutSuccess"] == 15, "a success that was told late was one all the same"
+    assert after[3]["withoutSuccess"] == 15, "a success that was notified late was one all the same"
 
 
 def test_a_correction_of_the_newest_report_counts() -> None:
-    told = facts_of([StatusReport("Failed", 10), StatusReport("Success", 10)])
-    assert told[1] == {"previousStatus": "failed", "streak": 1, "failuresBefore": 1}
+    notified = facts_of([StatusReport("Failed", 10), StatusReport("Success", 10)])
+    assert notified[1] == {"previousStatus": "failed", "streak": 1, "failuresBefore": 1}
 
 
 def test_a_silence_is_a_look_without_news() -> None:
-    told = facts_of(
+    notified = facts_of(
         [StatusReport("Success", 10), StatusReport(None, 16), StatusReport("Failed", 18), StatusReport(None, 20)]
     )
-    assert told[1] == {"withoutSuccess": 6, "withoutSuccessBefore": 0}
-    assert told[2] == {"previousStatus": "success", "streak": 1, "failures": 1} | {
+    assert notified[1] == {"withoutSuccess": 6, "withoutSuccessBefore": 0}
+    assert notified[2] == {"previousStatus": "success", "streak": 1, "failures": 1} | {
         "withoutSuccess": 8,
         "withoutSuccessBefore": 6,
     }
-    assert told[3] == {"withoutSuccess": 10, "withoutSuccessBefore": 8}
+    assert notified[3] == {"withoutSuccess": 10, "withoutSuccessBefore": 8}
 
 
 @given(reports)
-def test_facts_are_what_a_look_back_over_all_reports_finds(told: list[StatusReport]) -> None:
-    assert facts_of(told) == [_looked_back(told[: at + 1]) for at in range(len(told))]
+def test_facts_are_what_a_look_back_over_all_reports_finds(notified: list[StatusReport]) -> None:
+    assert facts_of(notified) == [_looked_back(notified[: at + 1]) for at in range(len(notified))]
 
 
 @given(reports, st.integers(1, 11))
-def test_a_time_without_success_is_crossed_once_until_the_next_success(told: list[StatusReport], wanted: int) -> None:
+def test_a_time_without_success_is_crossed_once_until_the_next_success(
+    notified: list[StatusReport], wanted: int
+) -> None:
     crossed = 0
-    for report, facts in zip(told, facts_of(told), strict=True):
+    for report, facts in zip(notified, facts_of(notified), strict=True):
         if "failuresBefore" in facts:
             crossed = 0
         elif one_word(report.status or "") == "success":
@@ -114,11 +123,11 @@ def test_a_time_without_success_is_crossed_once_until_the_next_success(told: lis
 
 
 @given(reports, st.integers(0, 14))
-def test_folding_in_two_parts_is_folding_at_once(told: list[StatusReport], cut: int) -> None:
-    streak = folded(told[:cut])
-    for report in told[cut:]:
+def test_folding_in_two_parts_is_folding_at_once(notified: list[StatusReport], cut: int) -> None:
+    streak = folded(notified[:cut])
+    for report in notified[cut:]:
         streak, _ = advance(streak, report)
-    assert streak == folded(told)
+    assert streak == folded(notified)
 
 
 def _event(**keys: object) -> LoggedEvent:
@@ -127,12 +136,12 @@ def _event(**keys: object) -> LoggedEvent:
 
 def test_a_report_says_of_which_moment_it_is_and_that_is_never_later_than_it_was_heard() -> None:
     run = {"executionStatus": "Failed", "timestamp": 1_000}
-    told = _event(changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run}]})
-    assert report_of(told) == StatusReport("Failed", 1_000)
+    notified = _event(changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run}]})
+    assert report_of(notified) == StatusReport("Failed", 1_000)
     ahead = {"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run | {"timestamp": 9_900_000_000_000}}]}
-    assert report_of(_event(changeDescription=ahead)) == StatusReport("Failed", told.event.timestamp)
+    assert report_of(_event(changeDescription=ahead)) == StatusReport("Failed", notified.event.timestamp)
     unsaid = {"fieldsAdded": [{"name": "pipelineStatus", "newValue": {"executionStatus": "Failed"}}]}
-    assert report_of(_event(changeDescription=unsaid)) == StatusReport("Failed", told.event.timestamp)
+    assert report_of(_event(changeDescription=unsaid)) == StatusReport("Failed", notified.event.timestamp)
     assert report_of(_event(changeDescription={"fieldsAdded": [{"name": "tags"}]})) is None
 
 
@@ -143,8 +152,8 @@ def test_a_silence_is_a_report_without_a_status() -> None:
 
 def test_an_event_gets_the_facts_of_those_before_it_and_one_that_is_no_report_none() -> None:
     run = {"executionStatus": "Failed", "timestamp": 1_000}
-    told = _event(changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run}]})
-    seen = with_facts(told, [StatusReport("Success", 400), StatusReport("Failed", 600)])
+    notified = _event(changeDescription={"fieldsUpdated": [{"name": "pipelineStatus", "newValue": run}]})
+    seen = with_facts(notified, [StatusReport("Success", 400), StatusReport("Failed", 600)])
     assert {key: seen.derived[key] for key in ("streak", "failures", "withoutSuccess")} == {
         "streak": 2,
         "failures": 2,
@@ -163,10 +172,10 @@ def test_verdicts(status: str, verdict: str, failed: bool) -> None:
     assert is_failure(verdict) is failed
 
 
-def _looked_back(told: Sequence[StatusReport]) -> Facts:
-    """Return the facts of the last of ``told`` by the rules, recomputed from all of them."""
+def _looked_back(notified: Sequence[StatusReport]) -> Facts:
+    """Return the facts of the last of ``notified`` by the rules, recomputed from all of them."""
     counted: list[StatusReport] = []
-    for report in told:
+    for report in notified:
         verdict = verdict_of(report.status) if report.status else None
         newest = counted[-1] if counted else None
         is_history = newest is not None and report.at_ms < newest.at_ms
@@ -174,7 +183,7 @@ def _looked_back(told: Sequence[StatusReport]) -> Facts:
         is_counted = verdict is not None and not is_history and not is_same
         if is_counted:
             counted.append(StatusReport(verdict, report.at_ms))
-    last = told[-1]
+    last = notified[-1]
     if last.status is not None and not is_counted:
         return {}
     facts: dict[str, str | int] = {}
@@ -182,7 +191,7 @@ def _looked_back(told: Sequence[StatusReport]) -> Facts:
         facts = _of_verdict(counted)
         if counted[-1].status == "success":
             return facts
-    return facts | _lapse(told)
+    return facts | _lapse(notified)
 
 
 def _of_verdict(counted: Sequence[StatusReport]) -> dict[str, str | int]:
@@ -203,14 +212,14 @@ def _of_verdict(counted: Sequence[StatusReport]) -> dict[str, str | int]:
     return facts
 
 
-def _lapse(told: Sequence[StatusReport]) -> dict[str, str | int]:
+def _lapse(notified: Sequence[StatusReport]) -> dict[str, str | int]:
     """Return the time without a success; successes count by their timestamps, in whatever order they were reported."""
-    since, longest, before = told[0].at_ms, 0, 0
-    for at, report in enumerate(told):
+    since, longest, before = notified[0].at_ms, 0, 0
+    for at, report in enumerate(notified):
         verdict = verdict_of(report.status) if report.status else None
-        facts_possible = report.status is None or (verdict not in (None, "success") and _counts(told[: at + 1]))
+        facts_possible = report.status is None or (verdict not in (None, "success") and _counts(notified[: at + 1]))
         if verdict == "success":
-            is_new = _counts(told[: at + 1])
+            is_new = _counts(notified[: at + 1])
             moved = report.at_ms - since
             if is_new:
                 since, longest = report.at_ms, 0
@@ -218,14 +227,14 @@ def _lapse(told: Sequence[StatusReport]) -> dict[str, str | int]:
                 since, longest = report.at_ms, max(0, longest - moved)
         elif facts_possible:
             before, longest = longest, max(longest, max(0, report.at_ms - since))
-    return {"withoutSuccess": max(0, told[-1].at_ms - since), "withoutSuccessBefore": before}
+    return {"withoutSuccess": max(0, notified[-1].at_ms - since), "withoutSuccessBefore": before}
 
 
-def _counts(told: Sequence[StatusReport]) -> bool:
-    """Say whether the last of ``told`` is a verdict that makes a transition."""
+def _counts(notified: Sequence[StatusReport]) -> bool:
+    """Say whether the last of ``notified`` is a verdict that makes a transition."""
     newest: tuple[int, str] | None = None
     counted = False
-    for report in told:
+    for report in notified:
         verdict = verdict_of(report.status) if report.status else None
         counted = verdict is not None and (
             newest is None or (report.at_ms >= newest[0] and (report.at_ms, verdict) != newest)

@@ -16,8 +16,8 @@ from tocsin.flow.send.unsubscribe import link_of, notification_of
 SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
 
 
-def parts(told=None):
-    message = render_mail(told or dispatch(), SENDER, now_ms=NOW_MS)
+def parts(notified=None):
+    message = render_mail(notified or dispatch(), SENDER, now_ms=NOW_MS)
     read = message_from_bytes(message.as_bytes(), policy=default)
     text, html = (read.get_body((kind,)).get_content().replace("\r\n", "\n") for kind in ("plain", "html"))
     return read, text, html
@@ -37,18 +37,18 @@ def test_a_mail_says_what_changed_who_did_it_and_why_you_are_told() -> None:
 
 
 def test_a_mail_can_be_ended_by_one_click_and_by_a_link() -> None:
-    told = dispatch()
+    notified = dispatch()
     sender = MailSettings("tocsin@acme.example", "https://tocsin.acme.example", b"key")
-    message = message_from_bytes(render_mail(told, sender, now_ms=NOW_MS).as_bytes(), policy=default)
+    message = message_from_bytes(render_mail(notified, sender, now_ms=NOW_MS).as_bytes(), policy=default)
     link = message["List-Unsubscribe"].strip("<>")
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     start = "https://tocsin.acme.example/api/v1/unsubscribe/"
     assert link.startswith(start)
-    assert notification_of(link.removeprefix(start), b"key") == told.delivery.notification_id
+    assert notification_of(link.removeprefix(start), b"key") == notified.delivery.notification_id
     assert notification_of(link.removeprefix(start), b"other key") is None
-    assert notification_of(f"{told.delivery.notification_id}.x", b"key") is None
+    assert notification_of(f"{notified.delivery.notification_id}.x", b"key") is None
     assert all(link in message.get_body((kind,)).get_content() for kind in ("plain", "html"))
-    assert render_mail(told, SENDER, now_ms=NOW_MS)["List-Unsubscribe"] is None
+    assert render_mail(notified, SENDER, now_ms=NOW_MS)["List-Unsubscribe"] is None
 
 
 LONG_HOST = ".".join(("a" * 60, "b" * 60, "c" * 60, "example.com"))
@@ -66,21 +66,21 @@ LONG_HOST = ".".join(("a" * 60, "b" * 60, "c" * 60, "example.com"))
 @pytest.mark.parametrize("long", [False, True])
 def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, shown: str | None, long: bool) -> None:
     host = LONG_HOST if long else "acme.example"
-    told = dispatch()
-    told = replace(told, delivery=replace(told.delivery, target=f"{'d' * (64 if long else 4)}@{host}"))
+    notified = dispatch()
+    notified = replace(notified, delivery=replace(notified.delivery, target=f"{'d' * (64 if long else 4)}@{host}"))
     sender = MailSettings(f"Tocsin <tocsin@{host}>", base_url, b"key")
-    wire = flatten_message(render_mail(told, sender, now_ms=NOW_MS))  # as aiosmtplib puts it on the wire
+    wire = flatten_message(render_mail(notified, sender, now_ms=NOW_MS))  # as aiosmtplib puts it on the wire
     head = wire.partition(b"\r\n\r\n")[0]
     assert b"=?" not in head
     assert max(map(len, head.split(b"\r\n"))) <= 998  # RFC 5321 section 4.5.3.1.6
     unfolded = dict(line.split(b": ", 1) for line in re.sub(rb":?\r\n(?=[ \t])", _joined, head).split(b"\r\n"))
-    link = link_of(told.delivery.notification_id, b"key", shown or base_url)
+    link = link_of(notified.delivery.notification_id, b"key", shown or base_url)
     assert unfolded[b"List-Unsubscribe"] == f"<{link}>".encode()
-    assert unfolded[b"To"] == told.delivery.target.encode()
+    assert unfolded[b"To"] == notified.delivery.target.encode()
     assert unfolded[b"From"] == sender.address.encode()
     assert unfolded[b"Message-ID"] == f"<{DELIVERY_ID}@{host}>".encode()
     read = message_from_bytes(wire, policy=default)
-    assert (read["List-Unsubscribe"], read["To"].addresses[0].addr_spec) == (f"<{link}>", told.delivery.target)
+    assert (read["List-Unsubscribe"], read["To"].addresses[0].addr_spec) == (f"<{link}>", notified.delivery.target)
 
 
 def _joined(fold: re.Match[bytes]) -> bytes:

@@ -128,13 +128,15 @@ def test_an_odd_thread_is_still_told(thread: dict[str, Any]) -> None:
 
 
 def test_a_letter_about_a_thread_leads_to_its_asset() -> None:
-    told = event("threadCreated", **task("RequestDescription", "ann"))
+    notified = event("threadCreated", **task("RequestDescription", "ann"))
     letter = render_mail(
-        dispatch(told, reasons=because(ReasonKind.ASSIGNEE)), MailSettings("t@example.com", "http://t"), now_ms=NOW_MS
+        dispatch(notified, reasons=because(ReasonKind.ASSIGNEE)),
+        MailSettings("t@example.com", "http://t"),
+        now_ms=NOW_MS,
     )
     assert letter["Subject"] == "ben asks you to describe orders.email"
     text = letter.get_body(("plain",))
     assert text is not None
     assert "acme.shop.public.orders (table), from ben at" in text.get_content()
     assert "the task is assigned to you" in text.get_content()
-    assert link_to(told, "http://t") == "http://t/#/tables/o-1"
+    assert link_to(notified, "http://t") == "http://t/#/tables/o-1"

@@ -60,11 +60,11 @@ def is_gone(pid: int) -> bool:
     return True
 
 
-@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
-def test_all_end_well_when_the_one_that_watches_is_told_to_stop(tmp_path: Path, told: signal.Signals) -> None:
+@pytest.mark.parametrize("notified", [signal.SIGTERM, signal.SIGINT])
+def test_all_end_well_when_the_one_that_watches_is_told_to_stop(tmp_path: Path, notified: signal.Signals) -> None:
     with running(tmp_path) as process:
         serving = pids(tmp_path)
-        process.send_signal(told)
+        process.send_signal(notified)
         assert process.wait(20) == 0
         assert all(is_gone(pid) for pid in serving)
 

@@ -42,7 +42,7 @@ def put_edge(body: DocumentBody, caller: Asked) -> Response:
 
 
 @router.post("/events")
-def hear_events(body: JsonBody, caller: Asked) -> Response:
+def receive_events(body: JsonBody, caller: Asked) -> Response:
     """Apply the edges in the ``lineage`` fields of change events; returns a result for each."""
     events = events_in(body)
     if len(events) > MOST_EVENTS:
@@ -136,20 +136,20 @@ def _received(caller: Caller, event: object) -> list[Document]:
         edges = edges_in(event)
     except TocsinError as error:
         return [outcome_of(event, error)]
-    return [_received_edge(caller, heard) for heard in edges]
+    return [_received_edge(caller, received) for received in edges]
 
 
-def _received_edge(caller: Caller, heard: ReceivedEdge) -> Document:
+def _received_edge(caller: Caller, received: ReceivedEdge) -> Document:
     try:
-        from_, to = _ends(caller, heard.edge["fromEntity"], heard.edge["toEntity"])
-        if heard.is_gone:
-            return outcome_of(heard.edge, None, _removed(caller, from_, to))
+        from_, to = _ends(caller, received.edge["fromEntity"], received.edge["toEntity"])
+        if received.is_gone:
+            return outcome_of(received.edge, None, _removed(caller, from_, to))
         ends = {"fromEntity": from_, "toEntity": to}
-        written = caller.parts.writes.put_edge(heard.edge | ends, actor=caller.actor)
+        written = caller.parts.writes.put_edge(received.edge | ends, actor=caller.actor)
         message = "added" if written.created else "unchanged" if written.event is None else "updated"
-        return outcome_of(heard.edge, None, message)
+        return outcome_of(received.edge, None, message)
     except TocsinError as error:
-        return outcome_of(heard.edge, error)
+        return outcome_of(received.edge, error)
 
 
 def _removed(caller: Caller, from_: Document, to: Document) -> str:

@@ -41,14 +41,14 @@ def explain_event(
 ) -> Response:
     """Explain who was notified of an event and why; ``subscription`` and ``user`` (id or name) narrow it.
 
-    Of an alert that has been deleted since, what it told can still be asked for.
+    Of an alert that has been deleted since, what it notified can still be asked for.
     """
     shown = shown_event(str(event_id), caller)
     logged = caller.parts.log.find(str(event_id)) or shown
     logged = shown if logged == shown else logged
     alert = None if subscription is None else _alert(subscription, caller)
     person = None if user is None else _person(user, caller)
-    whole = with_streaks(logged, caller.parts.telling)
+    whole = with_streaks(logged, caller.parts.alert_stores)
     gone = subscription if alert is None else None
     findings = explain(Question(whole, shown, alert, person, limit, after, gone), caller)
     count = findings.explanation.alert_count

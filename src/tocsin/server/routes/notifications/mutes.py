@@ -44,7 +44,7 @@ class MuteRequest(BaseModel):
 @router.get("")
 def list_mutes(owner: Owner, caller: Asked) -> Response:
     """Return a user's active mutes, newest first."""
-    mutes = caller.parts.telling.mutes.of(owner, caller.parts.clock.now_ms())
+    mutes = caller.parts.alert_stores.mutes.of(owner, caller.parts.clock.now_ms())
     names = _names(mutes, caller)
     return answer({"data": [_shown(one, names) for one in mutes], "paging": {"total": len(mutes)}})
 
@@ -62,7 +62,7 @@ def put_mute(owner: Owner, body: DocumentBody, caller: Asked) -> Response:
     document = found(ENTITY_TYPES[type_name], Key.by_id(str(asked.id)), caller)
     until_ms = FOR_GOOD_MS if asked.until is None else asked.until
     one = Mute(owner, asked.kind, document["id"], asked.channel or "", now_ms, until_ms)
-    caller.parts.telling.mutes.put(one)
+    caller.parts.alert_stores.mutes.put(one)
     return answer(_shown(one, {one.about_id: document}))
 
 
@@ -76,14 +76,14 @@ def _asked(body: Document) -> MuteRequest:
 @router.delete("/{about_id}")
 def delete_mute(owner: Owner, about_id: PathId, caller: Asked) -> Response:
     """Unmute an alert or an asset on all channels."""
-    if not caller.parts.telling.mutes.remove(owner, str(about_id)):
+    if not caller.parts.alert_stores.mutes.remove(owner, str(about_id)):
         raise NotFound(f"{about_id} is not muted.")
     return answer({"id": str(about_id), "muted": False})
 
 
 def _names(mutes: list[Mute], caller: Caller) -> dict[str, Document]:
     """Return the names of what is muted, is still there, and may be seen."""
-    references = caller.parts.telling.mutes.references([one.about_id for one in mutes])
+    references = caller.parts.alert_stores.mutes.references([one.about_id for one in mutes])
     return {one["id"]: one for one in seen(caller, references)}
 
 

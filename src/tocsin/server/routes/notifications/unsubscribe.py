@@ -48,19 +48,21 @@ def ask(token: Token, parts: PartsHere) -> Response:
 @router.post("/unsubscribe/{token}")
 def unsubscribe(token: Token, parts: PartsHere) -> Response:
     """Unsubscribe the recipient of a mail from its alerts."""
-    told = _record(token, parts).notification
-    alerts = {reason.subscription_id: reason.subscription_name for reason in told.reasons}
+    notification = _record(token, parts).notification
+    alerts = {reason.subscription_id: reason.subscription_name for reason in notification.reasons}
     for alert_id in alerts:
-        who = told.recipient_id or told.recipient
+        who = notification.recipient_id or notification.recipient
         now_ms = parts.clock.now_ms()
-        parts.telling.mutes.put(Mute(who, MuteKind.ALERT, alert_id, told.channel, since_ms=now_ms, unsubscribed=True))
+        parts.alert_stores.mutes.put(
+            Mute(who, MuteKind.ALERT, alert_id, notification.channel, since_ms=now_ms, unsubscribed=True)
+        )
     return answer({"unsubscribed": sorted(alerts.values())})
 
 
 def _record(token: str, parts: Parts) -> NotificationRecord:
     """Return the notification of the mail, which only its recipient can name by its token."""
-    notification_id = notification_of(token, parts.telling.unsubscribe_key)
-    found = parts.telling.records.by_id([notification_id]) if notification_id else {}
+    notification_id = notification_of(token, parts.alert_stores.unsubscribe_key)
+    found = parts.alert_stores.records.by_id([notification_id]) if notification_id else {}
     if not found:
         raise NotFound("This link is invalid, or its subject was deleted.")
     return next(iter(found.values()))

@@ -48,7 +48,7 @@ def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
         return put_profile(record, table, body)
 
     written = caller.parts.writes.on_live("table", key, work, actor=caller.actor)
-    latest = caller.parts.beside.latest([written.document["id"]], TABLE_PROFILE)
+    latest = caller.parts.observations.latest([written.document["id"]], TABLE_PROFILE)
     return answer(past(_TABLE, written.document, caller) | {FIELD: latest[written.document["id"]]})
 
 
@@ -56,8 +56,8 @@ def put(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
 def read_latest(fqn: PathText, caller: Asked) -> Response:
     """Return a table with its latest table and column profiles, masked."""
     table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
-    own = caller.parts.beside.latest([table["id"]], TABLE_PROFILE)
-    profiles = caller.parts.beside.latest_by_part(table["id"], COLUMN_PROFILE)
+    own = caller.parts.observations.latest([table["id"]], TABLE_PROFILE)
+    profiles = caller.parts.observations.latest_by_part(table["id"], COLUMN_PROFILE)
     masked = masked_columns(table, masked_tags_for(caller, table))
     seen = {path: masked_profile(one) if path in masked else one for path, one in profiles.items()}
     view = past(_TABLE, table, caller) | {"columns": _with_profiles(table.get("columns") or [], seen, "")}
@@ -68,7 +68,7 @@ def read_latest(fqn: PathText, caller: Asked) -> Response:
 def list_of_table(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the profiles of a table in a time range, newest first."""
     table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
-    return paged(caller.parts.beside.page(table["id"], TABLE_PROFILE, window))
+    return paged(caller.parts.observations.page(table["id"], TABLE_PROFILE, window))
 
 
 @router.get("/{fqn}/columnProfile")
@@ -76,7 +76,7 @@ def list_of_column(fqn: PathText, caller: Asked, window: WindowAsked) -> Respons
     """Return the profiles of a column in a time range, newest first, masked."""
     table_fqn, column = _column(fqn)
     table = permitted("table", Key.by_name(table_fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
-    page = caller.parts.beside.page(table["id"], COLUMN_PROFILE, window, part=column)
+    page = caller.parts.observations.page(table["id"], COLUMN_PROFILE, window, part=column)
     if not page.total and f"{table_fqn}.{column}" not in column_fqns("table", table_fqn, table):
         raise NotFound(f"table {table_fqn} has no column {column}")
     if column in masked_columns(table, masked_tags_for(caller, table)):
@@ -88,7 +88,7 @@ def list_of_column(fqn: PathText, caller: Asked, window: WindowAsked) -> Respons
 def list_of_statements(fqn: PathText, caller: Asked, window: WindowAsked) -> Response:
     """Return the profiles of statements that changed a table in a time range, newest first."""
     table = permitted("table", Key.by_name(fqn), caller, Operation.VIEW_DATA_PROFILE, include="all")
-    return paged(caller.parts.beside.page(table["id"], SYSTEM_PROFILE, window))
+    return paged(caller.parts.observations.page(table["id"], SYSTEM_PROFILE, window))
 
 
 @router.delete("/{fqn}/{of}/{timestamp}/profile")

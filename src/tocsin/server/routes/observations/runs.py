@@ -87,7 +87,9 @@ def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Res
     pipeline = permitted("ingestionPipeline", Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
     if "\0" in run_id:
         raise InvalidInput("a run id cannot contain a NUL character", field="run_id")
-    page = caller.parts.beside.page(pipeline["id"], REPORTS["ingestionPipeline"].name, Window(limit=1), part=run_id)
+    page = caller.parts.observations.page(
+        pipeline["id"], REPORTS["ingestionPipeline"].name, Window(limit=1), part=run_id
+    )
     if not page.documents:
         raise NotFound(f"ingestionPipeline {fqn} has no run {run_id}")
     return answer(page.documents[0])
@@ -95,4 +97,4 @@ def read_ingestion_status(fqn: PathText, run_id: PathText, caller: Asked) -> Res
 
 def _runs(entity_type: str, fqn: str, caller: Caller, window: Window) -> Response:
     pipeline = permitted(entity_type, Key.by_name(fqn), caller, Operation.VIEW_BASIC, include="all")
-    return paged(caller.parts.beside.page(pipeline["id"], REPORTS[entity_type].name, window))
+    return paged(caller.parts.observations.page(pipeline["id"], REPORTS[entity_type].name, window))

@@ -108,8 +108,8 @@ def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
         return put_query(record, case, query)
 
     written = caller.parts.writes.on_live(row.name, key, work, actor=caller.actor)
-    (beside,) = included(row, [written.document], caller.parts, frozenset({QUERY}))
-    return answer(past(row, written.document, caller) | beside)
+    (details,) = included(row, [written.document], caller.parts, frozenset({QUERY}))
+    return answer(past(row, written.document, caller) | details)
 
 
 def _sampled(row: EntityType, entity_id: UUID) -> Key:
@@ -120,7 +120,7 @@ def _sampled(row: EntityType, entity_id: UUID) -> Key:
 
 def _with_sample(row: EntityType, document: Document, caller: Caller) -> Response:
     view = past(row, document, caller)
-    sample = caller.parts.beside.attached([document["id"]], SAMPLE).get(document["id"])
+    sample = caller.parts.observations.attached([document["id"]], SAMPLE).get(document["id"])
     if sample is None:
         return answer(view)
     tags = masked_tags_for(caller, document)
@@ -129,7 +129,7 @@ def _with_sample(row: EntityType, document: Document, caller: Caller) -> Respons
 
 
 def _failed_rows(case: Document, caller: Caller) -> Document:
-    sample = caller.parts.beside.attached([case["id"]], FAILED_ROWS).get(case["id"])
+    sample = caller.parts.observations.attached([case["id"]], FAILED_ROWS).get(case["id"])
     if sample is None:
         return {}
     table = caller.parts.catalogue.get("table", Key.by_name(place_of(case["entityFQN"])[0]), "all")

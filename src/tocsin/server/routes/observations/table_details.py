@@ -53,8 +53,8 @@ def config(table_id: PathId, body: DocumentBody, caller: Asked) -> Response:
 def read_config(table_id: PathId, caller: Asked) -> Response:
     """Return a table with its profiler configuration."""
     document = permitted("table", Key.by_id(str(table_id)), caller, Operation.VIEW_DATA_PROFILE)
-    (beside,) = included(_TABLE, [document], caller.parts, frozenset({"tableProfilerConfig"}))
-    return answer(past(_TABLE, document, caller) | beside)
+    (details,) = included(_TABLE, [document], caller.parts, frozenset({"tableProfilerConfig"}))
+    return answer(past(_TABLE, document, caller) | details)
 
 
 @router.delete("/tableProfilerConfig")
@@ -90,5 +90,5 @@ def _answered(table_id: UUID, caller: Caller, operation: Operation, work: tuple[
     key = Key.by_id(str(table_id))
     permitted("table", key, caller, operation)
     written = caller.parts.writes.on_live("table", key, step, actor=caller.actor)
-    (beside,) = included(_TABLE, [written.document], caller.parts, frozenset({field}))
-    return answer(past(_TABLE, written.document, caller) | caller.visibility.trimmed([beside])[0])
+    (details,) = included(_TABLE, [written.document], caller.parts, frozenset({field}))
+    return answer(past(_TABLE, written.document, caller) | caller.visibility.trimmed([details])[0])

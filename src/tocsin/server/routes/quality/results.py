@@ -45,14 +45,14 @@ def put_result(fqn: PathText, body: DocumentBody, caller: Asked) -> Response:
 def list_results(fqn: PathText, caller: Asked, window: WindowAsked, *, status: Status = None) -> Response:
     """Return the results of a test case in a time range, newest first."""
     case = permitted("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
-    return paged(_shown(caller.parts.beside.page(case["id"], _KIND, window, status=status), case, caller))
+    return paged(_shown(caller.parts.observations.page(case["id"], _KIND, window, status=status), case, caller))
 
 
 @router.get("/testCaseResults/{fqn}/latest")
 def read_latest(fqn: PathText, caller: Asked) -> Response:
     """Return the latest result of a test case."""
     case = permitted("testCase", Key.by_name(fqn), caller, Operation.VIEW_TESTS, include="all")
-    page = _shown(caller.parts.beside.page(case["id"], _KIND, Window(limit=1)), case, caller)
+    page = _shown(caller.parts.observations.page(case["id"], _KIND, Window(limit=1)), case, caller)
     if not page.documents:
         raise NotFound(f"testCase {fqn} has no result yet")
     return answer(page.documents[0])
@@ -69,7 +69,7 @@ def patch(fqn: PathText, timestamp: Moment, body: JsonBody, caller: Asked) -> Re
 
     written = caller.parts.writes.on_live("testCase", Key.by_name(fqn), work, actor=caller.actor)
     case_id = written.document["id"]
-    page = caller.parts.beside.page(case_id, _KIND, Window(timestamp, timestamp, 1))
+    page = caller.parts.observations.page(case_id, _KIND, Window(timestamp, timestamp, 1))
     return answer(_shown(page, written.document, caller).documents[0])
 
 

@@ -44,20 +44,20 @@ def tell_all(engine: Engine) -> int:
 
 
 def _row(one: Scheduled) -> dict[str, object]:
-    told = one.notification
+    notification = one.notification
     return {
-        "id": told.id,
-        "event_id": told.event_id,
-        "log_offset": told.log_offset,
-        "channel": told.channel,
-        "key": told.recipient,
+        "id": notification.id,
+        "event_id": notification.event_id,
+        "log_offset": notification.log_offset,
+        "channel": notification.channel,
+        "key": notification.recipient,
         "target": one.target,
-        "recipient_id": told.recipient_id,
-        "reasons": json.dumps([reason.to_wire() for reason in told.reasons]),
-        "due_at_ms": told.due_at_ms,
-        "created_at_ms": told.created_at_ms,
+        "recipient_id": notification.recipient_id,
+        "reasons": json.dumps([reason.to_wire() for reason in notification.reasons]),
+        "due_at_ms": notification.due_at_ms,
+        "created_at_ms": notification.created_at_ms,
         "delivery_id": one.delivery_id,
         "subscription_id": one.reason.subscription_id,
         "destination_id": one.reason.destination_id,
-        "subscription_ids": sorted({reason.subscription_id for reason in told.reasons}),
+        "subscription_ids": sorted({reason.subscription_id for reason in notification.reasons}),
     }

@@ -33,14 +33,14 @@ _BOT_NAMES = frozenset(name for name, _ in BOTS)
 
 
 @dataclass
-class Teller:
+class CatalogueWriter:
     """Applies steps to ``writes``, whose clock is ``clock``; remembers the ids of created entities."""
 
     writes: Writes
     clock: FixedClock
     ids: dict[tuple[str, str], str] = field(default_factory=dict)
 
-    def tell(self, step: Step) -> None:
+    def write(self, step: Step) -> None:
         """Write what happens in a step, at its time and in its actor's name."""
         self.clock.at_ms = step.at_ms
         actor = self._actor(step.actor)
@@ -57,10 +57,10 @@ class Teller:
                 self.writes.restore(entity_type, self.ids[entity_type, fqn], actor=actor)
             case Connect() as edge:
                 self.writes.put_edge(self._edge(edge), actor=actor)
-            case Follow() | Enlist() | ReportResult() | ReportRun() as beside:
-                self._tell_beside(beside, actor)
+            case Follow() | Enlist() | ReportResult() | ReportRun() as observation:
+                self._write_observation(observation, actor)
 
-    def _tell_beside(self, act: Follow | Enlist | ReportResult | ReportRun, actor: Actor) -> None:
+    def _write_observation(self, act: Follow | Enlist | ReportResult | ReportRun, actor: Actor) -> None:
         """Write what makes no version."""
         match act:
             case Follow(entity_type, fqn):

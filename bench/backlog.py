@@ -50,11 +50,11 @@ def measure(scale: float, report: Report) -> list[Measurement]:
             try:
                 # The first run also warms the JVM up.
                 floor_s = min(_count_only(parts, Path(folder) / f"floor{turn}", count) for turn in range(2))
-                told_s = _tell_all(parts, engine, report)
+                notified_s = _notify_all(parts, engine, report)
             finally:
                 parts.session.stop()
             _check_sample(engine, offsets)
-            return _rows(engine, count, told_s, floor_s)
+            return _rows(engine, count, notified_s, floor_s)
 
 
 def size_at(scale: float) -> Size:
@@ -67,15 +67,15 @@ def size_at(scale: float) -> Size:
     )
 
 
-def _rows(engine: Engine, count: int, told_s: float, floor_s: float) -> list[Measurement]:
+def _rows(engine: Engine, count: int, notified_s: float, floor_s: float) -> list[Measurement]:
     with reading(engine) as connection:
         notified, delivered = (
             int(connection.scalar(select(func.count()).select_from(table)) or 0) for table in (notification, delivery)
         )
     return [
-        Measurement("backlog", "log to stored notifications", count / told_s, "events/s", count / floor_s, count),
-        Measurement("backlog", "notifications stored", notified / told_s, "rows/s", None, notified),
-        Measurement("backlog", "deliveries stored with them", delivered / told_s, "rows/s", None, delivered),
+        Measurement("backlog", "log to stored notifications", count / notified_s, "events/s", count / floor_s, count),
+        Measurement("backlog", "notifications stored", notified / notified_s, "rows/s", None, notified),
+        Measurement("backlog", "deliveries stored with them", delivered / notified_s, "rows/s", None, delivered),
     ]
 
 
@@ -99,7 +99,7 @@ def _count_only(parts: Parts, checkpoint: Path, at_least: int) -> float:
     return time.perf_counter() - started_s
 
 
-def _tell_all(parts: Parts, engine: Engine, report: Report) -> float:
+def _notify_all(parts: Parts, engine: Engine, report: Report) -> float:
     """Return the time the pipeline takes to process the whole log."""
     log = EventLog(engine)
     end = log.readable_end()

@@ -46,14 +46,14 @@ def measure(scale: float, report: Report) -> list[Measurement]:
         _add_followers(engine, count, followed.row["entity_id"])
         warm_up(parts)
         for number in range(_WARM_UP_COUNT):  # of a copy that nobody follows
-            _tell(parts, quiet.copied(1, SystemClock().now_ms()), number)
+            _notify(parts, quiet.copied(1, SystemClock().now_ms()), number)
         report(1, 2)
         event = followed.copied(0, SystemClock().now_ms())
-        told_s = _tell(parts, event, _WARM_UP_COUNT)
+        notified_s = _notify(parts, event, _WARM_UP_COUNT)
         stored = _stored(engine, event["id"], count)
         floor_s = _again(engine, event["id"])
     name = "one event to its followers' stored notifications"
-    return [Measurement("fanout", name, told_s, "s", floor_s, stored, _AIM)]
+    return [Measurement("fanout", name, notified_s, "s", floor_s, stored, _AIM)]
 
 
 def _add_followers(engine: Engine, count: int, entity_id: str) -> None:
@@ -66,7 +66,7 @@ def _add_followers(engine: Engine, count: int, entity_id: str) -> None:
             connection.execute(insert(follow), follows[start : start + _ROWS_PER_STATEMENT])
 
 
-def _tell(parts: Parts, row: Row, number: int) -> float:
+def _notify(parts: Parts, row: Row, number: int) -> float:
     """Return how long a micro-batch of this one event takes."""
     logged = to_arrow([(1_000_000 + number, row["document"], row["derived"])])
     batch = parts.session.createDataFrame(pa.Table.from_batches([logged]), schema=EVENTS)

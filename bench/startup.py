@@ -118,7 +118,7 @@ def _starts(name: str, engine: Engine, settings: Settings, turns: int) -> Iterat
                 with _working(settings) as (worker, ready_s):
                     yield _now(worker, ready_s)
             case _:
-                with _telling(engine, settings) as (pipeline, ready_s):
+                with _notifying(engine, settings) as (pipeline, ready_s):
                     yield _now(pipeline, ready_s)
 
 
@@ -129,7 +129,7 @@ def _working(settings: Settings) -> Iterator[tuple[Running, float]]:
 
 
 @contextmanager
-def _telling(engine: Engine, settings: Settings) -> Iterator[tuple[Running, float]]:
+def _notifying(engine: Engine, settings: Settings) -> Iterator[tuple[Running, float]]:
     since_ms = SystemClock().now_ms()
     with running(ours("pipeline"), settings, "pipeline") as pipeline:
         yield pipeline, pipeline.until(lambda: (EventLog(engine).reported_at_ms(QUERY_NAME) or 0) >= since_ms)
@@ -142,7 +142,7 @@ def _loaded(engine: Engine, settings: Settings, password: str, count: int) -> di
         ports = ("--http-port", str(hook_port), "--smtp-port", str(any_free_port()))
         stack.enter_context(running(ours("receive", *ports), settings, "receive"))
         served = stack.enter_context(serving(settings, password))
-        pipeline, told_s = stack.enter_context(_telling(engine, settings))
+        pipeline, notified_s = stack.enter_context(_notifying(engine, settings))
         _change(engine, served, f"http://127.0.0.1:{hook_port}/hook", count)
         pipeline.until(lambda: EventLog(engine).lag(QUERY_NAME) == 0, every_s=0.1)
         worker, ready_s = stack.enter_context(_working(settings))
@@ -150,7 +150,7 @@ def _loaded(engine: Engine, settings: Settings, password: str, count: int) -> di
         return {
             "server": _now(served.running, served.ready_s),
             "worker": _now(worker, ready_s),
-            "pipeline": _now(pipeline, told_s),
+            "pipeline": _now(pipeline, notified_s),
         }
 
 

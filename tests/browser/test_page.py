@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Page, expect
 from sqlalchemy import Engine, insert
 from tests.entries import entry_of
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 from tests.serving import Json, Served, table, warehouse
 
 from tocsin.model.notification import Reason, ReasonKind, notification_id
@@ -201,7 +201,7 @@ def described_for(served: Served, engine: Engine, user_id: str, asset: Json, tex
                 headers={"Content-Type": "application/json-patch+json"},
             )
             assert patched.status_code == 200
-    tell_all(engine)
+    notify_all(engine)
 
 
 def test_why_somebody_got_this_is_told_rule_by_rule(

@@ -10,7 +10,7 @@ import pytest
 from sqlalchemy import Engine, delete, update
 from tests.contract.test_access import restrict
 from tests.contract.test_quality import _fail, case
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 from tests.serving import Json, Served
 from tests.store.rows import finished
 
@@ -94,7 +94,7 @@ def test_who_was_told_reads_how_and_why(
     before = explained(client, event, user="ann")
     assert before["answer"].startswith("Not yet: the pipeline is at offset 0, this event at ")
     assert before["disagreements"] == []
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     answer = explained(client, event, user="ann", subscription="Described")
     assert answer["answer"].startswith("Yes: ann was notified in the app at ")
     assert '(unread), because "you own it (alert ActivityFeedAlert); you own it (alert Described)".' in answer["answer"]
@@ -125,7 +125,7 @@ def test_a_rule_that_does_not_hold_is_named_with_what_was_seen(
     condition = "isBot() == false && (tier == 'Tier.Tier1' || tags.contains('PII.Sensitive'))"
     alert(administrator, "Important", {"name": "matters", "effect": "include", "condition": condition})
     event = describe(administrator, orders, "All orders.")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     closed = explained(ann[1], event, user="ann", subscription="Important")
     assert closed["answer"].startswith("No: of the alerts that reach ann, Important did not match: its rules are false")
     assert (of(closed, "Important")["matched"], of(closed, "Important")["obstacles"]) == (False, [])
@@ -156,7 +156,7 @@ def test_what_lies_before_the_alert_and_what_it_is_not_about(
     event = describe(administrator, orders, "All orders.")
     alert(administrator, "Late")
     alert(administrator, "Dashboards", filteringRules={"resources": ["dashboard"]})
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     late = explained(administrator, event, user="ann", subscription="Late")
     assert "the alert was created after the event" in late["answer"]
     other = explained(administrator, event, user="ann", subscription="Dashboards")
@@ -175,7 +175,7 @@ def test_everything_that_stops_somebody_is_named(
     administrator.put(f"/tables/{orders['id']}/followers", json=ann[0])
     restrict(administrator, ben, {"effect": "deny", "resources": ["table"], "operations": ["ViewBasic", "ViewAll"]})
     event = describe(ann[1], orders, "By ann.")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     answer = explained(administrator, event, subscription="Watch")
     stops = {
         (one["name"], way["reason"]["kind"]): (way["stoppedBy"] or {}).get("kind")
@@ -204,7 +204,7 @@ def test_who_is_not_meant_is_told_so_and_a_muted_alert_is_named(
     muted = {"kind": "alert", "id": made["id"]}
     assert ann[1].put(f"/users/{ann[0]}/mutes", json=muted).status_code == 200
     event = describe(administrator, orders, "All orders.")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     answer = explained(zoe, event, user="zoe", subscription="Watch")
     assert answer["answer"] == "No: Watch matched, but zoe is not among the recipients."
     mine = explained(ann[1], event, subscription="Watch", user="ann")
@@ -221,7 +221,7 @@ def test_what_is_asked_of_each_person_is_told_with_their_answers(
     condition = "fieldChanged == 'description' && user.follows(entity)"
     alert(administrator, "Asking", {"name": "mine", "effect": "include", "condition": condition})
     event = describe(administrator, orders, "All orders.")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     answer = explained(administrator, event, subscription="Asking")
     (rule,) = of(answer, "Asking")["rules"]
     assert (rule["holds"], rule["says"]) == (None, f"the rule mine depends on the recipient: {condition}")
@@ -247,7 +247,7 @@ def test_what_depends_on_earlier_reports_is_explained_with_them(
     first, again = (explained(administrator, one, subscription="First") for one in events)
     assert [of(one, "First")["matched"] for one in (first, again)] == [True, False]
     assert "firstFailure() (failures is 2)" in of(again, "First")["obstacles"][0]
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     assert first["pipeline"]["hasReached"] is False
     assert explained(administrator, events[0])["pipeline"]["hasReached"] is True
     Notifications(sqlite_engine).advance(STREAK_STREAM, 1, now_ms=1)
@@ -260,7 +260,7 @@ def test_what_is_stored_and_what_should_be_are_compared(
     ben, _ = person("ben")
     alert(administrator, "Watch")
     event = describe(administrator, orders, "All orders.")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     with sqlite_engine.begin() as connection:  # somebody who writes past the product
         connection.execute(update(ownership).where(ownership.c.owner_id == ann[0]).values(owner_id=ben))
     answer = explained(administrator, event, subscription="Watch")
@@ -279,7 +279,7 @@ def test_a_delivery_is_told_with_its_attempts(
 ) -> None:
     alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
     event = describe(administrator, orders, "All orders.")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     answer = explained(administrator, event, subscription="Mail", user="ann")
     (notified,) = answer["notified"]["data"]
     assert notified["delivery"]["status"] == "pending"
@@ -295,7 +295,7 @@ def test_what_a_receiver_answered_is_shown_to_administrators_alone(
 ) -> None:
     alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
     event = describe(administrator, orders, "All orders.")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     deliveries, now_ms = Deliveries(sqlite_engine), 10**14
     Sessions(sqlite_engine).begin("s", lease_ms=1_000, now_ms=now_ms)
     answered = Rejected(OutcomeReason.CLIENT_ERROR, status_code=403, detail="<title>router of the office</title>")
@@ -313,7 +313,7 @@ def test_what_a_deleted_alert_told_can_still_be_asked_for(
     hook = {"category": "External", "type": "Webhook", "config": {"endpoint": "http://127.0.0.1:9/hook"}}
     made = alert(administrator, "Gone", destinations=[{"category": "Owners", "type": "ActivityFeed"}, hook])
     event = describe(administrator, orders, "All orders.")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     assert administrator.delete(f"/events/subscriptions/{made['id']}").status_code == 200
     for named in (made["id"], "Gone"):
         answer = explained(administrator, event, subscription=named)
@@ -367,7 +367,7 @@ def test_alerts_of_others_are_counted_and_no_more(
     alert(administrator, "Salaries", {"name": "vault", "effect": "include", "condition": secret})
     _, zoe = person("zoe")
     event = describe(administrator, orders, "All orders.")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     for query in ({}, {"user": "zoe"}):
         answer = explained(zoe, event, **query)
         assert (answer["alerts"], answer["paging"], answer["otherAlerts"]) == ([], {"total": 0}, {"matched": 2})
@@ -388,7 +388,7 @@ def test_who_may_not_know_of_others_is_not_told_that_nobody_was(
     alert(administrator, "Never", {"effect": "include", "condition": "isBot()"})
     _, zoe = person("zoe")
     event = describe(administrator, orders, "All orders.")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     hidden = " Notifications of other people are not shown."
     answer = explained(zoe, event, subscription="Watch")
     assert answer["answer"] == (
@@ -427,7 +427,7 @@ def test_what_somebody_was_told_for_did_stand_then(
     alert(administrator, "Watch", destinations=[{"category": "Followers", "type": "ActivityFeed"}])
     assert fays.put(follows, json=fay).status_code == 200
     event = describe(administrator, orders, "All orders.")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     assert fays.delete(f"{follows}/{fay}").status_code == 200
     if again:
         assert fays.put(follows, json=fay).status_code == 200
@@ -449,7 +449,7 @@ def test_who_followed_at_the_event_is_notified_whatever_they_did_since(
     event = describe(administrator, orders, "All orders.")
     assert fays.delete(f"{follows}/{fay}").status_code == 200
     assert fays.put(follows, json=fay).status_code == 200
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     answer = explained(fays, event, user="fay", subscription="Watch")["answer"]
     assert answer.startswith("Yes: fay was notified")
 
@@ -463,7 +463,7 @@ def test_a_relation_that_went_missing_is_said(
     events = administrator.get("/events", params={"entityId": orders["id"], "format": "tocsin"}).json()["data"]
     with sqlite_engine.begin() as connection:
         connection.execute(delete(past_relation))
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     answer = explained(administrator, events[-1]["id"], subscription="Watch")
     assert "1 relation of the deleted asset" in answer["answer"]
     assert [one["kind"] for one in answer["disagreements"]] == ["relationMissing"]

@@ -6,7 +6,7 @@ import httpx
 from sqlalchemy import Engine
 from tests.contract.test_access import made, patched, restrict
 from tests.contract.test_search import index_all
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
 from tocsin.clock import SystemClock
@@ -127,7 +127,7 @@ def test_whoever_may_not_view_an_asset_is_told_of_no_mention_and_no_task_there(
         said = {"about": link, "message": f"<#E::user::mallory> at {one['name']}"}
         made(administrator, "/feed", **said)
         made(administrator, "/feed", type="Task", taskDetails=task, **said)
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     with mallory:
         inbox = mallory.get(f"/users/{user_id}/notifications").json()
         assert {one["about"]["id"] for one in inbox["data"]} == {orders["id"]}

@@ -81,7 +81,7 @@ def matches_in(result: Document) -> tuple[int, int]:
     return result["matched"], result["notifiedNobody"]
 
 
-def told_in(result: Document) -> Counter[tuple[str, str]]:
+def notified_in(result: Document) -> Counter[tuple[str, str]]:
     who = [(one["channel"], one.get("id") or one.get("target"), one["notified"]) for one in result["recipients"]]
     return Counter({(channel, key): notified for channel, key, notified in who})
 
@@ -130,14 +130,14 @@ def test_it_counts_what_the_pipeline_tells_and_the_oracle_says(
         alert = stored_alert(company, name)
         result = ran(company, parts, alert)
         matched, notified, merged = by_oracle(company, alert)
-        assert (matches_in(result), told_in(result), result["merged"]) == (matched, notified, merged)
+        assert (matches_in(result), notified_in(result), result["merged"]) == (matched, notified, merged)
         assert sum(day["matched"] for day in result["perDay"]) == result["matched"]
         assert result["notified"] == notified.total() == sum(one["notified"] for one in result["channels"])
     before = company.clock.now_ms() - 1
     result = ran(company, parts, stored_alert(company, "schema"), until_ms=before)
     of_alert = [row for row in notes.values() if any(reason["subscriptionName"] == "schema" for reason in row[4])]
     by_pipeline = Counter((row[1], row[3] or row[2].partition(":")[2]) for row in of_alert)
-    assert told_in(result) == by_pipeline
+    assert notified_in(result) == by_pipeline
     assert result["assets"][0]["fullyQualifiedName"] == "pg.store.public.orders"
     assert len(result["perDay"]) == 11
 
@@ -156,7 +156,7 @@ def test_what_depends_on_earlier_reports_is_told_as_it_would_have_been(
     alert = stored_alert(company, "streak")
     everything, lately = ran(company, parts, alert), ran(company, parts, alert, since_ms=after_ms)
     matched, notified, merged = by_oracle(company, alert)
-    assert (matches_in(everything), told_in(everything), everything["merged"]) == (matched, notified, merged)
+    assert (matches_in(everything), notified_in(everything), everything["merged"]) == (matched, notified, merged)
     assert (everything["matched"], lately["matched"]) == (43, 2), (
         "what was reported before the window counts all the same"
     )

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from sqlalchemy import Engine, func, select, update
 from tests.company import STARTED_MS, SmallCompany
 from tests.losing import lose
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 from tests.waiting import until
 
 from tocsin.access.views import Views
@@ -342,7 +342,7 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
     settings = Settings(data_dir=tmp_path / "data", database_url=store_url)
     checkpoint, backup = tmp_path / "match_stream", tmp_path / "backup"
     company.describe("orders", "notified before")
-    tell_all(store_engine)
+    notify_all(store_engine)
     company.describe("orders", "in the backup, and not notified")
     back_up(
         store_engine, settings, backup, wanted=BackupContents(), clock=company.clock, report=lambda _done, _total: None
@@ -351,10 +351,10 @@ def test_a_backup_restored_beside_a_newer_checkpoint_tells_of_all_that_comes_aft
         company.describe("orders", f"lost {number}")
     with running(spark, store_engine, checkpoint):
         until(lambda: caught_up(store_engine), within_s=120)
-    told_before = {row[0] for row in stored(store_engine).values()}
+    notified_before = {row[0] for row in stored(store_engine).values()}
     store_engine.dispose()
     until(lambda: is_restored(backup, settings, company.clock), within_s=60)
-    assert len({row[0] for row in stored(store_engine).values()} & told_before) == 1
+    assert len({row[0] for row in stored(store_engine).values()} & notified_before) == 1
     for number in range(8):  # the first of them have offsets that the checkpoint has passed
         company.describe("orders", f"after {number}")
     with running(spark, store_engine, checkpoint):

@@ -65,7 +65,7 @@ def _event(rng: random.Random, made: Company, number: int) -> LoggedEvent:
     return LoggedEvent(offset=number, event=event, derived={})
 
 
-def told_locally(case: Case) -> dict[str, dict[str, object]]:
+def resolved_locally(case: Case) -> dict[str, dict[str, object]]:
     notified = {}
     for logged in case.events:
         rows = [
@@ -107,7 +107,7 @@ def told_locally(case: Case) -> dict[str, dict[str, object]]:
     return notified
 
 
-def told_on_spark(spark: SparkSession, case: Case) -> dict[str, dict[str, object]]:
+def resolved_on_spark(spark: SparkSession, case: Case) -> dict[str, dict[str, object]]:
     matched = [
         (e.offset, e.event.id, e.event.entity_id, e.event.user_id, e.event.timestamp, alert, asked)
         for e, alert, asked in case.matched
@@ -124,8 +124,8 @@ def told_on_spark(spark: SparkSession, case: Case) -> dict[str, dict[str, object
 @pytest.mark.parametrize("seed", range(8))
 def test_both_engines_tell_the_same_people_for_the_same_reasons(compiling_spark: SparkSession, seed: int) -> None:
     made = case(seed)
-    expected = told_locally(made)
-    assert told_on_spark(compiling_spark, made) == expected
+    expected = resolved_locally(made)
+    assert resolved_on_spark(compiling_spark, made) == expected
     assert expected, "a case that tells nobody proves nothing"
 
 
@@ -133,8 +133,8 @@ def test_both_engines_tell_the_same_people_for_the_same_reasons(compiling_spark:
 @pytest.mark.parametrize("seed", range(12))
 def test_both_engines_ask_the_same_of_people(compiling_spark: SparkSession, seed: int) -> None:
     made = case(seed, is_personal=True)
-    expected = told_locally(made)
-    assert told_on_spark(compiling_spark, made) == expected
+    expected = resolved_locally(made)
+    assert resolved_on_spark(compiling_spark, made) == expected
     assert expected, "a case that tells nobody proves nothing"
 
 
@@ -142,7 +142,7 @@ def test_both_engines_ask_the_same_of_people(compiling_spark: SparkSession, seed
 def test_no_match_gives_no_notification(compiling_spark: SparkSession) -> None:
     made = case(0)
     nothing = Case(made.events, made.rows, (), made.company)
-    assert told_on_spark(compiling_spark, nothing) == {}
+    assert resolved_on_spark(compiling_spark, nothing) == {}
 
 
 def test_cases_of_one_alert_are_one_match() -> None:

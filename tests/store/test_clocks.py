@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import Engine, select
 from tests.company import STARTED_MS, SmallCompany
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 
 from tocsin.model.entity import Document
 from tocsin.model.mute import Mute, MuteKind
@@ -28,7 +28,7 @@ def company(store_engine: Engine) -> SmallCompany:
 
 def notified(company: SmallCompany, event: Document | None) -> set[str]:
     """Return the names of an event's recipients, once everything is processed."""
-    tell_all(company.engine)
+    notify_all(company.engine)
     assert event is not None
     names = {identity: name for name, identity in company.ids.items()}
     query = select(notification.c.recipient_id).where(notification.c.event_id == event["id"])

@@ -7,7 +7,7 @@ import json
 import pytest
 from sqlalchemy import Engine
 from tests.company import SmallCompany
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 
 from tocsin.model.match_result import match_results_of
 from tocsin.store.alerts.firings import Firings, Tally
@@ -37,13 +37,13 @@ def tallies(company: SmallCompany) -> dict[str, Tally]:
 
 
 def test_what_alerts_tell_is_counted_per_event_and_once(company: SmallCompany) -> None:
-    tell_all(company.engine)
+    notify_all(company.engine)
     counted = tallies(company)
     assert counted["bell"] == Tally(fired_count=3, notified_count=5, person_count=5, app_count=5)
     assert counted["both"] == Tally(fired_count=3, notified_count=6, person_count=6, app_count=3)
     with company.engine.begin() as connection:
         connection.execute(pipeline_progress.delete().where(pipeline_progress.c.query_name == "match_stream"))
-    tell_all(company.engine)
+    notify_all(company.engine)
     assert tallies(company) == counted
     firings = Firings(company.engine)
     assert firings.people([company.ids["bell"], company.ids["both"]], 0) == {
@@ -55,7 +55,7 @@ def test_what_alerts_tell_is_counted_per_event_and_once(company: SmallCompany) -
 
 
 def test_what_is_read_counts_for_every_alert_that_told_of_it(company: SmallCompany) -> None:
-    tell_all(company.engine)
+    notify_all(company.engine)
     inbox, ana = Inbox(company.engine), company.ids["ana"]
     first = inbox.page(ana, FAR_MS, limit=10)[0]
     inbox.mark_read(ana, first.id, FAR_MS)
@@ -79,7 +79,7 @@ def test_what_matches_and_tells_nobody_is_counted_as_fired(company: SmallCompany
     company.clock.advance(1)
     quiet = company.alert("quiet", admins, "fieldChanged == 'description'")
     company.describe("orders", "again", by="ben")
-    tell_all(company.engine)
+    notify_all(company.engine)
     firings = Firings(company.engine)
     assert firings.tallies(0)[quiet] == Tally(fired_count=1, silent_count=1)
     assert firings.of(quiet, 0, limit=5) == []

@@ -84,7 +84,7 @@ def test_what_goes_together_is_remembered_as_it_stood_before(company: SmallCompa
     assert reached == {company.ids["orders"]: 0, far["id"]: 2}
 
 
-def test_a_telling_says_how_many_relations_were_gone_before_it(company: SmallCompany) -> None:
+def test_a_match_result_says_how_many_relations_were_gone_before_it(company: SmallCompany) -> None:
     company.alert("all", [{"category": "Owners", "type": "ActivityFeed"}], resources=("table",))
     company.clock.advance(1)
     sound, lost = deleted(company, "revenue"), deleted(company, "orders")

@@ -58,7 +58,7 @@ async function followed(make, place, asked) {
 function shown(make, test) {
   if (test.state !== "done") return [make("p", { text: test.message || test.reason })];
   const { result } = test;
-  const told = result.recipients.map((one) => [one.name || one.target || "somebody", one.channel, one.notified, one.because.join(", ")]);
+  const recipients = result.recipients.map((one) => [one.name || one.target || "somebody", one.channel, one.notified, one.because.join(", ")]);
   const samples = result.samples.map((one) => [
     new Date(one.timestamp).toLocaleString(),
     one.eventType,
@@ -69,7 +69,7 @@ function shown(make, test) {
     make("p", { class: "answer", text: summary(result) }),
     ...(result.matched ? plot(make, days(test)) : []),
     ...table(make, "Assets", ["Asset", "Type", "Matched"], result.assets.map((one) => [one.fullyQualifiedName, one.type, one.matched])),
-    ...table(make, "Recipients", ["Recipient", "Channel", "Notifications", "Reasons"], told),
+    ...table(make, "Recipients", ["Recipient", "Channel", "Notifications", "Reasons"], recipients),
     ...table(make, "Newest events", ["When", "Event", "Asset", "By"], samples),
     make("p", { class: "soft", text: result.people }),
   ];

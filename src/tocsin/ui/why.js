@@ -42,13 +42,13 @@ function explained(make, one, answer) {
   ];
 }
 
-function alertBranch(make, alert, hasTold) {
+function alertBranch(make, alert, isNotified) {
   const below = [
     ...alert.gates.map((gate) => branch(make, gate.holds, gate.says)),
     ...alert.rules.map((rule) => ruleBranch(make, rule)),
     ...alert.reached.data.map((person) => personBranch(make, person)),
   ];
-  const otherwise = hasTold ? "would not match now, but matched then" : "did not match";
+  const otherwise = isNotified ? "would not match now, but matched then" : "did not match";
   const verdict = alert.matched ? "matched" : otherwise;
   return branch(make, alert.matched, `alert ${alert.displayName || alert.name} ${verdict}`, below);
 }

@@ -133,7 +133,7 @@ def test_a_part_ends_when_up_is_gone_however_it_went() -> None:
 async def test_lines_that_say_nothing_are_not_shown() -> None:
     heard, stop = Heard(), asyncio.Event()
     heard.on("notified", stop.set)
-    program = "import time; print('noise: x\\n\\ntold', flush=True); time.sleep(60)"
+    program = "import time; print('noise: x\\n\\nnotified', flush=True); time.sleep(60)"
     talker = Part("talker", (sys.executable, "-c", program), at_once, chatter=("noise:",))
     async with asyncio.timeout(WITHIN_S):
         await supervise([talker], say=heard, on_ready=lambda: None, stop=stop)

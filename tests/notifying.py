@@ -25,7 +25,7 @@ from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications
 
 
-def tell_all(engine: Engine) -> int:
+def notify_all(engine: Engine) -> int:
     """Take every event that the pipeline has not reached through the stages; return how many rows that gave."""
     log, notifications, clock = EventLog(engine), Notifications(engine), SystemClock()
     alerts = Subscriptions(engine).list_enabled()

@@ -11,7 +11,7 @@ import httpx
 from sqlalchemy import Engine
 from tests.contract.test_access import made, patched, restrict
 from tests.contract.test_search import index_all
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 from tests.serving import Json, Served, table, warehouse
 
 CANARY = "kanarienvogel"
@@ -62,9 +62,9 @@ def furnish(served: Served, administrator: httpx.Client, engine: Engine) -> tupl
     _said_of_it(aviary, administrator)
     _watched(aviary, administrator, mallory)
     _changed(aviary, administrator)
-    tell_all(engine)
+    notify_all(engine)
     _hide(aviary, administrator)
-    tell_all(engine)
+    notify_all(engine)
     index_all(engine)
     page = administrator.get("/events", params={"limit": 10_000, "format": "tocsin"}).json()
     aviary.events = page["data"]

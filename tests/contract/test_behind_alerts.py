@@ -6,7 +6,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine, func, select
 from tests.contract.test_access import made, patched, restrict
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
 from tocsin.store.tables import delivery
@@ -22,7 +22,7 @@ def _hook(name: str, **more: Json) -> Json:
 
 
 def _sent(engine: Engine) -> int:
-    tell_all(engine)
+    notify_all(engine)
     with engine.connect() as connection:
         return int(connection.execute(select(func.count()).select_from(delivery)).scalar_one())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import httpx
 from sqlalchemy import Engine
 from tests.contract.test_access import made, patched, restrict
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
 _CASES = "/dataQuality/testCases"
@@ -45,7 +45,7 @@ def test_what_may_not_be_seen_is_not_counted(
         assert mallory.put(f"/tables/{one['id']}/followers/{user_id}").is_success
         change = {"op": "add", "path": "/description", "value": "x"}
         assert patched(administrator, f"/tables/{one['id']}", change).is_success
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     inbox, noise = f"/users/{user_id}/notifications", f"/events/subscriptions/{alert['id']}/noise"
 
     def counts() -> list[Json]:
@@ -68,7 +68,7 @@ def test_what_may_not_be_seen_is_not_counted(
     restrict(administrator, user_id, {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"})
     hide = {"op": "add", "path": "/tags", "value": _HIDDEN}
     assert patched(administrator, f"/tables/{people['id']}", hide).is_success
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     left = counts()
     mallory.close()
     fired = whole[3][0]

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_explain import alert, describe, explained, own
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 from tests.serving import Json, Served
 
 from tocsin.flow.send.unsubscribe import token_of
@@ -20,7 +20,7 @@ def test_an_asset_is_muted_listed_and_heard_again(
     ann, client = served.person("ann")
     own(administrator, orders, ann)
     with client:
-        tell_all(sqlite_engine)
+        notify_all(sqlite_engine)
         asked = {"kind": "asset", "type": "table", "id": orders["id"], "until": 4_000_000_000_000}
         muted = client.put(f"/users/{ann}/mutes", json=asked).json()
         assert (muted["kind"], muted["name"], muted["until"], muted["channel"]) == (
@@ -31,12 +31,12 @@ def test_an_asset_is_muted_listed_and_heard_again(
         )
         assert client.get(f"/users/{ann}/mutes").json()["data"] == [muted]
         describe(administrator, orders, "quiet")
-        assert tell_all(sqlite_engine) == 0
+        assert notify_all(sqlite_engine) == 0
         assert client.delete(f"/users/{ann}/mutes/{orders['id']}").json() == {"id": orders["id"], "muted": False}
         assert client.delete(f"/users/{ann}/mutes/{orders['id']}").status_code == 404
         assert client.get(f"/users/{ann}/mutes").json() == {"data": [], "paging": {"total": 0}}
         describe(administrator, orders, "loud")
-        assert tell_all(sqlite_engine) == 1
+        assert notify_all(sqlite_engine) == 1
 
 
 def test_one_click_in_a_mail_ends_such_mails_and_no_others(
@@ -46,7 +46,7 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
     own(administrator, orders, ann)
     alert(administrator, "Mail", destinations=MAIL)
     first = describe(administrator, orders, "one")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     notified = explained(administrator, first, subscription="Mail", user="ann")["notified"]["data"]
     mail = next(one["id"] for one in notified if one["channel"] == "Email")
     token = token_of(mail, served.app.state.parts.alert_stores.unsubscribe_key)
@@ -61,7 +61,7 @@ def test_one_click_in_a_mail_ends_such_mails_and_no_others(
         assert nobody.post(f"/unsubscribe/{mail}.forged").status_code == 404
         assert nobody.get("/unsubscribe/x").status_code == 404
     second = describe(administrator, orders, "two")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     answer = explained(administrator, second, subscription="Mail", user="ann")
     assert [one["channel"] for one in answer["notified"]["data"]] == ["ActivityFeed"]
     stopped = [way["stoppedBy"] for one in answer["alerts"][0]["reached"]["data"] for way in one["ways"]]

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from sqlalchemy import Engine
 from tests.contract.test_explain import Person, alert, ann, describe, own, person
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
 from tocsin.conditions.check import checked
@@ -24,11 +24,11 @@ def noisy(
     alert(administrator, "Quiet", {"effect": "include", "condition": "isBot() && !isBot()"})
     customers = table(administrator, "customers")
     own(administrator, customers, ann[0])
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     for number in range(8):
         describe(administrator, orders, f"text {number}")
     describe(administrator, customers, "opened")
-    tell_all(sqlite_engine)
+    notify_all(sqlite_engine)
     inbox = ann[1].get(f"/users/{ann[0]}/notifications").json()["data"]
     opened = next(one for one in inbox if one["entityId"] == customers["id"])
     assert ann[1].put(f"/users/{ann[0]}/notifications/{opened['id']}/read").status_code == 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from sqlalchemy import Engine, delete, func, select
 from tests.company import SmallCompany
-from tests.notifying import tell_all
+from tests.notifying import notify_all
 
 from tocsin.catalogue.writes import Writes
 from tocsin.flow.capture.ports import Collision
@@ -91,7 +91,7 @@ def test_a_match_result_says_how_many_relations_were_gone_before_it(company: Sma
     relation = past_relation.c
     with company.engine.begin() as connection:
         connection.execute(delete(past_relation).where(relation.until_offset == lost, relation.relation == "follower"))
-    tell_all(company.engine)
+    notify_all(company.engine)
     query = select(match_result.c.log_offset, match_result.c.missing_count).where(
         match_result.c.log_offset.in_([sound, lost])
     )

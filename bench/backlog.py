@@ -31,7 +31,7 @@ from tocsin.store.alerts.directory import SqlDirectory
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import reading
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.tables import delivery, notification
+from tocsin.store.tables import message, notification
 
 EVENT_COUNT, FOLLOW_COUNT, SAMPLE_COUNT = 100_000, 10_000, 200
 _WITHIN_S = 600.0
@@ -70,12 +70,12 @@ def size_at(scale: float) -> Size:
 def _rows(engine: Engine, count: int, notified_s: float, floor_s: float) -> list[Measurement]:
     with reading(engine) as connection:
         notified, delivered = (
-            int(connection.scalar(select(func.count()).select_from(table)) or 0) for table in (notification, delivery)
+            int(connection.scalar(select(func.count()).select_from(table)) or 0) for table in (notification, message)
         )
     return [
         Measurement("backlog", "log to stored notifications", count / notified_s, "events/s", count / floor_s, count),
         Measurement("backlog", "notifications stored", notified / notified_s, "rows/s", None, notified),
-        Measurement("backlog", "deliveries stored with them", delivered / notified_s, "rows/s", None, delivered),
+        Measurement("backlog", "messages stored with them", delivered / notified_s, "rows/s", None, delivered),
     ]
 
 

@@ -26,7 +26,7 @@ class Measurement:
     name : what was measured
     unit : of both ``figure`` and ``floor``
     floor : the least that anybody could do at all, measured in the same run; None where there is none
-    n : how many events, writes, deliveries or starts the figure stands on
+    n : how many events, writes, messages or starts the figure stands on
     aim : the figure that the design asks for, if it names one
     span : least and greatest figure of the rounds; None where there was one round
     paired : median over the rounds of figure over floor; None where figure and floor were not measured in pairs

@@ -25,13 +25,13 @@ from tocsin.catalogue.writes import Writes
 from tocsin.cli.ports import any_free_port
 from tocsin.clock import SystemClock
 from tocsin.jobs.match_stream import QUERY_NAME
-from tocsin.model.delivery import DeliveryStatus
+from tocsin.model.message import MessageStatus
 from tocsin.model.people import SYSTEM
 from tocsin.settings import Settings
 from tocsin.store.engine import reading
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
-from tocsin.store.tables import delivery
+from tocsin.store.tables import message
 
 START_COUNT, CHANGE_COUNT = 3, 200
 _NOTHING = (sys.executable, "-c", "pass")
@@ -187,7 +187,7 @@ def _alert(hook: str) -> dict[str, object]:
 
 
 def _delivered_count(engine: Engine) -> int:
-    query = select(func.count()).select_from(delivery).where(delivery.c.status == DeliveryStatus.DELIVERED.value)
+    query = select(func.count()).select_from(message).where(message.c.status == MessageStatus.DELIVERED.value)
     with reading(engine) as connection:
         return int(connection.scalar(query) or 0)
 

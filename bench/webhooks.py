@@ -30,7 +30,7 @@ from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
 from tocsin.flow.schedule.due import Scheduled, schedule
-from tocsin.model.delivery import DeliveryStatus
+from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.people import SYSTEM
 from tocsin.model.subscription import Channel
@@ -40,7 +40,7 @@ from tocsin.store.engine import reading
 from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import delivery
+from tocsin.store.tables import message
 
 DELIVERY_COUNT = 5_000
 HOOK = destination_id("hook")
@@ -58,7 +58,7 @@ class Receiver:
     times_s: list[float] = field(default_factory=list)
 
     async def take(self, request: web.Request) -> web.Response:
-        """Take one delivery."""
+        """Take one message."""
         body = await request.read()
         self.ids[request.headers.get("webhook-id", "")] += 1
         self.bodies.append(body)
@@ -71,7 +71,7 @@ class Receiver:
 
 
 def measure(scale: float, report: Report) -> list[Measurement]:
-    """Measure a worker that works off deliveries which are all due."""
+    """Measure a worker that works off messages which are all due."""
     count = scaled(DELIVERY_COUNT, scale, least=50)
     with tempfile.TemporaryDirectory(prefix="tocsin-bench-") as folder:
         settings = settings_in(Path(folder))
@@ -81,7 +81,7 @@ def measure(scale: float, report: Report) -> list[Measurement]:
 
 async def _measured(engine: Engine, settings: Settings, count: int, report: Report) -> list[Measurement]:
     async with _receiving() as receiver, _receiving() as bare:
-        expected = _add_deliveries(engine, receiver.url, count)
+        expected = _add_messages(engine, receiver.url, count)
         with running(tocsin_command("deliver"), settings, "deliver"):
             recorded_s = await _all_recorded(engine, count, report)
         if receiver.ids != Counter(expected):
@@ -109,8 +109,8 @@ async def _receiving() -> AsyncIterator[Receiver]:
         await runner.cleanup()
 
 
-def _add_deliveries(engine: Engine, url: str, count: int) -> list[str]:
-    """Make so many due deliveries of real events to one destination; return their ids."""
+def _add_messages(engine: Engine, url: str, count: int) -> list[str]:
+    """Make so many due messages of real events to one destination; return their ids."""
     build_estate(engine, Size(tables=10, tested=4, pipelines=4), follows=100)
     config = {"endpoint": url, "secretKey": "a-secret-of-the-benchmark"}
     destination = {"id": HOOK, "category": "External", "type": "Webhook", "config": config}
@@ -134,7 +134,7 @@ def _add_deliveries(engine: Engine, url: str, count: int) -> list[str]:
         for logged in EventLog(engine).read(offsets.start - 1, count)
     ]
     Notifications(engine).add([_row(one) for one in due])
-    return [str(one.delivery_id) for one in due]
+    return [str(one.message_id) for one in due]
 
 
 def _row(due: Scheduled) -> dict[str, Any]:  # Any: column values
@@ -151,19 +151,19 @@ def _row(due: Scheduled) -> dict[str, Any]:  # Any: column values
         "reasons": f"[{due.reason.model_dump_json(by_alias=True)}]",
         "due_at_ms": notification.due_at_ms,
         "created_at_ms": notification.created_at_ms,
-        "delivery_id": due.delivery_id,
+        "message_id": due.message_id,
         "subscription_id": due.reason.subscription_id,
         "destination_id": due.reason.destination_id,
     }
 
 
 async def _all_recorded(engine: Engine, count: int, report: Report) -> float:
-    """Return when (perf_counter) every delivery is recorded as delivered."""
+    """Return when (perf_counter) every message is recorded as delivered."""
     deadline_s = time.perf_counter() + _WITHIN_S
     done = 0
     while done < count:
         if time.perf_counter() > deadline_s:
-            raise TimeoutError(f"{done} of {count} deliveries after {_WITHIN_S:g} s")
+            raise TimeoutError(f"{done} of {count} messages after {_WITHIN_S:g} s")
         await asyncio.sleep(_LOOK_EVERY_S)
         done = await asyncio.to_thread(_delivered_count, engine)
         report(done, count)
@@ -171,7 +171,7 @@ async def _all_recorded(engine: Engine, count: int, report: Report) -> float:
 
 
 def _delivered_count(engine: Engine) -> int:
-    query = select(func.count()).select_from(delivery).where(delivery.c.status == DeliveryStatus.DELIVERED.value)
+    query = select(func.count()).select_from(message).where(message.c.status == MessageStatus.DELIVERED.value)
     with reading(engine) as connection:
         return int(connection.scalar(query) or 0)
 

@@ -56,7 +56,7 @@ def _row(one: Scheduled) -> dict[str, object]:
         "reasons": json.dumps([reason.to_wire() for reason in notification.reasons]),
         "due_at_ms": notification.due_at_ms,
         "created_at_ms": notification.created_at_ms,
-        "delivery_id": one.delivery_id,
+        "message_id": one.message_id,
         "subscription_id": one.reason.subscription_id,
         "destination_id": one.reason.destination_id,
         "subscription_ids": sorted({reason.subscription_id for reason in notification.reasons}),

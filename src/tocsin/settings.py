@@ -186,14 +186,14 @@ class Settings(BaseSettings):
     audit_every_s: float = Field(default=900.0, ge=0, description="Seconds between two self-audits; 0: never.")
     audit_window_hours: float = Field(default=24.0, gt=0, description="Hours of events that a self-audit checks.")
     audit_allowance_s: float = Field(
-        default=900.0, gt=0, description="Seconds a delivery may be overdue before the self-audit reports it."
+        default=900.0, gt=0, description="Seconds a message may be overdue before the self-audit reports it."
     )
 
-    worker_claim_limit: int = Field(default=64, ge=1, description="Maximum deliveries a worker claims at once.")
+    worker_claim_limit: int = Field(default=64, ge=1, description="Maximum messages a worker claims at once.")
     worker_lease_s: float = Field(
         default=90.0, gt=0, description="Seconds until the claims of a worker without heartbeat expire."
     )
-    worker_poll_s: float = Field(default=0.2, gt=0, description="Seconds between two looks for due deliveries.")
+    worker_poll_s: float = Field(default=0.2, gt=0, description="Seconds between two looks for due messages.")
     destination_concurrency: int = Field(default=8, ge=1, description="Maximum parallel requests to one destination.")
 
     alerts_per_person: int = Field(

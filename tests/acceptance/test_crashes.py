@@ -17,7 +17,7 @@ from tests.whole import WHOLE
 
 from tocsin.store.engine import open_engine
 from tocsin.store.schema import migrate
-from tocsin.store.tables import delivery
+from tocsin.store.tables import message
 
 ROUNDS = (4 if WHOLE else 1) * len(POINTS)
 
@@ -81,7 +81,7 @@ def test_a_kill_in_the_middle_of_a_micro_batch_leaves_streaks_as_they_would_have
 
 
 def created(engine: Engine) -> dict[str, object]:
-    """When each delivery was first written: writing it again must leave it as it was."""
+    """When each message was first written: writing it again must leave it as it was."""
     with engine.connect() as connection:
-        rows = connection.execute(select(delivery.c.id, delivery.c.created_at_ms)).all()
+        rows = connection.execute(select(message.c.id, message.c.created_at_ms)).all()
     return {row.id: row.created_at_ms for row in rows}

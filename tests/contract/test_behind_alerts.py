@@ -9,7 +9,7 @@ from tests.contract.test_access import made, patched, restrict
 from tests.notifying import notify_all
 from tests.serving import Json, Served, table
 
-from tocsin.store.tables import delivery
+from tocsin.store.tables import message
 
 _HIDDEN = [{"tagFQN": "PII.Sensitive"}]
 _DENIED = {"effect": "deny", "condition": "matchAnyTag('PII.Sensitive')"}
@@ -24,7 +24,7 @@ def _hook(name: str, **more: Json) -> Json:
 def _sent(engine: Engine) -> int:
     notify_all(engine)
     with engine.connect() as connection:
-        return int(connection.execute(select(func.count()).select_from(delivery)).scalar_one())
+        return int(connection.execute(select(func.count()).select_from(message)).scalar_one())
 
 
 @pytest.mark.parametrize("is_edited", [True, False], ids=["led elsewhere", "its maker gone for good"])

@@ -15,8 +15,8 @@ from tests.serving import Json, Served
 from tests.store.rows import finished
 
 from tocsin.flow.eventlog.readers import STREAK_STREAM
-from tocsin.model.delivery import OutcomeReason, Rejected
-from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.model.message import OutcomeReason, Rejected
+from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.tables import ownership, past_relation
@@ -274,7 +274,7 @@ def test_what_is_stored_and_what_should_be_are_compared(
     )
 
 
-def test_a_delivery_is_told_with_its_attempts(
+def test_a_message_is_told_with_its_attempts(
     administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
 ) -> None:
     alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
@@ -282,12 +282,12 @@ def test_a_delivery_is_told_with_its_attempts(
     notify_all(sqlite_engine)
     answer = explained(administrator, event, subscription="Mail", user="ann")
     (notified,) = answer["notified"]["data"]
-    assert notified["delivery"]["status"] == "pending"
-    assert notified["delivery"]["target"] == "ann@example.org"
-    assert (notified["delivery"]["attempts"], notified["delivery"]["isDeadLetter"]) == ([], False)
+    assert notified["message"]["status"] == "pending"
+    assert notified["message"]["target"] == "ann@example.org"
+    assert (notified["message"]["attempts"], notified["message"]["isDeadLetter"]) == ([], False)
     assert "by mail at" in answer["answer"]
     assert "not delivered yet, 0 attempts" in answer["answer"]
-    assert Deliveries(sqlite_engine).due_destinations(notified["dueAt"] + 1)
+    assert Messages(sqlite_engine).due_destinations(notified["dueAt"] + 1)
 
 
 def test_what_a_receiver_answered_is_shown_to_administrators_alone(
@@ -296,13 +296,13 @@ def test_what_a_receiver_answered_is_shown_to_administrators_alone(
     alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
     event = describe(administrator, orders, "All orders.")
     notify_all(sqlite_engine)
-    deliveries, now_ms = Deliveries(sqlite_engine), 10**14
+    messages, now_ms = Messages(sqlite_engine), 10**14
     Sessions(sqlite_engine).begin("s", lease_ms=1_000, now_ms=now_ms)
     answered = Rejected(OutcomeReason.CLIENT_ERROR, status_code=403, detail="<title>router of the office</title>")
-    deliveries.record("s", [finished(one, answered) for one in deliveries.claim("s", 9, now_ms=now_ms)], now_ms=now_ms)
+    messages.record("s", [finished(one, answered) for one in messages.claim("s", 9, now_ms=now_ms)], now_ms=now_ms)
     for client, shown in ((administrator, True), (ann[1], False)):
         answer = client.get(f"/events/{event}/explain", params={"subscription": "Mail", "user": "ann"})
-        ((attempt,),) = [one["delivery"]["attempts"] for one in answer.json()["notified"]["data"]]
+        ((attempt,),) = [one["message"]["attempts"] for one in answer.json()["notified"]["data"]]
         assert (attempt["statusCode"], attempt["reason"]) == (403, "clientError")
         assert ("router of the office" in answer.text, "detail" in attempt) == (shown, shown)
 

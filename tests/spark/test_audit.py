@@ -32,7 +32,7 @@ from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
-from tocsin.store.tables import delivery, notification, past_relation
+from tocsin.store.tables import attempt, message, notification, past_relation
 
 __all__ = ["store_url"]
 
@@ -142,22 +142,23 @@ def _copied_notification(company: SmallCompany) -> object:
     return insert(notification).values(id="copy", **row)
 
 
-def _lost_delivery(company: SmallCompany) -> object:
-    some = select(delivery.c.id).where(delivery.c.channel == "Webhook").limit(1)
-    return delete(delivery).where(delivery.c.id == some.scalar_subquery())
+def _lost_message(company: SmallCompany) -> object:
+    some = select(message.c.id).where(message.c.channel == "Webhook").limit(1)
+    return delete(message).where(message.c.id == some.scalar_subquery())
 
 
-def _copied_delivery(company: SmallCompany) -> object:
-    original = select(*[column for column in delivery.c if column.name != "id"]).limit(1)
+def _sent_twice(company: SmallCompany) -> object:
+    some = select(message.c.id).where(message.c.channel == "Webhook").limit(1)
     with company.engine.connect() as connection:
-        row = dict(connection.execute(original).mappings().one())
-    return insert(delivery).values(id="copy", **row)
+        made = {"message_id": connection.execute(some).scalar_one(), "outcome": "delivered", "reason": "ok"}
+    times = {"started_at_ms": 1, "duration_ms": 1}
+    return insert(attempt).values([{**made, **times, "number": number} for number in (1, 2)])
 
 
-def _stuck_delivery(company: SmallCompany) -> object:
-    some = select(delivery.c.id).where(delivery.c.channel == "Webhook").limit(1)
+def _stuck_message(company: SmallCompany) -> object:
+    some = select(message.c.id).where(message.c.channel == "Webhook").limit(1)
     overdue = company.clock.now_ms() - 2 * HOUR_MS
-    return update(delivery).where(delivery.c.id == some.scalar_subquery()).values(due_at_ms=overdue)
+    return update(message).where(message.c.id == some.scalar_subquery()).values(due_at_ms=overdue)
 
 
 def _never_told(company: SmallCompany) -> object:
@@ -182,9 +183,9 @@ def _told_without_match(company: SmallCompany) -> object:
 BROKEN: dict[str, Break] = {
     "notificationMissing": _lost_notification,
     "notifiedTwice": _copied_notification,
-    "deliveryMissing": _lost_delivery,
-    "deliveredTwice": _copied_delivery,
-    "deliveryStuck": _stuck_delivery,
+    "deliveryMissing": _lost_message,
+    "deliveredTwice": _sent_twice,
+    "deliveryStuck": _stuck_message,
     "resultMissing": _never_told,
     "notMatched": _told_without_match,
 }

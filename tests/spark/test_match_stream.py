@@ -42,7 +42,7 @@ from tocsin.store.backup.restoring import restore
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.eventlog.reports import Reports
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import change_event, delivery, notification
+from tocsin.store.tables import change_event, message, notification
 
 pytestmark = pytest.mark.spark
 
@@ -306,8 +306,8 @@ def test_a_lost_checkpoint_repeats_nothing(spark: SparkSession, sqlite_engine: E
         until(lambda: caught_up(sqlite_engine), within_s=120)
     assert stored(sqlite_engine) == expected(company)
     with sqlite_engine.connect() as connection:
-        deliveries = connection.execute(select(func.count()).select_from(delivery)).scalar_one()
-    assert deliveries == len([row for row in stored(sqlite_engine).values() if row[1] == "Email"])
+        messages = connection.execute(select(func.count()).select_from(message)).scalar_one()
+    assert messages == len([row for row in stored(sqlite_engine).values() if row[1] == "Email"])
 
 
 def test_a_cut_checkpoint_is_mended_from_the_store(spark: SparkSession, store_engine: Engine, tmp_path: Path) -> None:

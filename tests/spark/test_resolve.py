@@ -99,7 +99,7 @@ def resolved_locally(case: Case) -> dict[str, dict[str, object]]:
                 "reasons": [reason.to_wire() for reason in notification.reasons],
                 "due_at_ms": notification.due_at_ms,
                 "created_at_ms": notification.created_at_ms,
-                "delivery_id": due.delivery_id,
+                "message_id": due.message_id,
                 "subscription_id": due.reason.subscription_id,
                 "destination_id": due.reason.destination_id,
                 "subscription_ids": list(dict.fromkeys(reason.subscription_id for reason in notification.reasons)),

@@ -1,4 +1,4 @@
-"""Rows for delivery tests: an alert with a destination, events, and due deliveries."""
+"""Rows for message tests: an alert with a destination, events, and due messages."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from sqlalchemy import Engine, insert, select
 from tests.unit.flow.send.events import NOW_MS, change_event
 
 from tocsin.flow.track.attempts import Finished, next_step
-from tocsin.model.delivery import Attempt, Delivered, Delivery, Outcome
+from tocsin.model.message import Attempt, Delivered, Message, Outcome
 from tocsin.store.engine import reading, writing
 from tocsin.store.tables import change_event as change_event_table
-from tocsin.store.tables import delivery, entity, notification
+from tocsin.store.tables import entity, message, notification
 
 SUBSCRIPTION = "5a000000-0000-4000-8000-000000000001"
 
@@ -49,10 +49,10 @@ def add_alert(engine: Engine, destinations: Sequence[dict[str, object]], **given
         )
 
 
-def add_deliveries(
+def add_messages(
     engine: Engine, count: int, *, destination_id: str = "d", due_at_ms: int = NOW_MS, name: str = "", **given: object
 ) -> list[str]:
-    """Add that many due deliveries to a destination, each with its event, and return their ids in due order."""
+    """Add that many due messages to a destination, each with its event, and return their ids in due order."""
     names = [f"{name or destination_id}/{number}" for number in range(count)]
     with writing(engine) as connection:
         start = connection.execute(select(change_event_table.c.log_offset)).all()
@@ -61,23 +61,23 @@ def add_deliveries(
         notes = [_notification_row(name, first + n, destination_id) for n, name in enumerate(names)]
         connection.execute(insert(notification), notes)
         rows = [
-            _delivery_row(name, first + n, destination_id=destination_id, due_at_ms=due_at_ms + n, **given)
+            _message_row(name, destination_id=destination_id, due_at_ms=due_at_ms + n, **given)
             for n, name in enumerate(names)
         ]
-        connection.execute(insert(delivery), rows)
-    return [some_id(f"delivery {name}") for name in names]
+        connection.execute(insert(message), rows)
+    return [some_id(f"message {name}") for name in names]
 
 
-def finished(claimed: Delivery, outcome: Outcome | None = None, *, retries: int = 3, at_ms: int = NOW_MS) -> Finished:
+def finished(claimed: Message, outcome: Outcome | None = None, *, retries: int = 3, at_ms: int = NOW_MS) -> Finished:
     """Return the end of an attempt at ``claimed``; a success unless said otherwise."""
     attempt = Attempt(claimed.id, claimed.attempt_count + 1, at_ms, 5, outcome or Delivered(200, "ok"))
     return Finished(claimed, attempt, next_step(attempt, retries=retries, wait_s=60.0))
 
 
 def states(engine: Engine) -> dict[str, tuple[str, int]]:
-    """Return the status and the count of attempts of every delivery by its id."""
+    """Return the status and the count of attempts of every message by its id."""
     with reading(engine) as connection:
-        rows = connection.execute(select(delivery.c.id, delivery.c.status, delivery.c.attempt_count))
+        rows = connection.execute(select(message.c.id, message.c.status, message.c.attempt_count))
         return {row.id: (row.status, row.attempt_count) for row in rows}
 
 
@@ -111,17 +111,16 @@ def _notification_row(name: str, offset: int, destination_id: str) -> dict[str, 
         "channel": "Webhook",
         "recipient": f"{SUBSCRIPTION}:{name}",
         "reasons": json.dumps([reason]),
+        "message_id": some_id(f"message {name}"),
         "due_at_ms": NOW_MS,
         "created_at_ms": NOW_MS,
     }
 
 
-def _delivery_row(name: str, offset: int, **given: object) -> dict[str, object]:
+def _message_row(name: str, **given: object) -> dict[str, object]:
     return {
-        "id": some_id(f"delivery {name}"),
-        "notification_id": some_id(f"notification {name}"),
-        "event_id": some_id(f"event {name}"),
-        "log_offset": offset,
+        "id": some_id(f"message {name}"),
+        "recipient": f"{SUBSCRIPTION}:{name}",
         "subscription_id": SUBSCRIPTION,
         "channel": "Webhook",
         "target": "http://127.0.0.1:1/hook",

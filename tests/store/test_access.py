@@ -19,7 +19,7 @@ from tocsin.flow.send.dispatch import Dispatch
 from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
-from tocsin.model.delivery import Delivery
+from tocsin.model.message import Entry, Message
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.store.access.entity_states import SqlEntityStates
@@ -296,8 +296,8 @@ def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
 
 
 def _dispatch_of(event: ChangeEvent, subscription_id: str, recipient_id: str | None) -> Dispatch:
-    delivery = Delivery("d", "n", event.id, 1, subscription_id, "to", "Email", "x@example.org", 0, 0, 0)
-    return Dispatch(delivery, event, recipient_id=recipient_id)
+    message = Message("d", subscription_id, "to", "Email", "x@example.org", 0, 0, 0)
+    return Dispatch(message, (Entry("n", 1, event),), recipient_id=recipient_id)
 
 
 def _reference(small: Small, fqn: str) -> dict[str, Any]:

@@ -29,7 +29,7 @@ from tocsin.store.fsck.inspection import inspect
 from tocsin.store.high_water_marks import mark, traces
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import delivery
+from tocsin.store.tables import message
 
 WHOLE = BackupContents()
 CLOCK = FixedClock(1_700_000_000_000)
@@ -133,19 +133,19 @@ def test_what_had_gone_on_after_the_backup_leaves_no_trace(
     assert not offsets.exists()
 
 
-def test_deliveries_that_were_claimed_are_free_again(store_engine: Engine, settings: Settings, folder: Path) -> None:
+def test_messages_that_were_claimed_are_free_again(store_engine: Engine, settings: Settings, folder: Path) -> None:
     SmallCompany(store_engine)
     event = EventLog(store_engine).read(0, 1)[0].event
     row = {"id": "n", "event_id": event.id, "log_offset": 1, "channel": "Email", "key": "k", "target": "t"}
-    row |= {"recipient_id": None, "reasons": "[]", "delivery_id": "d", "subscription_id": "s", "destination_id": "x"}
+    row |= {"recipient_id": None, "reasons": "[]", "message_id": "d", "subscription_id": "s", "destination_id": "x"}
     Notifications(store_engine).add([row | {"due_at_ms": 5, "created_at_ms": 5}])
     with store_engine.begin() as connection:
-        connection.execute(update(delivery).values(lease_owner="a worker"))
+        connection.execute(update(message).values(lease_owner="a worker"))
     Sessions(store_engine).begin("a worker", lease_ms=1, now_ms=1)
     made(store_engine, settings, folder)
     put_back(store_engine, settings, folder)
     with store_engine.connect() as connection:
-        claimed = connection.execute(select(delivery.c.status, delivery.c.lease_owner)).all()
+        claimed = connection.execute(select(message.c.status, message.c.lease_owner)).all()
     assert [tuple(one) for one in claimed] == [("pending", None)]
     assert Sessions(store_engine).all() == []
 

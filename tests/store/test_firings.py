@@ -108,4 +108,4 @@ def bell_row(company: SmallCompany, alert_id: str, who: str) -> dict[str, object
     reasons = json.dumps([{"kind": "owner", "subscriptionId": alert_id}])
     named = {"id": f"note of {who}", "event_id": logged.event.id, "log_offset": logged.offset, "reasons": reasons}
     notified = {"channel": "ActivityFeed", "key": person, "recipient_id": person, "subscription_ids": [alert_id]}
-    return {**named, **notified, "due_at_ms": 1, "created_at_ms": 1, "delivery_id": None}
+    return {**named, **notified, "due_at_ms": 1, "created_at_ms": 1, "message_id": None}

@@ -11,21 +11,21 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 from sqlalchemy import Engine, select
-from tests.store.rows import add_deliveries, finished, states
+from tests.store.rows import add_messages, finished, states
 from tests.unit.flow.send.events import NOW_MS
 from tests.whole import WHOLE
 
-from tocsin.model.delivery import Delivery, OutcomeReason, Retry
+from tocsin.model.message import Message, OutcomeReason, Retry
 from tocsin.store.engine import reading, writing
-from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Sessions
-from tocsin.store.tables import attempt, change_event, delivery, destination_status, notification, worker_session
+from tocsin.store.tables import attempt, change_event, destination_status, message, notification, worker_session
 from tocsin.worker.leases import Leases, Watch
 
 LEASE_S = 90.0
 NAMES = ("a", "b", "c")
 COUNT = 4
-_TABLES = (attempt, change_event, delivery, destination_status, notification, worker_session)
+_TABLES = (attempt, change_event, message, destination_status, notification, worker_session)
 Clocks = st.sampled_from([-86_400_000, -3_600_000, -1, 0, 1, 3_600_000, 86_400_000])
 
 
@@ -39,7 +39,7 @@ class Simulated:
     begun: int = 0
     set_by_ms: int = 0
     unknown: bool = False
-    claimed: dict[str, Delivery] = field(default_factory=dict)
+    claimed: dict[str, Message] = field(default_factory=dict)
 
 
 class JumpingClocks(RuleBasedStateMachine):
@@ -52,8 +52,8 @@ class JumpingClocks(RuleBasedStateMachine):
         with writing(self.engine) as connection:
             for table in _TABLES:
                 connection.execute(table.delete())
-        self.ids = add_deliveries(self.engine, COUNT)
-        self.deliveries, self.sessions = Deliveries(self.engine), Sessions(self.engine)
+        self.ids = add_messages(self.engine, COUNT)
+        self.messages, self.sessions = Messages(self.engine), Sessions(self.engine)
         self.passed_s = 0.0
         self.workers = {name: Simulated(name) for name in NAMES}
         self.born = 0
@@ -85,7 +85,7 @@ class JumpingClocks(RuleBasedStateMachine):
         self.renew(one)
         others = [other for other in self.sessions.all() if other.id != one.leases.session_id]
         self.sessions.end_silent(one.watch.silent(others, self.passed_s))
-        self.deliveries.plan_again(self.now_ms(one))
+        self.messages.plan_again(self.now_ms(one))
 
     @rule(name=st.sampled_from(NAMES), limit=st.integers(1, COUNT), answer_is_lost=st.booleans())
     def claims(self, name: str, limit: int, answer_is_lost: bool) -> None:
@@ -93,9 +93,9 @@ class JumpingClocks(RuleBasedStateMachine):
         self.assure(one)
         session_id = one.leases.session_id
         if one.unknown:
-            self.deliveries.keep_only(session_id, one.leases.ids())
+            self.messages.keep_only(session_id, one.leases.ids())
             one.unknown = False
-        claimed = self.deliveries.claim(session_id, limit, now_ms=self.now_ms(one))
+        claimed = self.messages.claim(session_id, limit, now_ms=self.now_ms(one))
         one.unknown = answer_is_lost
         if not answer_is_lost:
             one.leases.take(session_id, claimed)
@@ -107,7 +107,7 @@ class JumpingClocks(RuleBasedStateMachine):
         session_id, held = one.leases.session_id, [one.claimed[row_id] for row_id in one.leases.ids()][:1]
         outcome = Retry(OutcomeReason.SERVER_ERROR) if failed else None
         group = [finished(row, outcome, retries=10**6, at_ms=self.now_ms(one)) for row in held]
-        self.deliveries.record(session_id, group, now_ms=self.now_ms(one))
+        self.messages.record(session_id, group, now_ms=self.now_ms(one))
         one.leases.drop(session_id, [row.id for row in held])
 
     @rule(passed_s=st.sampled_from([0.5, 30.0, 89.0, 90.0, 1_000.0]))
@@ -131,7 +131,7 @@ class JumpingClocks(RuleBasedStateMachine):
         assert len(held) == len(set(held))
         with reading(self.engine) as connection:
             owners = {
-                row.id: row.lease_owner for row in connection.execute(select(delivery.c.id, delivery.c.lease_owner))
+                row.id: row.lease_owner for row in connection.execute(select(message.c.id, message.c.lease_owner))
             }
         for one in sure:
             assert {owners[row_id] for row_id in one.leases.ids()} <= {one.leases.session_id}

@@ -1,4 +1,4 @@
-"""Tests of notification writes on both stores: once each, with their deliveries."""
+"""Tests of notification writes on both stores: once each, with their messages."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tocsin.model.match_result import MatchResult
 from tocsin.store.alerts.tables import match_result
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.notifications import Notifications
-from tocsin.store.tables import delivery, notification
+from tocsin.store.tables import message, notification
 
 
 def row(number: int, *, leaves: bool) -> dict[str, object]:
@@ -28,7 +28,7 @@ def row(number: int, *, leaves: bool) -> dict[str, object]:
         "target": f"t{number}",
         "recipient_id": None,
         "reasons": "[]",
-        "delivery_id": f"d{number}" if leaves else None,
+        "message_id": f"d{number}" if leaves else None,
         "subscription_id": "s",
         "destination_id": "x",
         "due_at_ms": 5,
@@ -45,12 +45,12 @@ def test_rows_written_again_change_nothing(store_engine: Engine) -> None:
     notes = Notifications(store_engine)
     notes.add([row(1, leaves=True), row(2, leaves=False)])
     with store_engine.begin() as connection:
-        connection.execute(delivery.update().values(status="delivered"))
+        connection.execute(message.update().values(status="delivered"))
         connection.execute(notification.update().values(read_at_ms=9))
     notes.add([row(1, leaves=True), row(2, leaves=False), row(3, leaves=True)])
-    assert (count(store_engine, notification), count(store_engine, delivery)) == (3, 2)
+    assert (count(store_engine, notification), count(store_engine, message)) == (3, 2)
     with store_engine.connect() as connection:
-        statuses = connection.execute(select(delivery.c.id, delivery.c.status).order_by(delivery.c.id)).all()
+        statuses = connection.execute(select(message.c.id, message.c.status).order_by(message.c.id)).all()
         read = connection.execute(select(notification.c.read_at_ms).where(notification.c.id == "n1")).scalar_one()
     assert [tuple(one) for one in statuses] == [("d1", "delivered"), ("d3", "pending")]
     assert read == 9

@@ -11,7 +11,7 @@ from tests.company import SmallCompany
 
 from tocsin.flow.once import Notified, World, once
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.model.delivery import Delivered, DeliveryStatus, Outcome, OutcomeReason, Retry
+from tocsin.model.message import Delivered, MessageStatus, Outcome, OutcomeReason, Retry
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key, Written
 from tocsin.model.subscription import Destination
@@ -28,7 +28,7 @@ class NotingChannel:
     targets: list[str] = field(default_factory=list)
 
     async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
-        self.targets.append(dispatch.delivery.target)
+        self.targets.append(dispatch.message.target)
         return self.outcome
 
 
@@ -74,7 +74,7 @@ async def test_the_follower_hears_the_bell_the_owners_get_mail_and_the_webhook_f
     assert [one.scheduled.notification.reasons[0].sentence() for one in by_channel(notified, "Email")] == [
         "you own it through team shop (alert mail)"
     ] * 2
-    assert {one.finished.step.status for one in notified if one.finished} == {DeliveryStatus.DELIVERED}
+    assert {one.finished.step.status for one in notified if one.finished} == {MessageStatus.DELIVERED}
 
 
 async def test_a_receiver_that_is_down_leaves_a_due_time_and_nobody_else_waits(company: SmallCompany) -> None:
@@ -82,7 +82,7 @@ async def test_a_receiver_that_is_down_leaves_a_due_time_and_nobody_else_waits(c
     notified = await once(describing(company, "All orders.", by="dia"), world_of(company, mail, hook))
     (failed,) = by_channel(notified, "Webhook")
     assert failed.finished is not None
-    assert failed.finished.step.status is DeliveryStatus.AWAITING_RETRY
+    assert failed.finished.step.status is MessageStatus.AWAITING_RETRY
     assert failed.finished.step.due_at_ms == company.clock.now_ms() + 5_000
     assert len(mail.targets) == 2
 

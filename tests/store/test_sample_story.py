@@ -71,7 +71,7 @@ def notified(engine: Engine) -> list[Scheduled]:
 def test_the_follower_hears_it_from_the_bell(notified: list[Scheduled], engine: Engine) -> None:
     person = People(engine).by_name(DEMO_PERSON)
     assert person is not None
-    (bell,) = [one for one in notified if one.notification.recipient_id == person.id and one.delivery_id is None]
+    (bell,) = [one for one in notified if one.notification.recipient_id == person.id and one.message_id is None]
     assert "you follow it (alert ActivityFeedAlert)" in [reason.sentence() for reason in bell.notification.reasons]
 
 

@@ -50,7 +50,7 @@ def restore(
     """Replace the store by a backup. Stop server, pipeline and worker first.
 
     All files are verified before anything changes. Events without notifications at the time of the backup get them now;
-    deliveries sent after the backup may be repeated, with the same webhook-id. Example: tocsin restore /backups/monday
+    messages sent after the backup may be repeated, with the same webhook-id. Example: tocsin restore /backups/monday
     """
     settings = settings_of()
     with needing("server"):

@@ -7,9 +7,9 @@ from tocsin.cli.extras import needing
 
 
 def deliver() -> None:
-    """Run a worker: claim due deliveries, send them, record the outcome.
+    """Run a worker: claim due messages, send them, record the outcome.
 
-    Run any number of workers. If one is killed, another takes over its deliveries.
+    Run any number of workers. If one is killed, another takes over its messages.
     """
     settings = settings_of()
     with needing("server"):

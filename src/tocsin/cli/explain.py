@@ -184,25 +184,25 @@ def _grow_notified(tree: Tree, notified: Document) -> None:
     verb = "is" if notified["total"] == 1 else "are"
     branch = tree.add(f"{counted(notified['total'], 'notification')} {verb} stored")
     for one in notified["data"]:
-        read = "" if one["delivery"] else f", {'read' if one['isRead'] else 'unread'}"
+        read = "" if one["message"] else f", {'read' if one['isRead'] else 'unread'}"
         due = f"  due {_moment(one['dueAt'])}{read}"
-        whom = one["recipientName"] or (one["delivery"] or {}).get("target") or one["recipient"]
+        whom = one["recipientName"] or (one["message"] or {}).get("target") or one["recipient"]
         below = branch.add(Text.assemble(f"{one['channel']} to {whom}", (due, "dim")))
-        for line in _delivered(one["delivery"]):
+        for line in _delivered(one["message"]):
             below.add(line)
 
 
-def _delivered(delivery: Document | None) -> Iterator[Text]:
-    if delivery is None:
+def _delivered(message: Document | None) -> Iterator[Text]:
+    if message is None:
         return
-    last = " (given up; final)" if delivery["isDeadLetter"] else ""
-    yield Text(f"{delivery['status']}{last}")
-    for one in delivery["attempts"]:
+    last = " (given up; final)" if message["isDeadLetter"] else ""
+    yield Text(f"{message['status']}{last}")
+    for one in message["attempts"]:
         is_good = one["outcome"] == "delivered"
         status = f" {one['statusCode']}" if one["statusCode"] else ""
         yield _marked(is_good, f"attempt {one['number']} at {_moment(one['startedAt'])}: {one['reason']}{status}")
-    if delivery["nextAttempt"]:
-        yield Text(f"next attempt at {_moment(delivery['nextAttempt'])}", style="dim")
+    if message["nextAttempt"]:
+        yield Text(f"next attempt at {_moment(message['nextAttempt'])}", style="dim")
 
 
 def _marked(holds: bool | None, text: str) -> Text:

@@ -13,7 +13,7 @@ from tocsin.clock import to_datetime
 from tocsin.explain.matching import MatchTrace
 from tocsin.explain.people import Reached
 from tocsin.model.change import LoggedEvent
-from tocsin.model.delivery import DeliveryStatus, OutcomeReason
+from tocsin.model.message import MessageStatus, OutcomeReason
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
 from tocsin.model.phrases import counted
@@ -166,15 +166,15 @@ def _notified(name: str, notified: Sequence[NotificationRecord]) -> str:
 def _became(record: NotificationRecord) -> str:
     """Return the status of one notification: when it was due, and whether it was read or delivered."""
     at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}"
-    if record.delivery is None:
+    if record.message is None:
         return f"{at} ({'read' if record.read_at_ms else 'unread'})"
-    if any(one.reason == OutcomeReason.MAY_NOT_VIEW for one in record.delivery.attempts[-1:]):
+    if any(one.reason == OutcomeReason.MAY_NOT_VIEW for one in record.message.attempts[-1:]):
         return f"{at} (not sent: a policy hides it now)"
-    tries = counted(record.delivery.attempt_count, "attempt")
-    status = record.delivery.status
-    if status in (DeliveryStatus.PENDING.value, DeliveryStatus.AWAITING_RETRY.value):
+    tries = counted(record.message.attempt_count, "attempt")
+    status = record.message.status
+    if status in (MessageStatus.PENDING.value, MessageStatus.AWAITING_RETRY.value):
         return f"{at} (not delivered yet, {tries})"
-    return f"{at} ({'delivered' if status == DeliveryStatus.DELIVERED.value else 'given up'} after {tries})"
+    return f"{at} ({'delivered' if status == MessageStatus.DELIVERED.value else 'given up'} after {tries})"
 
 
 def _why_not(alerts: Sequence[AlertTrace], name: str, count: int) -> str:

@@ -25,7 +25,7 @@ from tocsin.flow.send.retry import wait_s
 from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent, LoggedEvent
-from tocsin.model.delivery import Attempt, Delivery, Retry
+from tocsin.model.message import Attempt, Entry, Message, Retry
 from tocsin.model.stored import Written
 from tocsin.model.subscription import EventSubscription
 
@@ -52,7 +52,7 @@ class World:
 
 @dataclass(frozen=True)
 class Notified:
-    """One notification, and the outcome of its delivery; the inbox needs none."""
+    """One notification, and the outcome of its message; the inbox needs none."""
 
     scheduled: Scheduled
     finished: Finished | None
@@ -99,26 +99,25 @@ def _may_be_notified(recipient: Recipient, event: ChangeEvent, world: World) -> 
 
 
 async def _sent(due: Scheduled, event: ChangeEvent, matched: Sequence[EventSubscription], world: World) -> Notified:
-    if due.delivery_id is None:
-        return Notified(due, None)  # the inbox row is the delivery
+    if due.message_id is None:
+        return Notified(due, None)  # the inbox row is all there is
     subscription = next(one for one in matched if one.id == due.reason.subscription_id)
     destination = next(one for one in subscription.destinations if one.id == due.reason.destination_id)
-    delivery = _delivery(due, due.delivery_id)
+    message = _message(due, due.message_id)
     started_at_ms = world.clock.now_ms()
-    dispatch = Dispatch(delivery, event, due.notification.reasons)
-    outcome = await world.channels[delivery.channel].send(dispatch, destination, now_ms=started_at_ms)
-    attempt = Attempt(delivery.id, 1, started_at_ms, world.clock.now_ms() - started_at_ms, outcome)
+    entry = Entry(due.notification.id, due.notification.log_offset, event, due.notification.reasons)
+    dispatch = Dispatch(message, (entry,))
+    outcome = await world.channels[message.channel].send(dispatch, destination, now_ms=started_at_ms)
+    attempt = Attempt(message.id, 1, started_at_ms, world.clock.now_ms() - started_at_ms, outcome)
     pause_s = wait_s(outcome, attempt.number, jitter=_MIDWAY) if isinstance(outcome, Retry) else 0.0
-    return Notified(due, Finished(delivery, attempt, next_step(attempt, retries=subscription.retries, wait_s=pause_s)))
+    step = next_step(attempt, retries=subscription.retries, wait_s=pause_s)
+    return Notified(due, Finished(message, attempt, step, dispatch.entries))
 
 
-def _delivery(due: Scheduled, identity: str) -> Delivery:
+def _message(due: Scheduled, identity: str) -> Message:
     notification = due.notification
-    return Delivery(
+    return Message(
         id=identity,
-        notification_id=notification.id,
-        event_id=notification.event_id,
-        log_offset=notification.log_offset,
         subscription_id=due.reason.subscription_id,
         destination_id=due.reason.destination_id,
         channel=notification.channel,

@@ -1,7 +1,7 @@
 """Self-audit job: checks on Spark that every match in a sliding window of the log has exactly one result.
 
 Every event is matched again against the current alerts and joined with the stored results: match results,
-notifications, deliveries. A mismatch is recorded once, as an event on the alert. An alert that changed inside the
+notifications, messages. A mismatch is recorded once, as an event on the alert. An alert that changed inside the
 window is audited from its last change on. Streaks are computed from all reports in the log, not taken from the
 pipeline's state. Next: ``spark/audit.py``.
 """
@@ -173,7 +173,7 @@ def _judge(parts: AuditParts, subject: _Subject, span: tuple[int, int], now_ms: 
             "audit_alerts": subject.alerts,
             "audit_match_results": parts.rows.match_results(*span),
             "audit_notes": parts.rows.notifications(*span),
-            "audit_deliveries": parts.rows.deliveries(*span),
+            "audit_messages": parts.rows.messages(*span),
         },
     )
     events = between(session, history.place, history.extent(), *span)

@@ -1,4 +1,4 @@
-"""Audit findings: a match, notification or delivery without exactly one result.
+"""Audit findings: a match, notification or message without exactly one result.
 
 Next: ``jobs/audit.py`` detects them, ``catalogue/alerts/findings.py`` records them.
 """
@@ -29,11 +29,11 @@ class FindingKind(StrEnum):
     NOTIFIED_TWICE = "notifiedTwice"
     """Somebody has two notifications of one event over one channel."""
     DELIVERY_MISSING = "deliveryMissing"
-    """A notification to be sent has no delivery."""
+    """A notification to be sent has no message."""
     DELIVERED_TWICE = "deliveredTwice"
-    """Two deliveries carry one notification."""
+    """The message that carries a notification was delivered more than once."""
     DELIVERY_STUCK = "deliveryStuck"
-    """A delivery is long due, and nobody tries it."""
+    """A message is long due, and nobody tries it."""
     TOO_SLOW = "tooSlow"
     """The alert's conditions took so long that all others would have waited: it was switched off."""
     UNREADABLE = "unreadable"

@@ -1,6 +1,6 @@
 """Notifications: one per (event, recipient, channel), its reasons merged.
 
-Next: ``model/delivery.py``.
+Next: ``model/message.py``.
 """
 
 from __future__ import annotations
@@ -96,6 +96,6 @@ def notification_id(event_id: str, channel: str, recipient: str) -> str:
     return str(uuid5(NAMESPACE, f"notification|{event_id}|{channel}|{recipient}"))
 
 
-def delivery_id(notification: str) -> str:
-    """Return the id of the delivery that carries the notification with that id."""
+def message_id(notification: str) -> str:
+    """Return the id of the message that carries the notification with that id."""
     return str(uuid5(NAMESPACE, f"delivery|{notification}"))

@@ -1,4 +1,4 @@
-"""Stored notification records of an event, with deliveries and all attempts.
+"""Stored notification records of an event, with messages and all attempts.
 
 ``store/outbox/records.py`` reads them. Next: ``explain/people.py``.
 """
@@ -12,7 +12,7 @@ from tocsin.model.notification import Notification
 
 @dataclass(frozen=True)
 class AttemptRecord:
-    """One try at a delivery and how it ended."""
+    """One try at a message and how it ended."""
 
     number: int
     started_at_ms: int
@@ -24,8 +24,8 @@ class AttemptRecord:
 
 
 @dataclass(frozen=True)
-class DeliveryRecord:
-    """A stored delivery: ``due_at_ms`` is the time of the next attempt, while there will be one."""
+class MessageRecord:
+    """A stored message: ``due_at_ms`` is the time of the next attempt, while there will be one."""
 
     id: str
     target: str
@@ -39,18 +39,18 @@ class DeliveryRecord:
 class NotificationRecord:
     """A notification as it is stored, and what its recipient, if a user, is called.
 
-    ``delivery`` is None for the inbox, whose row is its own.
+    ``message`` is None for the inbox, whose row is its own.
     """
 
     notification: Notification
     read_at_ms: int | None = None
-    delivery: DeliveryRecord | None = None
+    message: MessageRecord | None = None
     user_name: str | None = None
 
     @property
     def who(self) -> str:
         """Return whom it is for, as people say it: a user's name, or the address."""
-        return self.user_name or (self.delivery.target if self.delivery else self.notification.recipient)
+        return self.user_name or (self.message.target if self.message else self.notification.recipient)
 
     def names(self, alert: str) -> bool:
         """Say whether the alert of that id or name is one of its reasons."""

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
 
 from tocsin.model.audit_finding import FindingKind
-from tocsin.model.delivery import DeliveryStatus
+from tocsin.model.message import MessageStatus
 from tocsin.model.subscription import Channel
 from tocsin.spark.lookups import table_of
 
@@ -32,21 +32,21 @@ MATCH_RESULTS = _struct(
 )
 NOTES = _struct(
     *(("id", StringType), ("log_offset", LongType), ("event_id", StringType)),
-    *(("channel", StringType), ("recipient", StringType), ("reasons", StringType)),
+    *(("channel", StringType), ("recipient", StringType), ("reasons", StringType), ("message_id", StringType)),
 )
-DELIVERIES = _struct(
-    *(("id", StringType), ("notification_id", StringType), ("status", StringType)),
-    ("due_at_ms", LongType),
+MESSAGES = _struct(
+    *(("id", StringType), ("status", StringType)),
+    *(("due_at_ms", LongType), ("delivered_count", LongType)),
 )
 VIEWS: Mapping[str, StructType] = {
     "audit_alerts": ALERTS,
     "audit_match_results": MATCH_RESULTS,
     "audit_notes": NOTES,
-    "audit_deliveries": DELIVERIES,
+    "audit_messages": MESSAGES,
 }
 """The compared rows, by view; ``audit_events`` and ``audit_matched`` are frames of Spark's own."""
 
-_OPEN = f"'{DeliveryStatus.PENDING}', '{DeliveryStatus.AWAITING_RETRY}'"
+_OPEN = f"'{MessageStatus.PENDING}', '{MessageStatus.AWAITING_RETRY}'"
 _K = FindingKind
 _IN_TIME = "t.log_offset > a.changed_at AND t.log_offset <= a.done_through"
 """Since an alert was last changed, and up to the progress of its query."""
@@ -87,11 +87,10 @@ notified AS (
     LEFT JOIN shared AS s USING (log_offset)
 ),
 carried AS (
-    SELECT n.event_id, n.log_offset, n.alerts[0] AS subscription_id, n.id AS about, count(d.id) AS found,
-        bool_or(d.status IN ({_OPEN}) AND d.due_at_ms < {{overdue_ms}}) AS is_stuck
-    FROM notes AS n LEFT JOIN audit_deliveries AS d ON d.notification_id = n.id
+    SELECT n.event_id, n.log_offset, n.alerts[0] AS subscription_id, n.id AS about, m.id AS message_id,
+        m.delivered_count, m.status IN ({_OPEN}) AND m.due_at_ms < {{overdue_ms}} AS is_stuck
+    FROM notes AS n LEFT JOIN audit_messages AS m ON m.id = n.message_id
     WHERE n.channel <> '{Channel.ACTIVITY_FEED}'
-    GROUP BY n.event_id, n.log_offset, n.alerts[0], n.id
 )
 SELECT '{_K.RESULT_MISSING}' AS kind, event_id, log_offset, subscription_id, '' AS about, 1 AS expected, 0 AS found
 FROM matched LEFT ANTI JOIN audit_match_results USING (log_offset, subscription_id)
@@ -114,9 +113,11 @@ UNION ALL
 SELECT '{_K.NOTIFIED_TWICE}', event_id, log_offset, min(alerts[0]), concat_ws(' ', channel, recipient), 1, count(*)
 FROM notes GROUP BY event_id, log_offset, channel, recipient HAVING count(*) > 1
 UNION ALL
-SELECT '{_K.DELIVERY_MISSING}', event_id, log_offset, subscription_id, about, 1, 0 FROM carried WHERE found = 0
+SELECT '{_K.DELIVERY_MISSING}', event_id, log_offset, subscription_id, about, 1, 0 FROM carried
+WHERE message_id IS NULL
 UNION ALL
-SELECT '{_K.DELIVERED_TWICE}', event_id, log_offset, subscription_id, about, 1, found FROM carried WHERE found > 1
+SELECT '{_K.DELIVERED_TWICE}', event_id, log_offset, subscription_id, about, 1, delivered_count FROM carried
+WHERE delivered_count > 1
 UNION ALL
 SELECT '{_K.DELIVERY_STUCK}', event_id, log_offset, subscription_id, about, 1, 0 FROM carried WHERE is_stuck
 """  # noqa: S608  our own constants; nothing of a user's gets into the text
@@ -130,7 +131,7 @@ LEFT JOIN audit_alerts AS a ON a.subscription_id = t.subscription_id AND {_IN_TI
 def lay_out(session: SparkSession, rows: Mapping[str, Iterable[Sequence[Any]]]) -> None:  # Any: a column's value
     """Create the views of ``VIEWS``, which later queries compare, from ``rows`` in the order of their columns.
 
-    One row per alert, match result, notification and delivery.
+    One row per alert, match result, notification and message.
     """
     for view, columns in VIEWS.items():
         session.createDataFrame(table_of(rows[view], columns)).createOrReplaceTempView(view)
@@ -146,7 +147,7 @@ def findings(session: SparkSession, events: DataFrame, matched: DataFrame, *, ov
 
     One row per finding, columns as ``model/audit_finding.AuditFinding``. Needs of ``events``, one row per event of
     that part, ``log_offset`` and ``event_id``; of ``matched``, one row per (event, alert), the columns of ``MATCHED``.
-    A delivery that was due before ``overdue_ms`` and is claimed by nobody since then is stuck. Unordered; shuffles by
+    A message that was due before ``overdue_ms`` and is claimed by nobody since then is stuck. Unordered; shuffles by
     event.
     """
     events.createOrReplaceTempView("audit_events")

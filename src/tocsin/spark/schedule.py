@@ -41,7 +41,7 @@ SELECT id, event_id, log_offset, channel, key, target, recipient_id,
     to_json(transform(reasons, reason -> named_struct({_WIRED}))) AS reasons,
     now_ms AS due_at_ms,
     now_ms AS created_at_ms,
-    if(channel <> '{Channel.ACTIVITY_FEED}', {uuid5("concat_ws('|', 'delivery', id)")}, NULL) AS delivery_id,
+    if(channel <> '{Channel.ACTIVITY_FEED}', {uuid5("concat_ws('|', 'delivery', id)")}, NULL) AS message_id,
     reasons[0].subscription_id AS subscription_id,
     reasons[0].destination_id AS destination_id,
     array_distinct(transform(reasons, reason -> reason.subscription_id)) AS subscription_ids
@@ -50,10 +50,10 @@ FROM (SELECT *, {uuid5("concat_ws('|', 'notification', event_id, channel, key)")
 
 
 def notifications(recipients: str) -> str:
-    """Return SQL for the notifications of ``recipients`` (SQL as well), with the delivery that carries each.
+    """Return SQL for the notifications of ``recipients`` (SQL as well), with the message that carries each.
 
-    One row per (event, channel, key), as in ``recipients``. Adds ``id``, ``delivery_id`` (null for the inbox, whose
-    row is its own delivery), ``subscription_id`` and ``destination_id`` (which answer for the delivery: the first
+    One row per (event, channel, key), as in ``recipients``. Adds ``id``, ``message_id`` (null for the inbox, whose
+    row is its own message), ``subscription_id`` and ``destination_id`` (which answer for the message: the first
     reason's), ``due_at_ms`` and ``created_at_ms`` (epoch milliseconds), ``subscription_ids`` (whoever gives a
     reason, distinct); ``reasons`` becomes JSON in wire form. Unordered, no shuffle.
     """

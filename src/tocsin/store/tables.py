@@ -34,8 +34,8 @@ _FQN = Text().with_variant(Text(collation="C"), "postgresql")
 # SQLite numbers rows by itself only for its own INTEGER type.
 _SERIAL = BigInteger().with_variant(Integer, "sqlite")
 _ID = String(36)
-# Deliveries that may still have to be sent; queries that use the index must contain this text verbatim.
-OPEN_DELIVERY = text("status IN ('pending', 'awaitingRetry')")
+# Messages that may still have to be sent; queries that use the index must contain this text verbatim.
+OPEN_MESSAGE = text("status IN ('pending', 'awaitingRetry')")
 
 entity = Table(
     "entity",
@@ -254,44 +254,49 @@ notification = Table(
     Column("due_at_ms", BigInteger, nullable=False),
     Column("created_at_ms", BigInteger, nullable=False),
     Column("read_at_ms", BigInteger),
+    Column("message_id", _ID),
     Index(None, "recipient_id", "channel", "log_offset"),
     Index(None, "log_offset"),
+    Index(
+        "ix_notification_sent",
+        "message_id",
+        sqlite_where=text("message_id IS NOT NULL"),
+        postgresql_where=text("message_id IS NOT NULL"),
+    ),
 )
-"""One row per (event, recipient, channel), with its reasons."""
+"""One row per (event, recipient, channel), with its reasons; ``message_id`` names what carries it, unless in-app."""
 
-delivery = Table(
-    "delivery",
+message = Table(
+    "message",
     METADATA,
     Column("id", _ID, primary_key=True),
-    Column("notification_id", _ID, nullable=False),
-    Column("event_id", _ID, nullable=False),
-    Column("log_offset", BigInteger, nullable=False),
+    Column("channel", String(20), nullable=False),
+    Column("recipient", Text, nullable=False),
+    Column("recipient_id", _ID),
+    Column("target", Text, nullable=False),
     Column("subscription_id", _ID, nullable=False),
     Column("destination_id", _ID, nullable=False),
-    Column("channel", String(20), nullable=False),
-    Column("target", Text, nullable=False),
+    Column("grouping_key", Text),
     Column("status", String(20), nullable=False),
     Column("attempt_count", Integer, nullable=False, default=0),
     Column("due_at_ms", BigInteger, nullable=False),
-    Column("lease_owner", String(80)),
     Column("wait_ms", BigInteger, nullable=False, default=0),
+    Column("lease_owner", String(80)),
     Column("created_at_ms", BigInteger, nullable=False),
     Column("updated_at_ms", BigInteger, nullable=False),
-    Index(None, "status", "due_at_ms"),
-    Index(None, "subscription_id", "destination_id", "log_offset"),
-    Index(None, "notification_id"),
     Index(
-        "ix_delivery_open",
+        "ix_message_open",
         "destination_id",
         "due_at_ms",
-        sqlite_where=OPEN_DELIVERY,
-        postgresql_where=OPEN_DELIVERY,
+        sqlite_where=OPEN_MESSAGE,
+        postgresql_where=OPEN_MESSAGE,
     ),
 )
-"""One row per notification to be sent (not in-app).
+"""One row per message: one or many notifications that go out together, to one recipient, at a due time.
 
-``lease_owner`` names the session of the worker that claimed it; ``wait_ms`` is the length of the wait until
-``due_at_ms``.
+It is claimed under the destination that it names. ``grouping_key`` says which notifications belong together; null where
+the message carries one alone. ``lease_owner`` names the session of the worker that claimed it; ``wait_ms`` is the
+length of the wait until ``due_at_ms``.
 """
 
 worker_session = Table(
@@ -307,7 +312,7 @@ worker_session = Table(
 attempt = Table(
     "attempt",
     METADATA,
-    Column("delivery_id", _ID, primary_key=True),
+    Column("message_id", _ID, primary_key=True),
     Column("number", Integer, primary_key=True),
     Column("started_at_ms", BigInteger, nullable=False),
     Column("duration_ms", Integer, nullable=False),
@@ -316,4 +321,4 @@ attempt = Table(
     Column("status_code", Integer),
     Column("detail", Text, nullable=False, default=""),
 )
-"""One row per try at a delivery."""
+"""One row per try at a message."""

@@ -28,7 +28,7 @@ from tocsin.store.engine import open_engine
 from tocsin.store.folder import make_private
 from tocsin.store.high_water_marks import check_and_warn
 from tocsin.store.outbox.addresses import Routes
-from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.people.identities import People, unsubscribe_key
@@ -38,7 +38,7 @@ from tocsin.store.vault import use_vault
 
 @dataclass(frozen=True)
 class Limits:
-    """How much a worker takes on. ``in_flight`` counts deliveries in hand, over all destinations."""
+    """How much a worker takes on. ``in_flight`` counts messages in hand, over all destinations."""
 
     claim: int = 64
     per_destination: int = 8
@@ -52,7 +52,7 @@ class Limits:
 class Parts:
     """What a worker works with. ``jitter`` gives numbers in [0, 1)."""
 
-    deliveries: Deliveries
+    messages: Messages
     sessions: Sessions
     routes: Routes
     permitted: Permitted
@@ -96,7 +96,7 @@ def parts_of(settings: Settings, engine: Engine, webhook: WebhookChannel) -> Par
     sender = MailSettings(settings.smtp_sender, settings.base_url(), unsubscribe_key(People(engine)))
     email = EmailChannel(mail_server_of(settings), sender)
     return Parts(
-        deliveries=Deliveries(engine),
+        messages=Messages(engine),
         sessions=Sessions(engine),
         routes=Routes(engine),
         permitted=Permitted(engine),

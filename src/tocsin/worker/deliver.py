@@ -1,6 +1,6 @@
-"""Main loop of a worker: claim due deliveries, send them, record the outcomes, until stopped.
+"""Main loop of a worker: claim due messages, send them, record the outcomes, until stopped.
 
-One task per delivery, with a limit per destination; outcomes are recorded in groups, one transaction for all that
+One task per message, with a limit per destination; outcomes are recorded in groups, one transaction for all that
 finished in the meantime. Claims are valid as long as the worker's session (``worker/leases.py``).
 Next: ``worker/attempt.py``.
 """
@@ -22,7 +22,7 @@ import structlog
 
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
-from tocsin.model.delivery import Delivery, OutcomeReason
+from tocsin.model.message import Message, OutcomeReason
 from tocsin.settings import Settings
 from tocsin.store.startup import waited_for
 from tocsin.worker.attempt import RouteBook, attempt, lost
@@ -40,7 +40,7 @@ Ended = tuple[str, Finished]
 
 
 def main(settings: Settings) -> None:
-    """Run one worker in this process until SIGINT or SIGTERM, then finish deliveries in flight.
+    """Run one worker in this process until SIGINT or SIGTERM, then finish messages in flight.
 
     At its start it waits for an unavailable store.
     """
@@ -110,47 +110,47 @@ class Worker:
         session_id = self._leases.session_id
         claimed, dispatches = await _steadily(partial(self._take_due, session_id))
         self._leases.take(session_id, claimed)
-        found = {dispatch.delivery.id for dispatch in dispatches}
-        for delivery in claimed:
-            if delivery.id not in found:
-                self._finished.put_nowait((session_id, lost(delivery, self._parts.clock.now_ms())))
+        found = {dispatch.message.id for dispatch in dispatches}
+        for message in claimed:
+            if message.id not in found:
+                self._finished.put_nowait((session_id, lost(message, self._parts.clock.now_ms())))
         for dispatch in dispatches:
             task = asyncio.create_task(self._deliver(session_id, dispatch))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         return len(claimed)
 
-    def _take_due(self, session_id: str) -> tuple[list[Delivery], list[Dispatch]]:
+    def _take_due(self, session_id: str) -> tuple[list[Message], list[Dispatch]]:
         """Claim fair shares of what is due; the blocking part of a claim."""
-        limits, deliveries, now_ms = self._parts.limits, self._parts.deliveries, self._parts.clock.now_ms()
+        limits, messages, now_ms = self._parts.limits, self._parts.messages, self._parts.clock.now_ms()
         if self._claim_unknown:
-            deliveries.keep_only(session_id, self._leases.ids())
+            messages.keep_only(session_id, self._leases.ids())
             self._claim_unknown = False
         limit, in_hand = min(limits.claim, limits.in_flight - len(self._leases)), self._leases.per_destination
-        due = deliveries.due_destinations(now_ms) if limit > 0 else []
+        due = messages.due_destinations(now_ms) if limit > 0 else []
         most_each = max(limits.claim, limits.per_destination)
         shares = fair_shares(due, in_hand, limit=limit, most_each=most_each, after=self._last_served)
         if not shares:
             return [], []
         self._last_served = list(shares)[-1]
         self._claim_unknown = True  # until we have the answer: what is claimed and not known would stay claimed
-        claimed = deliveries.claim(session_id, limit, now_ms=now_ms, shares=shares)
-        dispatches = deliveries.dispatches(claimed)
+        claimed = messages.claim(session_id, limit, now_ms=now_ms, shares=shares)
+        dispatches = messages.dispatches(claimed)
         self._claim_unknown = False
         return claimed, dispatches
 
     async def _deliver(self, session_id: str, dispatch: Dispatch) -> None:
-        """Send one delivery when its destination has a free lane, if it is still this worker's by then."""
-        is_held = partial(self._holds, session_id, dispatch.delivery.id)
-        async with self._lanes[dispatch.delivery.destination_id]:
+        """Send one message when its destination has a free lane, if it is still this worker's by then."""
+        is_held = partial(self._holds, session_id, dispatch.message.id)
+        async with self._lanes[dispatch.message.destination_id]:
             finished = await attempt(self._parts, dispatch, self._book, is_held) if await is_held() else None
             if finished is not None:
                 self._finished.put_nowait((session_id, finished))
 
-    async def _holds(self, session_id: str, delivery_id: str) -> bool:
-        """Say whether a delivery is this worker's, and may still be begun."""
+    async def _holds(self, session_id: str, message_id: str) -> bool:
+        """Say whether a message is this worker's, and may still be begun."""
         await self._assure()
-        return not self._stopping and self._leases.holds(session_id, delivery_id)
+        return not self._stopping and self._leases.holds(session_id, message_id)
 
     async def _record_groups(self) -> None:
         """Record what has finished, all that there is at a time."""
@@ -165,13 +165,13 @@ class Worker:
 
     async def _record(self, session_id: str, group: list[Finished]) -> None:
         now_ms = self._parts.clock.now_ms()
-        written = await _steadily(partial(self._parts.deliveries.record, session_id, group, now_ms=now_ms))
-        self._leases.drop(session_id, (one.delivery.id for one in group))
+        written = await _steadily(partial(self._parts.messages.record, session_id, group, now_ms=now_ms))
+        self._leases.drop(session_id, (one.message.id for one in group))
         self._recorded.set()
         for one in group:
             if reason_of(one.attempt.outcome) is OutcomeReason.GONE:
-                self._book.forget(one.delivery.subscription_id)
-            _log_attempt(one, kept=one.delivery.id in written)
+                self._book.forget(one.message.subscription_id)
+            _log_attempt(one, kept=one.message.id in written)
 
     async def _assure(self) -> None:
         """Return once the session is known to hold; where its lease ran out meanwhile, that is asked of the store."""
@@ -197,7 +197,7 @@ class Worker:
             self._leases.renew(asked_at_s=asked_at_s)
             return
         if self._leases.session_id:
-            _log.warning("worker.leases_lost", session=self._leases.session_id, deliveries=len(self._leases))
+            _log.warning("worker.leases_lost", session=self._leases.session_id, messages=len(self._leases))
         session_id = f"{self._parts.owner}#{next(self._sessions)}"
         asked_at_s = await _steadily(partial(self._ask_to_begin, session_id))
         self._leases.begin(session_id, asked_at_s=asked_at_s)
@@ -217,7 +217,7 @@ class Worker:
         others = [one for one in self._parts.sessions.all() if one.id != self._leases.session_id]
         if silent := self._watch.silent(others, self._parts.steady()):
             _log.warning("worker.sessions_ended", sessions=self._parts.sessions.end_silent(silent))
-        if planned_count := self._parts.deliveries.plan_again(self._parts.clock.now_ms()):
+        if planned_count := self._parts.messages.plan_again(self._parts.clock.now_ms()):
             _log.warning("worker.clock_was_set_back", planned_again=planned_count)
 
     async def _finish_tasks(self) -> None:
@@ -228,7 +228,7 @@ class Worker:
             await _cancelled(late)
 
     async def _give_back(self) -> None:
-        """Record finished deliveries and end the session; if the store is away, other workers end it."""
+        """Record finished messages and end the session; if the store is away, other workers end it."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._parts.limits.grace_s):
                 await self._finished.join()
@@ -264,12 +264,12 @@ async def _first_of(*events: asyncio.Event, timeout_s: float | None = None) -> N
 def _log_attempt(one: Finished, *, kept: bool) -> None:
     _log.info(
         "delivery.attempted" if kept else "delivery.lease_lost",
-        delivery=one.delivery.id,
-        event_id=one.delivery.event_id,
-        offset=one.delivery.log_offset,
-        subscription=one.delivery.subscription_id,
-        destination=one.delivery.destination_id,
-        channel=one.delivery.channel,
+        message=one.message.id,
+        event_ids=[entry.event.id for entry in one.entries],
+        offsets=[entry.log_offset for entry in one.entries],
+        subscription=one.message.subscription_id,
+        destination=one.message.destination_id,
+        channel=one.message.channel,
         attempt=one.attempt.number,
         outcome=kind_of(one.attempt.outcome),
         reason=reason_of(one.attempt.outcome).value,
@@ -282,7 +282,7 @@ def _log_attempt(one: Finished, *, kept: bool) -> None:
 def fair_shares(
     due: Sequence[str], in_hand: Mapping[str, int], *, limit: int, most_each: int, after: str = ""
 ) -> dict[str, int]:
-    """Return how many deliveries each destination may have of a claim of ``limit`` rows.
+    """Return how many messages each destination may have of a claim of ``limit`` rows.
 
     Turns go round, one row a turn, beginning with the destination that follows ``after`` (the last one
     served); a destination with ``most_each`` rows in hand already gets none. ``due`` is in order.

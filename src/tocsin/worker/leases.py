@@ -1,4 +1,4 @@
-"""Leases of one worker: its claimed, unfinished deliveries, and the time until which it may rely on them.
+"""Leases of one worker: its claimed, unfinished messages, and the time until which it may rely on them.
 
 Times are those of a monotonic clock, in seconds. A worker relies on its session for one lease from the moment it asked
 to renew it; an observer counts one lease from the moment it saw the renewal, which is later. So a worker stops
@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from tocsin.model.delivery import Delivery
+from tocsin.model.message import Message
 from tocsin.store.outbox.sessions import Session
 
 
 class Leases:
-    """The deliveries claimed under the worker's present session, counted per destination."""
+    """The messages claimed under the worker's present session, counted per destination."""
 
     def __init__(self, lease_s: float) -> None:
         self._lease_s = lease_s
         self._sure_until_s = float("-inf")
-        self._held: dict[str, Delivery] = {}
+        self._held: dict[str, Message] = {}
         self.session_id = ""
         self.per_destination: Counter[str] = Counter()
 
@@ -42,16 +42,16 @@ class Leases:
         """Say whether nobody can have ended the session yet."""
         return now_s < self._sure_until_s
 
-    def take(self, session_id: str, deliveries: Iterable[Delivery]) -> None:
+    def take(self, session_id: str, messages: Iterable[Message]) -> None:
         """Add the claims of a session, unless it has ended."""
         if session_id != self.session_id:
             return
-        for delivery in deliveries:
-            self._held[delivery.id] = delivery
-            self.per_destination[delivery.destination_id] += 1
+        for message in messages:
+            self._held[message.id] = message
+            self.per_destination[message.destination_id] += 1
 
     def drop(self, session_id: str, ids: Iterable[str]) -> None:
-        """Drop finished deliveries from the claims of a session; unknown ids are ignored."""
+        """Drop finished messages from the claims of a session; unknown ids are ignored."""
         for one in ids if session_id == self.session_id else ():
             if (held := self._held.pop(one, None)) is not None:
                 name = held.destination_id
@@ -59,9 +59,9 @@ class Leases:
                 if not self.per_destination[name]:
                     del self.per_destination[name]
 
-    def holds(self, session_id: str, delivery_id: str) -> bool:
-        """Say whether the delivery is held under that session, as far as is known."""
-        return session_id == self.session_id and delivery_id in self._held
+    def holds(self, session_id: str, message_id: str) -> bool:
+        """Say whether the message is held under that session, as far as is known."""
+        return session_id == self.session_id and message_id in self._held
 
     def ids(self) -> list[str]:
         """Return the ids of everything that is held."""

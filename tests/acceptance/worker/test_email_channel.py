@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 from aiosmtpd.smtp import SMTP, Envelope
-from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, dispatch
+from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, dispatch
 
 from tocsin.flow.send.channels.email import EmailChannel, MailServer
 from tocsin.flow.send.mail_message import MailSettings
-from tocsin.model.delivery import Delivered, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Category, Channel, Destination
 
 SENDER = MailSettings("tocsin@acme.example", "http://127.0.0.1:8585")
@@ -56,7 +56,7 @@ async def test_one_mail_arrives_at_one_recipient() -> None:
     assert isinstance(outcome, Delivered)
     ((receivers, content),) = mailbox.mails
     assert receivers == ["dana@example.com"]
-    assert f"Message-ID: <{DELIVERY_ID}@acme.example>".encode() in content
+    assert f"Message-ID: <{MESSAGE_ID}@acme.example>".encode() in content
 
 
 @pytest.mark.parametrize(

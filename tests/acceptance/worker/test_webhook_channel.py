@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
-from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, dispatch
+from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, dispatch
 
 from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.outcome import DETAIL_LIMIT
 from tocsin.flow.send.signature import is_signed
-from tocsin.model.delivery import Delivered, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 
 Answer = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -115,7 +115,7 @@ async def test_one_event_arrives_signed_in_three_ways_and_says_why() -> None:
     assert (request.method, request.path) == ("POST", "/hook")
     assert json.loads(body)["eventType"] == "entityUpdated"
     assert request.headers["Content-Type"] == "application/json"
-    assert request.headers["webhook-id"] == DELIVERY_ID
+    assert request.headers["webhook-id"] == MESSAGE_ID
     assert request.headers["X-Tocsin-Offset"] == "42"
     assert request.headers["X-Tocsin-Reason"] == "you own it (alert schema changes)"
     assert request.headers["X-OpenMetadata-Signature"].startswith("sha256=")
@@ -155,7 +155,7 @@ async def test_what_the_destination_adds_is_sent_and_what_is_ours_stays_ours() -
     assert request.headers["Authorization"] == "Bearer XXX"
     assert request.headers["X-Evil"] == "a X-Injected: yes"
     assert "X-Injected" not in request.headers
-    assert request.headers["webhook-id"] == DELIVERY_ID
+    assert request.headers["webhook-id"] == MESSAGE_ID
     assert request.headers["Host"].startswith("127.0.0.1")
     assert "X-OM-Signature" in request.headers
 

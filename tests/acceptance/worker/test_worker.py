@@ -1,4 +1,4 @@
-"""Tests of a real worker with a real store and receivers: deliveries, their number, and the records."""
+"""Tests of a real worker with a real store and receivers: messages, their number, and the records."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 from sqlalchemy import Engine, select, update
-from tests.store.rows import SUBSCRIPTION, add_alert, add_deliveries, states
+from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, states
 from tests.unit.flow.send.events import NOW_MS
 
 from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.dispatch import Dispatch, Route
 from tocsin.flow.send.egress import egress_of
-from tocsin.model.delivery import Delivery, Outcome
+from tocsin.model.message import Message, Outcome
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import Subscriptions
 from tocsin.store.engine import open_engine, reading, writing
 from tocsin.store.outbox.addresses import Routes
-from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.send_permission import Permitted
 from tocsin.store.outbox.sessions import Sessions
 from tocsin.store.outbox.status import DestinationStatuses
-from tocsin.store.tables import attempt, delivery
+from tocsin.store.tables import attempt, message
 from tocsin.store.vault import new_key, use_vault
 from tocsin.worker.build import Limits, Parts
 from tocsin.worker.deliver import Worker
@@ -88,7 +88,7 @@ async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> A
     stop = asyncio.Event()
     async with WebhookChannel(egress_of(("127.0.0.0/8",)), source="http://tocsin") as webhook:
         parts = Parts(
-            deliveries=Deliveries(engine),
+            messages=Messages(engine),
             sessions=Sessions(engine),
             routes=Routes(engine),
             permitted=Permitted(engine),
@@ -119,9 +119,9 @@ def to(receiver: Receiver, path: str, name: str = "d", **given: object) -> dict[
     return {"id": name, "config": {"endpoint": receiver.url + path}, **given}
 
 
-async def test_every_delivery_arrives_once_and_is_recorded(store_engine: Engine, receiver: Receiver) -> None:
+async def test_every_message_arrives_once_and_is_recorded(store_engine: Engine, receiver: Receiver) -> None:
     add_alert(store_engine, [to(receiver, "/hook")])
-    ids = add_deliveries(store_engine, 200)
+    ids = add_messages(store_engine, 200)
     async with working(store_engine):
         await until(lambda: statuses(store_engine) == {"delivered": 200})
     assert sorted(receiver.ids("/hook")) == sorted(ids)
@@ -130,7 +130,7 @@ async def test_every_delivery_arrives_once_and_is_recorded(store_engine: Engine,
 
 async def test_two_workers_share_the_work_and_send_nothing_twice(store_engine: Engine, receiver: Receiver) -> None:
     add_alert(store_engine, [to(receiver, "/a", "a"), to(receiver, "/b", "b")])
-    ids = [one for name in "ab" for one in add_deliveries(store_engine, 150, destination_id=name)]
+    ids = [one for name in "ab" for one in add_messages(store_engine, 150, destination_id=name)]
     async with working(store_engine, owner="one"), working(store_engine, owner="two"):
         await until(lambda: statuses(store_engine) == {"delivered": 300})
     assert Counter(one for _, one in receiver.arrived) == Counter(ids)
@@ -138,8 +138,8 @@ async def test_two_workers_share_the_work_and_send_nothing_twice(store_engine: E
 
 async def test_one_slow_receiver_delays_nobody_else(sqlite_engine: Engine, receiver: Receiver) -> None:
     add_alert(sqlite_engine, [to(receiver, "/slow", "a-slow"), to(receiver, "/hook", "b-swift")])
-    add_deliveries(sqlite_engine, 500, destination_id="a-slow")
-    swift = add_deliveries(sqlite_engine, 200, destination_id="b-swift")
+    add_messages(sqlite_engine, 500, destination_id="a-slow")
+    swift = add_messages(sqlite_engine, 200, destination_id="b-swift")
     limits = replace(LIMITS, grace_s=0.1)
     async with working(sqlite_engine, limits):
         await until(lambda: len(receiver.ids("/slow")) == limits.per_destination)
@@ -152,7 +152,7 @@ async def test_no_destination_gets_more_requests_at_once_than_allowed(
     sqlite_engine: Engine, receiver: Receiver
 ) -> None:
     add_alert(sqlite_engine, [to(receiver, "/held")])
-    add_deliveries(sqlite_engine, 40)
+    add_messages(sqlite_engine, 40)
     receiver.open.clear()
     async with working(sqlite_engine, replace(LIMITS, per_destination=3)):
         await until(lambda: len(receiver.arrived) == 3)
@@ -166,24 +166,24 @@ async def test_stopping_finishes_what_is_in_flight_and_gives_back_the_rest(
     sqlite_engine: Engine, receiver: Receiver
 ) -> None:
     add_alert(sqlite_engine, [to(receiver, "/held")])
-    add_deliveries(sqlite_engine, 40)
+    add_messages(sqlite_engine, 40)
     receiver.open.clear()
     async with working(sqlite_engine):
         await until(lambda: len(receiver.arrived) == 8)
         asyncio.get_running_loop().call_later(0.2, receiver.open.set)
     assert statuses(sqlite_engine) == {"delivered": 8, "pending": 32}
     Sessions(sqlite_engine).begin("next", lease_ms=1_000, now_ms=0)
-    assert len(Deliveries(sqlite_engine).claim("next", 64, now_ms=NOW_MS + 1_000)) == 32
+    assert len(Messages(sqlite_engine).claim("next", 64, now_ms=NOW_MS + 1_000)) == 32
 
 
 async def test_a_failure_is_tried_again_until_the_limit(sqlite_engine: Engine, receiver: Receiver) -> None:
     add_alert(sqlite_engine, [to(receiver, "/status/503")], retries=2)
-    (one,) = add_deliveries(sqlite_engine, 1)
+    (one,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine):
         for tried in (1, 2):
             await until(lambda tried=tried: states(sqlite_engine)[one] == ("awaitingRetry", tried))
             with writing(sqlite_engine) as connection:  # the wait is over
-                connection.execute(update(delivery).values(due_at_ms=0))
+                connection.execute(update(message).values(due_at_ms=0))
         await until(lambda: states(sqlite_engine)[one] == ("retryLimitReached", 3))
     assert receiver.ids("/status/503") == [one] * 3
     assert DestinationStatuses(sqlite_engine).of(SUBSCRIPTION)["d"].status == "retryLimitReached"
@@ -195,7 +195,7 @@ async def test_a_receiver_that_restarts_loses_nothing(sqlite_engine: Engine, rec
         add_alert(
             sqlite_engine, [{"id": "d", "config": {"endpoint": f"http://127.0.0.1:{down.getsockname()[1]}/hook"}}]
         )
-        (one,) = add_deliveries(sqlite_engine, 1)
+        (one,) = add_messages(sqlite_engine, 1)
         async with working(sqlite_engine):
             await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 1))
             standing = DestinationStatuses(sqlite_engine).of(SUBSCRIPTION)["d"]
@@ -212,7 +212,7 @@ async def test_with_a_wrong_key_nothing_is_sent_and_what_is_due_waits(
 ) -> None:
     add_alert(store_engine, [to(receiver, "/hook")])
     Subscriptions(store_engine).keep_secrets(SUBSCRIPTION, {"d": {"secretKey": "k"}})
-    (one,) = add_deliveries(store_engine, 1)
+    (one,) = add_messages(store_engine, 1)
     elsewhere = open_engine(store_url)
     use_vault(elsewhere, Settings(secrets_key=SecretStr(new_key())))
     async with working(elsewhere):
@@ -221,14 +221,14 @@ async def test_with_a_wrong_key_nothing_is_sent_and_what_is_due_waits(
     assert receiver.arrived == []
     with writing(store_engine) as connection:
         assert "secrets_key" in connection.execute(select(attempt.c.detail)).scalar_one()
-        connection.execute(update(delivery).values(due_at_ms=0))
+        connection.execute(update(message).values(due_at_ms=0))
     async with working(store_engine):
         await until(lambda: states(store_engine)[one] == ("delivered", 2))
 
 
 async def test_gone_ends_what_else_waits_for_the_destination(sqlite_engine: Engine, receiver: Receiver) -> None:
     add_alert(sqlite_engine, [to(receiver, "/status/410")])
-    add_deliveries(sqlite_engine, 30)
+    add_messages(sqlite_engine, 30)
     async with working(sqlite_engine, replace(LIMITS, per_destination=1, claim=1)):
         await until(lambda: statuses(sqlite_engine) == {"failed": 30})
     assert len(receiver.arrived) == 1
@@ -244,7 +244,7 @@ async def test_what_was_switched_off_meanwhile_gets_nothing(
         name = "other" if how == "destination removed" else "d"
         enabled = how != "destination off"
         add_alert(sqlite_engine, [to(receiver, "/hook", name, enabled=enabled)], enabled=how != "alert off")
-    add_deliveries(sqlite_engine, 3)
+    add_messages(sqlite_engine, 3)
     async with working(sqlite_engine):
         await until(lambda: statuses(sqlite_engine) == {"failed": 3})
     assert receiver.arrived == []
@@ -259,7 +259,7 @@ async def test_a_fault_of_our_own_counts_as_a_failed_try(sqlite_engine: Engine, 
             raise KeyError("a bug")
 
     add_alert(sqlite_engine, [to(receiver, "/hook")])
-    (one,) = add_deliveries(sqlite_engine, 1)
+    (one,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine, channels={Channel.WEBHOOK: Broken()}):
         await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 1))
 
@@ -268,7 +268,7 @@ async def test_a_slow_answer_keeps_its_lease_and_is_not_asked_for_twice(
     store_engine: Engine, receiver: Receiver
 ) -> None:
     add_alert(store_engine, [to(receiver, "/held", readTimeout=30)])
-    (one,) = add_deliveries(store_engine, 1)
+    (one,) = add_messages(store_engine, 1)
     receiver.open.clear()
     limits = replace(LIMITS, lease_s=1.5)
     async with working(store_engine, limits, owner="one"), working(store_engine, limits, owner="two"):
@@ -300,7 +300,7 @@ async def test_a_store_that_is_away_between_claim_and_sending_costs_no_try(
             return super().now(dispatch)
 
     add_alert(sqlite_engine, [to(receiver, "/hook")], retries=0)
-    ids = add_deliveries(sqlite_engine, 3)
+    ids = add_messages(sqlite_engine, 3)
     async with working(sqlite_engine, routes=AwayRoutes(sqlite_engine), permitted=AwayPermitted(sqlite_engine)):
         await until(lambda: sum(statuses(sqlite_engine).values()) - statuses(sqlite_engine)["pending"] == 3)
     assert set(states(sqlite_engine).values()) == {("delivered", 1)}
@@ -308,7 +308,7 @@ async def test_a_store_that_is_away_between_claim_and_sending_costs_no_try(
 
 
 async def test_a_store_that_is_away_for_a_moment_loses_no_outcome(sqlite_engine: Engine, receiver: Receiver) -> None:
-    class Away(Deliveries):
+    class Away(Messages):
         failures = 1
 
         def record(self, *args: object, **given: object) -> set[str]:
@@ -318,8 +318,8 @@ async def test_a_store_that_is_away_for_a_moment_loses_no_outcome(sqlite_engine:
             return super().record(*args, **given)
 
     add_alert(sqlite_engine, [to(receiver, "/hook")])
-    (one,) = add_deliveries(sqlite_engine, 1)
-    async with working(sqlite_engine, deliveries=Away(sqlite_engine)):
+    (one,) = add_messages(sqlite_engine, 1)
+    async with working(sqlite_engine, messages=Away(sqlite_engine)):
         await until(lambda: states(sqlite_engine)[one] == ("delivered", 1))
     assert receiver.ids("/hook") == [one]
 
@@ -349,11 +349,11 @@ def victim(url: str) -> subprocess.Popen[bytes]:
     )
 
 
-async def test_a_killed_workers_deliveries_come_back_under_the_same_ids(
+async def test_a_killed_workers_messages_come_back_under_the_same_ids(
     store_engine: Engine, store_url: str, receiver: Receiver
 ) -> None:
     add_alert(store_engine, [to(receiver, "/held")])
-    ids = add_deliveries(store_engine, 20)
+    ids = add_messages(store_engine, 20)
     receiver.open.clear()
     process = victim(store_url)
     try:
@@ -376,7 +376,7 @@ async def test_a_worker_ends_well_when_it_is_asked_to(
     sqlite_engine: Engine, sqlite_url: str, receiver: Receiver
 ) -> None:
     add_alert(sqlite_engine, [to(receiver, "/hook")])
-    add_deliveries(sqlite_engine, 5)
+    add_messages(sqlite_engine, 5)
     process = victim(sqlite_url)
     try:
         await until(lambda: statuses(sqlite_engine) == {"delivered": 5})
@@ -389,7 +389,7 @@ async def test_a_worker_ends_well_when_it_is_asked_to(
 
 @contextlib.asynccontextmanager
 async def paused_victim(engine: Engine, url: str, receiver: Receiver) -> AsyncIterator[subprocess.Popen[bytes]]:
-    """Yield a worker that has 64 deliveries, eight of them under way, and was stopped for longer than its lease."""
+    """Yield a worker that has 64 messages, eight of them under way, and was stopped for longer than its lease."""
     add_alert(engine, [to(receiver, "/held")])
     receiver.open.clear()
     process = victim(url)
@@ -407,7 +407,7 @@ async def paused_victim(engine: Engine, url: str, receiver: Receiver) -> AsyncIt
 async def test_a_worker_that_was_paused_for_longer_than_its_lease_delivers_all_that_it_holds(
     store_engine: Engine, store_url: str, receiver: Receiver
 ) -> None:
-    ids = add_deliveries(store_engine, 64)
+    ids = add_messages(store_engine, 64)
     async with paused_victim(store_engine, store_url, receiver) as process:
         process.send_signal(signal.SIGCONT)
         await until(lambda: statuses(store_engine) == {"delivered": 64})
@@ -417,13 +417,13 @@ async def test_a_worker_that_was_paused_for_longer_than_its_lease_delivers_all_t
 async def test_what_a_paused_worker_held_is_delivered_by_another_and_it_goes_on_with_what_is_new(
     store_engine: Engine, store_url: str, receiver: Receiver
 ) -> None:
-    ids = add_deliveries(store_engine, 64)
+    ids = add_messages(store_engine, 64)
     async with paused_victim(store_engine, store_url, receiver) as process:
         async with working(store_engine):
             await until(lambda: statuses(store_engine) == {"delivered": 64})
             sent_count = len(receiver.arrived)
             process.send_signal(signal.SIGCONT)
-        more = add_deliveries(store_engine, 5, destination_id="d", name="more")
+        more = add_messages(store_engine, 5, destination_id="d", name="more")
         await until(lambda: statuses(store_engine) == {"delivered": 69})
     assert len(receiver.arrived) == sent_count + 5
     arrived = Counter(receiver.ids("/held"))
@@ -443,7 +443,7 @@ class SetClock:
 
 async def test_a_clock_that_is_set_sends_no_copies(store_engine: Engine, receiver: Receiver) -> None:
     add_alert(store_engine, [to(receiver, "/held", readTimeout=30)])
-    ids = add_deliveries(store_engine, 40)
+    ids = add_messages(store_engine, 40)
     receiver.open.clear()
     clock = SetClock()
     async with working(store_engine, owner="one", clock=clock), working(store_engine, owner="two"):
@@ -460,7 +460,7 @@ async def test_a_retry_that_a_wrong_clock_put_off_is_tried_after_its_wait(
     sqlite_engine: Engine, receiver: Receiver
 ) -> None:
     add_alert(sqlite_engine, [to(receiver, "/status/503")])
-    (one,) = add_deliveries(sqlite_engine, 1)
+    (one,) = add_messages(sqlite_engine, 1)
     clock = SetClock()
     clock.set_by_ms = 24 * 3_600_000
     limits = replace(LIMITS, lease_s=0.6)
@@ -473,10 +473,10 @@ async def test_a_retry_that_a_wrong_clock_put_off_is_tried_after_its_wait(
 async def test_what_was_claimed_by_a_claim_whose_answer_got_lost_is_delivered(
     sqlite_engine: Engine, receiver: Receiver
 ) -> None:
-    class Forgetful(Deliveries):
+    class Forgetful(Messages):
         failures = 1
 
-        def claim(self, *args: object, **given: object) -> list[Delivery]:
+        def claim(self, *args: object, **given: object) -> list[Message]:
             claimed = super().claim(*args, **given)
             if self.failures:
                 self.failures -= 1
@@ -484,8 +484,8 @@ async def test_what_was_claimed_by_a_claim_whose_answer_got_lost_is_delivered(
             return claimed
 
     add_alert(sqlite_engine, [to(receiver, "/hook")])
-    ids = add_deliveries(sqlite_engine, 20)
-    async with working(sqlite_engine, deliveries=Forgetful(sqlite_engine)):
+    ids = add_messages(sqlite_engine, 20)
+    async with working(sqlite_engine, messages=Forgetful(sqlite_engine)):
         await until(lambda: statuses(sqlite_engine) == {"delivered": 20})
     assert Counter(receiver.ids("/hook")) == Counter(ids)
 
@@ -498,7 +498,7 @@ async def test_what_a_policy_hides_meanwhile_is_never_sent_and_says_so(
             """Return nothing, as for somebody who may see nothing of it."""
 
     add_alert(sqlite_engine, [to(receiver, "/hook")])
-    (one,) = add_deliveries(sqlite_engine, 1)
+    (one,) = add_messages(sqlite_engine, 1)
     async with working(sqlite_engine, permitted=Hidden()):
         await until(lambda: states(sqlite_engine)[one] == ("failed", 1))
     assert receiver.arrived == []

@@ -30,7 +30,7 @@ EITHER = {
 }
 WAY = {"reason": {"sentence": "you own it (alert A)"}, "stoppedBy": None}
 SELF = {"reason": {"sentence": "you follow it (alert A)"}, "stoppedBy": {"kind": "self", "says": "ann made the change"}}
-DELIVERY = {
+MESSAGE = {
     "status": "awaitingRetry",
     "isDeadLetter": False,
     "nextAttempt": 1_700_000_060_000,
@@ -90,7 +90,7 @@ ANSWER: dict[str, Any] = {
                 "reasons": [{"subscriptionId": "a"}],
                 "dueAt": 1_700_000_000_000,
                 "isRead": False,
-                "delivery": DELIVERY,
+                "message": MESSAGE,
             }
         ],
     },

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tocsin.model.notification import Reason, ReasonKind, delivery_id, notification_id
+from tocsin.model.notification import Reason, ReasonKind, message_id, notification_id
 
 OF = {"subscription_id": "s", "subscription_name": "schema", "destination_id": "d"}
 
@@ -35,6 +35,6 @@ def test_the_same_causes_give_the_same_id_and_others_another() -> None:
     first = notification_id("e", "Email", "a@example.com")
     assert notification_id("e", "Email", "a@example.com") == first
     others = {notification_id("e", "Email", "b@example.com"), notification_id("f", "Email", "a@example.com")}
-    others |= {notification_id("e", "ActivityFeed", "a@example.com"), delivery_id(first)}
+    others |= {notification_id("e", "ActivityFeed", "a@example.com"), message_id(first)}
     assert first not in others
     assert len(others) == 4

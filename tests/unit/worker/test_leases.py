@@ -7,7 +7,7 @@ from tests.unit.flow.send.events import dispatch
 from tocsin.store.outbox.sessions import Session
 from tocsin.worker.leases import Leases, Watch
 
-ONE = dispatch().delivery
+ONE = dispatch().message
 TWO = replace(ONE, id="two", destination_id="e")
 
 

@@ -1,6 +1,6 @@
 """Due time of a notification: immediate, until preferences, quiet hours and digests exist.
 
-The pipeline computes the same as SQL in ``spark/schedule.py``; tests compare both. Next: ``flow/send`` for deliveries;
+The pipeline computes the same as SQL in ``spark/schedule.py``; tests compare both. Next: ``flow/send`` for messages;
 in-app notifications are already in the inbox.
 """
 
@@ -8,22 +8,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tocsin.model.notification import Notification, Reason, delivery_id, notification_id
+from tocsin.model.notification import Notification, Reason, message_id, notification_id
 from tocsin.model.subscription import Channel
 
 
 @dataclass(frozen=True)
 class Scheduled:
-    """A notification with its due time, and the delivery that carries it unless it is in-app.
+    """A notification with its due time, and the message that carries it unless it is in-app.
 
     ``reason`` is the first of the notification's reasons: its subscription and destination are the
-    delivery's. ``delivery_id`` is None for the inbox, whose row is its own delivery.
+    message's. ``message_id`` is None for the inbox, whose row is its own message.
     """
 
     notification: Notification
     target: str
     reason: Reason
-    delivery_id: str | None
+    message_id: str | None
 
 
 def due_at_ms(*, now_ms: int) -> int:
@@ -56,4 +56,4 @@ def schedule(
         created_at_ms=now_ms,
     )
     leaves = channel is not Channel.ACTIVITY_FEED
-    return Scheduled(notification, target, reasons[0], delivery_id(identity) if leaves else None)
+    return Scheduled(notification, target, reasons[0], message_id(identity) if leaves else None)

@@ -1,6 +1,6 @@
-"""Dispatches: the input of one delivery attempt, with the delivery, its event, its reasons and its route.
+"""Dispatches: the input of one delivery attempt, with the message, the notifications in it and its route.
 
-``store/outbox/deliveries.py`` reads these; ``flow/send/channels`` take them. Next: ``flow/send/webhook_payload.py``.
+``store/outbox/messages.py`` reads these; ``flow/send/channels`` take them. Next: ``flow/send/webhook_payload.py``.
 """
 
 from __future__ import annotations
@@ -9,23 +9,37 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from tocsin.model.change import ChangeEvent
-from tocsin.model.delivery import Delivery, Outcome
+from tocsin.model.message import Entry, Message, Outcome
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Destination
 
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A claimed delivery with its event and reasons.
+    """A claimed message with its notifications, in log order: at least one.
 
     ``recipient_id`` is the user it is for, if it is one; ``recipient_gone``: that user no longer exists.
     """
 
-    delivery: Delivery
-    event: ChangeEvent
-    reasons: tuple[Reason, ...] = ()
+    message: Message
+    entries: tuple[Entry, ...]
     recipient_gone: bool = False
     recipient_id: str | None = None
+
+    @property
+    def first(self) -> Entry:
+        """Return the notification that comes first in the log; of most messages it is the only one."""
+        return self.entries[0]
+
+    @property
+    def event(self) -> ChangeEvent:
+        """Return the event of the first notification."""
+        return self.first.event
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Return the reasons of the first notification."""
+        return self.first.reasons
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ class MailSettings:
         """Return the unsubscribe link for the recipient of the mail."""
         if not self.unsubscribe_key:
             return None
-        return link_of(dispatch.delivery.notification_id, self.unsubscribe_key, self.base_url)
+        return link_of(dispatch.first.notification_id, self.unsubscribe_key, self.base_url)
 
     def host(self) -> str:
         """Return the right-hand side for message ids."""
@@ -76,12 +76,12 @@ def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> Ema
     """Return the mail for ``dispatch``; raise ``InvalidInput`` when its address is invalid."""
     message = EmailMessage(policy=_MAIL)
     message["From"] = sender.address
-    message["To"] = _address(dispatch.delivery.target)
+    message["To"] = _address(dispatch.message.target)
     message["Subject"] = clean_line(headline(dispatch.event, dispatch.reasons), limit=_SUBJECT_LIMIT)
     message["Date"] = format_datetime(to_datetime(now_ms))
-    message["Message-ID"] = f"<{dispatch.delivery.id}@{sender.host()}>"
+    message["Message-ID"] = f"<{dispatch.message.id}@{sender.host()}>"
     message["Auto-Submitted"] = "auto-generated"
-    message["X-Tocsin-Offset"] = str(dispatch.delivery.log_offset)
+    message["X-Tocsin-Offset"] = str(dispatch.first.log_offset)
     unsubscribe = sender.unsubscribe_link(dispatch)
     if unsubscribe:
         message["List-Unsubscribe"] = f"<{URL(unsubscribe)}>"  # in ASCII, whatever the server is called

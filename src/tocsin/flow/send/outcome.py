@@ -8,7 +8,7 @@ Next: ``flow/send/retry.py``.
 
 from __future__ import annotations
 
-from tocsin.model.delivery import Delivered, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 
 DETAIL_LIMIT = 20_000
 """Most bytes of an answer that are read and kept."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import UTC
 from email.utils import parsedate_to_datetime
 
-from tocsin.model.delivery import OutcomeReason, Retry
+from tocsin.model.message import OutcomeReason, Retry
 
 WAITS_S = (5.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 36_000.0)
 """Seconds to wait after the first, second, … failed attempt; the last one holds from there on."""

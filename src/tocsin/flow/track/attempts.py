@@ -1,4 +1,4 @@
-"""Next status and due time of a delivery after an attempt.
+"""Next status and due time of a message after an attempt.
 
 Pure; the delay is passed in (from ``flow/send/retry.py``). Next: ``flow/track/destination_status.py``.
 """
@@ -7,46 +7,57 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tocsin.model.delivery import Attempt, Delivered, Delivery, DeliveryStatus, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.message import (
+    Attempt,
+    Delivered,
+    Entry,
+    Message,
+    MessageStatus,
+    Outcome,
+    OutcomeReason,
+    Rejected,
+    Retry,
+)
 
 
 @dataclass(frozen=True)
 class Step:
-    """Where a delivery goes after an attempt; ``due_at_ms`` is None when it goes nowhere any more.
+    """Where a message goes after an attempt; ``due_at_ms`` is None when it goes nowhere any more.
 
     ``wait_ms`` is how long the wait is until then: a clock that is set meanwhile does not make it longer.
     """
 
-    status: DeliveryStatus
+    status: MessageStatus
     due_at_ms: int | None = None
     wait_ms: int = 0
 
 
 @dataclass(frozen=True)
 class Finished:
-    """A finished attempt: the delivery as claimed, the attempt, and the next step."""
+    """A finished attempt: the message as claimed, the attempt, the next step, and what it carried, if known."""
 
-    delivery: Delivery
+    message: Message
     attempt: Attempt
     step: Step
+    entries: tuple[Entry, ...] = ()
 
 
 def next_step(attempt: Attempt, *, retries: int, wait_s: float) -> Step:
     """Return what follows ``attempt``: the end, or another attempt ``wait_s`` after it ended.
 
-    ``retries`` counts the attempts after the first, so a delivery is tried ``1 + retries`` times at most.
+    ``retries`` counts the attempts after the first, so a message is tried ``1 + retries`` times at most.
     """
     match attempt.outcome:
         case Delivered():
-            return Step(DeliveryStatus.DELIVERED)
+            return Step(MessageStatus.DELIVERED)
         case Rejected():
-            return Step(DeliveryStatus.FAILED)
+            return Step(MessageStatus.FAILED)
         case Retry() if attempt.number > retries:
-            return Step(DeliveryStatus.RETRY_LIMIT_REACHED)
+            return Step(MessageStatus.RETRY_LIMIT_REACHED)
         case Retry():
             ended_at_ms = attempt.started_at_ms + attempt.duration_ms
             wait_ms = round(wait_s * 1000)
-            return Step(DeliveryStatus.AWAITING_RETRY, ended_at_ms + wait_ms, wait_ms)
+            return Step(MessageStatus.AWAITING_RETRY, ended_at_ms + wait_ms, wait_ms)
 
 
 def reason_of(outcome: Outcome) -> OutcomeReason:

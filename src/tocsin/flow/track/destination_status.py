@@ -9,26 +9,26 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tocsin.flow.track.attempts import Step, reason_of
-from tocsin.model.delivery import Attempt, Delivered, DeliveryStatus, OutcomeReason
 from tocsin.model.entity import Document
+from tocsin.model.message import Attempt, Delivered, MessageStatus, OutcomeReason
 from tocsin.model.subscription import SubscriptionState
 
 GONE_STATUS = 410
 
 _SAYS_NOTHING = frozenset({OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW})
 _STATES = {
-    DeliveryStatus.DELIVERED: SubscriptionState.ACTIVE,
-    DeliveryStatus.AWAITING_RETRY: SubscriptionState.AWAITING_RETRY,
-    DeliveryStatus.FAILED: SubscriptionState.FAILED,
-    DeliveryStatus.RETRY_LIMIT_REACHED: SubscriptionState.RETRY_LIMIT_REACHED,
+    MessageStatus.DELIVERED: SubscriptionState.ACTIVE,
+    MessageStatus.AWAITING_RETRY: SubscriptionState.AWAITING_RETRY,
+    MessageStatus.FAILED: SubscriptionState.FAILED,
+    MessageStatus.RETRY_LIMIT_REACHED: SubscriptionState.RETRY_LIMIT_REACHED,
 }
 
 
 @dataclass(frozen=True)
 class DestinationStatus:
-    """Status of a destination and counts of its deliveries.
+    """Status of a destination and counts of its messages.
 
-    ``next_attempt_ms`` is set only while a retry is awaited. ``failed_count`` counts deliveries that were
+    ``next_attempt_ms`` is set only while a retry is awaited. ``failed_count`` counts messages that were
     given up, not attempts. ``configured_at_ms`` is when the alert had last been changed, at the last attempt.
     """
 

@@ -17,10 +17,10 @@ from tocsin.explain.people import Reached, RecipientPath
 from tocsin.flow.send.text_blocks import cut
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.change import LoggedEvent
-from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.entity import Document
+from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason
-from tocsin.model.notification_record import DeliveryRecord, NotificationRecord
+from tocsin.model.notification_record import MessageRecord, NotificationRecord
 from tocsin.server.alerts.explanations import PagedExplanation
 
 MOST_PEOPLE = 50
@@ -28,8 +28,8 @@ MOST_PEOPLE = 50
 
 _MOST_VALUES = 20
 _LONGEST_VALUE = 200
-_OPEN = (DeliveryStatus.PENDING.value, DeliveryStatus.AWAITING_RETRY.value)
-_DEAD = (DeliveryStatus.FAILED.value, DeliveryStatus.RETRY_LIMIT_REACHED.value)
+_OPEN = (MessageStatus.PENDING.value, MessageStatus.AWAITING_RETRY.value)
+_DEAD = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 
 
 def on_wire(found: PagedExplanation, *, visibility: Visibility, now_ms: int, shows_answers: bool) -> Document:
@@ -184,19 +184,19 @@ def _record(record: NotificationRecord, shows_answers: bool) -> Document:
         "createdAt": notification.created_at_ms,
         "isRead": record.read_at_ms is not None,
         "readAt": record.read_at_ms,
-        "delivery": None if record.delivery is None else _delivery(record.delivery, shows_answers),
+        "message": None if record.message is None else _message(record.message, shows_answers),
     }
 
 
-def _delivery(delivery: DeliveryRecord, shows_answers: bool) -> Document:
-    is_open = delivery.status in _OPEN
+def _message(message: MessageRecord, shows_answers: bool) -> Document:
+    is_open = message.status in _OPEN
     return {
-        "id": delivery.id,
-        "target": delivery.target,
-        "status": delivery.status,
-        "attemptCount": delivery.attempt_count,
-        "nextAttempt": delivery.due_at_ms if is_open else None,
-        "isDeadLetter": delivery.status in _DEAD,
+        "id": message.id,
+        "target": message.target,
+        "status": message.status,
+        "attemptCount": message.attempt_count,
+        "nextAttempt": message.due_at_ms if is_open else None,
+        "isDeadLetter": message.status in _DEAD,
         "attempts": [
             {
                 "number": one.number,
@@ -207,6 +207,6 @@ def _delivery(delivery: DeliveryRecord, shows_answers: bool) -> Document:
                 "statusCode": one.status_code,
                 **({"detail": one.detail} if shows_answers else {}),
             }
-            for one in delivery.attempts
+            for one in message.attempts
         ],
     }

@@ -15,8 +15,8 @@ from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.mail_message import MailSettings
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
-from tocsin.model.delivery import Delivered, Delivery, Outcome
 from tocsin.model.entity import FIRST_VERSION, Document
+from tocsin.model.message import Delivered, Entry, Message, Outcome
 from tocsin.model.people import Actor
 from tocsin.model.subscription import Channel, Destination
 from tocsin.server.alerts.quotas import targets_of
@@ -70,11 +70,8 @@ def _dispatch(destination: Destination, target: str, actor: Actor, now_ms: int) 
             )
         ),
     )
-    delivery = Delivery(
+    message = Message(
         id=str(uuid4()),
-        notification_id=_NOBODY,
-        event_id=event.id,
-        log_offset=0,
         subscription_id=_NOBODY,
         destination_id=destination.id,
         channel=destination.type.value,
@@ -83,7 +80,7 @@ def _dispatch(destination: Destination, target: str, actor: Actor, now_ms: int) 
         due_at_ms=now_ms,
         created_at_ms=now_ms,
     )
-    return Dispatch(delivery, event)
+    return Dispatch(message, (Entry(_NOBODY, 0, event),))
 
 
 def _status(outcome: Outcome, now_ms: int) -> Document:

@@ -1,4 +1,4 @@
-"""Rows that the audit compares: match results, notifications and deliveries of a part of the log, and alerts.
+"""Rows that the audit compares: match results, notifications and messages of a part of the log, and alerts.
 
 Next: ``spark/audit.py``.
 """
@@ -11,11 +11,13 @@ from typing import Any
 from sqlalchemy import Engine, func, select
 
 from tocsin.model.change import EventType
+from tocsin.model.message import Delivered
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE
 from tocsin.store.alerts.tables import match_result
 from tocsin.store.engine import reading
-from tocsin.store.tables import change_event, delivery, notification, tombstone
+from tocsin.store.tables import attempt, change_event, message, notification, tombstone
 
+_DELIVERED = Delivered.__name__.lower()
 Rows = Sequence[tuple[Any, ...]]  # Any: a column's value
 
 
@@ -51,17 +53,18 @@ class AuditRows:
         return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
 
     def notifications(self, after: int, through: int) -> Rows:
-        """Return (id, offset, event, channel, recipient, reasons) of every notification between two offsets."""
+        """Return (id, offset, event, channel, recipient, reasons, message) of notifications between two offsets."""
         row = notification.c
-        query = select(row.id, row.log_offset, row.event_id, row.channel, row.recipient, row.reasons)
+        query = select(row.id, row.log_offset, row.event_id, row.channel, row.recipient, row.reasons, row.message_id)
         return self._rows(query.where(row.log_offset > after, row.log_offset <= through))
 
-    def deliveries(self, after: int, through: int) -> Rows:
-        """Return (id, notification, status, due) of every delivery of those notifications."""
-        row, note = delivery.c, notification.c
-        query = select(row.id, row.notification_id, row.status, row.due_at_ms)
-        of_these = query.join(notification, note.id == row.notification_id)
-        return self._rows(of_these.where(note.log_offset > after, note.log_offset <= through))
+    def messages(self, after: int, through: int) -> Rows:
+        """Return (id, status, due, how often delivered) of every message that carries one of those notifications."""
+        row, note = message.c, notification.c
+        delivered = select(func.count()).where(attempt.c.message_id == row.id, attempt.c.outcome == _DELIVERED)
+        carry = select(note.message_id).where(note.log_offset > after, note.log_offset <= through)
+        query = select(row.id, row.status, row.due_at_ms, delivered.scalar_subquery())
+        return self._rows(query.where(row.id.in_(carry)))
 
     def _rows(self, query: Any) -> Rows:  # Any: SQLAlchemy's select
         with reading(self._engine) as connection:

@@ -1,7 +1,7 @@
 """Restore of a backup: it is verified as a whole, replaces the store, and resets what depends on the store.
 
-Events that had no notifications yet get them afterwards; deliveries made after the backup may be sent again, with the
-same ids. Claimed deliveries are released. Checkpoints are removed: the pipeline starts after the progress recorded in
+Events that had no notifications yet get them afterwards; what was sent after the backup may be sent again, with the
+same ids. Claimed messages are released. Checkpoints are removed: the pipeline starts after the progress recorded in
 the store.
 """
 
@@ -32,7 +32,7 @@ from tocsin.store.eventlog.lake import keep_only
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.high_water_marks import is_empty, write_mark
 from tocsin.store.schema import is_known, migrate
-from tocsin.store.tables import delivery, worker_session
+from tocsin.store.tables import message, worker_session
 from tocsin.store.vault import KEY_FILE
 
 
@@ -127,7 +127,7 @@ def _settle(engine: Engine, settings: Settings) -> None:
     lake = settings.lake_folder()
     with writing(engine) as connection:
         connection.execute(delete(worker_session))  # what they had claimed is free again
-        connection.execute(update(delivery).where(delivery.c.lease_owner.is_not(None)).values(lease_owner=None))
+        connection.execute(update(message).where(message.c.lease_owner.is_not(None)).values(lease_owner=None))
         keep_only(connection, lambda one: (lake / f"segment={one}" / "_SUCCESS").is_file())
     for checkpoint in settings.checkpoint_dir().glob("*/"):
         shutil.rmtree(checkpoint)

@@ -23,12 +23,12 @@ from tocsin.store.tables import (
     attempt,
     change_event,
     credential,
-    delivery,
     entity,
     entity_tag,
     follow,
     lineage_edge,
     membership,
+    message,
     notification,
     ownership,
     person,
@@ -68,8 +68,9 @@ POINTERS: tuple[Pointer, ...] = (
     (task_number, "thread_id", thread.c.id),
     (status_report, "log_offset", change_event.c.log_offset),
     (notification, "event_id", change_event.c.id),
-    (delivery, "notification_id", notification.c.id),
-    (attempt, "delivery_id", delivery.c.id),
+    (notification, "message_id", message.c.id),
+    (message, "id", notification.c.message_id),
+    (attempt, "message_id", message.c.id),
 )
 """(table, column, what its values must be): every column that points somewhere."""
 

@@ -1,6 +1,6 @@
-"""Idempotent writes of notifications and deliveries to the store.
+"""Idempotent writes of notifications and messages to the store.
 
-The pipeline writes a micro-batch's rows in one transaction: all of them or none. Next: ``store/outbox/deliveries.py``
+The pipeline writes a micro-batch's rows in one transaction: all of them or none. Next: ``store/outbox/messages.py``
 for what is sent, ``store/outbox/inbox.py`` for in-app notifications.
 """
 
@@ -12,13 +12,13 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Select, Table, select
 
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
-from tocsin.model.delivery import DeliveryStatus
 from tocsin.model.match_result import MatchResult
+from tocsin.model.message import MessageStatus
 from tocsin.store.alerts import match_results
 from tocsin.store.alerts.firings import note_firings
 from tocsin.store.engine import inserting, reading, writing
 from tocsin.store.eventlog.log import check_holds, holds
-from tocsin.store.tables import delivery, notification, pipeline_progress
+from tocsin.store.tables import message, notification, pipeline_progress
 
 _ROWS_PER_STATEMENT = 5_000
 NotificationRow = Mapping[str, Any]  # Any: a row of spark/schedule.notifications, by column name
@@ -33,7 +33,7 @@ class Notifications:
     def add(
         self, rows: Sequence[NotificationRow], results: Sequence[MatchResult] = (), *, last: LogPosition = BEGINNING
     ) -> None:
-        """Store notifications, their deliveries and their match results (``results``) in one transaction.
+        """Store notifications, their messages and their match results (``results``) in one transaction.
 
         Existing rows stay unchanged, and notifications whose matches all have results already are left out.
 
@@ -45,7 +45,7 @@ class Notifications:
             check_holds(connection, last)
             new = match_results.without_result(connection, rows, results)
             stored = _insert_new(connection, notification, [_notification(row) for row in new])
-            _insert_new(connection, delivery, [_delivery(row) for row in new if row["delivery_id"]])
+            _insert_new(connection, message, [_message(row) for row in new if row["message_id"]])
             pairs = [one.pair for one in results]
             note_firings(connection, pairs, [row for row in new if row["id"] in stored])
             match_results.keep(connection, results)
@@ -100,20 +100,20 @@ def _notification(row: NotificationRow) -> dict[str, object]:
         "reasons": row["reasons"],
         "due_at_ms": row["due_at_ms"],
         "created_at_ms": row["created_at_ms"],
+        "message_id": row["message_id"],
     }
 
 
-def _delivery(row: NotificationRow) -> dict[str, object]:
+def _message(row: NotificationRow) -> dict[str, object]:
     return {
-        "id": row["delivery_id"],
-        "notification_id": row["id"],
-        "event_id": row["event_id"],
-        "log_offset": row["log_offset"],
+        "id": row["message_id"],
+        "channel": row["channel"],
+        "recipient": row["key"],
+        "recipient_id": row["recipient_id"],
+        "target": row["target"],
         "subscription_id": row["subscription_id"],
         "destination_id": row["destination_id"],
-        "channel": row["channel"],
-        "target": row["target"],
-        "status": DeliveryStatus.PENDING.value,
+        "status": MessageStatus.PENDING.value,
         "attempt_count": 0,
         "due_at_ms": row["due_at_ms"],
         "wait_ms": 0,

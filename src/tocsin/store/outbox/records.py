@@ -1,4 +1,4 @@
-"""Notification records of an event, with deliveries and attempts, by key.
+"""Notification records of an event, with messages and attempts, by key.
 
 Next: ``explain/people.py``.
 """
@@ -14,14 +14,14 @@ from typing import Any
 from sqlalchemy import Connection, Engine, Row, func, select
 
 from tocsin.model.notification import Notification, Reason
-from tocsin.model.notification_record import AttemptRecord, DeliveryRecord, NotificationRecord
+from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.store.alerts.tables import match_result
 from tocsin.store.chunks import in_lots
 from tocsin.store.engine import reading
-from tocsin.store.tables import attempt, delivery, notification, person
+from tocsin.store.tables import attempt, message, notification, person
 
 _MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")
-_SENT = tuple(field.name for field in fields(DeliveryRecord) if field.name != "attempts")
+_SENT = tuple(field.name for field in fields(MessageRecord) if field.name != "attempts")
 _TRIED = tuple(field.name for field in fields(AttemptRecord))
 
 
@@ -66,11 +66,11 @@ class Records:
 
 
 def _records(connection: Connection, rows: Sequence[Row[Any]]) -> dict[str, NotificationRecord]:
-    deliveries = _deliveries(connection, [row.id for row in rows])
+    messages = _messages(connection, {row.message_id for row in rows if row.message_id})
     names = _names(connection, {row.recipient_id for row in rows if row.recipient_id})
     return {
         row.id: NotificationRecord(
-            _notification(row), row.read_at_ms, deliveries.get(row.id), names.get(row.recipient_id)
+            _notification(row), row.read_at_ms, messages.get(row.message_id), names.get(row.recipient_id)
         )
         for row in rows
     }
@@ -89,22 +89,21 @@ def _notification(row: Row[Any]) -> Notification:
     return Notification(reasons=reasons, **{name: getattr(row, name) for name in _MADE})
 
 
-def _deliveries(connection: Connection, notification_ids: Sequence[str]) -> dict[str, DeliveryRecord]:
-    found: dict[str, Row[Any]] = {}
-    for some in in_lots(sorted(notification_ids)):
-        query = select(delivery).where(delivery.c.notification_id.in_(some))
-        found |= {row.notification_id: row for row in connection.execute(query)}
-    tried = _attempts(connection, [row.id for row in found.values()])
+def _messages(connection: Connection, message_ids: Collection[str]) -> dict[str, MessageRecord]:
+    found: list[Row[Any]] = []
+    for some in in_lots(sorted(message_ids)):
+        found += connection.execute(select(message).where(message.c.id.in_(some)))
+    tried = _attempts(connection, message_ids)
     return {
-        of: DeliveryRecord(attempts=tuple(tried[row.id]), **{name: getattr(row, name) for name in _SENT})
-        for of, row in found.items()
+        row.id: MessageRecord(attempts=tuple(tried[row.id]), **{name: getattr(row, name) for name in _SENT})
+        for row in found
     }
 
 
-def _attempts(connection: Connection, delivery_ids: Sequence[str]) -> dict[str, list[AttemptRecord]]:
+def _attempts(connection: Connection, message_ids: Collection[str]) -> dict[str, list[AttemptRecord]]:
     tried: dict[str, list[AttemptRecord]] = defaultdict(list)
-    for some in in_lots(sorted(delivery_ids)):
-        query = select(attempt).where(attempt.c.delivery_id.in_(some)).order_by(attempt.c.delivery_id, attempt.c.number)
+    for some in in_lots(sorted(message_ids)):
+        query = select(attempt).where(attempt.c.message_id.in_(some)).order_by(attempt.c.message_id, attempt.c.number)
         for row in connection.execute(query):
-            tried[row.delivery_id].append(AttemptRecord(**{name: getattr(row, name) for name in _TRIED}))
+            tried[row.message_id].append(AttemptRecord(**{name: getattr(row, name) for name in _TRIED}))
     return tried

@@ -6,7 +6,6 @@ attempts. Next: ``server/routes``.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Iterable
 from dataclasses import asdict
 
@@ -16,7 +15,7 @@ from tocsin.flow.track.attempts import Finished
 from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, concerns_destination, standing_after
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.engine import inserting, reading
-from tocsin.store.tables import OPEN_DELIVERY, delivery, destination_status, entity, notification
+from tocsin.store.tables import OPEN_MESSAGE, destination_status, entity, message
 
 _KEYS = (destination_status.c.subscription_id, destination_status.c.destination_id)
 _CHANGE = destination_status.update().where(
@@ -42,14 +41,11 @@ class DestinationStatuses:
 def count_in(connection: Connection, finished: Iterable[Finished]) -> None:
     """Bring the standings up to date with these attempts, in their order; part of the caller's transaction.
 
-    An attempt counts for every destination that asked for it: alerts that agree share one delivery.
+    An attempt counts for every destination whose reason it carried: alerts that agree share one message.
     """
-    counted = [one for one in finished if concerns_destination(one.attempt)]
-    asked_by = _asked_by(connection, {one.delivery.notification_id for one in counted})
     by_key: dict[Key, list[Finished]] = {}
-    for one in counted:
-        own = (one.delivery.subscription_id, one.delivery.destination_id)
-        for key in {own, *asked_by.get(one.delivery.notification_id, ())}:
+    for one in finished:
+        for key in _concerned(one) if concerns_destination(one.attempt) else ():
             by_key.setdefault(key, []).append(one)
     changed_at_ms = _changed_at_ms(connection, {subscription_id for subscription_id, _ in by_key})
     rows = []
@@ -63,12 +59,10 @@ def count_in(connection: Connection, finished: Iterable[Finished]) -> None:
 
 
 def plan_again(connection: Connection, now_ms: int) -> None:
-    """Update the next attempts of all destinations to those of their deliveries, which were rescheduled."""
+    """Update the next attempts of all destinations to those of their messages, which were rescheduled."""
     status = destination_status.c
-    here = and_(
-        delivery.c.subscription_id == status.subscription_id, delivery.c.destination_id == status.destination_id
-    )
-    next_ms = select(func.min(delivery.c.due_at_ms)).where(here, OPEN_DELIVERY).scalar_subquery()
+    here = and_(message.c.subscription_id == status.subscription_id, message.c.destination_id == status.destination_id)
+    next_ms = select(func.min(message.c.due_at_ms)).where(here, OPEN_MESSAGE).scalar_subquery()
     late = destination_status.update().where(status.next_attempt_ms > now_ms)
     connection.execute(late.values(next_attempt_ms=func.coalesce(next_ms, status.next_attempt_ms)))
 
@@ -79,13 +73,10 @@ def _changed_at_ms(connection: Connection, subscription_ids: Collection[str]) ->
     return {row.id: row.updated_at_ms for row in connection.execute(query)}
 
 
-def _asked_by(connection: Connection, notification_ids: Collection[str]) -> dict[str, set[Key]]:
-    """Return, by notification, the destinations that its reasons name."""
-    query = select(notification.c.id, notification.c.reasons).where(notification.c.id.in_(notification_ids))
-    return {
-        row.id: {(reason["subscriptionId"], reason["destinationId"]) for reason in json.loads(row.reasons)}
-        for row in connection.execute(query)
-    }
+def _concerned(one: Finished) -> set[Key]:
+    """Return the destinations whose reasons the message carried; the one it was claimed under if none are known."""
+    carried = {(reason.subscription_id, reason.destination_id) for entry in one.entries for reason in entry.reasons}
+    return carried or {(one.message.subscription_id, one.message.destination_id)}
 
 
 def _locked(connection: Connection, keys: list[Key]) -> dict[Key, DestinationStatus]:

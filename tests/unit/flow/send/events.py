@@ -6,11 +6,11 @@ from typing import Any
 
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
-from tocsin.model.delivery import Delivery
+from tocsin.model.message import Entry, Message
 from tocsin.model.notification import Reason, ReasonKind
 
 NOW_MS = 1_760_000_000_000
-DELIVERY_ID = "0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11"
+MESSAGE_ID = "0b7f2f5c-38a5-5d3c-9a0e-4f1f1c9f6d11"
 
 
 def updated(name: str, old: Any = None, new: Any = None) -> ChangeDescription:
@@ -49,11 +49,8 @@ def change_event(described: ChangeDescription | None = COLUMN_REMOVED, **given: 
 
 
 def dispatch(event: ChangeEvent | None = None, *, target: str = "dana@example.com", **given: Any) -> Dispatch:
-    claimed = Delivery(
-        id=DELIVERY_ID,
-        notification_id="n",
-        event_id="e",
-        log_offset=42,
+    claimed = Message(
+        id=MESSAGE_ID,
         subscription_id="s",
         destination_id="d",
         channel="Email",
@@ -62,7 +59,7 @@ def dispatch(event: ChangeEvent | None = None, *, target: str = "dana@example.co
         due_at_ms=NOW_MS,
         created_at_ms=NOW_MS,
     )
-    return Dispatch(claimed, event or change_event(), given.pop("reasons", (OWNER,)), **given)
+    return Dispatch(claimed, (Entry("n", 42, event or change_event(), given.pop("reasons", (OWNER,))),), **given)
 
 
 OWNER = Reason(

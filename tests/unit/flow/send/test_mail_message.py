@@ -7,7 +7,7 @@ from email.policy import default
 
 import pytest
 from aiosmtplib.email import flatten_message
-from tests.unit.flow.send.events import DELIVERY_ID, NOW_MS, added, change_event, dispatch, updated
+from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, added, change_event, dispatch, updated
 
 from tocsin.errors import InvalidInput
 from tocsin.flow.send.mail_message import LINES_LIMIT, MailSettings, link_to, render_mail
@@ -27,7 +27,7 @@ def test_a_mail_says_what_changed_who_did_it_and_why_you_are_told() -> None:
     message, text, html = parts()
     assert message["Subject"] == "orders: column email removed"
     assert message["To"] == "dana@example.com"
-    assert message["Message-ID"] == f"<{DELIVERY_ID}@acme.example>"
+    assert message["Message-ID"] == f"<{MESSAGE_ID}@acme.example>"
     for body in (text, html):
         assert "acme.shop.public.orders" in body
         assert "jane.smith" in body
@@ -44,9 +44,9 @@ def test_a_mail_can_be_ended_by_one_click_and_by_a_link() -> None:
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
     start = "https://tocsin.acme.example/api/v1/unsubscribe/"
     assert link.startswith(start)
-    assert notification_of(link.removeprefix(start), b"key") == notified.delivery.notification_id
+    assert notification_of(link.removeprefix(start), b"key") == notified.first.notification_id
     assert notification_of(link.removeprefix(start), b"other key") is None
-    assert notification_of(f"{notified.delivery.notification_id}.x", b"key") is None
+    assert notification_of(f"{notified.first.notification_id}.x", b"key") is None
     assert all(link in message.get_body((kind,)).get_content() for kind in ("plain", "html"))
     assert render_mail(notified, SENDER, now_ms=NOW_MS)["List-Unsubscribe"] is None
 
@@ -67,20 +67,20 @@ LONG_HOST = ".".join(("a" * 60, "b" * 60, "c" * 60, "example.com"))
 def test_every_header_is_read_from_the_wire_as_it_was_meant(base_url: str, shown: str | None, long: bool) -> None:
     host = LONG_HOST if long else "acme.example"
     notified = dispatch()
-    notified = replace(notified, delivery=replace(notified.delivery, target=f"{'d' * (64 if long else 4)}@{host}"))
+    notified = replace(notified, message=replace(notified.message, target=f"{'d' * (64 if long else 4)}@{host}"))
     sender = MailSettings(f"Tocsin <tocsin@{host}>", base_url, b"key")
     wire = flatten_message(render_mail(notified, sender, now_ms=NOW_MS))  # as aiosmtplib puts it on the wire
     head = wire.partition(b"\r\n\r\n")[0]
     assert b"=?" not in head
     assert max(map(len, head.split(b"\r\n"))) <= 998  # RFC 5321 section 4.5.3.1.6
     unfolded = dict(line.split(b": ", 1) for line in re.sub(rb":?\r\n(?=[ \t])", _joined, head).split(b"\r\n"))
-    link = link_of(notified.delivery.notification_id, b"key", shown or base_url)
+    link = link_of(notified.first.notification_id, b"key", shown or base_url)
     assert unfolded[b"List-Unsubscribe"] == f"<{link}>".encode()
-    assert unfolded[b"To"] == notified.delivery.target.encode()
+    assert unfolded[b"To"] == notified.message.target.encode()
     assert unfolded[b"From"] == sender.address.encode()
-    assert unfolded[b"Message-ID"] == f"<{DELIVERY_ID}@{host}>".encode()
+    assert unfolded[b"Message-ID"] == f"<{MESSAGE_ID}@{host}>".encode()
     read = message_from_bytes(wire, policy=default)
-    assert (read["List-Unsubscribe"], read["To"].addresses[0].addr_spec) == (f"<{link}>", notified.delivery.target)
+    assert (read["List-Unsubscribe"], read["To"].addresses[0].addr_spec) == (f"<{link}>", notified.message.target)
 
 
 def _joined(fold: re.Match[bytes]) -> bytes:

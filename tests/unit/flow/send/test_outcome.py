@@ -3,7 +3,7 @@
 import pytest
 
 from tocsin.flow.send.outcome import DETAIL_LIMIT, of_http_status, of_reason, of_smtp_code
-from tocsin.model.delivery import Delivered, OutcomeReason, Rejected, Retry
+from tocsin.model.message import Delivered, OutcomeReason, Rejected, Retry
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from email.utils import format_datetime
 import pytest
 
 from tocsin.flow.send.retry import WAITS_S, parse_retry_after, wait_s
-from tocsin.model.delivery import OutcomeReason, Retry
+from tocsin.model.message import OutcomeReason, Retry
 
 SERVER_ERROR = Retry(OutcomeReason.SERVER_ERROR)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tocsin.flow.track.attempts import Step, kind_of, next_step, reason_of
-from tocsin.model.delivery import Attempt, Delivered, DeliveryStatus, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.message import Attempt, Delivered, MessageStatus, Outcome, OutcomeReason, Rejected, Retry
 
 RETRY = Retry(OutcomeReason.SERVER_ERROR, status_code=500)
 REJECTED = Rejected(OutcomeReason.REDIRECT, status_code=302)
@@ -14,21 +14,21 @@ def made(outcome: Outcome, number: int = 1) -> Attempt:
 
 
 def test_what_was_taken_is_delivered() -> None:
-    assert next_step(made(Delivered(200)), retries=3, wait_s=5.0) == Step(DeliveryStatus.DELIVERED)
+    assert next_step(made(Delivered(200)), retries=3, wait_s=5.0) == Step(MessageStatus.DELIVERED)
 
 
 def test_what_will_never_go_through_fails_at_once() -> None:
-    assert next_step(made(REJECTED), retries=3, wait_s=5.0) == Step(DeliveryStatus.FAILED)
+    assert next_step(made(REJECTED), retries=3, wait_s=5.0) == Step(MessageStatus.FAILED)
 
 
 def test_a_retry_is_due_after_the_wait_counted_from_the_end_of_the_attempt() -> None:
-    assert next_step(made(RETRY), retries=3, wait_s=5.25) == Step(DeliveryStatus.AWAITING_RETRY, 6_300, 5_250)
+    assert next_step(made(RETRY), retries=3, wait_s=5.25) == Step(MessageStatus.AWAITING_RETRY, 6_300, 5_250)
 
 
 @pytest.mark.parametrize("retries", [0, 1, 3])
-def test_a_delivery_is_tried_once_and_as_often_again_as_retries_say(retries: int) -> None:
+def test_a_message_is_tried_once_and_as_often_again_as_retries_say(retries: int) -> None:
     statuses = [next_step(made(RETRY, number), retries=retries, wait_s=1.0).status for number in range(1, retries + 2)]
-    assert statuses == [DeliveryStatus.AWAITING_RETRY] * retries + [DeliveryStatus.RETRY_LIMIT_REACHED]
+    assert statuses == [MessageStatus.AWAITING_RETRY] * retries + [MessageStatus.RETRY_LIMIT_REACHED]
 
 
 def test_outcomes_have_a_name_and_a_reason() -> None:

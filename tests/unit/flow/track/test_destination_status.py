@@ -10,7 +10,7 @@ from referencing.jsonschema import DRAFT7
 
 from tocsin.flow.track.attempts import next_step
 from tocsin.flow.track.destination_status import UNTRIED, DestinationStatus, asked_to_stop, standing_after
-from tocsin.model.delivery import Attempt, Delivered, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.message import Attempt, Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import SubscriptionState
 
 SCHEMAS = Path(__file__).parents[5] / "shared" / "standards" / "schemas"

@@ -16,7 +16,7 @@ from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.mail_message import MailSettings, render_mail
 from tocsin.flow.send.outcome import of_reason, of_smtp_code
 from tocsin.flow.send.text_blocks import clean_line
-from tocsin.model.delivery import Outcome, OutcomeReason
+from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 
 _DETAIL_LIMIT = 500

@@ -23,7 +23,7 @@ from tocsin.flow.send.retry import parse_retry_after
 from tocsin.flow.send.signature import secrets_in, sign
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.flow.send.webhook_payload import render_body
-from tocsin.model.delivery import Outcome, OutcomeReason
+from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 
 CONNECT_S = (1, 30)
@@ -164,18 +164,18 @@ def request_for(dispatch: Dispatch, destination: Destination, *, source: str, no
     The endpoint as it is set now wins over the one at the time of the event: its secrets belong to it.
     """
     config = destination.config
-    url = _url(config.endpoint or dispatch.delivery.target, config.query_params)
+    url = _url(config.endpoint or dispatch.message.target, config.query_params)
     if url is None:
         return None
     body = render_body(dispatch.event, config.payload_format, source=source)
     signature = sign(
         body.payload,
         secrets_in(config.secret_key or (config.auth_type or {}).get("secretKey")),
-        message_id=dispatch.delivery.id,
+        message_id=dispatch.message.id,
         timestamp_s=now_ms // 1000,
     )
     own = {
-        "X-Tocsin-Offset": str(dispatch.delivery.log_offset),
+        "X-Tocsin-Offset": str(dispatch.first.log_offset),
         "X-Tocsin-Reason": _ascii_line(why(dispatch.reasons)),
     }
     return Request(

@@ -1,13 +1,19 @@
-"""Deliveries: their states, their attempts, and the closed list of reasons for each outcome."""
+"""Messages: what goes out to one recipient at one time, its states and attempts, and the reasons of outcomes.
+
+Next: ``flow/send/dispatch.py``.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tocsin.model.change import ChangeEvent
+from tocsin.model.notification import Reason
 
-class DeliveryStatus(StrEnum):
-    """Status of a delivery. All but the first two are final."""
+
+class MessageStatus(StrEnum):
+    """Status of a message. All but the first two are final."""
 
     PENDING = "pending"
     AWAITING_RETRY = "awaitingRetry"
@@ -70,16 +76,13 @@ Outcome = Delivered | Retry | Rejected
 
 
 @dataclass(frozen=True)
-class Delivery:
-    """A notification bound to a destination, as a worker claims it.
+class Message:
+    """One or many notifications that go out together, as a worker claims them: under the destination it names.
 
     ``target`` is an endpoint URL or an address; ``attempt_count`` counts the attempts already made.
     """
 
     id: str
-    notification_id: str
-    event_id: str
-    log_offset: int
     subscription_id: str
     destination_id: str
     channel: str
@@ -90,10 +93,20 @@ class Delivery:
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """One attempt at one delivery, stored for explanations."""
+class Entry:
+    """A notification as its message carries it: its event, at its offset in the log, and its reasons."""
 
-    delivery_id: str
+    notification_id: str
+    log_offset: int
+    event: ChangeEvent
+    reasons: tuple[Reason, ...] = ()
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """One attempt at one message, stored for explanations."""
+
+    message_id: str
     number: int
     started_at_ms: int
     duration_ms: int

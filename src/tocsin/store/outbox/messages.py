@@ -1,4 +1,4 @@
-"""Claims of due deliveries, and records of their outcome.
+"""Claims of due messages, and records of their outcome.
 
 A claim is valid as long as its session (``store/outbox/sessions.py``): until then no other worker gets the row,
 afterwards any may. An outcome is recorded only while the claim still belongs to the recorder.
@@ -9,25 +9,27 @@ Next: ``store/outbox/status.py``.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import fields
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, bindparam, exists, func, literal, or_, select
 
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.change import ChangeEvent
-from tocsin.model.delivery import Delivery
+from tocsin.model.message import Entry, Message
 from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.status import count_in, plan_again
-from tocsin.store.tables import OPEN_DELIVERY, attempt, change_event, delivery, entity, notification, worker_session
+from tocsin.store.tables import OPEN_MESSAGE, attempt, change_event, entity, message, notification, worker_session
 
-_COLUMNS = tuple(delivery.c[field.name] for field in fields(Delivery))
+_COLUMNS = tuple(message.c[field.name] for field in fields(Message))
 
 
-class Deliveries:
-    """The deliveries of one store, as workers see them."""
+class Messages:
+    """The messages of one store, as workers see them."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -35,32 +37,32 @@ class Deliveries:
     def due_destinations(self, now_ms: int) -> list[str]:
         """Return the ids of all destinations for which something is due and free, in order.
 
-        Walks the index of open deliveries from destination to destination: its cost follows the number
-        of destinations with open deliveries, not the number of deliveries.
+        Walks the index of open messages from destination to destination: its cost follows the number
+        of destinations with open messages, not the number of messages.
         """
-        first = select(func.min(delivery.c.destination_id).label("id")).where(OPEN_DELIVERY).cte("d", recursive=True)
+        first = select(func.min(message.c.destination_id).label("id")).where(OPEN_MESSAGE).cte("d", recursive=True)
         following = (
-            select(func.min(delivery.c.destination_id))
-            .where(OPEN_DELIVERY, delivery.c.destination_id > first.c.id)
+            select(func.min(message.c.destination_id))
+            .where(OPEN_MESSAGE, message.c.destination_id > first.c.id)
             .correlate(first)
             .scalar_subquery()
         )
         walk = first.union_all(select(following).where(first.c.id.is_not(None)))
-        free = exists(literal(1)).where(_is_free(now_ms), delivery.c.destination_id == walk.c.id).correlate(walk)
+        free = exists(literal(1)).where(_is_free(now_ms), message.c.destination_id == walk.c.id).correlate(walk)
         with reading(self._engine) as connection:
             return list(connection.execute(select(walk.c.id).where(free).order_by(walk.c.id)).scalars())
 
     def claim(
         self, session_id: str, limit: int, *, now_ms: int, shares: Mapping[str, int] | None = None
-    ) -> list[Delivery]:
-        """Take at most ``limit`` due deliveries for as long as the session lasts; the longest due first.
+    ) -> list[Message]:
+        """Take at most ``limit`` due messages for as long as the session lasts; the longest due first.
 
         ``shares`` says how many of them each destination may have; without it all are due alike. A session that has
         ended gets nothing.
         """
         if shares is None:
             shares = dict.fromkeys(self.due_destinations(now_ms), limit)
-        claimed: list[Delivery] = []
+        claimed: list[Message] = []
         with writing(self._engine) as connection:
             if not _lasts(connection, session_id):
                 return []
@@ -69,32 +71,35 @@ class Deliveries:
                 if room > 0:
                     claimed += _free_rows(connection, destination_id, room, now_ms)
             if claimed:
-                taken = delivery.update().where(delivery.c.id.in_([one.id for one in claimed]))
+                taken = message.update().where(message.c.id.in_([one.id for one in claimed]))
                 connection.execute(taken.values(lease_owner=session_id))
         return claimed
 
-    def dispatches(self, deliveries: Sequence[Delivery]) -> list[Dispatch]:
-        """Return the deliveries with the events and reasons they carry, in the same order."""
+    def dispatches(self, messages: Sequence[Message]) -> list[Dispatch]:
+        """Return the messages with the notifications that they carry, in the same order."""
+        note = notification.c
         query = (
-            select(delivery.c.id, change_event.c.document, notification.c.reasons, notification.c.recipient_id)
-            .add_columns(entity.c.deleted)
-            .join(notification, notification.c.id == delivery.c.notification_id)
-            .join(change_event, change_event.c.id == delivery.c.event_id)
-            .outerjoin(entity, entity.c.id == notification.c.recipient_id)
-            .where(delivery.c.id.in_([one.id for one in deliveries]))
+            select(note.message_id, note.id, note.log_offset, note.reasons, note.recipient_id)
+            .add_columns(change_event.c.document, entity.c.deleted)
+            .join(change_event, change_event.c.id == note.event_id)
+            .outerjoin(entity, entity.c.id == note.recipient_id)
+            .where(note.message_id.in_([one.id for one in messages]))
+            .order_by(note.log_offset, note.id)
         )
+        rows: dict[str, list[Row[Any]]] = defaultdict(list)
         with reading(self._engine) as connection:
-            rows = {row.id: row for row in connection.execute(query)}
-        return [_dispatch(one, rows[one.id]) for one in deliveries if one.id in rows]
+            for row in connection.execute(query):
+                rows[row.message_id].append(row)
+        return [_dispatch(one, rows[one.id]) for one in messages if one.id in rows]
 
     def keep_only(self, session_id: str, ids: Collection[str]) -> int:
         """Release all claims of the session except ``ids``; return how many there were.
 
         For a worker that does not know the result of its last claim, because the response was lost.
         """
-        others = and_(OPEN_DELIVERY, delivery.c.lease_owner == session_id, delivery.c.id.not_in(list(ids)))
+        others = and_(OPEN_MESSAGE, message.c.lease_owner == session_id, message.c.id.not_in(list(ids)))
         with writing(self._engine) as connection:
-            return connection.execute(delivery.update().where(others).values(lease_owner=None)).rowcount
+            return connection.execute(message.update().where(others).values(lease_owner=None)).rowcount
 
     def plan_again(self, now_ms: int) -> int:
         """Let nothing be due later than its wait from now: such rows were planned by a clock that was set back since.
@@ -103,24 +108,24 @@ class Deliveries:
         -------
         int : how many rows were planned anew
         """
-        wrong = and_(OPEN_DELIVERY, delivery.c.due_at_ms > now_ms, delivery.c.due_at_ms - delivery.c.wait_ms > now_ms)
+        wrong = and_(OPEN_MESSAGE, message.c.due_at_ms > now_ms, message.c.due_at_ms - message.c.wait_ms > now_ms)
         with reading(self._engine) as connection:
             if not connection.execute(select(exists().where(wrong))).scalar():
                 return 0
-        planned = delivery.update().where(wrong).values(due_at_ms=now_ms + delivery.c.wait_ms)
+        planned = message.update().where(wrong).values(due_at_ms=now_ms + message.c.wait_ms)
         with writing(self._engine) as connection:
             count = connection.execute(planned).rowcount
             plan_again(connection, now_ms)
             return count
 
     def record(self, session_id: str, finished: Sequence[Finished], *, now_ms: int) -> set[str]:
-        """Record the outcomes of these deliveries, all in one transaction; return the ids that were recorded.
+        """Record the outcomes of these messages, all in one transaction; return the ids that were recorded.
 
-        Deliveries that another session has claimed by now are skipped.
+        Messages that another session has claimed by now are skipped.
         """
         with writing(self._engine) as connection:
-            held = _held(connection, session_id, (one.delivery.id for one in finished))
-            ours = [one for one in finished if one.delivery.id in held]
+            held = _held(connection, session_id, (one.message.id for one in finished))
+            ours = [one for one in finished if one.message.id in held]
             if ours:
                 connection.execute(attempt.insert(), [_attempt_row(one) for one in ours])
                 connection.execute(_STEP, [_step_row(one, now_ms) for one in ours])
@@ -129,8 +134,8 @@ class Deliveries:
 
 
 _STEP = (
-    delivery.update()
-    .where(delivery.c.id == bindparam("delivery_id"))
+    message.update()
+    .where(message.c.id == bindparam("message_id"))
     .values(
         status=bindparam("next_status"),
         attempt_count=bindparam("number"),
@@ -143,8 +148,8 @@ _STEP = (
 
 
 def _is_free(now_ms: int) -> ColumnElement[bool]:
-    claimed = exists(literal(1)).where(worker_session.c.id == delivery.c.lease_owner).correlate(delivery)
-    return and_(OPEN_DELIVERY, delivery.c.due_at_ms <= now_ms, or_(delivery.c.lease_owner.is_(None), ~claimed))
+    claimed = exists(literal(1)).where(worker_session.c.id == message.c.lease_owner).correlate(message)
+    return and_(OPEN_MESSAGE, message.c.due_at_ms <= now_ms, or_(message.c.lease_owner.is_(None), ~claimed))
 
 
 def _lasts(connection: Connection, session_id: str) -> bool:
@@ -153,39 +158,46 @@ def _lasts(connection: Connection, session_id: str) -> bool:
     return connection.execute(query).first() is not None
 
 
-def _free_rows(connection: Connection, destination_id: str, limit: int, now_ms: int) -> list[Delivery]:
+def _free_rows(connection: Connection, destination_id: str, limit: int, now_ms: int) -> list[Message]:
     query = (
         select(*_COLUMNS)
-        .where(_is_free(now_ms), delivery.c.destination_id == destination_id)
-        .order_by(delivery.c.due_at_ms)
+        .where(_is_free(now_ms), message.c.destination_id == destination_id)
+        .order_by(message.c.due_at_ms)
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    return [Delivery(**row._mapping) for row in connection.execute(query)]
+    return [Message(**row._mapping) for row in connection.execute(query)]
 
 
 def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[str]:
     """Return which of ``ids`` the session has claimed, locked until the transaction ends."""
-    mine = and_(delivery.c.id.in_(list(ids)), delivery.c.lease_owner == session_id)
-    return set(
-        connection.execute(select(delivery.c.id).where(mine).order_by(delivery.c.id).with_for_update()).scalars()
+    mine = and_(message.c.id.in_(list(ids)), message.c.lease_owner == session_id)
+    return set(connection.execute(select(message.c.id).where(mine).order_by(message.c.id).with_for_update()).scalars())
+
+
+def _dispatch(claimed: Message, rows: Sequence[Row[Any]]) -> Dispatch:
+    recipient_id, deleted = rows[0].recipient_id, rows[0].deleted
+    return Dispatch(
+        message=claimed,
+        entries=tuple(_entry(row) for row in rows),
+        recipient_gone=recipient_id is not None and deleted is not False,
+        recipient_id=recipient_id,
     )
 
 
-def _dispatch(claimed: Delivery, row: Row[tuple[str, str, str, str | None, bool | None]]) -> Dispatch:
-    return Dispatch(
-        delivery=claimed,
+def _entry(row: Row[Any]) -> Entry:
+    return Entry(
+        notification_id=row.id,
+        log_offset=row.log_offset,
         event=ChangeEvent.model_validate_json(row.document),
         reasons=tuple(Reason.model_validate(reason) for reason in json.loads(row.reasons)),
-        recipient_gone=row.recipient_id is not None and row.deleted is not False,
-        recipient_id=row.recipient_id,
     )
 
 
 def _attempt_row(one: Finished) -> dict[str, object]:
     outcome = one.attempt.outcome
     return {
-        "delivery_id": one.delivery.id,
+        "message_id": one.message.id,
         "number": one.attempt.number,
         "started_at_ms": one.attempt.started_at_ms,
         "duration_ms": one.attempt.duration_ms,
@@ -197,9 +209,9 @@ def _attempt_row(one: Finished) -> dict[str, object]:
 
 
 def _step_row(one: Finished, now_ms: int) -> dict[str, object]:
-    due_at_ms = one.delivery.due_at_ms if one.step.due_at_ms is None else one.step.due_at_ms
+    due_at_ms = one.message.due_at_ms if one.step.due_at_ms is None else one.step.due_at_ms
     return {
-        "delivery_id": one.delivery.id,
+        "message_id": one.message.id,
         "next_status": one.step.status.value,
         "number": one.attempt.number,
         "next_due_at_ms": due_at_ms,

@@ -1,4 +1,4 @@
-"""Tests of delivery claims and records on both stores: once each, nothing lost."""
+"""Tests of message claims and records on both stores: once each, nothing lost."""
 
 from __future__ import annotations
 
@@ -6,40 +6,41 @@ import json
 import multiprocessing
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import Engine, insert, select, text, update
-from tests.store.rows import SUBSCRIPTION, add_alert, add_deliveries, finished, states
+from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, finished, some_id, states
 from tests.unit.flow.send.events import NOW_MS
 
-from tocsin.model.delivery import Delivered, OutcomeReason, Rejected, Retry
+from tocsin.model.message import Delivered, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import SubscriptionState
 from tocsin.store.engine import open_engine, reading, writing
 from tocsin.store.outbox.addresses import Routes
-from tocsin.store.outbox.deliveries import Deliveries
+from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.sessions import Session, Sessions
 from tocsin.store.outbox.status import DestinationStatuses
-from tocsin.store.tables import attempt, delivery, destination_status, entity, notification
+from tocsin.store.tables import attempt, destination_status, entity, message, notification
 
 LEASE_MS = 90_000
 LATER_MS = NOW_MS + 10_000
 
 
-def claim(deliveries: Deliveries, session_id: str = "a", limit: int = 64, *, now_ms: int = LATER_MS, **given):
+def claim(messages: Messages, session_id: str = "a", limit: int = 64, *, now_ms: int = LATER_MS, **given):
     """Claim under a session, which is begun where there is none."""
-    Sessions(deliveries._engine).begin(session_id, lease_ms=LEASE_MS, now_ms=now_ms)
-    return deliveries.claim(session_id, limit, now_ms=now_ms, **given)
+    Sessions(messages._engine).begin(session_id, lease_ms=LEASE_MS, now_ms=now_ms)
+    return messages.claim(session_id, limit, now_ms=now_ms, **given)
 
 
 def test_what_is_due_is_claimed_longest_due_first(store_engine: Engine) -> None:
-    ids = add_deliveries(store_engine, 5)
-    assert [one.id for one in claim(Deliveries(store_engine), limit=3)] == ids[:3]
+    ids = add_messages(store_engine, 5)
+    assert [one.id for one in claim(Messages(store_engine), limit=3)] == ids[:3]
 
 
 def test_nothing_is_claimed_before_it_is_due(store_engine: Engine) -> None:
-    add_deliveries(store_engine, 1, due_at_ms=LATER_MS + 1)
-    assert claim(Deliveries(store_engine)) == []
-    assert len(claim(Deliveries(store_engine), now_ms=LATER_MS + 1)) == 1
+    add_messages(store_engine, 1, due_at_ms=LATER_MS + 1)
+    assert claim(Messages(store_engine)) == []
+    assert len(claim(Messages(store_engine), now_ms=LATER_MS + 1)) == 1
 
 
 FAR_AWAY_MS = (-(10**12), -1, 0, 1, 10**12)
@@ -47,27 +48,27 @@ FAR_AWAY_MS = (-(10**12), -1, 0, 1, 10**12)
 
 @pytest.mark.parametrize("set_by_ms", FAR_AWAY_MS)
 def test_what_is_claimed_is_nobody_elses_while_the_session_lasts(store_engine: Engine, set_by_ms: int) -> None:
-    ids = add_deliveries(store_engine, 1)
-    deliveries = Deliveries(store_engine)
-    assert len(claim(deliveries, "a")) == 1
-    assert claim(deliveries, "b", now_ms=LATER_MS + set_by_ms) == []
+    ids = add_messages(store_engine, 1)
+    messages = Messages(store_engine)
+    assert len(claim(messages, "a")) == 1
+    assert claim(messages, "b", now_ms=LATER_MS + set_by_ms) == []
     Sessions(store_engine).end("a")
-    assert [one.id for one in claim(deliveries, "b")] == ids
+    assert [one.id for one in claim(messages, "b")] == ids
 
 
 def test_a_lost_workers_rows_come_back_with_the_same_id_and_count(store_engine: Engine) -> None:
-    add_deliveries(store_engine, 3)
-    deliveries = Deliveries(store_engine)
-    before = claim(deliveries, "killed")
+    add_messages(store_engine, 3)
+    messages = Messages(store_engine)
+    before = claim(messages, "killed")
     Sessions(store_engine).end("killed")
-    assert claim(deliveries, "next") == before
+    assert claim(messages, "next") == before
 
 
 def test_a_session_that_has_ended_claims_nothing(store_engine: Engine) -> None:
-    add_deliveries(store_engine, 1)
-    deliveries = Deliveries(store_engine)
-    assert deliveries.claim("never begun", 64, now_ms=LATER_MS) == []
-    assert len(claim(deliveries, "b")) == 1
+    add_messages(store_engine, 1)
+    messages = Messages(store_engine)
+    assert messages.claim("never begun", 64, now_ms=LATER_MS) == []
+    assert len(claim(messages, "b")) == 1
 
 
 def test_only_a_session_that_is_there_is_renewed_and_only_a_silent_one_ended(store_engine: Engine) -> None:
@@ -85,97 +86,97 @@ def test_only_a_session_that_is_there_is_renewed_and_only_a_silent_one_ended(sto
 
 
 def test_what_a_session_does_not_know_that_it_claimed_is_freed(store_engine: Engine) -> None:
-    ids = add_deliveries(store_engine, 3)
-    deliveries = Deliveries(store_engine)
-    claim(deliveries, "a")
-    assert deliveries.keep_only("b", []) == 0
-    assert deliveries.keep_only("a", ids[1:]) == 1
-    assert [one.id for one in claim(deliveries, "b")] == ids[:1]
+    ids = add_messages(store_engine, 3)
+    messages = Messages(store_engine)
+    claim(messages, "a")
+    assert messages.keep_only("b", []) == 0
+    assert messages.keep_only("a", ids[1:]) == 1
+    assert [one.id for one in claim(messages, "b")] == ids[:1]
 
 
 def test_nothing_is_due_later_than_its_wait_from_now(store_engine: Engine) -> None:
     day_ms = 24 * 3_600_000
-    (put_off,) = add_deliveries(store_engine, 1, due_at_ms=LATER_MS + day_ms, wait_ms=5_000, name="put off")
-    (right,) = add_deliveries(store_engine, 1, due_at_ms=LATER_MS + 5_000, wait_ms=5_000, name="right")
-    (untried,) = add_deliveries(store_engine, 1, due_at_ms=LATER_MS + day_ms, name="untried")
-    add_deliveries(store_engine, 1, due_at_ms=LATER_MS + day_ms, status="failed", name="ended")
-    deliveries = Deliveries(store_engine)
+    (put_off,) = add_messages(store_engine, 1, due_at_ms=LATER_MS + day_ms, wait_ms=5_000, name="put off")
+    (right,) = add_messages(store_engine, 1, due_at_ms=LATER_MS + 5_000, wait_ms=5_000, name="right")
+    (untried,) = add_messages(store_engine, 1, due_at_ms=LATER_MS + day_ms, name="untried")
+    add_messages(store_engine, 1, due_at_ms=LATER_MS + day_ms, status="failed", name="ended")
+    messages = Messages(store_engine)
     shown = {"subscription_id": SUBSCRIPTION, "destination_id": "d", "status": "awaitingRetry", "timestamp_ms": 1}
     with writing(store_engine) as connection:
         connection.execute(insert(destination_status).values(next_attempt_ms=LATER_MS + day_ms, **shown))
-    assert deliveries.plan_again(LATER_MS) == 2
+    assert messages.plan_again(LATER_MS) == 2
     assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS
     with reading(store_engine) as connection:
-        due = {row.id: row.due_at_ms for row in connection.execute(select(delivery.c.id, delivery.c.due_at_ms))}
+        due = {row.id: row.due_at_ms for row in connection.execute(select(message.c.id, message.c.due_at_ms))}
     assert (due[put_off], due[right], due[untried]) == (LATER_MS + 5_000, LATER_MS + 5_000, LATER_MS)
-    assert deliveries.plan_again(LATER_MS) == 0
+    assert messages.plan_again(LATER_MS) == 0
 
 
 def test_an_outcome_is_written_with_its_attempt_and_its_standing(store_engine: Engine) -> None:
-    (one,) = add_deliveries(store_engine, 1)
-    deliveries = Deliveries(store_engine)
-    (claimed,) = claim(deliveries)
-    assert deliveries.record("a", [finished(claimed)], now_ms=LATER_MS) == {one}
+    (one,) = add_messages(store_engine, 1)
+    messages = Messages(store_engine)
+    (claimed,) = claim(messages)
+    assert messages.record("a", [finished(claimed)], now_ms=LATER_MS) == {one}
     assert states(store_engine) == {one: ("delivered", 1)}
     standing = DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"]
     assert (standing.status, standing.delivered_count) == (SubscriptionState.ACTIVE, 1)
     with reading(store_engine) as connection:
         row = connection.execute(select(attempt)).one()
-    assert (row.delivery_id, row.number, row.outcome, row.reason, row.status_code) == (one, 1, "delivered", "ok", 200)
+    assert (row.message_id, row.number, row.outcome, row.reason, row.status_code) == (one, 1, "delivered", "ok", 200)
     assert (row.duration_ms, row.detail) == (5, "ok")
-    assert claim(deliveries, now_ms=LATER_MS + 10**9) == []
+    assert claim(messages, now_ms=LATER_MS + 10**9) == []
 
 
 def test_a_retry_is_a_row_that_is_due_later(store_engine: Engine) -> None:
-    (one,) = add_deliveries(store_engine, 1)
-    deliveries = Deliveries(store_engine)
-    (claimed,) = claim(deliveries)
+    (one,) = add_messages(store_engine, 1)
+    messages = Messages(store_engine)
+    (claimed,) = claim(messages)
     outcome = Retry(OutcomeReason.SERVER_ERROR, status_code=500)
-    deliveries.record("a", [finished(claimed, outcome, at_ms=LATER_MS)], now_ms=LATER_MS)
+    messages.record("a", [finished(claimed, outcome, at_ms=LATER_MS)], now_ms=LATER_MS)
     assert states(store_engine) == {one: ("awaitingRetry", 1)}
-    assert claim(deliveries, "b", now_ms=LATER_MS + 60_004) == []
-    (again,) = claim(deliveries, "b", now_ms=LATER_MS + 60_005)
+    assert claim(messages, "b", now_ms=LATER_MS + 60_004) == []
+    (again,) = claim(messages, "b", now_ms=LATER_MS + 60_005)
     assert (again.id, again.attempt_count) == (one, 1)
     assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].next_attempt_ms == LATER_MS + 60_005
 
 
 def test_nothing_is_recorded_once_the_lease_is_somebody_elses(store_engine: Engine) -> None:
-    (one,) = add_deliveries(store_engine, 1)
-    deliveries = Deliveries(store_engine)
-    (slow,) = claim(deliveries, "slow")
+    (one,) = add_messages(store_engine, 1)
+    messages = Messages(store_engine)
+    (slow,) = claim(messages, "slow")
     Sessions(store_engine).end("slow")
-    (quick,) = claim(deliveries, "quick")
-    assert deliveries.record("slow", [finished(slow, Rejected(OutcomeReason.BAD_URL))], now_ms=LATER_MS) == set()
+    (quick,) = claim(messages, "quick")
+    assert messages.record("slow", [finished(slow, Rejected(OutcomeReason.BAD_URL))], now_ms=LATER_MS) == set()
     assert states(store_engine) == {one: ("pending", 0)}
-    assert deliveries.record("quick", [finished(quick)], now_ms=LATER_MS) == {one}
-    assert deliveries.record("quick", [finished(quick)], now_ms=LATER_MS) == set()
+    assert messages.record("quick", [finished(quick)], now_ms=LATER_MS) == {one}
+    assert messages.record("quick", [finished(quick)], now_ms=LATER_MS) == set()
     assert states(store_engine) == {one: ("delivered", 1)}
     assert DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"].delivered_count == 1
 
 
 def test_a_session_that_has_ended_still_records_what_nobody_claimed_since(store_engine: Engine) -> None:
-    (one,) = add_deliveries(store_engine, 1)
-    deliveries = Deliveries(store_engine)
-    (claimed,) = claim(deliveries)
+    (one,) = add_messages(store_engine, 1)
+    messages = Messages(store_engine)
+    (claimed,) = claim(messages)
     Sessions(store_engine).end("a")
-    assert deliveries.record("a", [finished(claimed)], now_ms=LATER_MS + 10**6) == {one}
+    assert messages.record("a", [finished(claimed)], now_ms=LATER_MS + 10**6) == {one}
 
 
 def test_one_lost_lease_does_not_spoil_its_group(store_engine: Engine) -> None:
-    ids = add_deliveries(store_engine, 3)
-    deliveries = Deliveries(store_engine)
-    claimed = claim(deliveries, "a")
+    ids = add_messages(store_engine, 3)
+    messages = Messages(store_engine)
+    claimed = claim(messages, "a")
     with writing(store_engine) as connection:
-        connection.execute(update(delivery).where(delivery.c.id == ids[1]).values(lease_owner="b"))
-    assert deliveries.record("a", [finished(one) for one in claimed], now_ms=LATER_MS) == {ids[0], ids[2]}
+        connection.execute(update(message).where(message.c.id == ids[1]).values(lease_owner="b"))
+    assert messages.record("a", [finished(one) for one in claimed], now_ms=LATER_MS) == {ids[0], ids[2]}
 
 
 def test_standings_of_a_group_add_up_in_its_order(store_engine: Engine) -> None:
-    add_deliveries(store_engine, 3)
-    deliveries = Deliveries(store_engine)
+    add_messages(store_engine, 3)
+    messages = Messages(store_engine)
     outcomes = [Delivered(200), Retry(OutcomeReason.TIMEOUT), Rejected(OutcomeReason.REDIRECT, status_code=302)]
-    group = [finished(one, outcome) for one, outcome in zip(claim(deliveries), outcomes, strict=True)]
-    deliveries.record("a", group, now_ms=LATER_MS)
+    group = [finished(one, outcome) for one, outcome in zip(claim(messages), outcomes, strict=True)]
+    messages.record("a", group, now_ms=LATER_MS)
     standing = DestinationStatuses(store_engine).of(SUBSCRIPTION)["d"]
     assert (standing.status, standing.delivered_count, standing.failed_count) == (SubscriptionState.FAILED, 1, 1)
     assert (standing.last_failed_status_code, standing.last_failed_reason) == (302, "redirect")
@@ -183,26 +184,26 @@ def test_standings_of_a_group_add_up_in_its_order(store_engine: Engine) -> None:
 
 def test_destinations_with_something_due_are_found_in_order(store_engine: Engine) -> None:
     for name in ("c", "a", "b"):
-        add_deliveries(store_engine, 3, destination_id=name)
-    add_deliveries(store_engine, 1, destination_id="later", due_at_ms=LATER_MS + 1)
-    deliveries = Deliveries(store_engine)
-    assert deliveries.due_destinations(LATER_MS) == ["a", "b", "c"]
-    claim(deliveries, shares={"b": 3})
-    assert deliveries.due_destinations(LATER_MS) == ["a", "c"]
+        add_messages(store_engine, 3, destination_id=name)
+    add_messages(store_engine, 1, destination_id="later", due_at_ms=LATER_MS + 1)
+    messages = Messages(store_engine)
+    assert messages.due_destinations(LATER_MS) == ["a", "b", "c"]
+    claim(messages, shares={"b": 3})
+    assert messages.due_destinations(LATER_MS) == ["a", "c"]
 
 
 def test_each_destination_gets_its_share_of_a_claim(store_engine: Engine) -> None:
-    add_deliveries(store_engine, 50, destination_id="busy")
-    add_deliveries(store_engine, 2, destination_id="quiet")
-    claimed = claim(Deliveries(store_engine), shares={"busy": 4, "quiet": 4})
+    add_messages(store_engine, 50, destination_id="busy")
+    add_messages(store_engine, 2, destination_id="quiet")
+    claimed = claim(Messages(store_engine), shares={"busy": 4, "quiet": 4})
     assert Counter(one.destination_id for one in claimed) == {"busy": 4, "quiet": 2}
 
 
-def test_a_claim_walks_the_index_of_open_deliveries(store_engine: Engine) -> None:
-    add_deliveries(store_engine, 400, destination_id="done", status="delivered")
-    add_deliveries(store_engine, 2, destination_id="open")
+def test_a_claim_walks_the_index_of_open_messages(store_engine: Engine) -> None:
+    add_messages(store_engine, 400, destination_id="done", status="delivered")
+    add_messages(store_engine, 2, destination_id="open")
     query = (
-        "SELECT id FROM delivery WHERE status IN ('pending', 'awaitingRetry') AND due_at_ms <= 9999999999999 "
+        "SELECT id FROM message WHERE status IN ('pending', 'awaitingRetry') AND due_at_ms <= 9999999999999 "
         "AND lease_owner IS NULL AND destination_id = 'open' ORDER BY due_at_ms LIMIT 64"
     )
     sqlite = store_engine.dialect.name == "sqlite"
@@ -210,31 +211,31 @@ def test_a_claim_walks_the_index_of_open_deliveries(store_engine: Engine) -> Non
         if not sqlite:
             connection.execute(text("SET LOCAL enable_seqscan = off"))
         plan = connection.execute(text(("EXPLAIN QUERY PLAN " if sqlite else "EXPLAIN ") + query)).all()
-    assert "ix_delivery_open" in " ".join(str(row) for row in plan)
-    assert Deliveries(store_engine).due_destinations(LATER_MS) == ["open"]
+    assert "ix_message_open" in " ".join(str(row) for row in plan)
+    assert Messages(store_engine).due_destinations(LATER_MS) == ["open"]
 
 
 def test_a_dispatch_carries_its_event_and_reasons(store_engine: Engine) -> None:
-    add_deliveries(store_engine, 2)
-    deliveries = Deliveries(store_engine)
-    claimed = claim(deliveries)
-    dispatches = deliveries.dispatches(claimed)
-    assert [one.delivery for one in dispatches] == claimed
-    assert [one.event.id for one in dispatches] == [one.event_id for one in claimed]
+    add_messages(store_engine, 2)
+    messages = Messages(store_engine)
+    claimed = claim(messages)
+    dispatches = messages.dispatches(claimed)
+    assert [one.message for one in dispatches] == claimed
+    assert [one.event.id for one in dispatches] == [some_id(f"event d/{number}") for number in range(2)]
     assert dispatches[0].reasons[0].subscription_name == "alert"
     assert not dispatches[0].recipient_gone
 
 
 @pytest.mark.parametrize(("deleted", "gone"), [(False, False), (True, True), (None, True)])
 def test_a_recipient_who_was_deleted_is_gone(store_engine: Engine, deleted: bool | None, gone: bool) -> None:
-    add_deliveries(store_engine, 1)
+    add_messages(store_engine, 1)
     add_alert(store_engine, [])  # any entity will do as the recipient
     with writing(store_engine) as connection:
         recipient = SUBSCRIPTION if deleted is not None else "nobody"
         connection.execute(update(notification).values(recipient_id=recipient))
         connection.execute(update(entity).values(deleted=bool(deleted)))
-    deliveries = Deliveries(store_engine)
-    assert deliveries.dispatches(claim(deliveries))[0].recipient_gone is gone
+    messages = Messages(store_engine)
+    assert messages.dispatches(claim(messages))[0].recipient_gone is gone
 
 
 def test_a_route_leads_where_the_alert_says_now(store_engine: Engine) -> None:
@@ -252,33 +253,33 @@ def test_a_route_leads_where_the_alert_says_now(store_engine: Engine) -> None:
 @pytest.mark.parametrize("changed_at_ms", [LATER_MS, NOW_MS - 86_400_000])
 def test_gone_closes_a_route_until_the_alert_is_changed(store_engine: Engine, changed_at_ms: int) -> None:
     add_alert(store_engine, [{"id": "d"}])
-    add_deliveries(store_engine, 1)
-    deliveries, routes = Deliveries(store_engine), Routes(store_engine)
+    add_messages(store_engine, 1)
+    messages, routes = Messages(store_engine), Routes(store_engine)
     gone = Rejected(OutcomeReason.GONE, status_code=410)
-    deliveries.record("a", [finished(one, gone, at_ms=NOW_MS) for one in claim(deliveries)], now_ms=LATER_MS)
+    messages.record("a", [finished(one, gone, at_ms=NOW_MS) for one in claim(messages)], now_ms=LATER_MS)
     assert "410" in (routes.of(SUBSCRIPTION)["d"].closed_because or "")
     with writing(store_engine) as connection:
         connection.execute(update(entity).values(updated_at_ms=changed_at_ms))
     assert routes.of(SUBSCRIPTION)["d"].closed_because is None
 
 
-def _claim_all(deliveries: Deliveries, owner: str) -> list[str]:
+def _claim_all(messages: Messages, owner: str) -> list[str]:
     """Claim and record until nothing is left; return what this worker was given."""
     mine: list[str] = []
-    while claimed := claim(deliveries, owner, 7):
+    while claimed := claim(messages, owner, 7):
         mine += [one.id for one in claimed]
-        deliveries.record(owner, [finished(one) for one in claimed], now_ms=LATER_MS)
+        messages.record(owner, [finished(one) for one in claimed], now_ms=LATER_MS)
     return mine
 
 
-def test_racing_threads_never_get_one_delivery_twice(store_engine: Engine) -> None:
-    ids = [one for name in "abc" for one in add_deliveries(store_engine, 70, destination_id=name)]
-    deliveries = Deliveries(store_engine)
+def test_racing_threads_never_get_one_message_twice(store_engine: Engine) -> None:
+    ids = [one for name in "abc" for one in add_messages(store_engine, 70, destination_id=name)]
+    messages = Messages(store_engine)
     with ThreadPoolExecutor(4) as pool:
-        given = [one for got in pool.map(lambda owner: _claim_all(deliveries, owner), "wxyz") for one in got]
+        given = [one for got in pool.map(lambda owner: _claim_all(messages, owner), "wxyz") for one in got]
     assert len(given) == len(set(given))
     # A worker may stop early while the others hold the rest; what is left is left for the next look.
-    given += _claim_all(deliveries, "last")
+    given += _claim_all(messages, "last")
     assert Counter(given) == Counter(ids)
     assert set(states(store_engine).values()) == {("delivered", 1)}
     counts = [one.delivered_count for one in DestinationStatuses(store_engine).of(SUBSCRIPTION).values()]
@@ -288,29 +289,30 @@ def test_racing_threads_never_get_one_delivery_twice(store_engine: Engine) -> No
 def _claim_all_in_a_process(url: str, owner: str) -> list[str]:
     engine = open_engine(url, synchronous="NORMAL")
     try:
-        return _claim_all(Deliveries(engine), owner)
+        return _claim_all(Messages(engine), owner)
     finally:
         engine.dispose()
 
 
-def test_racing_processes_never_get_one_delivery_twice(store_engine: Engine, store_url: str) -> None:
-    ids = [one for name in "ab" for one in add_deliveries(store_engine, 60, destination_id=name)]
+def test_racing_processes_never_get_one_message_twice(store_engine: Engine, store_url: str) -> None:
+    ids = [one for name in "ab" for one in add_messages(store_engine, 60, destination_id=name)]
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         given = [one for got in pool.map(_claim_all_in_a_process, [store_url] * 2, "xy") for one in got]
-    given += _claim_all(Deliveries(store_engine), "last")
+    given += _claim_all(Messages(store_engine), "last")
     assert Counter(given) == Counter(ids)
 
 
 def test_an_attempt_counts_for_every_destination_that_asked_for_it(store_engine: Engine) -> None:
-    add_deliveries(store_engine, 1)
+    add_messages(store_engine, 1)
     reasons = [
-        {"subscriptionId": SUBSCRIPTION, "destinationId": "d"},
-        {"subscriptionId": "another-alert", "destinationId": "e"},
+        {"kind": "admin", "subscriptionName": "alert", "subscriptionId": SUBSCRIPTION, "destinationId": "d"},
+        {"kind": "admin", "subscriptionName": "other", "subscriptionId": "another-alert", "destinationId": "e"},
     ]
     with writing(store_engine) as connection:
         connection.execute(update(notification).values(reasons=json.dumps(reasons)))
-    deliveries = Deliveries(store_engine)
-    deliveries.record("a", [finished(one) for one in claim(deliveries)], now_ms=LATER_MS)
+    messages = Messages(store_engine)
+    (dispatch,) = messages.dispatches(claim(messages))
+    messages.record("a", [replace(finished(dispatch.message), entries=dispatch.entries)], now_ms=LATER_MS)
     for subscription, destination in ((SUBSCRIPTION, "d"), ("another-alert", "e")):
         (standing,) = DestinationStatuses(store_engine).of(subscription).items()
         assert standing[0] == destination

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import pytest
 from pyspark.sql import SparkSession
-from sqlalchemy import Engine
+from sqlalchemy import Engine, func, select
 from tests.company import SmallCompany
 from tests.losing import lose
+from tests.store.large import words
 
 from tocsin.conditions.fields import STORED
 from tocsin.errors import LogDiverged
@@ -14,6 +17,7 @@ from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogReader, LogSource, OffsetRange
 from tocsin.store.eventlog.log import EventLog
+from tocsin.store.tables import change_event
 
 
 def reader(engine: Engine, **options: str) -> LogReader:
@@ -34,6 +38,18 @@ def test_every_event_arrives_with_its_derived_fields(store_engine: Engine) -> No
             name: getattr(one.event, field.attribute) if field.attribute else one.derived.get(name)
             for name, field in STORED.items()
         }
+
+
+def test_events_that_are_stored_as_differences_arrive_whole(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    for number in range(3):
+        company.describe("orders", words(Random(1), 5_000) + str(number))
+        company.describe("revenue", f"small {number}")
+    logged = EventLog(store_engine).read(0, 1_000)
+    with store_engine.connect() as connection:
+        assert connection.execute(select(func.count(change_event.c.difference))).scalar_one() == 3
+    (batch,) = reader(store_engine).read(OffsetRange(0, logged[-1].offset))
+    assert [row["event"] for row in batch.to_pylist()] == [one.event.to_json() for one in logged]
 
 
 def test_a_micro_batch_is_bounded_and_cut_into_ranges(store_engine: Engine) -> None:

@@ -8,12 +8,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 
 import pytest
 from pydantic import SecretStr
 from sqlalchemy import Engine, select, text, update
 from tests.company import SmallCompany
 from tests.conftest import KEY
+from tests.store.large import words
 
 from tocsin.clock import FixedClock
 from tocsin.errors import Conflict, InvalidInput, NotFound, StoreDamaged
@@ -23,6 +25,7 @@ from tocsin.store.backup.making import BackupContents, back_up
 from tocsin.store.backup.manifest import KeyKept, Manifest, read_manifest
 from tocsin.store.backup.restoring import Restored, restore
 from tocsin.store.engine import open_engine
+from tocsin.store.entities.catalogue import SqlCatalogue
 from tocsin.store.eventlog.lake import Lake
 from tocsin.store.eventlog.log import EventLog
 from tocsin.store.fsck.inspection import inspect
@@ -79,6 +82,24 @@ def writers(company: SmallCompany, count: int) -> Iterator[Callable[[], int]]:
         stopping.set()
         for thread in threads:
             thread.join()
+
+
+def test_documents_that_are_stored_as_differences_are_restored(
+    store_engine: Engine, settings: Settings, folder: Path
+) -> None:
+    company = SmallCompany(store_engine)
+    for number in range(3):
+        company.describe("orders", words(Random(1), 5_000) + str(number))
+    log, key = EventLog(store_engine), company.key("orders")
+    before = [one.event.to_json() for one in log.read(0, 1_000)]
+    versions = SqlCatalogue(store_engine).versions(key.id or "")
+    made(store_engine, settings, folder)
+    company.describe("orders", "after the backup")
+    put_back(store_engine, settings, folder)
+    assert [one.event.to_json() for one in log.read(0, 1_000)] == before
+    assert SqlCatalogue(store_engine).versions(key.id or "") == versions
+    company.describe("orders", words(Random(2), 5_000))
+    assert inspect(store_engine, deep=True).counts == {}
 
 
 def test_a_backup_under_load_is_a_prefix_and_a_sound_store(

@@ -104,7 +104,8 @@ _ORDERS_EVENT = "entity_id = '{orders}' AND event_type = 'entityUpdated' AND doc
 def _told_twice(connection: Connection, shop: Company) -> None:
     _execute(
         "INSERT INTO change_event SELECT 999999, 'twice', event_type, entity_type, entity_id, entity_fqn, "
-        f"user_name, timestamp_ms, document, derived FROM change_event WHERE {_ORDERS_EVENT}"
+        "user_name, timestamp_ms, document, derived, document_bytes, snapshot_id, difference FROM change_event "
+        f"WHERE {_ORDERS_EVENT}"
     )(connection, shop)
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("SELECT setval('change_event_log_offset_seq', 999999)")
@@ -124,8 +125,8 @@ DAMAGES: list[tuple[str, Breaking, set[Damage]]] = [
     (
         "a version nobody wrote",
         _execute(
-            "INSERT INTO entity_version SELECT entity_id, 40, updated_at_ms, document FROM entity_version "
-            "WHERE entity_id = '{orders}' AND version_tenths = 3"
+            "INSERT INTO entity_version SELECT entity_id, 40, updated_at_ms, document, document_bytes, snapshot_id, "
+            "difference FROM entity_version WHERE entity_id = '{orders}' AND version_tenths = 3"
         ),
         {Damage.VERSION_WITHOUT_EVENT, Damage.VERSION_GAP, Damage.WRONG_COLUMN},
     ),

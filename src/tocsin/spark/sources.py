@@ -24,6 +24,7 @@ from pyspark.sql.types import StructType
 
 from tocsin.conditions.fields import STORED, Field, Provenance
 from tocsin.errors import LogDiverged
+from tocsin.flow.eventlog.differences import CONTENT, TextReader
 from tocsin.flow.eventlog.position import LAST_EVENT, LogPosition
 from tocsin.flow.eventlog.readable import POSTGRESQL_END
 from tocsin.spark.schema import EVENTS
@@ -36,7 +37,7 @@ Offset = dict[str, Any]  # Any: JSON values
 """A ``LogPosition`` as Spark notes it in a checkpoint."""
 
 _RANGE = (
-    "SELECT log_offset, document, derived FROM change_event"
+    "SELECT log_offset, document, derived, snapshot_id, difference FROM change_event"
     " WHERE log_offset > {mark} AND log_offset <= {mark} ORDER BY log_offset"
 )
 _REPORTS = _RANGE.replace("WHERE ", "WHERE log_offset IN (SELECT log_offset FROM status_report) AND ")
@@ -228,8 +229,26 @@ def _ranges(after: int, through: int, share: int) -> list[OffsetRange]:
 def _read(url: str, wanted: OffsetRange, statement: str = _RANGE) -> Iterator[pa.RecordBatch]:
     with closing(connect(url)) as connection:
         cursor = connection.execute(_marked(statement, url), (wanted.after, wanted.through))
+        texts = _texts(connection, url)
         while rows := cursor.fetchmany(_ROWS_PER_ARROW_BATCH):
-            yield to_arrow(rows)
+            yield to_arrow([_whole(row, texts) for row in rows])
+
+
+def _texts(connection: Any, url: str) -> TextReader:  # Any: a DB-API connection of whichever driver
+    """Return the reader of the texts that are stored as differences, which looks up their snapshots."""
+    lookup = _marked(CONTENT, url)
+
+    def content_of(snapshot_id: int) -> bytes | None:
+        row = connection.execute(lookup, (snapshot_id,)).fetchone()
+        return None if row is None else bytes(row[0])
+
+    return TextReader(content_of)
+
+
+def _whole(row: tuple[Any, ...], texts: TextReader) -> tuple[int, str, str]:  # Any: a column's value
+    """Return offset, event and derived fields of a row of ``_RANGE``."""
+    offset, document, derived, snapshot_id, change = row
+    return offset, document if snapshot_id is None else texts.text(document, snapshot_id, change), derived
 
 
 def to_arrow(rows: list[tuple[int, str, str]]) -> pa.RecordBatch:

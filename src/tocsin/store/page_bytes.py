@@ -22,7 +22,7 @@ class Portion(list[T]):
 
 def portion(
     connection: Connection,
-    query: Select[Any],  # Any: whatever it selects, a ``document`` among it
+    query: Select[Any],  # Any: whatever it selects, a ``document`` among it, perhaps with ``document_bytes``
     made_of: Callable[[Row[Any]], T],  # Any: as above
     most_bytes: int | None,
 ) -> Portion[T]:
@@ -32,8 +32,9 @@ def portion(
         found.extend(map(made_of, connection.execute(query)))
         return found
     with connection.execute(query.execution_options(yield_per=_FETCHED_AT_ONCE)) as rows:
+        may_differ = "document_bytes" in rows.keys()  # noqa: SIM118  # it is no dictionary
         for row in rows:
-            size += len(row.document)
+            size += (may_differ and row.document_bytes) or len(row.document)
             if found and size > most_bytes:
                 found.is_cut = True
                 break

@@ -7,12 +7,15 @@ milliseconds UTC, versions are tenths, documents are JSON text. Migrations creat
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -36,6 +39,19 @@ _SERIAL = BigInteger().with_variant(Integer, "sqlite")
 _ID = String(36)
 # Messages that may still have to be sent; queries that use the index must contain this text verbatim.
 OPEN_MESSAGE = text("status IN ('pending', 'awaitingRetry')")
+
+
+def _difference() -> tuple[Column[Any], ...]:  # Any: a column's type
+    """Return the columns of a ``document`` that may be stored as its difference to a snapshot; it is empty then.
+
+    ``document_bytes`` is its length in bytes. All three are NULL where the document is stored as it is.
+    """
+    return (
+        Column("document_bytes", BigInteger),
+        Column("snapshot_id", BigInteger),
+        Column("difference", LargeBinary),
+    )
+
 
 entity = Table(
     "entity",
@@ -63,9 +79,20 @@ entity_version = Table(
     Column("version_tenths", Integer, primary_key=True),
     Column("updated_at_ms", BigInteger, nullable=False),
     Column("document", Text, nullable=False),
+    *_difference(),
     Index(None, "updated_at_ms", "entity_id", "version_tenths"),  # what was written in a window of time
 )
 """One row per version an entity ever had, the present one included; kept after a hard delete."""
+
+document_snapshot = Table(
+    "document_snapshot",
+    METADATA,
+    Column("id", _SERIAL, primary_key=True, autoincrement=True),
+    Column("entity_id", _ID, nullable=False),
+    Column("content", LargeBinary, nullable=False),
+    Index(None, "entity_id", "id"),
+)
+"""One row per compressed text with which versions and events of an entity are compared; kept as long as they are."""
 
 person = Table(
     "person",
@@ -198,6 +225,7 @@ change_event = Table(
     Column("timestamp_ms", BigInteger, nullable=False),
     Column("document", Text, nullable=False),
     Column("derived", Text, nullable=False),
+    *_difference(),
     Index(None, "entity_id", "log_offset"),
     Index(None, "entity_type", "log_offset"),
     Index(None, "timestamp_ms"),

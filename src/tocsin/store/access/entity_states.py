@@ -25,6 +25,7 @@ from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.entities.inheritance import heritage_on
 from tocsin.store.observations.tables import attachment
+from tocsin.store.snapshots import EVENT_TEXT, Texts
 from tocsin.store.tables import change_event, entity
 
 _EVENT = change_event.c
@@ -88,12 +89,12 @@ def _standing(connection: Connection, entity_ids: Collection[str]) -> dict[str, 
 def _gone(connection: Connection, entity_ids: Sequence[str]) -> dict[str, Subject]:
     """Return what was deleted for good as the last event of it has it, with all that it inherited then."""
     found: dict[str, Subject] = {}
-    columns = (_EVENT.entity_id, _EVENT.entity_type, _EVENT.document)
+    columns, texts = (_EVENT.entity_id, _EVENT.entity_type, *EVENT_TEXT), Texts(connection)
     for some in in_lots(entity_ids):
         deleted = _EVENT.event_type == EventType.ENTITY_DELETED.value
         query = select(*columns).where(_EVENT.entity_id.in_(some), deleted).order_by(_EVENT.log_offset)
         for row in connection.execute(query):
-            found[row.entity_id] = (row.entity_type, from_text(row.document).get("entity") or {})
+            found[row.entity_id] = (row.entity_type, from_text(texts.of(row)).get("entity") or {})
     return found
 
 

@@ -19,6 +19,7 @@ from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.observations.tables import attachment
+from tocsin.store.snapshots import EVENT_TEXT, VERSION_TEXT, Texts
 from tocsin.store.tables import change_event, entity_version, person
 
 
@@ -33,11 +34,11 @@ class SqlEvents:
         """Return what each of these events is about, as it is now or was last."""
         named: dict[int, list[Document]] = {}
         with reading(self._engine) as connection:
-            event = change_event.c
+            event, texts = change_event.c, Texts(connection)
             for some in in_lots(sorted(offsets)):
-                query = select(event.log_offset, event.document).where(event.log_offset.in_(some))
-                for offset, text in connection.execute(query):
-                    named[offset] = concerned(ChangeEvent.model_validate_json(text))
+                query = select(event.log_offset, *EVENT_TEXT).where(event.log_offset.in_(some))
+                for row in connection.execute(query):
+                    named[row.log_offset] = concerned(ChangeEvent.model_validate_json(texts.of(row)))
         standing = self._standing.of({str(one.get("id")) for many in named.values() for one in many})
         return {
             offset: [standing.get(str(one.get("id")), (str(one.get("type")), one)) for one in many]
@@ -48,11 +49,12 @@ class SqlEvents:
         """Return who made each of these alerts, by id; None for those that Tocsin made itself."""
         version, made = entity_version.c, dict[str, str | None]()
         with reading(self._engine) as connection:
+            texts = Texts(connection)
             for some in in_lots(sorted(subscription_ids)):
-                query = select(version.entity_id, version.document).where(
+                query = select(version.entity_id, *VERSION_TEXT).where(
                     version.entity_id.in_(some), version.version_tenths == 1
                 )
-                names = {one: str(from_text(text)["updatedBy"]) for one, text in connection.execute(query)}
+                names = {row.entity_id: _editor(texts.of(row)) for row in connection.execute(query)}
                 people = select(person.c.name, person.c.user_id).where(person.c.name.in_(set(names.values())))
                 ids = {row.name: row.user_id for row in connection.execute(people)}
                 made |= {one: ids.get(name) for one, name in names.items()}
@@ -65,14 +67,19 @@ class SqlEvents:
         """
         version, names = entity_version.c, dict[str, set[str]]()
         with reading(self._engine) as connection:
+            texts = Texts(connection)
             for some in in_lots(sorted(subscription_ids)):
-                query = select(version.entity_id, version.document).where(version.entity_id.in_(some))
-                for one, text in connection.execute(query):
-                    names.setdefault(one, set()).add(str(from_text(text)["updatedBy"]))
+                query = select(version.entity_id, *VERSION_TEXT).where(version.entity_id.in_(some))
+                for row in connection.execute(query):
+                    names.setdefault(row.entity_id, set()).add(_editor(texts.of(row)))
             ids = _ids_of(connection, {name for many in names.values() for name in many})
             editors = _editors(connection, names)
         found = {one: {ids[name] for name in many if name in ids} for one, many in names.items()}
         return {one: tuple(sorted(many | editors.get(one, set()))) for one, many in found.items()}
+
+
+def _editor(text: str) -> str:
+    return str(from_text(text)["updatedBy"])
 
 
 def _editors(connection: Connection, alert_ids: Collection[str]) -> dict[str, set[str]]:

@@ -10,8 +10,7 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Row, cast, func, select
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import ColumnElement, Engine, Row, func, select
 
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
@@ -19,7 +18,7 @@ from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.masking import with_secrets
 from tocsin.store.alerts.tables import mute
 from tocsin.store.documents import from_text, to_text
-from tocsin.store.engine import is_sqlite, reading, writing
+from tocsin.store.engine import reading, writing
 from tocsin.store.tables import change_event, destination_secret, destination_status, entity, entity_version
 from tocsin.store.vault import vault_of
 
@@ -32,7 +31,6 @@ _MEANT = frozenset(field.alias or name for name, field in EventSubscription.mode
 _CREATED_AT = (
     select(func.min(entity_version.c.updated_at_ms)).where(entity_version.c.entity_id == entity.c.id).scalar_subquery()
 )
-_FIRST_TENTHS = 1  # of version 0.1
 _CREATED_AT_OFFSET = (
     select(func.max(change_event.c.log_offset))
     .where(change_event.c.entity_id == entity.c.id, change_event.c.event_type == EventType.ENTITY_CREATED.value)
@@ -94,13 +92,12 @@ class Subscriptions:
 
     def made_by(self, name: str) -> dict[str, Document]:
         """Return the documents of a person's existing alerts, by id."""
-        first = entity_version.alias()
-        made = (first.c.entity_id == entity.c.id) & (first.c.version_tenths == _FIRST_TENTHS)
-        alerts = (entity.c.entity_type == ENTITY_TYPE, ~entity.c.deleted)
+        event = change_event.c
+        made = (event.entity_id == entity.c.id) & (event.event_type == EventType.ENTITY_CREATED.value)
+        query = select(entity.c.id, entity.c.document).select_from(entity.join(change_event, made))
+        mine = query.where(entity.c.entity_type == ENTITY_TYPE, ~entity.c.deleted, event.user_name == name)
         with reading(self._engine) as connection:
-            maker = _maker_in(first.c.document, sqlite=is_sqlite(connection))
-            query = select(entity.c.id, entity.c.document).select_from(entity.join(first, made))
-            return {one: from_text(text) for one, text in connection.execute(query.where(*alerts, maker == name))}
+            return {one: from_text(text) for one, text in connection.execute(mine)}
 
     def secrets_of(self, subscription_id: str) -> dict[str, Document]:
         """Return the secrets of a subscription by destination id.
@@ -145,12 +142,6 @@ class Subscriptions:
         )
         with reading(self._engine) as connection:
             return [_subscription(row) for row in connection.execute(query.order_by(entity.c.fqn))]
-
-
-def _maker_in(document: ColumnElement[str], *, sqlite: bool) -> ColumnElement[str]:
-    if sqlite:
-        return func.json_extract(document, "$.updatedBy")
-    return func.jsonb_extract_path_text(cast(document, JSONB), "updatedBy")
 
 
 def alert_of(document: Document, *, created_at_ms: int = 0, created_at_offset: int = 0) -> EventSubscription:

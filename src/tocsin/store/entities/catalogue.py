@@ -37,6 +37,7 @@ from tocsin.store.entities.relations import related
 from tocsin.store.entities.write import SqlTransaction, by_value, called, lies_under, lookups
 from tocsin.store.page_bytes import Portion, portion
 from tocsin.store.people import teams
+from tocsin.store.snapshots import VERSION_TEXT, Texts
 
 Include = Literal["non-deleted", "deleted", "all"]
 
@@ -166,9 +167,10 @@ class SqlCatalogue:
     def versions(self, entity_id: str) -> Portion[Document]:
         """Return the versions an entity ever had, newest first, as many as fit a page; of one that is gone, too."""
         version = tables.entity_version.c
-        query = select(version.document).where(version.entity_id == entity_id).order_by(version.version_tenths.desc())
+        query = select(*VERSION_TEXT).where(version.entity_id == entity_id).order_by(version.version_tenths.desc())
         with reading(self._engine) as connection:
-            found = portion(connection, query, lambda row: from_text(row.document), self._page_bytes)
+            texts = Texts(connection)
+            found = portion(connection, query, lambda row: from_text(texts.of(row)), self._page_bytes)
         if not found:
             raise NotFound(f"entity {entity_id} not found")
         return found
@@ -176,24 +178,22 @@ class SqlCatalogue:
     def maker(self, entity_id: str) -> str:
         """Return the name of the creator of an entity's first version."""
         version = tables.entity_version.c
-        query = select(version.document).where(version.entity_id == entity_id).order_by(version.version_tenths)
+        query = select(*VERSION_TEXT).where(version.entity_id == entity_id).order_by(version.version_tenths)
         with reading(self._engine) as connection:
-            text = connection.execute(query.limit(1)).scalar_one_or_none()
-        if text is None:
-            raise NotFound(f"entity {entity_id} not found")
-        return str(from_text(text)["updatedBy"])
+            row = connection.execute(query.limit(1)).first()
+            if row is None:
+                raise NotFound(f"entity {entity_id} not found")
+            return str(from_text(Texts(connection).of(row))["updatedBy"])
 
     def version(self, entity_id: str, number: str) -> Document:
         """Return one version of an entity; ``number`` is written ``0.3``."""
         version = tables.entity_version.c
-        query = select(version.document).where(
-            version.entity_id == entity_id, version.version_tenths == tenths_of(number)
-        )
+        query = select(*VERSION_TEXT).where(version.entity_id == entity_id, version.version_tenths == tenths_of(number))
         with reading(self._engine) as connection:
-            text = connection.execute(query).scalar_one_or_none()
-            if text is None:
+            row = connection.execute(query).one_or_none()
+            if row is None:
                 raise NotFound(f"{called(connection, entity_id)} has no version {number}")
-        return from_text(text)
+            return from_text(Texts(connection).of(row))
 
     def related(
         self, relation: Relation, documents: Sequence[Document], *, scopes: Scopes | None = None

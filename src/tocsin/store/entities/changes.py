@@ -18,6 +18,7 @@ from tocsin.store.documents import Row, entity_row, to_text, version_row
 from tocsin.store.entities import projections
 from tocsin.store.entities.past_relations import RelationChanges
 from tocsin.store.people import tokens
+from tocsin.store.snapshots import VERSION_TEXT, stored
 from tocsin.store.statements import Prepared
 
 _CHANGEABLE = ("parent_id", "version_tenths", "updated_at_ms", "updated_by", "deleted", "document")
@@ -33,7 +34,8 @@ _RENAME = (
     .where(tables.entity.c.id == bindparam("new_id"))
     .values(fqn=bindparam("new_fqn"), name=bindparam("new_name"))
 )
-_INSERT_VERSION = Prepared(insert(tables.entity_version), ("entity_id", "version_tenths", "updated_at_ms", "document"))
+_VERSION = ("entity_id", "version_tenths", "updated_at_ms", *(column.name for column in VERSION_TEXT))
+_INSERT_VERSION = Prepared(insert(tables.entity_version), _VERSION)
 
 
 class Change(NamedTuple):
@@ -71,7 +73,7 @@ def write(connection: Connection, changes: Sequence[Change], relations: Relation
     if renamed:
         connection.execute(_RENAME, [_named_new(row, ("id", "fqn", "name")) for row in renamed.values()])
     if versions:
-        _INSERT_VERSION.run_for(connection, versions)
+        _INSERT_VERSION.run_for(connection, stored(connection, versions))
     last = whole(changes)
     projections.write(connection, last)
     for old, new in last:

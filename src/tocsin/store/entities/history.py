@@ -5,7 +5,7 @@ Next: ``store/entities/catalogue.py`` for the current state.
 
 from __future__ import annotations
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import ColumnElement, Connection, Engine, select, true
 
 from tocsin.errors import NotFound
 from tocsin.model.change import EventType
@@ -17,6 +17,7 @@ from tocsin.store.engine import reading
 from tocsin.store.entities.counts import Totals
 from tocsin.store.entities.versions import VersionPage, VersionsAsked, versions_in
 from tocsin.store.entities.write import by_value, called, lookups
+from tocsin.store.snapshots import VERSION_TEXT, Texts
 
 _VERSION = tables.entity_version.c
 _EVENT = tables.change_event.c
@@ -55,21 +56,19 @@ class History:
         """
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
-            query = select(_VERSION.document).where(_VERSION.entity_id == entity_id, _VERSION.updated_at_ms <= at_ms)
-            text = connection.execute(query.order_by(_VERSION.version_tenths.desc()).limit(1)).scalar_one_or_none()
-            if text is None or _gone_at_ms(connection, entity_id, at_ms):
+            found = _newest(connection, entity_id, _VERSION.updated_at_ms <= at_ms)
+            if found is None or _gone_at_ms(connection, entity_id, at_ms):
                 raise NotFound(f"{entity_type} {key} did not exist at {at_ms}")
-        return from_text(text)
+        return found
 
     def version(self, entity_type: str, key: Key, number: str) -> Document:
         """Return one version of an entity, which may be gone if it is named by id; ``number`` is written ``0.3``."""
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
-            query = select(_VERSION.document).where(_VERSION.entity_id == entity_id)
-            found = connection.execute(query.where(_VERSION.version_tenths == tenths_of(number))).scalar_one_or_none()
+            found = _newest(connection, entity_id, _VERSION.version_tenths == tenths_of(number))
             if found is None:
                 raise NotFound(f"{called(connection, entity_id)} has no version {number}")
-        return from_text(found)
+        return found
 
     def newest(self, entity_type: str, key: Key, *, before: str | None = None) -> Document:
         """Return the newest version of an entity, or the newest one below the version ``before``.
@@ -80,13 +79,12 @@ class History:
         """
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
-            query = select(_VERSION.document).where(_VERSION.entity_id == entity_id)
-            if before is not None:
-                query = query.where(_VERSION.version_tenths < tenths_of(before))
-            found = connection.execute(query.order_by(_VERSION.version_tenths.desc()).limit(1)).scalar_one_or_none()
+            found = _newest(
+                connection, entity_id, true() if before is None else _VERSION.version_tenths < tenths_of(before)
+            )
             if found is None:
                 raise NotFound(f"{called(connection, entity_id)} has no version before {before}")
-        return from_text(found)
+        return found
 
     def _id_of(self, connection: Connection, entity_type: str, key: Key) -> str:
         column, values = lookups(entity_type, key)
@@ -98,6 +96,13 @@ class History:
         if key.id is not None and _was(connection, entity_type, key.id):
             return key.id
         raise missing(entity_type, key)
+
+
+def _newest(connection: Connection, entity_id: str, condition: ColumnElement[bool]) -> Document | None:
+    """Return the newest version of an entity that meets a condition."""
+    query = select(*VERSION_TEXT).where(_VERSION.entity_id == entity_id).order_by(_VERSION.version_tenths.desc())
+    row = connection.execute(query.where(condition).limit(1)).first()
+    return None if row is None else from_text(Texts(connection).of(row))
 
 
 def _was(connection: Connection, entity_type: str, entity_id: str) -> bool:

@@ -21,6 +21,7 @@ from tocsin.store.cursors import place_of, place_text
 from tocsin.store.documents import from_text
 from tocsin.store.entities.counts import Totals
 from tocsin.store.page_bytes import portion
+from tocsin.store.snapshots import VERSION_TEXT, Texts
 
 _VERSION = tables.entity_version.c
 _ENTITY = tables.entity.c
@@ -62,15 +63,16 @@ def versions_in(
     counted = select(func.count()).select_from(tables.entity_version).where(*conditions)
     question = (entity_type, asked.start_ms, asked.end_ms, asked.visible)
     total = totals.of(question, lambda: int(connection.execute(counted).scalar_one()))
-    query = select(*_PLACE, _VERSION.document).where(*conditions)
+    query = select(*_PLACE, *VERSION_TEXT).where(*conditions)
     found = portion(connection, _placed(query, asked).limit(asked.limit + 1), lambda row: row, most_bytes)
     more, rows = found.is_cut or len(found) > asked.limit, found[: asked.limit]
     if asked.before is not None:
         rows.reverse()
     has_next = bool(rows) and (asked.before is not None or more)
     has_previous = bool(rows) and (more if asked.before is not None else asked.after is not None)
+    texts = Texts(connection)
     return VersionPage(
-        [from_text(row.document) for row in rows],
+        [from_text(texts.of(row)) for row in rows],
         total,
         after=_cursor(rows[-1]) if has_next else None,
         before=_cursor(rows[0]) if has_previous else None,

@@ -38,6 +38,7 @@ from tocsin.store.people import identities, tokens
 from tocsin.store.people.teams import SqlTeams
 from tocsin.store.quality.incidents import SqlIncidents
 from tocsin.store.quality.suites import SqlSuites
+from tocsin.store.snapshots import VERSION_TEXT, Texts
 from tocsin.store.statements import Prepared
 
 _ENTITY = tables.entity.c
@@ -163,11 +164,11 @@ class SqlTransaction:
     def version(self, entity_id: str, number: Decimal) -> Document | None:
         """Return the document of one version of an entity, or None if it has no such version."""
         kept = tables.entity_version.c
-        query = select(kept.document).where(
+        query = select(*VERSION_TEXT).where(
             kept.entity_id == entity_id, kept.version_tenths == version_to_tenths(number)
         )
-        text = self._run(query).scalar_one_or_none()
-        return None if text is None else from_text(text)
+        row = self._run(query).one_or_none()
+        return None if row is None else from_text(Texts(self._connection).of(row))
 
     def forget_version(self, entity_id: str, number: Decimal) -> None:
         """Remove one version of an entity, to be kept again in another form or taken back."""

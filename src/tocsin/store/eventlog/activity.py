@@ -11,8 +11,9 @@ from sqlalchemy import Engine, select
 
 from tocsin.model.change import LoggedEvent
 from tocsin.store.engine import reading
-from tocsin.store.eventlog.log import logged_of
+from tocsin.store.eventlog.log import LOGGED, logged_of
 from tocsin.store.page_bytes import Portion, portion
+from tocsin.store.snapshots import Texts
 from tocsin.store.tables import change_event, follow
 
 # What capture derives from an event whose only change is who follows; the text is as store/documents.py writes it.
@@ -40,7 +41,7 @@ class Activity:
         log offset the last page ended with.
         """
         query = (
-            select(change_event.c.log_offset, change_event.c.document, change_event.c.derived)
+            select(*LOGGED)
             .join(follow, follow.c.entity_id == change_event.c.entity_id)
             .where(follow.c.user_id == user_id, change_event.c.timestamp_ms >= since_ms)
             .where(change_event.c.derived.not_like(_FOLLOWED_ONLY))
@@ -51,4 +52,5 @@ class Activity:
             query = query.where(change_event.c.log_offset < below)
         with reading(self._engine) as connection:
             placed = query.order_by(change_event.c.log_offset.desc()).limit(limit)
-            return portion(connection, placed, logged_of, self._page_bytes)
+            texts = Texts(connection)
+            return portion(connection, placed, lambda row: logged_of(row, texts), self._page_bytes)

@@ -24,10 +24,13 @@ from tocsin.store.documents import Row, from_text, to_text
 from tocsin.store.engine import is_sqlite, reading
 from tocsin.store.eventlog.reports import add_reports
 from tocsin.store.page_bytes import Portion, portion
+from tocsin.store.snapshots import EVENT_TEXT, Texts, stored
 from tocsin.store.statements import Prepared
 
 _EVENT = tables.change_event.c
-_LOGGED = (_EVENT.log_offset, _EVENT.document, _EVENT.derived)
+LOGGED = (_EVENT.log_offset, *EVENT_TEXT, _EVENT.derived)
+"""The columns of which ``logged_of`` makes an event."""
+
 
 _TAKE = text(POSTGRESQL_TAKE)
 _ANNOUNCE = text(POSTGRESQL_ANNOUNCE)
@@ -43,8 +46,8 @@ _COLUMNS = (
     "entity_fqn",
     "user_name",
     "timestamp_ms",
-    "document",
     "derived",
+    *(column.name for column in EVENT_TEXT),
 )
 _INSERT_EVENT = Prepared(insert(tables.change_event), _COLUMNS)
 _INSERT_AT_OFFSET = Prepared(insert(tables.change_event), ("log_offset", *_COLUMNS))
@@ -54,7 +57,7 @@ def append(connection: Connection, events: Sequence[CapturedEvent]) -> list[int]
     """Add events to the log inside the write transaction; return their offsets, in order."""
     if not events:
         return []
-    rows = [_row(captured) for captured in events]
+    rows = stored(connection, [_row(captured) for captured in events])
     offsets = _append_sqlite(connection, rows) if is_sqlite(connection) else _append_postgresql(connection, rows)
     add_reports(connection, list(zip(offsets, events, strict=True)))
     return offsets
@@ -106,7 +109,7 @@ class EventLog:
     def find(self, event_id: str) -> LoggedEvent | None:
         """Return the event with that id."""
         with reading(self._engine) as connection:
-            found = _logged(connection, select(*_LOGGED).where(_EVENT.id == event_id))
+            found = _logged(connection, select(*LOGGED).where(_EVENT.id == event_id))
         return found[0] if found else None
 
     def at(self, offsets: Collection[int]) -> dict[int, LoggedEvent]:
@@ -114,7 +117,7 @@ class EventLog:
         found: dict[int, LoggedEvent] = {}
         with reading(self._engine) as connection:
             for some in in_lots(sorted(offsets)):
-                query = select(*_LOGGED).where(_EVENT.log_offset.in_(some))
+                query = select(*LOGGED).where(_EVENT.log_offset.in_(some))
                 found |= {one.offset: one for one in _logged(connection, query)}
         return found
 
@@ -122,9 +125,10 @@ class EventLog:
         """Return the selected events after offset ``after``, at most ``limit`` and a page full, in offset order."""
         with reading(self._engine) as connection:
             end = readable_end(connection)
-            query = select(*_LOGGED).where(_EVENT.log_offset > after, _EVENT.log_offset <= end)
+            query = select(*LOGGED).where(_EVENT.log_offset > after, _EVENT.log_offset <= end)
             placed = query.where(*_conditions(selection)).order_by(_EVENT.log_offset).limit(limit)
-            return portion(connection, placed, logged_of, self._page_bytes)
+            texts = Texts(connection)
+            return portion(connection, placed, lambda row: logged_of(row, texts), self._page_bytes)
 
     def happened(self, window: Window, *, after: int, through: int) -> tuple[int, int]:
         """Return how many events between two offsets happened in ``window``, and the last one's offset (or 0)."""
@@ -221,12 +225,13 @@ def _end(connection: Connection) -> int:
 
 
 def _logged(connection: Connection, query: Select[Any]) -> list[LoggedEvent]:  # Any: as above
-    return [logged_of(row) for row in connection.execute(query)]
+    texts = Texts(connection)
+    return [logged_of(row, texts) for row in connection.execute(query)]
 
 
-def logged_of(row: Any) -> LoggedEvent:  # Any: SQLAlchemy's row
-    """Return the event in a row of ``log_offset``, ``document`` and ``derived``."""
-    return LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.document), from_text(row.derived))
+def logged_of(row: Any, texts: Texts) -> LoggedEvent:  # Any: SQLAlchemy's row
+    """Return the event in a row of ``LOGGED``."""
+    return LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(texts.of(row)), from_text(row.derived))
 
 
 def _conditions(selection: EventSelection) -> list[Any]:  # Any: SQLAlchemy's conditions

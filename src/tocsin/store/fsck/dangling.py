@@ -23,8 +23,10 @@ from tocsin.store.tables import (
     attempt,
     change_event,
     credential,
+    document_snapshot,
     entity,
     entity_tag,
+    entity_version,
     follow,
     lineage_edge,
     membership,
@@ -71,6 +73,8 @@ POINTERS: tuple[Pointer, ...] = (
     (notification, "message_id", message.c.id),
     (message, "id", notification.c.message_id),
     (attempt, "message_id", message.c.id),
+    (entity_version, "snapshot_id", document_snapshot.c.id),
+    (change_event, "snapshot_id", document_snapshot.c.id),
 )
 """(table, column, what its values must be): every column that points somewhere."""
 

@@ -19,6 +19,7 @@ from tocsin.model.stored import Stored
 from tocsin.store.documents import Row, entity_row
 from tocsin.store.entities import projections
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding
+from tocsin.store.snapshots import VERSION_TEXT, Texts
 from tocsin.store.tables import entity, entity_version
 
 _AT_ONCE = 500
@@ -27,7 +28,7 @@ _COLUMNS = ("fqn", "name", "parent_id", "version_tenths", "updated_at_ms", "upda
 
 def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Find entities that differ from their documents or versions, or whose rows do."""
-    after = ""
+    after, texts = "", Texts(connection)
     while rows := _next(connection, after):
         after = rows[-1]["id"]
         readable: list[Stored] = []
@@ -37,7 +38,7 @@ def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]
                 yield Finding(Damage.UNREADABLE, f"entity {row['id']}", f"its document, a {row['entity_type']}")
                 continue
             try:
-                found = [*_columns(row, stored), *_newest(row, stored)]
+                found = [*_columns(row, stored), *_newest(row, stored, texts)]
                 projections.projected(stored)
             except DAMAGED as error:
                 what = f"its document, a {row['entity_type']}, or one of its columns: {error!r}"
@@ -53,8 +54,8 @@ def read_entities(connection: Connection, advance: Advance) -> Iterator[Finding]
 def _next(connection: Connection, after: str) -> Sequence[Row]:
     version = entity_version.c
     match = and_(version.entity_id == entity.c.id, version.version_tenths == entity.c.version_tenths)
-    query = select(*entity.c, version.document.label("kept")).outerjoin(entity_version, match)
-    page = query.where(entity.c.id > after).order_by(entity.c.id).limit(_AT_ONCE)
+    query = select(*entity.c, *(column.label(f"kept_{column.name}") for column in VERSION_TEXT))
+    page = query.outerjoin(entity_version, match).where(entity.c.id > after).order_by(entity.c.id).limit(_AT_ONCE)
     return [dict(row) for row in connection.execute(page).mappings()]
 
 
@@ -81,19 +82,18 @@ def _columns(row: Row, stored: Stored) -> Iterator[Finding]:
         yield Finding(Damage.WRONG_COLUMN, where, f"{row['fqn']}: {', '.join(wrong)}", stored.id)
 
 
-def _newest(row: Row, stored: Stored) -> Iterator[Finding]:
+def _newest(row: Row, stored: Stored, texts: Texts) -> Iterator[Finding]:
     """Compare with the version of the same number: equal, but for what is written without raising a version."""
-    kept = row["kept"]
-    if kept == row["document"]:
-        return
     where, version = f"entity {stored.id}", row["version_tenths"] / 10
-    try:
-        document = orjson.loads(kept) if kept is not None else None
-    except ValueError:
-        return  # the check of versions reports it
-    if document is None:
+    if row["kept_document"] is None:
         yield Finding(Damage.NOT_NEWEST, where, f"{stored.fqn} has no version {version}")
-    elif isinstance(document, dict) and not diff(stored.entity_type, document, stored.document).is_empty():
+        return
+    try:
+        kept = texts.made_of(row["kept_document"], row["kept_snapshot_id"], row["kept_difference"])
+        document = None if kept == row["document"] else orjson.loads(kept)
+    except DAMAGED:
+        return  # the check of versions reports it
+    if isinstance(document, dict) and not diff(stored.entity_type, document, stored.document).is_empty():
         changed = ", ".join(diff(stored.entity_type, document, stored.document).paths())
         yield Finding(Damage.NOT_NEWEST, where, f"{stored.fqn} differs from version {version}: {changed}")
 

@@ -32,6 +32,7 @@ from sqlalchemy import (
 from tocsin.model.change import EventType
 from tocsin.store.documents import tenths_of
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding
+from tocsin.store.snapshots import EVENT_TEXT, VERSION_TEXT, Texts
 from tocsin.store.tables import change_event, entity_version
 
 _AT_ONCE = 5_000
@@ -54,12 +55,13 @@ def gather(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Fill the temporary table from the log; find events that cannot be read or are not what their columns say."""
     logged.create(connection)
     event, after = change_event.c, 0
-    columns = (event.log_offset, event.id, event.event_type, event.entity_id, event.document)
+    columns = (event.log_offset, event.id, event.event_type, event.entity_id, *EVENT_TEXT)
+    texts = Texts(connection)
     while rows := connection.execute(
         select(*columns).where(event.log_offset > after).order_by(event.log_offset).limit(_AT_ONCE)
     ).all():
         after = rows[-1].log_offset
-        yield from _keep(connection, rows)
+        yield from _keep(connection, rows, texts)
         advance(len(rows))
     connection.exec_driver_sql("CREATE INDEX fsck_logged_at ON fsck_logged (entity_id, after)")
 
@@ -74,7 +76,7 @@ def compare(connection: Connection, advance: Advance) -> Iterator[Finding]:
 def read_versions(connection: Connection, advance: Advance) -> Iterator[Finding]:
     """Find versions that cannot be read or are not what their columns say."""
     version, after = entity_version.c, ("", 0)
-    columns = (version.entity_id, version.version_tenths, version.document)
+    columns, texts = (version.entity_id, version.version_tenths, *VERSION_TEXT), Texts(connection)
     while rows := connection.execute(
         select(*columns)
         .where(
@@ -85,17 +87,22 @@ def read_versions(connection: Connection, advance: Advance) -> Iterator[Finding]
     ).all():
         after = (rows[-1].entity_id, rows[-1].version_tenths)
         for row in rows:
-            if found := _wrong_version(row):
+            if found := _wrong_version(row, texts):
                 yield found
         advance(len(rows))
 
 
-def _keep(connection: Connection, rows: Sequence[Any]) -> Iterator[Finding]:  # Any: SQLAlchemy's rows
+def _keep(
+    connection: Connection,
+    rows: Sequence[Any],  # Any: SQLAlchemy's rows
+    texts: Texts,
+) -> Iterator[Finding]:
     kept = []
-    for offset, event_id, event_type, entity_id, text in rows:
+    for row in rows:
+        offset, event_id, event_type, entity_id = row[:4]
         where = f"change_event {offset}"
         try:
-            document = orjson.loads(text)
+            document = orjson.loads(texts.of(row))
             before, after = (_tenths(document.get(key)) for key in ("previousVersion", "currentVersion"))
         except DAMAGED:
             yield Finding(Damage.UNREADABLE, where, f"event {event_id} cannot be read")
@@ -120,10 +127,10 @@ def _keep(connection: Connection, rows: Sequence[Any]) -> Iterator[Finding]:  # 
         connection.execute(insert(logged), kept)
 
 
-def _wrong_version(row: Any) -> Finding | None:  # Any: SQLAlchemy's row
+def _wrong_version(row: Any, texts: Texts) -> Finding | None:  # Any: SQLAlchemy's row
     where = f"entity_version {row.entity_id} {row.version_tenths / 10}"
     try:
-        document = orjson.loads(row.document)
+        document = orjson.loads(texts.of(row))
         says = (document.get("id"), _tenths(document.get("version")))
     except DAMAGED:
         return Finding(Damage.UNREADABLE, where, "its document cannot be read")

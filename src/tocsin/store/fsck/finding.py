@@ -12,6 +12,8 @@ from enum import StrEnum
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
+from tocsin.flow.eventlog.differences import DamagedText
+
 
 class Damage(StrEnum):
     """A kind of damage."""
@@ -73,7 +75,7 @@ class Finding:
         return MENDS[self.damage]
 
 
-DAMAGED = (SQLAlchemyError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
+DAMAGED = (SQLAlchemyError, DamagedText, ValueError, TypeError, LookupError, AttributeError, ArithmeticError)
 """What whoever reads a damaged value or page may raise."""
 
 Advance = Callable[[int], None]

@@ -13,12 +13,14 @@ from sqlalchemy import Connection, select
 
 from tocsin.flow.capture.diff import diff
 from tocsin.flow.capture.rebuild import versions
-from tocsin.model.change import ChangeEvent, LoggedEvent
+from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.list_identity import MEMBERSHIPS
 from tocsin.store.documents import from_text
+from tocsin.store.eventlog.log import LOGGED, logged_of
 from tocsin.store.fsck.finding import DAMAGED, Advance, Damage, Finding
+from tocsin.store.snapshots import VERSION_TEXT, Texts
 from tocsin.store.tables import change_event, entity_version
 
 _STAMPS = ("id", "fullyQualifiedName", "version", "updatedAt", "updatedBy")
@@ -30,7 +32,7 @@ def rebuild(connection: Connection, advance: Advance) -> Iterator[Finding]:
     while ids := _next_ids(connection, after):
         after = ids[-1]
         event = change_event.c
-        query = select(event.entity_id, event.log_offset, event.document, event.derived).where(event.entity_id.in_(ids))
+        query = select(event.entity_id, *LOGGED).where(event.entity_id.in_(ids))
         rows = connection.execute(query.order_by(event.entity_id, event.log_offset)).all()
         for entity_id, group in groupby(rows, key=lambda row: str(row.entity_id)):
             yield from _of_entity(connection, entity_id, list(group))
@@ -39,10 +41,8 @@ def rebuild(connection: Connection, advance: Advance) -> Iterator[Finding]:
 
 def _of_entity(connection: Connection, entity_id: str, group: Sequence[Any]) -> Iterator[Finding]:  # Any: rows
     try:
-        logged = [
-            LoggedEvent(row.log_offset, ChangeEvent.model_validate_json(row.document), from_text(row.derived))
-            for row in group
-        ]
+        texts = Texts(connection)
+        logged = [logged_of(row, texts) for row in group]
         if logged[0].event.entity_type in ENTITY_TYPES:
             yield from _differences(connection, entity_id, logged)
     except DAMAGED:
@@ -59,8 +59,9 @@ def _next_ids(connection: Connection, after: str) -> list[str]:
 def _differences(connection: Connection, entity_id: str, logged: list[LoggedEvent]) -> Iterator[Finding]:
     entity_type = logged[0].event.entity_type
     kept = entity_version.c
-    query = select(kept.document).where(kept.entity_id == entity_id).order_by(kept.version_tenths)
-    stored = [from_text(text) for text in connection.execute(query).scalars()]
+    query = select(*VERSION_TEXT).where(kept.entity_id == entity_id).order_by(kept.version_tenths)
+    texts = Texts(connection)
+    stored = [from_text(texts.of(row)) for row in connection.execute(query)]
     try:
         made = versions(logged)
     except (ValueError, KeyError, TypeError) as refused:

@@ -23,6 +23,7 @@ from tocsin.store.alerts.firings import note_opened
 from tocsin.store.engine import reading, writing
 from tocsin.store.eventlog.progress import processed_through
 from tocsin.store.page_bytes import Portion, portion
+from tocsin.store.snapshots import EVENT_TEXT, Texts
 from tocsin.store.tables import change_event, notification
 
 _NOTIFIED = (
@@ -144,8 +145,8 @@ class Inbox:
         with reading(self._engine) as connection:
             rows = [row for row in connection.execute(query) if (row.log_offset, row.recipient_id) in wanted]
             of_them = change_event.c.id.in_({row.event_id for row in rows})
-            found = connection.execute(select(change_event.c.id, change_event.c.document).where(of_them))
-            events = {row.id: ChangeEvent.model_validate_json(row.document) for row in found}
+            found, texts = connection.execute(select(change_event.c.id, *EVENT_TEXT).where(of_them)), Texts(connection)
+            events = {row.id: ChangeEvent.model_validate_json(texts.of(row)) for row in found}
         return [_entry(row, events[row.event_id]) for row in rows]
 
     def reach(self) -> Reach:
@@ -180,11 +181,12 @@ class Inbox:
 
     def _entries(self, query: Select[tuple[object, ...]]) -> Portion[InboxEntry]:
         with reading(self._engine) as connection:
-            return portion(connection, query, _notified_entry, self._page_bytes)
+            texts = Texts(connection)
+            return portion(connection, query, lambda row: _notified_entry(row, texts), self._page_bytes)
 
 
 def _joined() -> Select[tuple[object, ...]]:
-    return select(*_NOTIFIED, change_event.c.document).join(change_event, change_event.c.id == notification.c.event_id)
+    return select(*_NOTIFIED, *EVENT_TEXT).join(change_event, change_event.c.id == notification.c.event_id)
 
 
 def _shown_to(user_id: str, now_ms: int) -> ColumnElement[bool]:
@@ -192,8 +194,8 @@ def _shown_to(user_id: str, now_ms: int) -> ColumnElement[bool]:
     return and_(notification.c.recipient_id == user_id, _IN_APP, is_due)
 
 
-def _notified_entry(row: Row[tuple[object, ...]]) -> InboxEntry:
-    return _entry(row, ChangeEvent.model_validate_json(row.document))
+def _notified_entry(row: Row[tuple[object, ...]], texts: Texts) -> InboxEntry:
+    return _entry(row, ChangeEvent.model_validate_json(texts.of(row)))
 
 
 def _entry(row: Any, event: ChangeEvent) -> InboxEntry:  # Any: a row with the columns of _TOLD

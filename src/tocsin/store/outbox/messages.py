@@ -23,6 +23,7 @@ from tocsin.model.message import Entry, Message
 from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.status import count_in, plan_again
+from tocsin.store.snapshots import EVENT_TEXT, Texts
 from tocsin.store.tables import OPEN_MESSAGE, attempt, change_event, entity, message, notification, worker_session
 
 _COLUMNS = tuple(message.c[field.name] for field in fields(Message))
@@ -80,7 +81,7 @@ class Messages:
         note = notification.c
         query = (
             select(note.message_id, note.id, note.log_offset, note.reasons, note.recipient_id)
-            .add_columns(change_event.c.document, entity.c.deleted)
+            .add_columns(*EVENT_TEXT, entity.c.deleted)
             .join(change_event, change_event.c.id == note.event_id)
             .outerjoin(entity, entity.c.id == note.recipient_id)
             .where(note.message_id.in_([one.id for one in messages]))
@@ -88,9 +89,10 @@ class Messages:
         )
         rows: dict[str, list[Row[Any]]] = defaultdict(list)
         with reading(self._engine) as connection:
+            texts = Texts(connection)
             for row in connection.execute(query):
                 rows[row.message_id].append(row)
-        return [_dispatch(one, rows[one.id]) for one in messages if one.id in rows]
+            return [_dispatch(one, rows[one.id], texts) for one in messages if one.id in rows]
 
     def keep_only(self, session_id: str, ids: Collection[str]) -> int:
         """Release all claims of the session except ``ids``; return how many there were.
@@ -175,21 +177,21 @@ def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[st
     return set(connection.execute(select(message.c.id).where(mine).order_by(message.c.id).with_for_update()).scalars())
 
 
-def _dispatch(claimed: Message, rows: Sequence[Row[Any]]) -> Dispatch:
+def _dispatch(claimed: Message, rows: Sequence[Row[Any]], texts: Texts) -> Dispatch:
     recipient_id, deleted = rows[0].recipient_id, rows[0].deleted
     return Dispatch(
         message=claimed,
-        entries=tuple(_entry(row) for row in rows),
+        entries=tuple(_entry(row, texts) for row in rows),
         recipient_gone=recipient_id is not None and deleted is not False,
         recipient_id=recipient_id,
     )
 
 
-def _entry(row: Row[Any]) -> Entry:
+def _entry(row: Row[Any], texts: Texts) -> Entry:
     return Entry(
         notification_id=row.id,
         log_offset=row.log_offset,
-        event=ChangeEvent.model_validate_json(row.document),
+        event=ChangeEvent.model_validate_json(texts.of(row)),
         reasons=tuple(Reason.model_validate(reason) for reason in json.loads(row.reasons)),
     )
 

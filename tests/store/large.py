@@ -1,0 +1,48 @@
+"""Tables with large documents: many columns, each with a description of its own."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from tests.store.catalogues import JANE, Company
+
+from tocsin.model.stored import Key, Written
+
+_WORDS = tuple(
+    "".join(Random(number).choices("abcdefghijklmnopqrstuvwxyz", k=3 + number % 8)) for number in range(2_000)
+)
+_COLUMN_BYTES = 400
+
+
+def words(chance: Random, count: int = 45) -> str:
+    """Return a text of words by chance."""
+    return " ".join(chance.choices(_WORDS, k=count))
+
+
+def columns(length: int, *, seed: int = 1) -> list[dict[str, Any]]:
+    """Return columns that come to about ``length`` bytes of JSON."""
+    chance = Random(seed)
+    return [
+        {"name": f"c{number:05}", "dataType": "VARCHAR", "dataLength": 80, "description": words(chance)}
+        for number in range(length // _COLUMN_BYTES)
+    ]
+
+
+def create(shop: Company, length: int, *, name: str = "wide") -> Written:
+    """Create a table of about ``length`` bytes."""
+    return shop.writes.create("table", shop.table(name, columns=columns(length)), actor=JANE)
+
+
+def change_word(shop: Company, table_id: str, column: int, word: str) -> Written:
+    """Change the first word of a column's description; a table with fewer columns counts on from its first."""
+    key = Key.by_id(table_id)
+    there = shop.catalogue.get("table", key, include="all")["columns"]
+    column %= len(there)
+    text = there[column].get("description", "")
+    operation = {
+        "op": "add",
+        "path": f"/columns/{column}/description",
+        "value": " ".join([word, *text.split()[1:]]),
+    }
+    return shop.writes.patch("table", key, [operation], actor=JANE)

@@ -52,7 +52,12 @@ def _message(response: httpx.Response) -> str | None:
 
 @contextmanager
 def reaching(server: str) -> Iterator[None]:
-    """Turn a failed connection to ``server`` into Unavailable."""
+    """Turn a failed connection to ``server`` into Unavailable.
+
+    Raises
+    ------
+    Unavailable : the server cannot be reached, or did not answer in time
+    """
     try:
         yield
     except httpx.TimeoutException:

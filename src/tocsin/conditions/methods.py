@@ -42,7 +42,12 @@ class MethodRow:
 
 
 def text_test(test: Test, of: Operand, given: Operand) -> Node:
-    """Return "some text of ``of`` passes ``test`` with ``given``"."""
+    """Return "some text of ``of`` passes ``test`` with ``given``".
+
+    Raises
+    ------
+    InvalidCondition : an operand is no text, or the regular expression could take too long
+    """
     if of.kind not in TEXTUAL:
         raise refused(f"{test} works on text, but this is a {of.kind}", of.at)
     if not isinstance(given.value, Literals) or given.kind is not Kind.TEXT:

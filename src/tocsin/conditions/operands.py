@@ -87,7 +87,12 @@ def literal(word: Word) -> Operand | Nothing:
 
 
 def listing(written: Listing) -> Operand:
-    """Return the values of a list of literals; all must be of one type."""
+    """Return the values of a list of literals; all must be of one type.
+
+    Raises
+    ------
+    InvalidCondition : the values are of several types, or one is null
+    """
     values = tuple(word.value for word in written.words if word.value is not None)
     kinds = {_kind(value) for value in values} or {Kind.TEXT}
     if len(values) < len(written.words) or len(kinds) > 1:
@@ -97,7 +102,12 @@ def listing(written: Listing) -> Operand:
 
 
 def named(written: Name) -> Operand:
-    """Return the operand of a bare name: a field, or the entity under one of its names."""
+    """Return the operand of a bare name: a field, or the entity under one of its names.
+
+    Raises
+    ------
+    InvalidCondition : there is no field of that name
+    """
     name = written.name
     if name in FIELDS:
         kind = FIELDS[name].kind
@@ -113,7 +123,12 @@ def named(written: Name) -> Operand:
 
 
 def step(of: Operand, written: Step) -> Operand:
-    """Return the operand of one step into ``of``."""
+    """Return the operand of one step into ``of``.
+
+    Raises
+    ------
+    InvalidCondition : the operand has no parts, or the key is empty or unsafe
+    """
     if not isinstance(of.value, PathValue):
         raise refused("only the entity and old and new values have parts", written.at)
     key = written.key
@@ -129,6 +144,10 @@ def settled(operand: Operand) -> Operand:
     """Return ``operand`` with its path complete: an aliased key becomes its field, a status becomes lower case.
 
     A type by itself (``tag == 'x'``) is no value; only its keys are (``tag.name == 'x'``), or its presence.
+
+    Raises
+    ------
+    InvalidCondition : the path ends where there is no value
     """
     value = operand.value
     if operand.guard and isinstance(value, PathValue) and not value.steps:

@@ -235,7 +235,12 @@ def unescaped(text: str) -> str:
 
 
 def whole_number(value: object) -> int:
-    """Return a value as a whole number; ``InvalidInput`` if it is none."""
+    """Return a value as a whole number.
+
+    Raises
+    ------
+    InvalidInput : the value is no integer, or too large
+    """
     try:
         number = int(str(value))
     except ValueError:

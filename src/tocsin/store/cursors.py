@@ -41,7 +41,12 @@ def cursor_of(text: str) -> str:
 
 
 def text_of(cursor: str, field: str = "after") -> str:
-    """Return the text of a cursor; ``InvalidInput`` for ``field`` if it is none of ours."""
+    """Return the text of a cursor.
+
+    Raises
+    ------
+    InvalidInput : the text is no cursor of ours; ``field`` is its place
+    """
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError) as refused:
@@ -57,7 +62,12 @@ def place_text(at_ms: int, name: str) -> str:
 
 
 def place_of(cursor: str) -> tuple[int, str]:
-    """Return the position of a cursor; ``InvalidInput`` if it is none of ours."""
+    """Return the position of a cursor.
+
+    Raises
+    ------
+    InvalidInput : the text is no cursor of ours
+    """
     digits, _, name = text_of(cursor).partition("|")
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS):
         raise InvalidInput(f"not a cursor: {cursor}", field="after")

@@ -118,7 +118,12 @@ def use_vault(engine: Engine, settings: Settings) -> None:
 
 
 def vault_of(connection: Connection) -> Vault:
-    """Return the vault of a connection's engine; ``Unavailable`` where none was given."""
+    """Return the vault of a connection's engine.
+
+    Raises
+    ------
+    Unavailable : no key is configured
+    """
     # Asked of the engine: a connection that writers share may be older than the vault.
     found = connection.engine.get_execution_options().get(_OPTION)
     if not isinstance(found, Vault):

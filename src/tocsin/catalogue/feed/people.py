@@ -60,7 +60,12 @@ def set_of_thread(record: Record, thread: StoredThread) -> None:
 
 
 def set_mentions(record: Record, thread_id: str, texts: Iterable[object], *, place: str = "") -> None:
-    """Store the people these texts mention; unknown and former names mention nobody."""
+    """Store the people these texts mention; unknown and former names mention nobody.
+
+    Raises
+    ------
+    InvalidInput : more people and teams are mentioned than a message may
+    """
     named = mentions_in(*texts)
     if len(named) > MOST_PEOPLE:
         raise InvalidInput(f"mentions more than {MOST_PEOPLE} people and teams", field="message")

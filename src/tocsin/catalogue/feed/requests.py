@@ -36,7 +36,12 @@ Given = Any  # Any: whatever JSON was sent
 
 
 def asked_thread(request: Document) -> Document:
-    """Return a request's own thread document: ``type``, ``message`` and the details that its type has."""
+    """Return a request's own thread document: ``type``, ``message`` and the details that its type has.
+
+    Raises
+    ------
+    InvalidInput : a detail belongs to another type of thread, or a value has the wrong form
+    """
     _check_keys(request, _THREAD_KEYS, "")
     kind = _one_of(ThreadType, request.get("type") or ThreadType.CONVERSATION, "type")
     for other, key in _DETAILS.items():
@@ -54,7 +59,12 @@ def asked_thread(request: Document) -> Document:
 
 
 def asked_message(request: Document, key: str = "message") -> str:
-    """Return the text under ``key``, which must say something."""
+    """Return the text under ``key``, which must say something.
+
+    Raises
+    ------
+    InvalidInput : the text is missing, empty or too long
+    """
     message = request.get(key)
     if not isinstance(message, str) or not message.strip() or len(message) > LONGEST_MESSAGE:
         raise InvalidInput(f"must be a string of 1 to {LONGEST_MESSAGE} characters", field=key)
@@ -68,7 +78,12 @@ def asked_post(request: Document) -> str:
 
 
 def asked_text(request: Document, key: str, allowed: Collection[str]) -> str:
-    """Return the text that ends a task: ``newValue`` or ``comment``."""
+    """Return the text that ends a task: ``newValue`` or ``comment``.
+
+    Raises
+    ------
+    InvalidInput : the text is no string, or too long
+    """
     _check_keys(request, allowed, "")
     value = request.get(key)
     if not isinstance(value, str) or len(value) > LONGEST_MESSAGE:
@@ -77,7 +92,12 @@ def asked_text(request: Document, key: str, allowed: Collection[str]) -> str:
 
 
 def checked_announcement(given: Given) -> Document:
-    """Return an announcement with its times in milliseconds; seconds are understood, as upstream does."""
+    """Return an announcement with its times in milliseconds; seconds are understood, as upstream does.
+
+    Raises
+    ------
+    InvalidInput : the details are no object, or the start is not before the end
+    """
     if not isinstance(given, dict):
         raise InvalidInput("must be an object", field="announcementDetails")
     _check_keys(given, {"description", "startTime", "endTime"}, "announcementDetails.")
@@ -91,14 +111,24 @@ def checked_announcement(given: Given) -> Document:
 
 
 def check_unchanged(shown: Document, asked: Document, open_keys: Collection[str]) -> None:
-    """Refuse a patch that touches what is fixed of a thread."""
+    """Refuse a patch that touches what is fixed of a thread.
+
+    Raises
+    ------
+    InvalidInput : a key that may not change has changed
+    """
     for key in sorted(shown.keys() | asked.keys()):
         if key not in open_keys and asked.get(key) != shown.get(key):
             raise InvalidInput(f"cannot be changed; a patch may change: {', '.join(sorted(open_keys))}", field=key)
 
 
 def checked_reactions(given: Given) -> list[Document]:
-    """Return reactions, each once: ``{reactionType, user: {id, type}}``."""
+    """Return reactions, each once: ``{reactionType, user: {id, type}}``.
+
+    Raises
+    ------
+    InvalidInput : not a list, or an element without a user or a known reaction
+    """
     if not isinstance(given, list):
         raise InvalidInput("must be a list", field="reactions")
     found: dict[tuple[str, str], Document] = {}
@@ -112,7 +142,12 @@ def checked_reactions(given: Given) -> list[Document]:
 
 
 def checked_assignees(given: Given) -> list[Document]:
-    """Return the references to users and teams that a task is to be assigned to, as they were given."""
+    """Return the references to users and teams that a task is to be assigned to, as they were given.
+
+    Raises
+    ------
+    InvalidInput : not a list of references to users and teams, or too many
+    """
     if not isinstance(given, list) or len(given) > MOST_PEOPLE:
         raise InvalidInput(f"must be a list of at most {MOST_PEOPLE}", field="assignees")
     for one in given:
@@ -122,7 +157,12 @@ def checked_assignees(given: Given) -> list[Document]:
 
 
 def check_assignees(assignees: list[Document]) -> list[Document]:
-    """Return the assignees of a task; there must be at least one."""
+    """Return the assignees of a task; there must be at least one.
+
+    Raises
+    ------
+    InvalidInput : there is no assignee
+    """
     if not assignees:
         raise InvalidInput("a task needs an assignee: a user or a team", field="assignees")
     return assignees

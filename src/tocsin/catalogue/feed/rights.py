@@ -31,7 +31,12 @@ class ThreadRole:
         return self.is_author or self.is_assignee or self.is_owner or self.actor.is_admin
 
     def check_concerned(self, what: str) -> None:
-        """Refuse ``what`` to whom the thread does not concern."""
+        """Refuse ``what`` to whom the thread does not concern.
+
+        Raises
+        ------
+        Forbidden : the thread does not concern the person
+        """
         if not self.is_concerned:
             raise Forbidden(f"Only the assignees, the creator, owners of the asset and administrators may {what}.")
 
@@ -48,19 +53,34 @@ def role_in(actor: Actor, teams: Collection[str], thread: StoredThread, asset: S
 
 
 def check_author(actor: Actor, author: str, what: str) -> None:
-    """Refuse to change somebody else's words."""
+    """Refuse to change somebody else's words.
+
+    Raises
+    ------
+    Forbidden : the person is not the author
+    """
     if author != actor.name:
         raise Forbidden(f"Only the author may edit {what}.")
 
 
 def check_remover(actor: Actor, author: str, what: str) -> None:
-    """Refuse to delete somebody else's words to all but administrators and bots."""
+    """Refuse to delete somebody else's words to all but administrators and bots.
+
+    Raises
+    ------
+    Forbidden : the person is neither author, administrator nor bot
+    """
     if author != actor.name and not actor.is_admin and not actor.is_bot:
         raise Forbidden(f"Only the author and administrators may delete {what}.")
 
 
 def check_reactions(actor: Actor, old: object, new: object) -> None:
-    """Reject adding or removing a reaction in another person's name."""
+    """Reject adding or removing a reaction in another person's name.
+
+    Raises
+    ------
+    Forbidden : a reaction of another person was added or removed
+    """
     before, after = _reactions(old), _reactions(new)
     if {who for _, who in before ^ after} - {actor.id}:
         raise Forbidden("You may only add or remove your own reactions.")

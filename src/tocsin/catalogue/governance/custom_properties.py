@@ -22,7 +22,12 @@ from tocsin.model.stored import Key, Stored
 
 
 def with_property(record: Record, of_type: Stored, wanted: Document) -> Document:
-    """Return a type's document with a custom property added, or in place of the one of its name."""
+    """Return a type's document with a custom property added, or in place of the one of its name.
+
+    Raises
+    ------
+    InvalidInput : the property has no name, or exists with another type
+    """
     if not isinstance(wanted.get("name"), str) or not wanted["name"]:
         raise InvalidInput("a custom property needs a name", field="name")
     held = list(of_type.document.get("customProperties") or ())

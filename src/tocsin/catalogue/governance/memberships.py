@@ -43,6 +43,10 @@ def put_members(record: Record, entity_type: str, request: Document, written: Wr
     """Make the members that the request names belong to the written entity, each as a change of its own.
 
     Child teams that are no longer named lose this parent.
+
+    Raises
+    ------
+    InvalidInput : the members are not a list
     """
     if entity_type not in GIVEN:
         return written

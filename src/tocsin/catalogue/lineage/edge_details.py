@@ -38,7 +38,12 @@ class Ends:
 
 
 def given_details(edge: Document) -> Document:
-    """Return the details that a request gives, including the edge's own description."""
+    """Return the details that a request gives, including the edge's own description.
+
+    Raises
+    ------
+    InvalidInput : the details are no object
+    """
     _check_keys("an edge", edge, _EDGE)
     details = edge.get("lineageDetails")
     details = {} if details is None else details

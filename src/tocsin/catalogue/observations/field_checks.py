@@ -65,43 +65,78 @@ def anything(_value: object, _path: str) -> None:
 
 
 def text(value: object, path: str) -> None:
-    """Accept a text."""
+    """Accept a text.
+
+    Raises
+    ------
+    InvalidInput : the value is no string
+    """
     if not isinstance(value, str):
         raise InvalidInput(f"{path} must be a string", field=path)
 
 
 def name(value: object, path: str) -> None:
-    """Accept a text that is not empty."""
+    """Accept a text that is not empty.
+
+    Raises
+    ------
+    InvalidInput : the value is no string, or empty
+    """
     if not isinstance(value, str) or not value.strip():
         raise InvalidInput(f"{path} must be a non-empty string", field=path)
 
 
 def flag(value: object, path: str) -> None:
-    """Accept true and false."""
+    """Accept true and false.
+
+    Raises
+    ------
+    InvalidInput : the value is neither true nor false
+    """
     if not isinstance(value, bool):
         raise InvalidInput(f"{path} must be true or false", field=path)
 
 
 def number(value: object, path: str) -> None:
-    """Accept a number."""
+    """Accept a number.
+
+    Raises
+    ------
+    InvalidInput : the value is no number
+    """
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise InvalidInput(f"{path} must be a number", field=path)
 
 
 def whole(value: object, path: str) -> None:
-    """Accept a whole number."""
+    """Accept a whole number.
+
+    Raises
+    ------
+    InvalidInput : the value is no integer
+    """
     if not isinstance(value, int) or isinstance(value, bool):
         raise InvalidInput(f"{path} must be an integer", field=path)
 
 
 def count(value: object, path: str) -> None:
-    """Accept a whole number that is not negative and that a column can hold."""
+    """Accept a whole number that is not negative and that a column can hold.
+
+    Raises
+    ------
+    InvalidInput : the value is no integer, or negative, or too large
+    """
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**53:
         raise InvalidInput(f"{path} must be an integer, 0 or more", field=path)
 
 
 def moment(value: object, path: str) -> None:
-    """Accept epoch milliseconds; what would be a time of our days in seconds was meant as seconds."""
+    """Accept epoch milliseconds; what would be a time of our days in seconds was meant as seconds.
+
+    Raises
+    ------
+    InvalidInput : the value is no time in epoch milliseconds
+    """
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= LATEST_MS:
         raise InvalidInput(f"{path} must be epoch milliseconds", field=path)
     if value in _OUR_DAYS_S:
@@ -110,7 +145,12 @@ def moment(value: object, path: str) -> None:
 
 
 def day(value: object, path: str) -> None:
-    """Accept a date, ``2026-01-31``."""
+    """Accept a date, ``2026-01-31``.
+
+    Raises
+    ------
+    InvalidInput : the value is no date
+    """
     try:
         date.fromisoformat(value if isinstance(value, str) and len(value) == len("2026-01-31") else "")
     except ValueError:
@@ -140,7 +180,12 @@ def each(inner: Check) -> Check:
 
 
 def mapping(value: object, path: str) -> None:
-    """Accept any object."""
+    """Accept any object.
+
+    Raises
+    ------
+    InvalidInput : the value is no object
+    """
     if not isinstance(value, dict):
         raise InvalidInput(f"{path} must be an object", field=path)
 

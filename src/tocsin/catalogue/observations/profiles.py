@@ -52,7 +52,12 @@ def put_profile(record: Record, table: Stored, request: Document) -> Written:
 
 
 def remove_profile(record: Record, table: Stored, kind: str, at_ms: int, *, column: str = "") -> Written:
-    """Remove the profiles of one kind at a time; removing the table's own makes an event."""
+    """Remove the profiles of one kind at a time; removing the table's own makes an event.
+
+    Raises
+    ------
+    NotFound : the table has no such profile at that time
+    """
     parts = OPERATIONS if kind == SYSTEM_PROFILE else (column,)
     found = [record.transaction.series.remove(Line(table.id, kind, part), at_ms) for part in parts]
     gone = [one for one in found if one is not None]

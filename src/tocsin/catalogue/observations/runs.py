@@ -43,7 +43,12 @@ def _check_tasks(pipeline: Stored, run: Document) -> None:
 
 
 def add_runs(record: Record, pipeline: Stored, statuses: object) -> Written:
-    """Keep the states of many runs in the order of their times; each that is new or changed is an event."""
+    """Keep the states of many runs in the order of their times; each that is new or changed is an event.
+
+    Raises
+    ------
+    InvalidInput : not a list of statuses, or too many
+    """
     if not isinstance(statuses, list) or not all(isinstance(one, dict) for one in statuses):
         raise InvalidInput("must be a list of statuses")
     if len(statuses) > MOST_AT_ONCE:
@@ -60,7 +65,12 @@ def add_runs(record: Record, pipeline: Stored, statuses: object) -> Written:
 
 
 def remove_run(record: Record, pipeline: Stored, at_ms: int) -> Written:
-    """Forget the run of a pipeline that was reported for that moment."""
+    """Forget the run of a pipeline that was reported for that moment.
+
+    Raises
+    ------
+    NotFound : the pipeline has no status at that time
+    """
     gone = record.transaction.series.remove(Line(pipeline.id, REPORTS["pipeline"].name), at_ms)
     if gone is None:
         raise NotFound(f"pipeline {pipeline.fqn} has no status at {at_ms}")

@@ -81,7 +81,12 @@ def tested_table(record: Record, case: Stored) -> Stored | None:
 
 
 def check_rows(sample: Document) -> None:
-    """Refuse a sample whose rows have not one value for each column."""
+    """Refuse a sample whose rows have not one value for each column.
+
+    Raises
+    ------
+    InvalidInput : a row has not one value for each column
+    """
     width = len(sample["columns"])
     for place, row in enumerate(sample["rows"]):
         if len(row) != width:

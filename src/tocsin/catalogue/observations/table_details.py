@@ -74,7 +74,12 @@ def put_metric(record: Record, table: Stored, metric: Document) -> Written:
 
 
 def remove_metric(record: Record, table: Stored, name: str, *, column: str | None = None) -> Written:
-    """Remove a custom metric; ``NotFound`` if there is none of that name."""
+    """Remove a custom metric.
+
+    Raises
+    ------
+    NotFound : the table has no custom metric of that name
+    """
     metrics = metrics_of(record, table)
     old = next((one for one in metrics if _is(one, column, name)), None)
     if old is None:
@@ -90,7 +95,12 @@ def metrics_of(record: Record, table: Stored) -> list[Document]:
 
 
 def check_columns(table: Stored, names: Sequence[object], *, field: str = "columnName") -> None:
-    """Refuse the name of a column that the table has not; nested ones are named with dots between."""
+    """Refuse the name of a column that the table has not; nested ones are named with dots between.
+
+    Raises
+    ------
+    InvalidInput : the table has no such column
+    """
     known = column_paths("table", table.fqn, table.document)
     for name in names:
         if name not in known:

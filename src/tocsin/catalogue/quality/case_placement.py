@@ -24,7 +24,12 @@ _LINKS = {"COLUMN": "<#E::table::FQN::columns::NAME>", "TABLE": "<#E::table::FQN
 
 
 def place_case(record: Record, resolver: Resolver, document: Document) -> Draft:
-    """Return where a test case belongs, its table, suite and definition filled in."""
+    """Return where a test case belongs, its table, suite and definition filled in.
+
+    Raises
+    ------
+    InvalidInput : the entity link names no table or column
+    """
     link = _LINK.fullmatch(str(document.get("entityLink")))
     if link is None or link["type"] != "table":
         raise InvalidInput("entityLink must be <#E::table::FQN> or <#E::table::FQN::columns::NAME>", field="entityLink")
@@ -68,7 +73,12 @@ def basic_suite(record: Record, resolver: Resolver, table_fqn: str) -> Document:
 
 
 def check_purpose(transaction: Transaction, case: Document, old: Document) -> None:
-    """Refuse a definition that the test case did not have before and that is not for what it tests."""
+    """Refuse a definition that the test case did not have before and that is not for what it tests.
+
+    Raises
+    ------
+    InvalidInput : the definition is for tables and the link names a column, or the other way round
+    """
     given, before = case.get("testDefinition") or {}, old.get("testDefinition") or {}
     if "id" not in given or given["id"] == before.get("id"):
         return

@@ -40,7 +40,13 @@ def add_result(record: Record, case: Stored, result: Document) -> Written:
 
 
 def patch_result(record: Record, case: Stored, at_ms: int, operations: Sequence[json_patch.PatchOperation]) -> Written:
-    """Correct the result of one run; nothing if that changes nothing."""
+    """Correct the result of one run; nothing if that changes nothing.
+
+    Raises
+    ------
+    NotFound : the test case has no result at that time
+    InvalidInput : the patch changes the timestamp
+    """
     before = record.transaction.series.at(Line(case.id, _KIND.name), at_ms)
     if before is None:
         raise NotFound(f"test case {case.fqn} has no result at {at_ms}")
@@ -54,7 +60,12 @@ def patch_result(record: Record, case: Stored, at_ms: int, operations: Sequence[
 
 
 def remove_result(record: Record, case: Stored, at_ms: int) -> Written:
-    """Forget the result that was reported for that moment."""
+    """Forget the result that was reported for that moment.
+
+    Raises
+    ------
+    NotFound : the test case has no result at that time
+    """
     gone = record.transaction.series.remove(Line(case.id, _KIND.name), at_ms)
     if gone is None:
         raise NotFound(f"test case {case.fqn} has no result at {at_ms}")

@@ -71,7 +71,12 @@ def people_cell(references: Iterable[Document]) -> str:
 
 
 def people(cell: str) -> list[Document]:
-    """Return references to the people and teams that a cell names; ``user;jane`` is OpenMetadata's older way."""
+    """Return references to the people and teams that a cell names; ``user;jane`` is OpenMetadata's older way.
+
+    Raises
+    ------
+    InvalidInput : a part of the cell names neither a user nor a team
+    """
     found: list[Document] = []
     parts = iter(parted(cell))
     for part in parts:
@@ -92,7 +97,12 @@ def extension_cell(extension: Document) -> str:
 
 
 def extension(cell: str) -> Document:
-    """Return the custom properties that a cell names; ``InvalidInput`` if one has no value."""
+    """Return the custom properties that a cell names.
+
+    Raises
+    ------
+    InvalidInput : a part of the cell has no value
+    """
     found: Document = {}
     for part in parted(cell):
         key, colon, text = part.partition(":")

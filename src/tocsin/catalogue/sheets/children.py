@@ -127,7 +127,12 @@ def _import_one(record: Record, parent: Stored, row: Row, reported: set[str]) ->
 
 
 def bring_child(record: Record, parent: Stored, place: tuple[str, str], row: Row) -> str:
-    """Create or update the entity (type and FQN) of a row; return which of these was done."""
+    """Create or update the entity (type and FQN) of a row; return which of these was done.
+
+    Raises
+    ------
+    InvalidInput : the entity is soft-deleted, or is not below the parent
+    """
     child, full = place
     old = record.transaction.find(child, Key.by_name(full))
     if old is None:

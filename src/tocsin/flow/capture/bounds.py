@@ -91,7 +91,12 @@ def size_of(value: object) -> int:
 
 
 def check_depth(document: Document) -> None:
-    """Refuse a document that is nested deeper than the body of a request may be."""
+    """Refuse a document that is nested deeper than the body of a request may be.
+
+    Raises
+    ------
+    InvalidInput : the document is nested too deeply
+    """
     level: list[object] = [document]
     for _ in range(DEEPEST):
         parts = (part for whole in level for part in _parts(whole))

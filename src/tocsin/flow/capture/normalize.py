@@ -57,7 +57,12 @@ def clean(kind: EntityType, request: Document) -> Document:
 
 
 def check_required(kind: EntityType, document: Document) -> None:
-    """Refuse a request to create that lacks a key this type requires."""
+    """Refuse a request to create that lacks a key this type requires.
+
+    Raises
+    ------
+    InvalidInput : a required key is missing, or the name is no string
+    """
     for key in kind.required:
         if key not in document:
             raise InvalidInput(f"{with_article(kind.name)} needs {key}", field=key)
@@ -67,7 +72,12 @@ def check_required(kind: EntityType, document: Document) -> None:
 
 
 def shaped(document: Document) -> Document:
-    """Return the document with its lists checked, its tags complete and without empty member lists."""
+    """Return the document with its lists checked, its tags complete and without empty member lists.
+
+    Raises
+    ------
+    InvalidInput : a list or the extension has the wrong form
+    """
     for key in [key for key in MEMBER_LISTS if key in document and key != "children"]:
         document[key] = _members(key, MEMBER_LISTS[key], document[key])
     for outer, inner in [path for path in _NESTED if path[0] in document]:

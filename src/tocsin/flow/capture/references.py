@@ -51,6 +51,11 @@ class Resolver:
         """Return the live entity that ``document`` names as its parent, after the key that names it.
 
         None when this type needs no parent and the document names none.
+
+        Raises
+        ------
+        InvalidInput : the key that names the parent is missing
+        NotFound : there is no such live entity
         """
         for place in kind.places:
             if given := document.get(place.field):
@@ -61,7 +66,12 @@ class Resolver:
         raise InvalidInput(f"{with_article(kind.name)} needs its {needed}", field=needed)
 
     def one(self, entity_type: str, given: Given) -> Document:
-        """Return the full reference to the live entity of this type that ``given`` names."""
+        """Return the full reference to the live entity of this type that ``given`` names.
+
+        Raises
+        ------
+        NotFound : there is no such live entity
+        """
         found = self.transaction.reference(entity_type, key_of(given))
         if found is None or found.get("deleted"):
             raise missing(entity_type, key_of(given))
@@ -69,7 +79,12 @@ class Resolver:
         return found
 
     def stored(self, entity_type: str, given: Given) -> Stored:
-        """Return the live entity of this type that ``given`` names, held as shared."""
+        """Return the live entity of this type that ``given`` names, held as shared.
+
+        Raises
+        ------
+        NotFound : there is no such live entity
+        """
         key = key_of(given)
         found = self.transaction.find(entity_type, key, Hold.SHARED)
         if found is None or found.deleted:
@@ -134,7 +149,12 @@ def is_uuid(text: str) -> bool:
 
 
 def key_of(given: Given) -> Key:
-    """Return by what a given reference is looked up."""
+    """Return by what a given reference is looked up.
+
+    Raises
+    ------
+    InvalidInput : the value is no reference
+    """
     if isinstance(given, str) and given:
         return Key.by_id(given.lower()) if is_uuid(given) else Key.by_name(given)
     if isinstance(given, dict) and isinstance(given.get("id"), str):

@@ -71,7 +71,12 @@ def restore_under(record: Record, target: Stored) -> tuple[ChangeEvent, ...]:
 
 
 def find_to_delete(record: Record, entity_type: str, key: Key, *, hard: bool) -> Stored:
-    """Return the entity, held for removal; one that is softly deleted can only be deleted for good."""
+    """Return the entity, held for removal; one that is softly deleted can only be deleted for good.
+
+    Raises
+    ------
+    NotFound : there is no such entity, or it is soft-deleted already
+    """
     found = record.transaction.find(entity_type, key, Hold.REMOVE)
     if found is None or (found.deleted and not hard):
         raise missing(entity_type, key)

@@ -55,7 +55,12 @@ class Rehearsed(Exception):
 
 
 def roll_back(record: Record, old: Stored, past: Document) -> RolledBack:
-    """Bring an entity back to ``past``, one of its versions; one that is soft-deleted comes back with all under it."""
+    """Bring an entity back to ``past``, one of its versions; one that is soft-deleted comes back with all under it.
+
+    Raises
+    ------
+    InvalidInput : the entity is an alert, whose versions hold no secrets
+    """
     kind = ENTITY_TYPES[old.entity_type]
     if kind.name == "eventsubscription":
         raise InvalidInput("versions of alerts do not contain secrets; PUT the desired state instead")

@@ -23,7 +23,12 @@ from tocsin.model.stored import Draft, Key, Stored, Written, missing
 
 
 def create(record: Record, entity_type: str, request: Document) -> Written:
-    """Create an entity; ``Conflict`` if there is one by that name, soft-deleted or not."""
+    """Create an entity.
+
+    Raises
+    ------
+    Conflict : there is one by that name, soft-deleted or not
+    """
     draft = _draft(record, entity_type, request)
     if record.transaction.find(entity_type, Key.by_name(draft.fqn)) is not None:
         raise Conflict(f"{entity_type} {draft.fqn} already exists")
@@ -77,7 +82,13 @@ def change(
 
 
 def belong(record: Record, entity: tuple[str, Key], field: str, member: Document, *, belongs: bool) -> Written:
-    """Put ``member`` into a list of a live entity, or take it out; nothing if it is so already."""
+    """Put ``member`` into a list of a live entity, or take it out; nothing if it is so already.
+
+    Raises
+    ------
+    InvalidInput : this type has no such list
+    NotFound : there is no such live entity
+    """
     entity_type, key = entity
     if field not in kind_of(entity_type).keys:
         raise InvalidInput(f"{with_article(entity_type)} has no {field}", field=field)
@@ -93,7 +104,12 @@ def belong(record: Record, entity: tuple[str, Key], field: str, member: Document
 
 
 def kind_of(entity_type: str) -> EntityType:
-    """Return the row of this type; ``InvalidInput`` if there is no such type."""
+    """Return the row of this type.
+
+    Raises
+    ------
+    InvalidInput : there is no such type
+    """
     if entity_type not in ENTITY_TYPES:
         raise InvalidInput(f"unknown type {entity_type}")
     return ENTITY_TYPES[entity_type]

@@ -38,7 +38,12 @@ def require(caller: Caller, operation: Operation, row: EntityType, document: Doc
 
 
 def require_on(caller: Caller, operation: Operation, resource: str, document: Document | None = None) -> None:
-    """Refuse as ``require`` does, for something that is no type of entity: ``lineage``, ``feed``."""
+    """Refuse as ``require`` does, for something that is no type of entity: ``lineage``, ``feed``.
+
+    Raises
+    ------
+    Forbidden : a policy denies the operation, or none allows it
+    """
     if caller.actor.is_admin:
         return
     if document is None:
@@ -102,7 +107,12 @@ def scopes_of(caller: Caller) -> Scopes:
 
 
 def check_delete(caller: Caller, row: EntityType, document: Document) -> None:
-    """Reject deleting oneself, so that one administrator remains, and system entities."""
+    """Reject deleting oneself, so that one administrator remains, and system entities.
+
+    Raises
+    ------
+    Forbidden : it is the person's own account, or a system entity
+    """
     if document["id"] == caller.actor.id:
         raise Forbidden("You cannot delete yourself; ask another administrator.")
     is_root = row.name == "team" and document["name"] == ORGANIZATION

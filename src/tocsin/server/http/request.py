@@ -77,7 +77,12 @@ class Caller:
 
 
 async def no_misspelt_rehearsal(request: Request) -> None:
-    """Refuse a ``dryRun`` that is nearly spelt so: other unknown parameters are ignored, but this one would write."""
+    """Refuse a ``dryRun`` that is nearly spelt so: other unknown parameters are ignored, but this one would write.
+
+    Raises
+    ------
+    InvalidInput : there is such a parameter
+    """
     for name in request.query_params:
         if name != DRY_RUN and name.replace("_", "").replace("-", "").lower() == DRY_RUN.lower():
             raise InvalidInput(f"unknown parameter; did you mean {DRY_RUN}?", field=name)
@@ -138,7 +143,12 @@ def _json(text: bytes) -> Any:  # Any: whatever JSON was sent
 
 
 async def document_of(request: Request) -> Document:
-    """Return the body, which must be a JSON object."""
+    """Return the body, which must be a JSON object.
+
+    Raises
+    ------
+    InvalidInput : the body is no JSON object
+    """
     body = await json_of(request)
     if not isinstance(body, dict):
         raise InvalidInput("The body must be a JSON object.")
@@ -146,7 +156,12 @@ async def document_of(request: Request) -> Document:
 
 
 async def text_of(request: Request) -> str:
-    """Return the body as a text: what a JSON string says, or the body itself."""
+    """Return the body as a text: what a JSON string says, or the body itself.
+
+    Raises
+    ------
+    InvalidInput : the body is not UTF-8, or contains a NUL character
+    """
     read = await body_of(request)
     try:
         text = read.decode()

@@ -70,7 +70,12 @@ class IndexedRouter(APIRouter):
 
 
 def lay_out(into: APIRouter, routes: APIRouter, prefix: str, dependencies: Sequence[Depends] = ()) -> None:
-    """Add the routes of one router to another, under a prefix and with further dependencies, each as its own."""
+    """Add the routes of one router to another, under a prefix and with further dependencies, each as its own.
+
+    Raises
+    ------
+    TypeError : the router holds something other than plain routes
+    """
     register_url_convertor("collection", CollectionConvertor())
     for route in routes.routes:
         if not isinstance(route, APIRoute):

@@ -35,7 +35,12 @@ class PersonalLedger:
         self._hour, self._written = 0, defaultdict[str, _Written](_Written)
 
     def check(self, actor: Actor) -> None:
-        """Refuse one more write of somebody who has used up this hour's; ``TooManyRequests`` says until when."""
+        """Refuse one more write of somebody who has used up this hour's.
+
+        Raises
+        ------
+        TooManyRequests : this hour's quota is used up; it says until when
+        """
         if actor.is_admin or actor.is_bot:
             return
         now_ms = self._clock.now_ms()

@@ -86,7 +86,12 @@ class Streams:
         self._closed = False
 
     def check_room(self, actor: Actor) -> None:
-        """Refuse one more stream than somebody, or the process, may have open; ``TooManyRequests`` says so."""
+        """Refuse one more stream than somebody, or the process, may have open.
+
+        Raises
+        ------
+        TooManyRequests : the person, or the process, has as many streams open as it may
+        """
         if self._is_full(actor):
             raise TooManyRequests(
                 f"Too many open streams: at most {self._limits.per_person} per person and {self._limits.in_all} in"

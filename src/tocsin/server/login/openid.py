@@ -69,7 +69,12 @@ class OpenIdConnect:
 
     @property
     def issuer(self) -> str:
-        """The provider's address; ``Unavailable`` when none is set."""
+        """The provider's address.
+
+        Raises
+        ------
+        Unavailable : no provider is configured
+        """
         if not self._settings.oidc_issuer or not self._settings.oidc_client_id:
             raise Unavailable("OpenID Connect is not configured: set oidc_issuer and oidc_client_id.")
         return self._settings.oidc_issuer.rstrip("/")

@@ -192,7 +192,12 @@ def matches_password(people: People, person: Person | None, password: str) -> bo
 
 
 def issue_token(people: People, clock: Clock, name: str, *, lifetime_s: float) -> Token:
-    """Return a token for the person or bot of that name (a bot's lasts); for the administrator's command line."""
+    """Return a token for the person or bot of that name (a bot's lasts); for the administrator's command line.
+
+    Raises
+    ------
+    NotFound : there is no such person or bot
+    """
     person = people.by_name(name)
     if person is None or person.deleted:
         raise NotFound(f"user {name!r} not found")

@@ -107,7 +107,12 @@ class SqlCatalogue:
             self._people.note()
 
     def get(self, entity_type: str, key: Key, include: Include = "non-deleted") -> Document:
-        """Return an entity's document; ``NotFound`` if there is none, or none of that deletedness."""
+        """Return an entity's document.
+
+        Raises
+        ------
+        NotFound : there is none, or none of that deletedness
+        """
         with reading(self._engine) as connection:
             found = _find(connection, entity_type, key)
         if found is None or not _is_included(found.deleted, include):
@@ -165,7 +170,12 @@ class SqlCatalogue:
         return documents
 
     def versions(self, entity_id: str) -> Portion[Document]:
-        """Return the versions an entity ever had, newest first, as many as fit a page; of one that is gone, too."""
+        """Return the versions an entity ever had, newest first, as many as fit a page; of one that is gone, too.
+
+        Raises
+        ------
+        NotFound : there never was such an entity
+        """
         version = tables.entity_version.c
         query = select(*VERSION_TEXT).where(version.entity_id == entity_id).order_by(version.version_tenths.desc())
         with reading(self._engine) as connection:
@@ -176,7 +186,12 @@ class SqlCatalogue:
         return found
 
     def maker(self, entity_id: str) -> str:
-        """Return the name of the creator of an entity's first version."""
+        """Return the name of the creator of an entity's first version.
+
+        Raises
+        ------
+        NotFound : there never was such an entity
+        """
         version = tables.entity_version.c
         query = select(*VERSION_TEXT).where(version.entity_id == entity_id).order_by(version.version_tenths)
         with reading(self._engine) as connection:
@@ -186,7 +201,12 @@ class SqlCatalogue:
             return str(from_text(Texts(connection).of(row))["updatedBy"])
 
     def version(self, entity_id: str, number: str) -> Document:
-        """Return one version of an entity; ``number`` is written ``0.3``."""
+        """Return one version of an entity; ``number`` is written ``0.3``.
+
+        Raises
+        ------
+        NotFound : the entity has no such version
+        """
         version = tables.entity_version.c
         query = select(*VERSION_TEXT).where(version.entity_id == entity_id, version.version_tenths == tenths_of(number))
         with reading(self._engine) as connection:

@@ -62,7 +62,12 @@ class History:
         return found
 
     def version(self, entity_type: str, key: Key, number: str) -> Document:
-        """Return one version of an entity, which may be gone if it is named by id; ``number`` is written ``0.3``."""
+        """Return one version of an entity, which may be gone if it is named by id; ``number`` is written ``0.3``.
+
+        Raises
+        ------
+        NotFound : the entity has no such version
+        """
         with reading(self._engine) as connection:
             entity_id = self._id_of(connection, entity_type, key)
             found = _newest(connection, entity_id, _VERSION.version_tenths == tenths_of(number))

@@ -51,7 +51,12 @@ class Feed:
         self._engine = engine
 
     def get(self, thread_id: str, *, posts: int) -> Document:
-        """Return a thread with its latest posts; ``NotFound`` if there is none."""
+        """Return a thread with its latest posts.
+
+        Raises
+        ------
+        NotFound : there is no such thread
+        """
         with reading(self._engine) as connection:
             row = connection.execute(select(*THREAD_COLUMNS).where(_THREAD.id == thread_id)).one_or_none()
             if row is None:
@@ -59,7 +64,12 @@ class Feed:
             return _shown(connection, [thread_of(row)], posts)[0]
 
     def id_of_task(self, number: int) -> str:
-        """Return the id of the thread that is the task of this number; ``NotFound`` if there is none."""
+        """Return the id of the thread that is the task of this number.
+
+        Raises
+        ------
+        NotFound : there is no such task
+        """
         with reading(self._engine) as connection:
             found = id_of_task(connection, number)
         if found is None:
@@ -226,7 +236,12 @@ def _place(one: StoredThread) -> ThreadCursor:
 
 
 def place_of(cursor: str, field: str) -> ThreadCursor:
-    """Return the position of a cursor; ``InvalidInput`` if it is none of ours."""
+    """Return the position of a cursor.
+
+    Raises
+    ------
+    InvalidInput : the text is no cursor of ours
+    """
     moment, _, thread_id = cursor.partition("_")
     if not (moment.isascii() and moment.isdigit() and len(moment) < 16 and 0 < len(thread_id) <= 36):
         raise InvalidInput("is not a cursor of this server", field=field)

@@ -35,6 +35,10 @@ class Lineage:
         """Return an asset's lineage as OpenMetadata's ``EntityLineage``, to these depths.
 
         Source: schemas/type/entityLineage.json: edges name their ends by id, ``nodes`` leaves out the asset.
+
+        Raises
+        ------
+        NotFound : there is no such asset
         """
         entity = SqlCatalogue(self._engine).reference(entity_type, key)
         if entity is None:
@@ -62,7 +66,12 @@ class Lineage:
         return {one: (counts[0][one], counts[1][one]) for one in ids}
 
     def edge(self, from_id: str, to_id: str) -> Edge:
-        """Return one edge; ``NotFound`` if there is none."""
+        """Return one edge.
+
+        Raises
+        ------
+        NotFound : there is no such edge
+        """
         with reading(self._engine) as connection:
             found = edges.read(connection, edges.EDGES.where(edges.between(from_id, to_id)))
         if not found:

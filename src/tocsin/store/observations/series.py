@@ -30,7 +30,12 @@ class SqlSeries:
         self._run = connection.execute
 
     def put(self, line: Line, report: StoredReport) -> Document | None:
-        """Keep a report in place of the one of the same moment, which is returned; None if there was none."""
+        """Keep a report in place of the one of the same moment, which is returned; None if there was none.
+
+        Raises
+        ------
+        InvalidInput : the name of the part is too long
+        """
         if len(line.part.encode()) > LONGEST_PART_BYTES:
             raise InvalidInput(f"a name is longer than {LONGEST_PART_BYTES} bytes", field="name")
         known = self.at(line, report.at_ms)

@@ -108,7 +108,12 @@ class IncidentLog:
         self._engine = engine
 
     def get(self, step_id: str) -> Document:
-        """Return one step; ``NotFound`` if there is none."""
+        """Return one step.
+
+        Raises
+        ------
+        NotFound : there is no such step
+        """
         found = self._steps(_steps_with_cases().where(_ROW.id == step_id))
         if not found:
             raise NotFound(f"incident status {step_id} not found")

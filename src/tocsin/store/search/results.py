@@ -140,7 +140,12 @@ def _settled(connection: Connection, search: Search) -> Search:
 
 
 def after_of(search: Search) -> tuple[Any, ...]:
-    """Return where an earlier page ended, as the columns hold it; ``InvalidInput`` if it is no such place."""
+    """Return where an earlier page ended, as the columns hold it.
+
+    Raises
+    ------
+    InvalidInput : it is no such place
+    """
     kinds = [name for name, _ in _order(search)]
     if len(search.after) > len(kinds):
         raise InvalidInput(f"at most {len(kinds)} sort values", field="search_after")

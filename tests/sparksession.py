@@ -17,8 +17,10 @@ from tocsin.spark.session import open_session
 QUICK_JAVA = (
     f"-Dlog4j2.configurationFile={files('tocsin.spark') / 'log4j2.properties'}"
     " -XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:MetaspaceSize=256m -Xmn256m"
+    " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
 )
-"""What Java gains from that lives for seconds: one compiler, one collector, and room for Spark's classes at once."""
+"""What Java gains from that lives for seconds: one compiler, one collector, room for Spark's classes at once, and no
+verification of Spark's own classes."""
 
 SHORT_LIVED = {
     "spark.sql.codegen.wholeStage": "false",

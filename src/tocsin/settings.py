@@ -161,6 +161,9 @@ class Settings(BaseSettings):
         default=None, description="Wheel or zip of Tocsin that Spark ships to executors on other machines."
     )
     pipeline_max_events_per_batch: int = Field(default=10_000, ge=1, description="Maximum events per micro-batch.")
+    pipeline_max_bytes_per_batch: int = Field(
+        default=32 * 2**20, ge=1, description="Maximum bytes of events per micro-batch; one event is always read."
+    )
     pipeline_max_event_age_h: float | None = Field(
         default=None,
         gt=0,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.streaming.datasource import ReadMaxRows
 from sqlalchemy import Engine, func, select
 from tests.company import SmallCompany
 from tests.losing import lose
@@ -13,6 +15,7 @@ from tests.store.large import words
 
 from tocsin.conditions.fields import STORED
 from tocsin.errors import LogDiverged
+from tocsin.spark import sources
 from tocsin.spark.schema import EVENTS
 from tocsin.spark.session import register_source
 from tocsin.spark.sources import LOG_FORMAT, LogReader, LogSource, OffsetRange
@@ -62,6 +65,38 @@ def test_a_micro_batch_is_bounded_and_cut_into_ranges(store_engine: Engine) -> N
         assert source.partitions(end, end) == []
     finally:
         source.stop()
+
+
+def test_a_micro_batch_is_bounded_by_bytes_as_well(store_engine: Engine) -> None:
+    company = SmallCompany(store_engine)
+    before = EventLog(store_engine).readable_end()
+    for number in range(4):
+        company.describe("orders", f"{number}" * 40_000)
+    source = reader(store_engine, maxBytesPerBatch="150000")
+    sizes, at = [], EventLog(store_engine).position_at(before).to_json()
+    try:
+        while (end := source.latestOffset(at, source.getDefaultReadLimit())) != at:
+            sizes.append(end["offset"] - at["offset"])
+            at = end
+        assert sizes[0] < 4, "the first micro-batch is less than what there is"
+        assert sum(sizes) == EventLog(store_engine).readable_end() - before
+        one_by_one = reader(store_engine, maxBytesPerBatch="1")
+        assert one_by_one.latestOffset({"offset": 0}, ReadMaxRows(10))["offset"] == 1, "one event is always read"
+        one_by_one.stop()
+    finally:
+        source.stop()
+
+
+def test_a_task_holds_few_large_events_at_a_time(store_engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    company = SmallCompany(store_engine)
+    for number in range(6):
+        company.describe("orders", f"{number}" * 40_000)
+    monkeypatch.setattr(sources, "_ARROW_BATCH", replace(sources._ARROW_BATCH, size=200_000))
+    logged = EventLog(store_engine).read(0, 1_000)
+    batches = list(reader(store_engine).read(OffsetRange(0, logged[-1].offset)))
+    assert len(batches) > 1
+    assert max(sum(len(text.encode()) for text in batch["event"].to_pylist()) for batch in batches) <= 200_000
+    assert [one for batch in batches for one in batch["log_offset"].to_pylist()] == [one.offset for one in logged]
 
 
 def test_who_asks_for_reports_alone_passes_over_everything_else(store_engine: Engine) -> None:

@@ -94,6 +94,7 @@ def log_options(settings: Settings) -> dict[str, str]:
     return {
         "url": settings.store_url(),
         "maxEventsPerBatch": str(settings.pipeline_max_events_per_batch),
+        "maxBytesPerBatch": str(settings.pipeline_max_bytes_per_batch),
         "eventsPerPartition": str(settings.pipeline_events_per_partition),
     }
 

@@ -30,12 +30,13 @@ from tocsin.flow.eventlog.readable import POSTGRESQL_END
 from tocsin.spark.schema import EVENTS
 
 LOG_FORMAT = "tocsin_log"
-_ROWS_PER_ARROW_BATCH = 2_000
+_BYTES_PER_BATCH = 32 * 2**20
 _CONNECTS_WITHIN_S = 10
 
 Offset = dict[str, Any]  # Any: JSON values
 """A ``LogPosition`` as Spark notes it in a checkpoint."""
 
+_CONTENT = "document, derived, snapshot_id, difference"
 _RANGE = (
     "SELECT log_offset, document, derived, snapshot_id, difference FROM change_event"
     " WHERE log_offset > {mark} AND log_offset <= {mark} ORDER BY log_offset"
@@ -62,8 +63,9 @@ class LogSource(DataSource):
     """The log of change events, as a streaming source or a part of it.
 
     Options: ``url`` (a SQLAlchemy address), ``eventsPerPartition``; for a part ``after`` and ``through``, its bounding
-    offsets; for streams ``maxEventsPerBatch`` and ``after``, where one without a checkpoint begins; for both
-    ``only`` = ``reports``, which leaves out what reports no status: a stream never wakes up for it.
+    offsets; for streams ``maxEventsPerBatch``, ``maxBytesPerBatch`` (of the events as text; one event is always read)
+    and ``after``, where one without a checkpoint begins; for both ``only`` = ``reports``, which leaves out what reports
+    no status: a stream never wakes up for it.
     """
 
     @classmethod
@@ -91,12 +93,13 @@ class LogReader(DataSourceStreamReader):
     def __init__(self, options: Mapping[str, str]) -> None:
         self._url = options["url"]
         self._after = int(options.get("after", "0"))
-        self._most = int(options.get("maxeventsperbatch", options.get("maxEventsPerBatch", "10000")))
+        self._most = _number(options, "maxEventsPerBatch", 10_000)
+        self._most_bytes = _number(options, "maxBytesPerBatch", _BYTES_PER_BATCH)
         self._share = _share_of(options)
         self._connection: Any = None  # Any: a DB-API connection of whichever driver
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802  # Spark's name
-        """Bound a micro-batch to ``maxEventsPerBatch`` offsets."""
+        """Bound a micro-batch to ``maxEventsPerBatch`` offsets; ``latestOffset`` bounds its bytes as well."""
         return ReadMaxRows(self._most)
 
     def initialOffset(self) -> Offset:  # noqa: N802  # Spark's name
@@ -129,7 +132,16 @@ class LogReader(DataSourceStreamReader):
 
     def _following(self, start: Offset, most: int | None) -> Offset:
         end = self._readable_end()
-        return self._reached(start, end if most is None else min(end, start["offset"] + most))
+        if most is not None:
+            end = self._affordable(start["offset"], min(end, start["offset"] + most))
+        return self._reached(start, end)
+
+    def _affordable(self, after: int, through: int) -> int:
+        """Return how far events of ``maxBytesPerBatch`` bytes reach, at least one event, at most ``through``."""
+        if through <= after:
+            return through
+        most = _Most(rows=through - after, size=self._most_bytes)
+        return next(_cuts(self._opened(), self._url, OffsetRange(after, through), self._statement(), most))
 
     def _cut(self, after: int, through: int) -> list[OffsetRange]:
         return _ranges(after, through, self._share)
@@ -169,9 +181,12 @@ class LogReader(DataSourceStreamReader):
         return 0 if row is None else int(row[0])
 
     def _row(self, statement: str, *values: int) -> tuple[Any, ...] | None:  # Any: a column's value
+        return cast("tuple[Any, ...] | None", self._opened().execute(statement, values).fetchone())
+
+    def _opened(self) -> Any:  # Any: a DB-API connection of whichever driver
         if self._connection is None:
             self._connection = connect(self._url)
-        return cast("tuple[Any, ...] | None", self._connection.execute(statement, values).fetchone())
+        return self._connection
 
     def __getstate__(self) -> dict[str, object]:
         return {**self.__dict__, "_connection": None}
@@ -185,10 +200,9 @@ class ReportReader(LogReader):
         return {"offset": self._asked(_marked(_LAST_REPORT, self._url), self._readable_end())}
 
     def _following(self, start: Offset, most: int | None) -> Offset:
-        following = _marked(_REPORTS_END, self._url)
-        return self._reached(
-            start, self._asked(following, start["offset"], self._readable_end(), self._most if most is None else most)
-        )
+        following, after = _marked(_REPORTS_END, self._url), start["offset"]
+        end = self._asked(following, after, self._readable_end(), self._most if most is None else most)
+        return self._reached(start, self._affordable(after, end))
 
     def _cut(self, after: int, through: int) -> list[OffsetRange]:
         """Read a micro-batch's reports in one go: they are few, however far apart."""
@@ -218,7 +232,12 @@ class PartReader(DataSourceReader):
 
 
 def _share_of(options: Mapping[str, str]) -> int:
-    return int(options.get("eventsperpartition", options.get("eventsPerPartition", "5000")))
+    return _number(options, "eventsPerPartition", 5_000)
+
+
+def _number(options: Mapping[str, str], name: str, default: int) -> int:
+    """Return an option; Spark gives names in lower case."""
+    return int(options.get(name.lower(), options.get(name, default)))
 
 
 def _ranges(after: int, through: int, share: int) -> list[OffsetRange]:
@@ -227,11 +246,14 @@ def _ranges(after: int, through: int, share: int) -> list[OffsetRange]:
 
 
 def _read(url: str, wanted: OffsetRange, statement: str = _RANGE) -> Iterator[pa.RecordBatch]:
+    """Yield the events of a range a few megabytes at a time, however large they are."""
+    marked, after = _marked(statement, url), wanted.after
     with closing(connect(url)) as connection:
-        cursor = connection.execute(_marked(statement, url), (wanted.after, wanted.through))
         texts = _texts(connection, url)
-        while rows := cursor.fetchmany(_ROWS_PER_ARROW_BATCH):
-            yield to_arrow([_whole(row, texts) for row in rows])
+        for through in _cuts(connection, url, wanted, statement, _ARROW_BATCH):
+            if rows := connection.execute(marked, (after, through)).fetchall():
+                yield to_arrow([_whole(row, texts) for row in rows])
+            after = through
 
 
 def _texts(connection: Any, url: str) -> TextReader:  # Any: a DB-API connection of whichever driver
@@ -249,6 +271,36 @@ def _whole(row: tuple[Any, ...], texts: TextReader) -> tuple[int, str, str]:  # 
     """Return offset, event and derived fields of a row of ``_RANGE``."""
     offset, document, derived, snapshot_id, change = row
     return offset, document if snapshot_id is None else texts.text(document, snapshot_id, change), derived
+
+
+@dataclass(frozen=True)
+class _Most:
+    """How many events, and bytes of their text, are taken together; a single event is always taken."""
+
+    rows: int
+    size: int
+
+
+_ARROW_BATCH = _Most(rows=2_000, size=4 * 2**20)
+
+
+def _cuts(
+    connection: Any, url: str, wanted: OffsetRange, statement: str, most: _Most
+) -> Iterator[int]:  # Any: as above
+    """Yield the last offset of each part of a range that may be taken together."""
+    before, count, total = wanted.after, 0, 0
+    for offset, size in connection.execute(_sizes(statement, url), (wanted.after, wanted.through)):
+        if count and (total + size > most.size or count == most.rows):
+            yield before
+            count, total = 0, 0
+        before, count, total = offset, count + 1, total + size
+    yield wanted.through
+
+
+def _sizes(statement: str, url: str) -> str:
+    """Return the statement for the offsets and sizes of the events of a range; no large text is read for it."""
+    length = "length" if is_sqlite(url) else "octet_length"
+    return _marked(statement.replace(_CONTENT, f"coalesce(document_bytes, {length}(document))"), url)
 
 
 def to_arrow(rows: list[tuple[int, str, str]]) -> pa.RecordBatch:

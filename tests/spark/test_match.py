@@ -30,7 +30,7 @@ def plan(
     node = None if condition is None else checked(condition)
     """Return a plan that was made ``at`` an offset and a moment."""
     offset, created_at_ms = at
-    return Plan(name, resources, node, created_at_ms, created_at_offset=offset)
+    return Plan(name, resources, node, created_at_ms, since_offset=offset)
 
 
 def found(spark: SparkSession, *plans: Plan) -> list[tuple[str, int]]:

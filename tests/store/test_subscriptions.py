@@ -17,6 +17,7 @@ from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import ENTITY_TYPE, Subscriptions
 from tocsin.store.engine import open_engine
 from tocsin.store.entities.catalogue import SqlCatalogue
+from tocsin.store.eventlog.log import EventLog
 from tocsin.store.outbox.addresses import Routes
 from tocsin.store.tables import destination_secret
 from tocsin.store.vault import new_key, reseal, use_vault
@@ -64,6 +65,29 @@ def test_the_watermark_is_the_first_version_whatever_changes_later(
     found = subscriptions.find(alert_id)
     assert found is not None
     assert (found.retries, found.created_at_ms) == (7, 1_700_000_000_000)
+
+
+def test_an_alert_covers_what_follows_the_event_that_created_or_last_enabled_it(
+    subscriptions: Subscriptions, writes: Writes, store_engine: Engine
+) -> None:
+    def covered_from() -> int:
+        found = subscriptions.find(alert_id)
+        assert found is not None
+        return found.since_offset
+
+    def changed(key: str, value: object) -> int:
+        patch = [{"op": "add", "path": f"/{key}", "value": value}]
+        writes.patch(ENTITY_TYPE, Key.by_id(alert_id), patch, actor=SYSTEM)
+        return EventLog(store_engine).readable_end()
+
+    alert_id = create(writes, "a")
+    created = EventLog(store_engine).readable_end()
+    changed("description", "two")
+    assert covered_from() == created + 1
+    changed("enabled", False)
+    enabled = changed("enabled", True)
+    changed("displayName", "enabled")
+    assert covered_from() == enabled + 1
 
 
 def test_secrets_are_put_in_only_for_who_sends(subscriptions: Subscriptions, writes: Writes) -> None:

@@ -108,13 +108,21 @@ def _values(values: Sequence[object]) -> str:
 def _gates(plan: Plan, logged: LoggedEvent) -> Iterator[Gate]:
     event = logged.event
     yield Gate("enabled", plan.enabled, f"the alert is {'enabled' if plan.enabled else 'disabled'}")
-    was_there = plan.stood_before(logged)
-    made = to_datetime(plan.created_at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
-    yield Gate("created", was_there, f"the alert was created {'before' if was_there else 'after'} the event, at {made}")
+    yield Gate("created", plan.stood_before(logged), _stood(plan, logged))
     is_about = holds(plan.about, logged)
     resources = ", ".join(plan.resources) or "nothing"
     verb = "include" if is_about else "do not include"
     yield Gate("resources", is_about, f"the alert's resources ({resources}) {verb} {event.entity_type}")
+
+
+def _stood(plan: Plan, logged: LoggedEvent) -> str:
+    """Say since when the alert covers events."""
+    created = to_datetime(plan.created_at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
+    if plan.stood_before(logged):
+        return f"the alert was created before the event, at {created}"
+    if logged.event.timestamp < plan.created_at_ms:
+        return f"the alert was created after the event, at {created}"
+    return "the alert was created by the event or enabled after it"
 
 
 def _rules(subscription: EventSubscription, logged: LoggedEvent) -> Iterator[RuleTrace]:

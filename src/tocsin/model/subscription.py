@@ -145,8 +145,9 @@ class Destination(WireModel):
 class EventSubscription(WireModel):
     """A stored alert: what to match, whom to notify, over which channels.
 
-    ``batch_size`` counts events, ``poll_interval`` is seconds, ``created_at_offset`` (never on the wire) is the
-    log offset of the event that made it: earlier events notify nobody. ``created_at_ms`` is when that was.
+    ``batch_size`` counts events, ``poll_interval`` is seconds, ``since_offset`` (never on the wire) is the
+    first log offset that it covers: what follows the event that created it or last enabled it. ``created_at_ms`` is
+    when it was created.
     """
 
     id: str
@@ -167,4 +168,4 @@ class EventSubscription(WireModel):
     poll_interval: int = 60
     input: Document | None = None
     created_at_ms: int = Field(default=0, exclude=True)
-    created_at_offset: int = Field(default=0, exclude=True)
+    since_offset: int = Field(default=0, exclude=True)

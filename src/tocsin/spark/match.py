@@ -26,7 +26,7 @@ from tocsin.spark.index_rows import ROWS, SEPARATOR, UNGUARDED, rows_of
 from tocsin.spark.signatures import Shapes
 
 _CANDIDATE = """
-    key = anchor AND log_offset >= created_at_offset
+    key = anchor AND log_offset >= since_offset
     AND (NOT coalesce(recorded, false) OR timestamp_ms >= created_at_ms)
     AND forall(needed, n -> array_contains(facts, n)) AND NOT exists(barred, n -> array_contains(facts, n))
     AND (guard_shape < 0 OR {guard})

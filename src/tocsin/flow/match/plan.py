@@ -43,7 +43,7 @@ class Plan:
     resources : types of entity or thread it is about; ``all`` means every type, none at all matches nothing
     node : the condition that rules and actions add up to; None when there is none
     created_at_ms : when the alert was made, epoch milliseconds
-    created_at_offset : the log offset of the event that made it; earlier events match nothing
+    since_offset : the first log offset that it covers; earlier events match nothing
     enabled : a disabled subscription matches nothing
     questions : its conditions on the recipient (``conditions/relations.py``)
     asked : the sets of answers with which a person is a recipient
@@ -56,7 +56,7 @@ class Plan:
     enabled: bool = True
     questions: tuple[str, ...] = ()
     asked: int = ANYBODY
-    created_at_offset: int = 0
+    since_offset: int = 0
 
     def cases(self) -> tuple[Plan, ...]:
         """Return one plan for each thing that may be left to ask of a person; events alone decide these."""
@@ -66,11 +66,11 @@ class Plan:
         return tuple(replace(self, node=one.node, questions=(), asked=one.asked) for one in cases)
 
     def stood_before(self, logged: LoggedEvent) -> bool:
-        """Say whether the alert existed before an event: by offset in the log, whatever the clocks.
+        """Say whether the alert existed and was enabled before an event: by offset in the log, whatever the clocks.
 
         Events of a replayed history have the times of the history.
         """
-        if logged.offset < self.created_at_offset:
+        if logged.offset < self.since_offset:
             return False
         return not logged.is_recorded or logged.event.timestamp >= self.created_at_ms
 
@@ -134,7 +134,7 @@ def plan_of(subscription: EventSubscription) -> Plan:
         resources=filtering.resources,
         node=None if node == ALWAYS else node,
         created_at_ms=subscription.created_at_ms,
-        created_at_offset=subscription.created_at_offset,
+        since_offset=subscription.since_offset,
         enabled=subscription.enabled,
         questions=questions,
     )

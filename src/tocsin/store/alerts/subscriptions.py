@@ -10,13 +10,14 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from sqlalchemy import ColumnElement, Engine, Row, func, select
+from sqlalchemy import ColumnElement, Connection, Engine, Row, func, select
 
 from tocsin.model.change import EventType
 from tocsin.model.entity import Document
 from tocsin.model.subscription import EventSubscription
 from tocsin.store.alerts.masking import with_secrets
 from tocsin.store.alerts.tables import mute
+from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text, to_text
 from tocsin.store.engine import reading, writing
 from tocsin.store.tables import change_event, destination_secret, destination_status, entity, entity_version
@@ -31,11 +32,7 @@ _MEANT = frozenset(field.alias or name for name, field in EventSubscription.mode
 _CREATED_AT = (
     select(func.min(entity_version.c.updated_at_ms)).where(entity_version.c.entity_id == entity.c.id).scalar_subquery()
 )
-_CREATED_AT_OFFSET = (
-    select(func.max(change_event.c.log_offset))
-    .where(change_event.c.entity_id == entity.c.id, change_event.c.event_type == EventType.ENTITY_CREATED.value)
-    .scalar_subquery()
-)
+_SWITCH = "enabled"
 
 
 class Subscriptions:
@@ -70,7 +67,7 @@ class Subscriptions:
         for destination in document.get("destinations", ()):
             config = destination.get("config", {})
             destination["config"] = with_secrets(config, known.get(destination["id"], {}))
-        created = {"createdAtMs": found.created_at_ms, "createdAtOffset": found.created_at_offset}
+        created = {"createdAtMs": found.created_at_ms, "sinceOffset": found.since_offset}
         return EventSubscription.model_validate(document | created)
 
     def revision(self) -> int:
@@ -136,21 +133,35 @@ class Subscriptions:
                 connection.execute(table.delete().where(table.c.subscription_id == subscription_id))
 
     def _read(self, *conditions: ColumnElement[bool]) -> list[EventSubscription]:
-        created = (_CREATED_AT.label("created_at_ms"), _CREATED_AT_OFFSET.label("created_at_offset"))
-        query = select(entity.c.document, *created).where(
+        query = select(entity.c.id, entity.c.document, _CREATED_AT.label("created_at_ms")).where(
             entity.c.entity_type == ENTITY_TYPE, entity.c.deleted.is_(False), *conditions
         )
         with reading(self._engine) as connection:
-            return [_subscription(row) for row in connection.execute(query.order_by(entity.c.fqn))]
+            rows = connection.execute(query.order_by(entity.c.fqn)).all()
+            watermarks = _watermarks(connection, [row.id for row in rows])
+        return [_subscription(row, watermarks.get(row.id, -1) + 1) for row in rows]
 
 
-def alert_of(document: Document, *, created_at_ms: int = 0, created_at_offset: int = 0) -> EventSubscription:
+def _watermarks(connection: Connection, subscription_ids: Collection[str]) -> dict[str, int]:
+    """Return the offset of the event that created each alert or last enabled it."""
+    event, found = change_event.c, dict[str, int]()
+    query = select(event.entity_id, event.log_offset, event.derived).where(
+        (event.event_type == EventType.ENTITY_CREATED.value) | event.derived.contains(f'"{_SWITCH}"')
+    )
+    for some in in_lots(sorted(subscription_ids)):
+        for row in connection.execute(query.where(event.entity_id.in_(some)).order_by(event.log_offset)):
+            changed = json.loads(row.derived)
+            if _SWITCH in changed["fieldsUpdated"] or row.entity_id not in found:
+                found[row.entity_id] = row.log_offset
+    return found
+
+
+def alert_of(document: Document, *, created_at_ms: int = 0, since_offset: int = 0) -> EventSubscription:
     """Return what a subscription's document means; keys that only its readers know are left out."""
     meant = {key: value for key, value in document.items() if key in _MEANT}
-    created = {"createdAtMs": created_at_ms, "createdAtOffset": created_at_offset}
+    created = {"createdAtMs": created_at_ms, "sinceOffset": since_offset}
     return EventSubscription.model_validate(meant | created)
 
 
-def _subscription(row: Row[*tuple[Any, ...]]) -> EventSubscription:  # Any: a column's value
-    at_ms, at_offset = row.created_at_ms or 0, row.created_at_offset or 0
-    return alert_of(json.loads(row.document), created_at_ms=at_ms, created_at_offset=at_offset)
+def _subscription(row: Row[*tuple[Any, ...]], since_offset: int) -> EventSubscription:  # Any: a column's value
+    return alert_of(json.loads(row.document), created_at_ms=row.created_at_ms or 0, since_offset=since_offset)

@@ -30,7 +30,7 @@ def logged(entity_type: str = "table", at_ms: int = 1000, **more: object) -> Log
 def plan(*resources: str, condition: str | None = None, at: tuple[int, int] = (0, 0), enabled: bool = True) -> Plan:
     """Return a plan that was made ``at`` an offset and a moment."""
     node = None if condition is None else checked(condition)
-    return Plan("s", resources, node, at[1], enabled, created_at_offset=at[0])
+    return Plan("s", resources, node, at[1], enabled, since_offset=at[0])
 
 
 @pytest.mark.parametrize(

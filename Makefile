@@ -1,7 +1,7 @@
 # One entry to everything: `make help` lists it. A fresh machine needs Python 3.11 or newer, Java 17 or newer, and make.
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help up test check format lint types imports bench zip wheel requirements clean python java official-client
+.PHONY: help up test check format lint types imports bench truth zip wheel requirements clean python java official-client
 MAKEFLAGS += --no-print-directory
 
 PYTHON ?= python3
@@ -14,6 +14,7 @@ PYTEST_ARGS ?=
 # Two at a time: more would be more Spark sessions than a small machine has room for. `make test WORKERS=0`: one by one.
 WORKERS ?= 2
 BENCH_ARGS ?=
+TRUTH_ARGS ?=
 # Only names and versions: no registry, folder or option of this machine gets into the files.
 COMPILE = $(BIN)/pip-compile --quiet --strip-extras --annotation-style=line --no-header --no-emit-index-url \
 	--no-emit-find-links --no-emit-trusted-host --no-emit-options
@@ -46,6 +47,9 @@ imports: $(INSTALLED) ## Check who imports whom
 
 bench: $(INSTALLED) ## Measure, and print a table; BENCH_ARGS="--only api --scale 0.1" for a part
 	@$(BIN)/python -m bench $(BENCH_ARGS)
+
+truth: $(INSTALLED) ## Replay real changes four ways and compare who was notified with who must be; TRUTH_ARGS="--changes 300"
+	@PYTHONPATH=src:. $(BIN)/python -m truth $(TRUTH_ARGS)
 
 official-client: $(OFFICIAL_CLIENT)/.installed ## Get OpenMetadata's own client to test with (375 MB)
 

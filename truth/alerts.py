@@ -1,0 +1,366 @@
+"""Alerts of a replay: every condition as text for Tocsin and, beside it, as Python for the expectation.
+
+Between them they use every category, flag and effect, conditions about people and about earlier results. Those that
+are changed, switched and dropped midway come from ``midway``. Next: ``truth/expected.py``.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from truth.facts import Facts
+from truth.history import Json
+from truth.steps import ADMIN
+
+Held = frozenset[str]
+"""What holds of a person: ``follows``, ``owns``, ``memberOf:<team>``."""
+
+Test = Callable[[Facts, Held], bool]
+_NAMESPACE = uuid.UUID("5d0a7c86-2c0e-4e0f-9d6c-8e6a5b1f3c11")
+MAIL, BELL, HOOK = "Email", "ActivityFeed", "Webhook"
+ENDPOINT = "http://127.0.0.1:9/"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One condition: its text, the same in Python, and how it joins the rule before it."""
+
+    text: str
+    holds: Test
+    effect: str = "include"
+    prefix: str = "AND"
+
+
+@dataclass(frozen=True)
+class Destination:
+    """Who is notified, and how. ``depth`` counts hops downstream: 0 none, None all."""
+
+    category: str
+    channel: str
+    receivers: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    endpoint: str = ""
+    depth: int | None = 0
+
+
+@dataclass(frozen=True)
+class Alert:
+    """An alert; ``relations`` are what its conditions ask of people, ``maker`` whoever creates it."""
+
+    name: str
+    resources: tuple[str, ...]
+    rules: tuple[Rule, ...]
+    destinations: tuple[Destination, ...]
+    relations: tuple[str, ...] = ()
+    maker: str = ADMIN
+
+    def destination_id(self, at: int) -> str:
+        """Return the id of a destination, by its place."""
+        return str(uuid.uuid5(_NAMESPACE, f"{self.name} {at}"))
+
+    def definition(self) -> Json:
+        """Return the alert in the API's words."""
+        rules = [
+            {"name": f"r{at}", "effect": one.effect, "condition": one.text, "prefixCondition": one.prefix}
+            for at, one in enumerate(self.rules)
+        ]
+        destinations = [_wire(one, self.destination_id(at)) for at, one in enumerate(self.destinations)]
+        return {"filteringRules": {"resources": list(self.resources), "rules": rules}, "destinations": destinations}
+
+    def matches(self, facts: Facts, held: Held = frozenset()) -> bool:
+        """Say whether an event matches, for a person of whom this holds: AND binds closer than OR."""
+        if not any(_is_about(one, facts) for one in self.resources):
+            return False
+        ways: list[list[bool]] = [[]]
+        for at, rule in enumerate(self.rules):
+            if at and rule.prefix == "OR":
+                ways.append([])
+            ways[-1].append(rule.holds(facts, held) == (rule.effect == "include"))
+        return any(all(way) for way in ways)
+
+
+def _wire(one: Destination, destination_id: str) -> Json:
+    config: Json = dict.fromkeys(one.flags, True)
+    if one.receivers:
+        config["receivers"] = list(one.receivers)
+    if one.endpoint:
+        config["endpoint"] = one.endpoint
+    found: Json = {"id": destination_id, "category": one.category, "type": one.channel, "config": config}
+    if one.depth != 0:
+        found |= {"notifyDownstream": True, "downstreamDepth": one.depth}
+    return found
+
+
+def _is_about(resource: str, facts: Facts) -> bool:
+    if facts.entity_type == "thread":
+        return resource in ("all", "thread", facts.thread_type.lower())
+    return resource in ("all", facts.entity_type)
+
+
+@dataclass(frozen=True)
+class Cast:
+    """Names that alerts use: people, teams, a reader who may not see everything, a domain, a dataset."""
+
+    first: str
+    second: str
+    reader: str
+    group: str
+    division: str
+    domain: str
+    dataset: str
+
+
+OWN_ALERTS = (
+    Alert(
+        "ActivityFeedAlert",
+        ("all",),
+        (
+            Rule("", lambda f, _: f.changed("followers") or f.changed("votes"), "exclude"),
+            Rule("", lambda f, _: f.changed("usageSummary") or f.changed("profile"), "exclude"),
+            Rule(
+                "",
+                lambda f, _: (
+                    f.entity_type == "thread" and (f.thread_type != "Announcement" or f.event_type != "threadCreated")
+                ),
+                "exclude",
+            ),
+        ),
+        (Destination("Followers", BELL), Destination("Owners", BELL)),
+    ),
+    Alert(
+        "ConversationAlert",
+        ("conversation", "task", "announcement"),
+        (
+            Rule(
+                "",
+                lambda f, _: (
+                    f.event_type in ("threadCreated", "postCreated", "taskResolved", "taskClosed")
+                    or f.changed("task.assignees")
+                    or bool(f.mentions)
+                ),
+            ),
+        ),
+        (Destination("Mentions", BELL), Destination("Assignees", BELL), Destination("Owners", BELL)),
+    ),
+)
+"""Tocsin's own alerts, as ``docs/feed.md`` and the API describe them."""
+
+
+def _is_deletion(facts: Facts, _: Held = frozenset()) -> bool:
+    return facts.event_type == "entityDeleted"
+
+
+def _of_columns(facts: Facts, _: Held = frozenset()) -> bool:
+    return facts.changed("columns")
+
+
+_DELETED = Rule("eventType == 'entityDeleted'", _is_deletion)
+_COLUMNS = Rule("fieldChanged == 'columns'", _of_columns)
+_UPDATED = Rule("eventType == 'entityUpdated'", lambda f, _: f.event_type == "entityUpdated")
+_LINEAGE = Rule("fieldChanged == 'lineage'", lambda f, _: f.changed("lineage"))
+_FAILED = Rule("testStatus == 'Failed'", lambda f, _: f.test_status == "Failed")
+_NO_BOT = Rule("isBot()", lambda f, _: f.is_bot, "exclude")
+
+
+def alerts(cast: Cast) -> Iterator[Alert]:
+    """Yield the alerts that are there from the start to the end."""
+    yield from _by_category(cast)
+    yield from _by_lineage()
+    yield from _about_people(cast)
+    yield from _about_tests()
+    yield from _about_threads()
+
+
+def _by_category(cast: Cast) -> Iterator[Alert]:
+    yield Alert("Everything", ("all",), (), (Destination("Users", BELL, (cast.first,)),))
+    yield Alert("OwnersOfSchemas", ("table",), (_COLUMNS, _UPDATED), (Destination("Owners", MAIL),))
+    yield Alert(
+        "FollowersOfImpact",
+        ("table",),
+        (Rule("tags.contains('impact.tier_1')", lambda f, _: "impact.tier_1" in f.tags),),
+        (Destination("Followers", MAIL, flags=("sendToOwners",)),),
+    )
+    yield Alert("AdminsOfDeletions", ("all",), (_DELETED,), (Destination("Admins", MAIL), Destination("Admins", BELL)))
+    yield Alert(
+        "NamedUsers",
+        ("pipeline", "databaseSchema"),
+        (_UPDATED, _NO_BOT),
+        (
+            Destination("Users", MAIL, (cast.second, "Office@example.org"), flags=("sendToAdmins",)),
+            Destination("Users", BELL, (cast.second, cast.reader)),
+        ),
+    )
+    yield Alert(
+        "NamedTeams",
+        ("table", "storedProcedure"),
+        (
+            Rule("fieldChanged == 'description'", lambda f, _: f.changed("description")),
+            Rule(f"matchUpdatedBy('{cast.first}')", lambda f, _: f.event.actor == cast.first, "exclude"),
+        ),
+        (Destination("Teams", BELL, (cast.division,)), Destination("Teams", MAIL, (cast.group,))),
+    )
+    yield Alert(
+        "Outside",
+        ("table",),
+        (_DELETED, Rule("fieldChanged == 'tags'", lambda f, _: f.changed("tags"), prefix="OR")),
+        (
+            Destination("External", HOOK, endpoint=f"{ENDPOINT}hook"),
+            Destination("External", MAIL, ("lake@example.org",), flags=("sendToFollowers",)),
+        ),
+    )
+    yield Alert(
+        "OutsideOfReader",
+        ("table",),
+        (_COLUMNS,),
+        (Destination("External", HOOK, endpoint=f"{ENDPOINT}reader"),),
+        maker=cast.reader,
+    )
+    yield Alert(
+        "OwnersAndDomains",
+        ("table",),
+        (
+            Rule("fieldChanged == 'owners'", lambda f, _: f.changed("owners")),
+            Rule(f"matchAnyDomain('{cast.domain}')", lambda f, _: cast.domain in f.domains, prefix="OR"),
+            Rule(f"matchAnyOwnerName('{cast.group}')", lambda f, _: cast.group in f.owners, prefix="OR"),
+        ),
+        (Destination("Owners", BELL, flags=("sendToFollowers",)), Destination("Admins", MAIL)),
+    )
+    yield Alert(
+        "NewFollowers",
+        ("all",),
+        (Rule("fieldChanged == 'followers'", lambda f, _: f.changed("followers")),),
+        (Destination("Owners", BELL),),
+    )
+
+
+def _by_lineage() -> Iterator[Alert]:
+    yield Alert(
+        "DownstreamNear",
+        ("table",),
+        (_COLUMNS, Rule("eventType == 'entityDeleted'", _is_deletion, prefix="OR")),
+        (Destination("Owners", MAIL, flags=("sendToFollowers",), depth=3),),
+    )
+    yield Alert(
+        "DownstreamFar",
+        ("table", "storedProcedure"),
+        (Rule("matchAnyEventType({'entityDeleted','entitySoftDeleted','entityRestored'})", _is_lifecycle),),
+        (Destination("Followers", BELL, flags=("sendToOwners",), depth=None),),
+    )
+    yield Alert("Edges", ("table",), (_LINEAGE,), (Destination("Owners", MAIL), Destination("Followers", BELL)))
+
+
+def _is_lifecycle(facts: Facts, _: Held) -> bool:
+    return facts.event_type in ("entityDeleted", "entitySoftDeleted", "entityRestored")
+
+
+def _about_people(cast: Cast) -> Iterator[Alert]:
+    yield Alert(
+        "WhoFollows",
+        ("table", "pipeline"),
+        (
+            Rule(
+                "user.follows(entity) && eventType == 'entityUpdated' && fieldChanged != 'followers'",
+                lambda f, h: "follows" in h and f.event_type == "entityUpdated" and not f.changed("followers"),
+            ),
+        ),
+        (Destination("Users", MAIL), Destination("External", HOOK, endpoint=f"{ENDPOINT}followed")),
+        relations=("follows",),
+    )
+    yield Alert(
+        "OwnersWhoDoNotFollow",
+        ("table",),
+        (
+            Rule(
+                "fieldChanged == 'description' && !user.follows(entity)",
+                lambda f, h: f.changed("description") and "follows" not in h,
+            ),
+        ),
+        (Destination("Owners", MAIL),),
+        relations=("follows",),
+    )
+    member = f"memberOf:{cast.division}"
+    yield Alert(
+        "Division",
+        ("table", "databaseSchema"),
+        (
+            Rule(
+                f"eventType == 'entityDeleted' && user.isMemberOf('{cast.division}')",
+                lambda f, h: _is_deletion(f) and member in h,
+            ),
+            Rule(
+                "fieldChanged == 'owners' && user.owns(entity)",
+                lambda f, h: f.changed("owners") and "owns" in h,
+                prefix="OR",
+            ),
+        ),
+        (Destination("Followers", MAIL, flags=("sendToOwners",)),),
+        relations=(member, "owns"),
+    )
+    yield Alert(
+        "DatasetMembers",
+        ("table",),
+        (
+            Rule(
+                f"user.isMemberOf('{cast.group}') && matchAnyEntityFqn('{cast.dataset}')",
+                lambda f, h: f"memberOf:{cast.group}" in h and f.fqn.startswith(f"{cast.dataset}."),
+            ),
+        ),
+        (Destination("Users", BELL),),
+        relations=(f"memberOf:{cast.group}",),
+    )
+
+
+def _about_tests() -> Iterator[Alert]:
+    yield Alert(
+        "FailedTests",
+        ("testCase",),
+        (_FAILED,),
+        (Destination("Owners", BELL, flags=("sendToAdmins",)), Destination("Followers", BELL)),
+    )
+    yield Alert(
+        "FirstFailures",
+        ("testCase",),
+        (Rule("firstFailure()", lambda f, _: f.test_status == "Failed" and f.earlier[-1:] != ("Failed",)),),
+        (Destination("Owners", MAIL),),
+    )
+    yield Alert(
+        "SecondFailures",
+        ("testCase",),
+        (
+            Rule(
+                "matchStatusInARow('Failed', 2)",
+                lambda f, _: f.test_status == "Failed" and _last_failures(f.earlier) == 1,
+            ),
+        ),
+        (Destination("External", MAIL, ("tests@example.org",)),),
+    )
+
+
+def _last_failures(earlier: tuple[str, ...]) -> int:
+    return next((at for at, one in enumerate(reversed(earlier)) if one != "Failed"), len(earlier))
+
+
+def _about_threads() -> Iterator[Alert]:
+    yield Alert("Tasks", ("task",), (), (Destination("Assignees", MAIL, flags=("sendToOwners",)),))
+    yield Alert("Talk", ("conversation",), (), (Destination("Mentions", MAIL), Destination("Owners", MAIL)))
+    yield Alert("News", ("announcement",), (), (Destination("Followers", MAIL),))
+
+
+def midway() -> Iterator[tuple[Alert, Alert]]:
+    """Yield alerts that come later, each with what it is changed into before anything happened to it."""
+    near = Destination("Owners", BELL, flags=("sendToFollowers",), depth=1)
+    yield (
+        Alert("Later", ("pipeline",), (_DELETED,), (Destination("Admins", BELL),)),
+        Alert("Later", ("table", "pipeline"), (_UPDATED, _NO_BOT), (near,)),
+    )
+    both = (Destination("Owners", MAIL), Destination("External", MAIL, ("later@example.org",)))
+    yield (
+        Alert("Switched", ("table",), (_COLUMNS,), (Destination("Admins", BELL),)),
+        Alert("Switched", ("table",), (_COLUMNS,), both),
+    )
+    yield (
+        Alert("Dropped", ("table",), (_DELETED,), (Destination("Admins", BELL),)),
+        Alert("Dropped", ("table",), (_UPDATED,), (Destination("Followers", MAIL),)),
+    )

@@ -1,0 +1,286 @@
+"""Calls to the API for the steps of a script, by whoever makes them, with the ids that the API answered.
+
+Next: ``truth/ways.py``.
+"""
+
+from __future__ import annotations
+
+import time
+from functools import singledispatchmethod
+from typing import Any
+
+import httpx
+
+from truth.history import Json, Key
+from truth.steps import (
+    ADMIN,
+    Change,
+    DropAlert,
+    Edge,
+    EndTask,
+    Follow,
+    Make,
+    MakeMany,
+    Members,
+    MuteAlert,
+    MuteAsset,
+    Post,
+    Principal,
+    Remove,
+    Report,
+    Restore,
+    SetAlert,
+    StartThread,
+    Step,
+    SwitchAlert,
+)
+
+COLLECTIONS = {
+    "databaseService": "services/databaseServices",
+    "database": "databases",
+    "databaseSchema": "databaseSchemas",
+    "table": "tables",
+    "storedProcedure": "storedProcedures",
+    "pipelineService": "services/pipelineServices",
+    "pipeline": "pipelines",
+    "testCase": "dataQuality/testCases",
+    "user": "users",
+    "team": "teams",
+    "role": "roles",
+    "policy": "policies",
+    "classification": "classifications",
+    "tag": "tags",
+    "domain": "domains",
+    "type": "metadata/types",
+}
+_ALERTS = "events/subscriptions"
+
+
+class Refused(Exception):
+    """The API did not do what a step asks for."""
+
+
+class Caller:
+    """Sends the steps of one replay to a server.
+
+    Attributes
+    ----------
+    ids : the id of each entity that is or was last at a key
+    started_ms : moment of the first report of a test (epoch ms)
+    """
+
+    def __init__(self, url: str, token: str) -> None:
+        self._client = httpx.Client(base_url=f"{url}/api/v1", timeout=60, trust_env=False)
+        self._tokens = {ADMIN: token}
+        self._threads: dict[str, tuple[str, int]] = {}
+        self.ids: dict[Key, str] = {}
+        self.started_ms = int(time.time() * 1000)
+
+    @staticmethod
+    def token(url: str, password: str) -> str:
+        """Log the first administrator in."""
+        login = {"email": address_of(ADMIN), "password": password}
+        answer = httpx.post(f"{url}/api/v1/users/login", json=login, trust_env=False)
+        return str(answer.raise_for_status().json()["accessToken"])
+
+    def close(self) -> None:
+        """Close its connections."""
+        self._client.close()
+
+    def ask(self, method: str, path: str, actor: str = ADMIN, **content: Any) -> Any:
+        """Return the API's answer.
+
+        Raises
+        ------
+        Refused : it answers anything but 2xx.
+        """
+        headers = {"Authorization": f"Bearer {self._tokens[actor]}"}
+        if method == "PATCH":
+            headers["Content-Type"] = "application/json-patch+json"
+        answer = self._client.request(method, path, headers=headers, **content)
+        if not answer.is_success:
+            raise Refused(f"{method} {path} by {actor}: {answer.status_code} {answer.text[:500]}")
+        return answer.json() if answer.content else None
+
+    def log_in(self, name: str, password: str) -> None:
+        """Let somebody make calls from now on."""
+        login = {"email": address_of(name), "password": password}
+        self._tokens[name] = self._client.post("/users/login", json=login).raise_for_status().json()["accessToken"]
+
+    def let_bot_in(self, name: str) -> None:
+        """Let a bot make calls from now on."""
+        made = self.ask("PUT", f"/users/generateToken/{self.ids['user', name]}", json={"JWTTokenExpiry": "Unlimited"})
+        self._tokens[name] = made["JWTToken"]
+
+    def reference(self, one: Principal) -> Json:
+        """Return a reference to a user or team."""
+        return {"type": one[0], "id": self.ids[one]}
+
+    def learn(self, key: Key) -> None:
+        """Ask for the id of an entity that no step made."""
+        self.ids[key] = self.ask("GET", f"/{COLLECTIONS[key[0]]}/name/{key[1]}")["id"]
+
+    @singledispatchmethod
+    def do(self, step: Step) -> None:
+        """Make the call of a step."""
+        raise TypeError(step)
+
+    @do.register
+    def _make(self, step: Make) -> None:
+        made = self.ask("POST", f"/{COLLECTIONS[step.key[0]]}", step.actor, json=self._request(step))
+        self.ids[step.key] = made["id"]
+
+    @do.register
+    def _make_many(self, step: MakeMany) -> None:
+        path = f"/{COLLECTIONS[step.makes[0].key[0]]}"
+        done = self.ask("POST", f"{path}/bulk", step.actor, json=[self._request(one) for one in step.makes])
+        if done["numberOfRowsFailed"]:
+            raise Refused(str(done["failedRequest"])[:500])
+        for one in step.makes:
+            self.learn(one.key)
+
+    def _request(self, step: Make) -> Json:
+        entity_type, fqn = step.key
+        place, _, name = fqn.rpartition(".")
+        document = {"name": name or fqn, **self._with_ids(step.document)}
+        match entity_type:
+            case "table":
+                return {"columns": [], **document, "databaseSchema": place}
+            case "storedProcedure":
+                return document | {"databaseSchema": place, "storedProcedureCode": {"code": "SELECT 1"}}
+            case "databaseSchema":
+                return document | {"database": place}
+            case "database" | "pipeline":
+                return document | {"service": place}
+            case "domain":
+                return document | {"domainType": "Aggregate", "description": "Of the history."}
+            case "tag":
+                return document | {"classification": place, "description": "Of the history."}
+            case "classification":
+                return document | {"description": "Of the history."}
+            case "testCase":
+                return document | {"entityLink": f"<#E::table::{place}>", "testDefinition": "tableRowCountToEqual"}
+            case _:
+                return document
+
+    def _with_ids(self, document: Json) -> Json:
+        found = dict(document)
+        for key in ("owners", "users", "parents"):
+            if key in found:
+                found[key] = [self.reference((one["type"], one["name"])) for one in found[key]]
+        if "users" in found:
+            found["users"] = [one["id"] for one in found["users"]]
+        if "parents" in found:
+            found["parents"] = [one["id"] for one in found["parents"]]
+        if "domains" in found:
+            found["domains"] = [one["name"] for one in found["domains"]]
+        return found
+
+    @do.register
+    def _change(self, step: Change) -> None:
+        patch = [self._operation(step.key, key, value) for key, value in step.values.items()]
+        self.ask("PATCH", f"/{COLLECTIONS[step.key[0]]}/{self.ids[step.key]}", step.actor, json=patch)
+
+    def _operation(self, at: Key, key: str, value: Any) -> Json:
+        if value is None and key == "columns":
+            value = []
+        if value is None:
+            return {"op": "remove", "path": f"/{key}"}
+        if key in ("owners", "domains"):
+            value = [self.reference((one["type"], one["name"])) for one in value]
+        return {"op": "add", "path": f"/{key}", "value": value}
+
+    @do.register
+    def _remove(self, step: Remove) -> None:
+        how = {"hardDelete": str(step.is_hard).lower(), "recursive": "true"}
+        self.ask("DELETE", f"/{COLLECTIONS[step.key[0]]}/{self.ids[step.key]}", step.actor, params=how)
+
+    @do.register
+    def _restore(self, step: Restore) -> None:
+        self.ask("PUT", f"/{COLLECTIONS[step.key[0]]}/restore", step.actor, json={"id": self.ids[step.key]})
+
+    @do.register
+    def _follow(self, step: Follow) -> None:
+        path = f"/{COLLECTIONS[step.key[0]]}/{self.ids[step.key]}/followers/{self.ids['user', step.user]}"
+        self.ask("PUT" if step.begins else "DELETE", path, step.actor)
+
+    @do.register
+    def _edge(self, step: Edge) -> None:
+        source, product = ({"type": one[0], "id": self.ids[one]} for one in (step.source, step.product))
+        if step.is_there:
+            self.ask("PUT", "/lineage", step.actor, json={"edge": {"fromEntity": source, "toEntity": product}})
+        else:
+            path = f"/lineage/{source['type']}/{source['id']}/{product['type']}/{product['id']}"
+            self.ask("DELETE", path, step.actor)
+
+    @do.register
+    def _members(self, step: Members) -> None:
+        users = [self.reference(("user", one)) for one in step.users]
+        self.ask("PUT", f"/teams/{self.ids['team', step.team]}/users", step.actor, json=users)
+
+    @do.register
+    def _mute_asset(self, step: MuteAsset) -> None:
+        mute = {"kind": "asset", "type": step.key[0], "id": self.ids[step.key]}
+        self._mute(step.user, mute | ({"channel": step.channel} if step.channel else {}))
+
+    @do.register
+    def _mute_alert(self, step: MuteAlert) -> None:
+        self._mute(step.user, {"kind": "alert", "id": self.ids["alert", step.alert]})
+
+    def _mute(self, user: str, mute: Json) -> None:
+        self.ask("PUT", f"/users/{self.ids['user', user]}/mutes", json=mute)
+
+    @do.register
+    def _start_thread(self, step: StartThread) -> None:
+        request: Json = {"about": f"<#E::{step.key[0]}::{step.key[1]}>", "message": _message(step.mentions)}
+        request["type"] = step.kind
+        if step.kind == "Task":
+            assignees = [self.reference(one) for one in step.assignees]
+            request["taskDetails"] = {"type": "UpdateDescription", "assignees": assignees, "suggestion": "Better."}
+        if step.kind == "Announcement":
+            number, day_ms = len(self._threads), 86_400_000
+            start_ms = self.started_ms + number * day_ms
+            request["announcementDetails"] = {"startTime": start_ms, "endTime": start_ms + day_ms - 1}
+        made = self.ask("POST", "/feed", step.actor, json=request)
+        self._threads[step.thread] = made["id"], made.get("task", {}).get("id", 0)
+
+    @do.register
+    def _post(self, step: Post) -> None:
+        path = f"/feed/{self._threads[step.thread][0]}/posts"
+        self.ask("POST", path, step.actor, json={"message": _message(step.mentions)})
+
+    @do.register
+    def _end_task(self, step: EndTask) -> None:
+        path = f"/feed/tasks/{self._threads[step.thread][1]}"
+        if step.description is None:
+            self.ask("PUT", f"{path}/close", step.actor, json={"comment": "Not now."})
+        else:
+            self.ask("PUT", f"{path}/resolve", step.actor, json={"newValue": step.description})
+
+    @do.register
+    def _report(self, step: Report) -> None:
+        result = {"timestamp": self.started_ms + step.after_ms, "testCaseStatus": step.status}
+        self.ask("POST", f"/dataQuality/testCases/testCaseResults/{step.key[1]}", step.actor, json=result)
+
+    @do.register
+    def _set_alert(self, step: SetAlert) -> None:
+        request = {"name": step.alert, "alertType": "Notification", **step.definition}
+        self.ids["alert", step.alert] = self.ask("PUT", f"/{_ALERTS}", step.actor, json=request)["id"]
+
+    @do.register
+    def _switch_alert(self, step: SwitchAlert) -> None:
+        patch = [{"op": "replace", "path": "/enabled", "value": step.enabled}]
+        self.ask("PATCH", f"/{_ALERTS}/{self.ids['alert', step.alert]}", step.actor, json=patch)
+
+    @do.register
+    def _drop_alert(self, step: DropAlert) -> None:
+        self.ask("DELETE", f"/{_ALERTS}/{self.ids['alert', step.alert]}", step.actor)
+
+
+def address_of(name: str) -> str:
+    """Return the mail address of somebody of the script, or of the first administrator."""
+    return "admin@tocsin.example.org" if name == ADMIN else f"{name}@history.example.org"
+
+
+def _message(mentions: tuple[Principal, ...]) -> str:
+    return " ".join(["Look at this.", *(f"<#E::{kind}::{name}>" for kind, name in mentions)])

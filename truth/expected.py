@@ -1,0 +1,281 @@
+"""Expected notifications: who must hear of each event, over which channel and why.
+
+Written from ``docs/`` and the seeds; it shares no code with Tocsin. Its sources are the script and the API's answers.
+Next: ``truth/compare.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+from truth.alerts import BELL, HOOK, OWN_ALERTS, Alert, Destination
+from truth.calls import address_of
+from truth.facts import Event, Facts, facts_of
+from truth.history import Key
+from truth.predicted import surprises as surprises_of
+from truth.script import HIDDEN, READERS, VAULT, Script, is_bot
+from truth.steps import ADMIN, DropAlert, Principal, Remove, SetAlert, Step, SwitchAlert
+from truth.world import World
+
+ALL = 10**9
+"""Depth of a destination without a limit."""
+
+
+@dataclass(frozen=True, order=True)
+class Reason:
+    """Why somebody is notified; ``at`` is the place of the destination in its alert."""
+
+    kind: str
+    alert: str
+    at: int
+    team: str = ""
+    via: str = ""
+    hops: int = 0
+
+
+Address = tuple[str, str, str]
+"""Id of the event, channel, recipient: a person's name, a mail address, or an alert's endpoint (``Outside[0]``)."""
+
+Notifications = dict[Address, frozenset[Reason]]
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What must be stored; ``firings`` counts the matching events of each alert."""
+
+    notifications: Notifications
+    firings: Mapping[str, int]
+    surprises: Sequence[str]
+
+
+class Alerts:
+    """The alerts as a pipeline sees them that keeps up; or one that is started at the end: only their last state."""
+
+    def __init__(self, script: Script, *, at_the_end: bool) -> None:
+        self._definitions = script.alerts
+        self._versions: dict[str, int] = defaultdict(int)
+        self._known = {one.name: one for one in OWN_ALERTS}
+        self._enabled = set(self._known)
+        self._from: dict[str, int] = {}
+        self._last = _last_steps(script.steps) if at_the_end else None
+
+    def at(self, step: int) -> Iterator[Alert]:
+        """Yield the alerts that the events of a step may match."""
+        for name in sorted(self._enabled):
+            if self._last is None or name in (one.name for one in OWN_ALERTS) or self._last.get(name, step) < step:
+                yield self._known[name] if self._last is None or name not in self._definitions else self._final(name)
+
+    def _final(self, name: str) -> Alert:
+        return self._definitions[name][-1]
+
+    def follow(self, step: Step) -> None:
+        """Take note of a step about an alert."""
+        match step:
+            case SetAlert(alert=name):
+                self._known[name] = self._definitions[name][self._versions[name]]
+                self._versions[name] += 1
+                self._enabled.add(name)
+            case SwitchAlert(alert=name, enabled=enabled):
+                self._enabled.add(name) if enabled or self._last is not None else self._enabled.discard(name)
+            case DropAlert(alert=name):
+                self._enabled.discard(name)
+
+
+def _last_steps(steps: Sequence[Step]) -> dict[str, int]:
+    """Return, for each alert, the step that created or last enabled it; of a dropped one, a step that never comes."""
+    found: dict[str, int] = {}
+    for number, step in enumerate(steps):
+        match step:
+            case SetAlert(alert=name):
+                found.setdefault(name, number)
+            case SwitchAlert(alert=name, enabled=True):
+                found[name] = number
+            case DropAlert(alert=name):
+                found[name] = len(steps)
+    return found
+
+
+def expected(script: Script, events: Sequence[Sequence[Event]], *, at_the_end: bool) -> Expectation:
+    """Return what must be stored when the events of each step are these.
+
+    ``events`` holds those of the founding steps, then those of the others. ``at_the_end``: the pipeline knows the
+    alerts as they are after the last step.
+    """
+    world, alerts = World(), Alerts(script, at_the_end=at_the_end)
+    notifications: Notifications = {}
+    firings: dict[str, int] = defaultdict(int)
+    surprises: list[str] = []
+    bots = frozenset(one for one in script.people if is_bot(one))
+    first = len(script.founding)
+    for number, (step, made) in enumerate(zip((*script.founding, *script.steps), events, strict=True)):
+        surprises += surprises_of(step, made, world)
+        is_before = isinstance(step, Remove) and step.is_hard
+        if not is_before:
+            world.apply(step)
+        for event in made:
+            facts = facts_of(event, step, world, bots)
+            audience = Audience(facts, world, script, bots)
+            for alert in alerts.at(number - first):
+                if audience.fires(alert):
+                    firings[alert.name] += 1
+                    for address, reason in audience.reached(alert):
+                        notifications[address] = notifications.get(address, frozenset()) | {reason}
+        if is_before:
+            world.apply(step)
+        alerts.follow(step)
+    return Expectation(notifications, firings, surprises)
+
+
+class Audience:
+    """People around one event."""
+
+    def __init__(self, facts: Facts, world: World, script: Script, bots: frozenset[str]) -> None:
+        self.facts, self.world, self.bots = facts, world, bots
+        self.people = (*script.people, ADMIN)
+
+    def fires(self, alert: Alert) -> bool:
+        """Say whether an alert matches, for some person that could be if it asks something of people."""
+        parts = [combinations(alert.relations, size) for size in range(len(alert.relations) + 1)]
+        return any(alert.matches(self.facts, frozenset(held)) for some in parts for held in some)
+
+    def held(self, alert: Alert, person: str) -> frozenset[str]:
+        """Return which of the relations that an alert asks about hold of a person."""
+        return frozenset(one for one in alert.relations if person in self._holders(one))
+
+    def reached(self, alert: Alert) -> Iterator[tuple[Address, Reason]]:
+        """Yield whom an alert notifies, with each reason."""
+        for at, destination in enumerate(alert.destinations):
+            yield from self._outside(alert, at, destination)
+            for person, key, kind, team, node, hops in self._inside(alert, destination):
+                if self._is_notified(alert, destination, person, key):
+                    recipient = person if destination.channel == BELL else address_of(person)
+                    via = node[1] if hops else ""
+                    yield (
+                        (self.facts.event.id, destination.channel, recipient),
+                        Reason(kind, alert.name, at, team, via, hops),
+                    )
+
+    def _outside(self, alert: Alert, at: int, destination: Destination) -> Iterator[tuple[Address, Reason]]:
+        targets = [one.lower() for one in destination.receivers if "@" in one]
+        if destination.channel == HOOK:
+            targets = [f"{alert.name}[{at}]"]
+        anybody = not alert.relations or any(
+            alert.matches(self.facts, self.held(alert, one)) for one in self.people if one not in self.bots
+        )
+        if anybody and self._may_see(alert.maker):
+            for target in targets:
+                yield (self.facts.event.id, destination.channel, target), Reason("external", alert.name, at)
+
+    def _is_notified(self, alert: Alert, destination: Destination, person: str, node: Key) -> bool:
+        if person in self.bots or person == self.facts.event.actor or not self._may_see(person):
+            return False
+        about = (alert.name, self.facts.asset, self.facts.event.key, node)
+        if any((person, one, channel) in self.world.mutes for one in about for channel in ("", destination.channel)):
+            return False
+        return not alert.relations or alert.matches(self.facts, self.held(alert, person))
+
+    def _inside(self, alert: Alert, destination: Destination) -> Iterator[tuple[str, Key, str, str, Key, int]]:
+        """Yield each way to a person: who, over which asset, kind of reason, team, asset again, hops."""
+        for kind, receiver in _asked(alert, destination):
+            depth = ALL if destination.depth is None else destination.depth
+            nodes = self._reach(depth) if kind in ("owner", "follower") else {self.facts.asset: 0}
+            for node, hops in nodes.items():
+                for principal in self._principals(kind, receiver, node):
+                    for person, team in self._expanded(principal):
+                        yield person, node, kind, team, node, hops
+
+    def _reach(self, depth: int) -> Mapping[Key, int]:
+        return self.world.reach(self.facts.asset, depth)
+
+    def _expanded(self, principal: Principal) -> Iterator[tuple[str, str]]:
+        kind, name = principal
+        if kind == "user":
+            yield name, ""
+        else:
+            yield from ((one, name) for one in self.world.people(name))
+
+    def _principals(self, kind: str, receiver: str, node: Key) -> Sequence[Principal]:
+        match kind:
+            case "owner":
+                return self.world.inherited(node, "owners")
+            case "follower":
+                known = self.world.entities.get(node)
+                return [("user", one) for one in sorted(known.followers)] if known else []
+            case "admin":
+                return [("user", ADMIN)]
+            case "user" | "team":
+                return [(kind, receiver)]
+            case _:
+                return self._in_thread(kind)
+
+    def _in_thread(self, kind: str) -> Sequence[Principal]:
+        thread = self.world.threads.get(self.facts.thread)
+        if thread is None:
+            return ()
+        match kind:
+            case "creator":
+                return [("user", thread.author)]
+            case "assignee":
+                return thread.assignees
+            case "mention":
+                return thread.mentioned
+            case _:
+                return sorted(thread.earlier)
+
+    def _holders(self, relation: str) -> frozenset[str]:
+        if relation == "follows":
+            return self._all(self._principals("follower", "", self.facts.asset))
+        if relation == "owns":
+            return self._all(self._principals("owner", "", self.facts.asset))
+        return self._all([("team", relation.partition(":")[2])])
+
+    def _all(self, principals: Sequence[Principal]) -> frozenset[str]:
+        return frozenset(one for principal in principals for one, _ in self._expanded(principal)) - self.bots
+
+    def _may_see(self, person: str) -> bool:
+        return person not in READERS or all(person in seen for seen in self._seen_by)
+
+    @cached_property
+    def _seen_by(self) -> list[frozenset[str]]:
+        """Readers who may see each of the event's subjects, where not all may."""
+        entity_type, fqn = self.facts.asset
+        subject = ("table", fqn.rpartition(".")[0]) if entity_type in ("testCase", "testSuite") else self.facts.asset
+        found = []
+        for one in (subject, *self.facts.event.ends):
+            tags = self.world.tags(one)
+            if HIDDEN in tags:
+                found.append(frozenset[str]())
+            elif VAULT in tags:
+                found.append(self._all(self.world.inherited(one, "owners")))
+        return found
+
+
+def _asked(alert: Alert, destination: Destination) -> Iterator[tuple[str, str]]:
+    """Yield the relations that a destination asks for, with the name of a user or team where it names one."""
+    match destination.category:
+        case "Owners":
+            yield from (("owner", ""), ("creator", ""))
+        case "Followers":
+            yield "follower", ""
+        case "Admins":
+            yield "admin", ""
+        case "Assignees":
+            yield "assignee", ""
+        case "Mentions":
+            yield from (("mention", ""), ("participant", ""))
+        case "Users" | "Teams":
+            kind = destination.category[:-1].lower()
+            yield from ((kind, one) for one in destination.receivers if "@" not in one)
+            if not destination.receivers and not destination.flags:
+                yield from (_selected(one) for one in alert.relations)
+    for flag in destination.flags:
+        yield {"sendToOwners": "owner", "sendToFollowers": "follower", "sendToAdmins": "admin"}[flag], ""
+
+
+def _selected(relation: str) -> tuple[str, str]:
+    kind, _, team = relation.partition(":")
+    return ("team", team) if team else ({"follows": "follower", "owns": "owner"}[kind], "")

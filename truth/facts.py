@@ -1,0 +1,130 @@
+"""Facts of one event that conditions ask for, taken from the API's answer and the script's catalogue.
+
+Next: ``truth/alerts.py``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from truth.history import Json, Key
+from truth.steps import EndTask, Post, Principal, Report, StartThread, Step
+from truth.world import World
+
+
+@dataclass(frozen=True)
+class Event:
+    """A change event as the API tells it, without the entity's document.
+
+    ``paths`` holds the names of added, updated and deleted fields; ``ends`` the other end of a lineage edge.
+    """
+
+    id: str
+    event_type: str
+    key: Key
+    entity_id: str
+    actor: str
+    timestamp_ms: int
+    added: frozenset[str]
+    updated: frozenset[str]
+    deleted: frozenset[str]
+    ends: tuple[Key, ...] = ()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """Every changed path."""
+        return self.added | self.updated | self.deleted
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is true of one event.
+
+    ``earlier`` holds the results that the test case reported before, ``asset`` what a thread is about.
+    """
+
+    event: Event
+    asset: Key
+    is_bot: bool = False
+    tags: frozenset[str] = frozenset()
+    owners: frozenset[str] = frozenset()
+    domains: frozenset[str] = frozenset()
+    test_status: str = ""
+    earlier: tuple[str, ...] = ()
+    thread: str = ""
+    thread_type: str = ""
+    mentions: tuple[Principal, ...] = ()
+
+    @property
+    def event_type(self) -> str:
+        """Type of the event."""
+        return self.event.event_type
+
+    @property
+    def entity_type(self) -> str:
+        """Type of the changed entity."""
+        return self.event.key[0]
+
+    @property
+    def fqn(self) -> str:
+        """FQN of the asset."""
+        return self.asset[1]
+
+    def changed(self, field_name: str) -> bool:
+        """Say whether a field changed, or one below it."""
+        return any(path == field_name or path.startswith(f"{field_name}.") for path in self.event.paths)
+
+
+def event_of(answer: Json) -> Event:
+    """Return the event that the API answers."""
+    change = answer.get("changeDescription") or {}
+    added, updated, deleted = (change.get(f"fields{one}") or [] for one in ("Added", "Updated", "Deleted"))
+    edges = [value for one in (*added, *updated, *deleted) if one["name"] == "lineage" for value in _values(one)]
+    return Event(
+        id=answer["id"],
+        event_type=answer["eventType"],
+        key=(answer["entityType"], answer["entityFullyQualifiedName"]),
+        entity_id=answer["entityId"],
+        actor=answer["userName"],
+        timestamp_ms=answer["timestamp"],
+        added=_names(added),
+        updated=_names(updated),
+        deleted=_names(deleted),
+        ends=tuple((end["type"], end["fullyQualifiedName"]) for edge in edges for end in _ends(edge)),
+    )
+
+
+def facts_of(event: Event, step: Step | None, world: World, bots: frozenset[str]) -> Facts:
+    """Return the facts of an event that a step made; ``world`` is the catalogue at the event's place."""
+    thread = ""
+    if event.key[0] == "thread" and isinstance(step, StartThread | Post | EndTask):
+        thread = step.thread
+    known = world.threads.get(thread)
+    asset = known.about if known else event.key
+    is_report = isinstance(step, Report) and event.key == step.key
+    reports = tuple(world.reports.get(event.key, ())) if is_report else ()
+    return Facts(
+        event=event,
+        asset=asset,
+        is_bot=event.actor in bots,
+        tags=frozenset(world.tags(asset)),
+        owners=frozenset(name for _, name in world.inherited(asset, "owners")),
+        domains=frozenset(name for _, name in world.inherited(asset, "domains")),
+        test_status=reports[-1] if reports else "",
+        earlier=reports[:-1],
+        thread=thread,
+        thread_type=known.kind if known else "",
+        mentions=known.mentioned if known else (),
+    )
+
+
+def _values(change: Json) -> list[Json]:
+    return [value for key in ("oldValue", "newValue") if isinstance(value := change.get(key), dict)]
+
+
+def _ends(edge: Json) -> list[Json]:
+    return [end for side in ("fromEntity", "toEntity") if isinstance(end := edge.get(side), dict)]
+
+
+def _names(changes: list[Json]) -> frozenset[str]:
+    return frozenset(one["name"] for one in changes)

@@ -1,0 +1,62 @@
+"""PostgreSQL for one replay: a cluster in a temporary folder, from the machine's own binaries, on loopback.
+
+Next: ``truth/__main__.py``.
+"""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from truth.processes import Failed
+
+_ACCOUNT = "postgres"
+_PLACES = "/usr/lib/postgresql/*/bin/initdb"
+
+
+@contextmanager
+def fresh_database(wanted: bool) -> Iterator[str | None]:
+    """Yield the SQLAlchemy address of an empty database that lives until the block ends; None if none is wanted.
+
+    Raises
+    ------
+    Failed : PostgreSQL is not installed.
+    """
+    if not wanted:
+        yield None
+        return
+    binaries = _binaries()
+    with tempfile.TemporaryDirectory(prefix="truth-postgresql-") as temporary:
+        folder = Path(temporary)
+        if os.geteuid() == 0:  # PostgreSQL refuses to run as root
+            shutil.chown(folder, _ACCOUNT)
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={folder}"
+        control = [str(binaries / "pg_ctl"), "-D", str(folder / "db"), "-w"]
+        _call([str(binaries / "initdb"), "-D", str(folder / "db"), "-A", "trust", "-U", "tocsin", "-E", "UTF8"])
+        _call([*control, "-o", options, "-l", str(folder / "log"), "start"])
+        try:
+            yield f"postgresql+psycopg://tocsin@127.0.0.1:{port}/postgres"
+        finally:
+            _call([*control, "-m", "immediate", "stop"])
+
+
+def _binaries() -> Path:
+    found = shutil.which("initdb") or next(map(str, sorted(Path("/").glob(_PLACES.lstrip("/")), reverse=True)), None)
+    if found is None:
+        raise Failed("PostgreSQL is not installed; on Debian: apt-get install postgresql")
+    return Path(found).parent
+
+
+def _call(words: list[str]) -> None:
+    account = pwd.getpwnam(_ACCOUNT).pw_uid if os.geteuid() == 0 else None
+    subprocess.run(words, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, user=account, cwd="/")

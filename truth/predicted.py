@@ -1,0 +1,160 @@
+"""Predicted events: what each step must write into the log, so that a lost event is a difference like any other.
+
+Source: ``docs/history.md``, ``docs/lineage.md``, ``docs/feed.md``, ``docs/api.md``. Next: ``truth/expected.py``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import singledispatch
+
+from truth.facts import Event
+from truth.history import Json, Key
+from truth.steps import (
+    Change,
+    DropAlert,
+    Edge,
+    EndTask,
+    Follow,
+    Make,
+    MakeMany,
+    Members,
+    MuteAlert,
+    MuteAsset,
+    Post,
+    Remove,
+    Report,
+    Restore,
+    SetAlert,
+    StartThread,
+    Step,
+    SwitchAlert,
+)
+from truth.world import World
+
+Made = tuple[str, Key]
+"""Type of an event, and type and FQN of the entity it is about."""
+
+_UNORDERED = ("tags", "domains")
+
+
+def surprises(step: Step, events: Sequence[Event], world: World) -> Iterator[str]:
+    """Yield what a step wrote and should not have, and the reverse; ``world`` is the catalogue before the step."""
+    predicted, made = Counter(events_of(step, world)), Counter((one.event_type, one.key) for one in events)
+    for one in (predicted - made).elements():
+        yield f"missing event {one} of {step}"
+    for one in (made - predicted).elements():
+        yield f"unexpected event {one} of {step}"
+
+
+@singledispatch
+def events_of(step: Step, world: World) -> Iterator[Made]:
+    """Yield the events that a step must make; ``world`` is the catalogue before it."""
+    raise TypeError(step)
+
+
+@events_of.register
+def _make(step: Make, world: World) -> Iterator[Made]:
+    if step.key[0] == "testCase":
+        suite = ("testSuite", f"{step.key[1].rpartition('.')[0]}.testSuite")
+        if suite not in world:
+            yield "entityCreated", suite
+    yield "entityCreated", step.key
+
+
+@events_of.register
+def _make_many(step: MakeMany, world: World) -> Iterator[Made]:
+    for one in step.makes:
+        yield from _make(one, world)
+
+
+@events_of.register
+def _change(step: Change, world: World) -> Iterator[Made]:
+    known = world.document(step.key)
+    if any(_differs(key, known.get(key), value) for key, value in step.values.items()):
+        yield "entityUpdated", step.key
+
+
+def _differs(key: str, one: Json | None, other: Json | None) -> bool:
+    if key in _UNORDERED and one and other:
+        return sorted(map(repr, one)) != sorted(map(repr, other))
+    return (one or None) != (other or None)
+
+
+@events_of.register
+def _remove(step: Remove, world: World) -> Iterator[Made]:
+    gone = [step.key, *world.below(step.key)]
+    for key in gone:
+        yield ("entityDeleted" if step.is_hard else "entitySoftDeleted"), key
+    if step.is_hard:
+        for key in gone:
+            yield from (("entityUpdated", one) for one in world.downstream.get(key, ()) if one not in gone)
+
+
+@events_of.register
+def _restore(step: Restore, world: World) -> Iterator[Made]:
+    for key in (step.key, *world.below(step.key)):
+        yield "entityRestored", key
+
+
+@events_of.register
+def _follow(step: Follow, _world: World) -> Iterator[Made]:
+    yield "entityUpdated", step.key
+
+
+@events_of.register
+def _edge(step: Edge, _world: World) -> Iterator[Made]:
+    yield "entityUpdated", step.product
+
+
+@events_of.register
+def _members(step: Members, world: World) -> Iterator[Made]:
+    known = {one["name"] for one in world.document(("team", step.team)).get("users", ())}
+    if known != set(step.users):
+        yield "entityUpdated", ("team", step.team)
+
+
+@events_of.register(MuteAsset)
+@events_of.register(MuteAlert)
+def _mute(_step: MuteAsset | MuteAlert, _world: World) -> Iterator[Made]:
+    yield from ()
+
+
+@events_of.register
+def _start_thread(step: StartThread, _world: World) -> Iterator[Made]:
+    yield "threadCreated", ("thread", step.key[1])
+
+
+@events_of.register
+def _post(step: Post, world: World) -> Iterator[Made]:
+    yield "postCreated", ("thread", world.threads[step.thread].about[1])
+
+
+@events_of.register
+def _end_task(step: EndTask, world: World) -> Iterator[Made]:
+    about = world.threads[step.thread].about
+    if step.description is not None and world.document(about).get("description") != step.description:
+        yield "entityUpdated", about
+    yield ("taskClosed" if step.description is None else "taskResolved"), ("thread", about[1])
+
+
+@events_of.register
+def _report(step: Report, _world: World) -> Iterator[Made]:
+    yield ("testCaseFailure" if step.status == "Failed" else "entityUpdated"), step.key
+
+
+@events_of.register
+def _set_alert(step: SetAlert, world: World) -> Iterator[Made]:
+    key = ("eventsubscription", step.alert)
+    yield ("entityUpdated" if key in world else "entityCreated"), key
+
+
+@events_of.register
+def _switch_alert(step: SwitchAlert, _world: World) -> Iterator[Made]:
+    yield "entityUpdated", ("eventsubscription", step.alert)
+
+
+@events_of.register
+def _drop_alert(step: DropAlert, _world: World) -> Iterator[Made]:
+    yield "entityDeleted", ("eventsubscription", step.alert)

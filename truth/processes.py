@@ -1,0 +1,149 @@
+"""Processes of Tocsin as users start them: a server and a pipeline over a fresh store, on a free port.
+
+Next: ``truth/ways.py``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+_GRACE_S = 30.0
+_LAST_LINES = 30
+_DAY_S = 86_400
+
+
+class Failed(Exception):
+    """A process ended or did not do in time what it should have done."""
+
+
+@dataclass
+class Product:
+    """A server and, while it runs, a pipeline, in a folder of their own.
+
+    ``database_url`` is the SQLAlchemy address of an empty database; None: SQLite in the folder. ``environment`` is
+    added to that of the pipeline.
+    """
+
+    folder: Path
+    database_url: str | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+    port: int = 0
+    _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            self.port = probe.getsockname()[1]
+
+    @property
+    def url(self) -> str:
+        """Address of the server."""
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def store_url(self) -> str:
+        """SQLAlchemy address of the store."""
+        return self.database_url or f"sqlite:///file:{self.folder / 'tocsin.db'}?mode=ro&uri=true"
+
+    def start(self, command: str) -> None:
+        """Start ``serve`` or ``pipeline``; wait until a server answers."""
+        with (self.folder / f"{command}.log").open("ab") as sink:
+            self._running[command] = subprocess.Popen(
+                _tocsin(command),
+                cwd=self.folder,
+                env=self._environment() | (self.environment if command == "pipeline" else {}),
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        if command == "serve":
+            self.until(self._answers)
+
+    def kill(self, command: str) -> None:
+        """End a process as a power cut would, with all that it started."""
+        process = self._running.pop(command)
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+    def stop(self) -> None:
+        """End what runs, the pipeline first."""
+        for command in [one for one in ("pipeline", "serve") if one in self._running]:
+            process = self._running[command]
+            process.terminate()
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_GRACE_S)
+            self.kill(command)
+
+    def run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        """Run another command over the same store and return what it printed."""
+        return subprocess.run(
+            _tocsin(*words), cwd=self.folder, env=self._environment(), capture_output=True, text=True, check=False
+        )
+
+    def administrator(self) -> str:
+        """Return a new password of the first administrator."""
+        printed = self.run("admin", "reset-password", "admin", "--json")
+        if printed.returncode:
+            raise Failed(printed.stderr)
+        return str(json.loads(printed.stdout)["password"])
+
+    def health(self) -> Any:
+        """Return what ``GET /healthcheck`` answers."""
+        return httpx.get(f"{self.url}/api/v1/healthcheck", timeout=30, trust_env=False).raise_for_status().json()
+
+    def until(self, question: Callable[[], bool], *, within_s: float = 300.0, every_s: float = 0.05) -> None:
+        """Wait until something is so.
+
+        Raises
+        ------
+        Failed : a process has ended, or the time is over.
+        """
+        deadline = time.monotonic() + within_s
+        while not question():
+            for command, process in self._running.items():
+                if process.poll() is not None:
+                    printed = (self.folder / f"{command}.log").read_text(errors="replace").splitlines()
+                    raise Failed("\n".join([f"{command} ended with {process.returncode}", *printed[-_LAST_LINES:]]))
+            if time.monotonic() > deadline:
+                raise Failed(f"not within {within_s:g} s")
+            time.sleep(every_s)
+
+    def _answers(self) -> bool:
+        try:
+            return httpx.get(f"{self.url}/api/v1/system/version", timeout=5, trust_env=False).is_success
+        except httpx.HTTPError:
+            return False
+
+    def _environment(self) -> dict[str, str]:
+        inherited = {key: value for key, value in os.environ.items() if not key.startswith("TOCSIN_")}
+        ours = {
+            "TOCSIN_DATA_DIR": str(self.folder),
+            "TOCSIN_PORT": str(self.port),
+            "TOCSIN_PROCESSES": "1",
+            "TOCSIN_EGRESS_ALLOW": '["127.0.0.1/32"]',
+            "TOCSIN_AUDIT_EVERY_S": "0",
+            "TOCSIN_AUDIT_ALLOWANCE_S": str(_DAY_S),
+            "TOCSIN_LAKE_EVERY_S": "0",
+            "TOCSIN_LOGIN_WAITING": "1000",
+            **({"TOCSIN_DATABASE_URL": self.database_url} if self.database_url else {}),
+        }
+        return inherited | ours
+
+
+def _tocsin(*words: str) -> list[str]:
+    return [sys.executable, "-m", "tocsin", *words]

@@ -1,0 +1,349 @@
+"""Script of a replay: the history's commits and, between them, what no public history has, by a seed.
+
+Added are followers who come and go, people who change teams, owners who change a second later, containers with owners,
+hidden assets, soft and hard deletions and bursts of them, threads, tests, mutes, and alerts that come and go.
+Where the ways of running the pipeline may differ by design, the script keeps apart what would differ
+(``docs/truth.md``). Next: ``truth/ways.py``.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+from truth.alerts import Alert, Cast, alerts, midway
+from truth.history import Commit, EdgeChange, History, Json, Key, State
+from truth.steps import (
+    ADMIN,
+    Change,
+    DropAlert,
+    Edge,
+    EndTask,
+    Follow,
+    Make,
+    MakeMany,
+    Members,
+    MuteAlert,
+    MuteAsset,
+    Post,
+    Principal,
+    Remove,
+    Report,
+    Restore,
+    SetAlert,
+    StartThread,
+    Step,
+    SwitchAlert,
+)
+from truth.world import World
+
+READERS = tuple(f"reader_{number}" for number in range(1, 7))
+"""People who may not see everything and change nothing."""
+
+HIDDEN, VAULT = "Hidden.Yes", "Hidden.Vault"
+"""Tags of tables that readers may not see: none of them, and none but the owners."""
+
+DIVISION, DEPARTMENT, GROUP, VAULT_GROUP = "Data", "Platform", "core", "vault"
+_FOLLOWED = ("table", "pipeline", "databaseSchema", "storedProcedure")
+_MINUTE_MS = 60_000
+
+
+@dataclass(frozen=True)
+class Script:
+    """A history with everything that is added to it, ready to be sent."""
+
+    history: History
+    people: tuple[str, ...]
+    writers: tuple[str, ...]
+    cast: Cast
+    founding: tuple[Step, ...]
+    alerts: dict[str, list[Alert]]
+    steps: tuple[Step, ...]
+
+
+def is_bot(name: str) -> bool:
+    """Say whether a pseudonym of the history names a bot."""
+    return name.startswith("bot_")
+
+
+def script_of(history: History, seed: int) -> Script:
+    """Return the script of a history, the same for the same seed."""
+    return _Writer(history, Random(seed)).script()
+
+
+class _Writer:
+    """Writes a script while following in a world of its own what the steps so far have done."""
+
+    def __init__(self, history: History, random: Random) -> None:
+        self.history, self.random, self.world = history, random, World()
+        authors = Counter(one.user for one in history.commits if not is_bot(one.user))
+        self.writers = tuple(sorted({one.user for one in history.commits}))
+        self.people = (*history.users, *READERS)
+        self.cast = self._cast([name for name, _ in authors.most_common(2)])
+        self.edges: set[tuple[Key, Key]] = set()
+        self.tests: list[Key] = []
+        self.thread_count = self.report_count = 0
+
+    def script(self) -> Script:
+        founding = tuple(self._noted(self._founding()))
+        definitions = {one.name: [one] for one in alerts(self.cast)}
+        definitions |= {first.name: [first, second] for first, second in midway()}
+        opening = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
+        steps = (*opening, *self._noted(self._told()))
+        return Script(self.history, self.people, self.writers, self.cast, founding, definitions, steps)
+
+    def _noted(self, steps: Iterator[Step]) -> Iterator[Step]:
+        for step in steps:
+            self.world.apply(step)
+            yield step
+
+    def _cast(self, authors: list[str]) -> Cast:
+        first, second = [*authors, READERS[0], READERS[1]][:2]
+        tables = [one.key[1] for commit in self.history.commits for one in commit.states if one.key[0] == "table"]
+        datasets = Counter(fqn.rpartition(".")[0] for fqn in tables)
+        domains = self.history.domains
+        dataset = datasets.most_common(1)[0][0]
+        return Cast(first, second, READERS[2], GROUP, DIVISION, domains[0] if domains else "none", dataset)
+
+    def _founding(self) -> Iterator[Step]:
+        """Yield the steps that make teams, labels and services."""
+        yield Make(ADMIN, ("team", "Company"), {"teamType": "BusinessUnit"})
+        for name, kind, above in (
+            (DIVISION, "Division", "Company"),
+            (DEPARTMENT, "Department", DIVISION),
+            *((one, "Group", self.random.choice((DIVISION, DEPARTMENT))) for one in (GROUP, *self.history.teams)),
+        ):
+            users = self.random.sample(self.people, self.random.randrange(2, 6)) if kind != "Division" else []
+            yield self._team(name, kind, above, users)
+        yield self._team(VAULT_GROUP, "Group", "Company", [READERS[1], self.cast.second])
+        for name in {self.cast.domain, *self.history.domains}:
+            yield Make(ADMIN, ("domain", name), {})
+        tags = sorted({HIDDEN, VAULT, *self.history.tags, "impact.tier_1"})
+        for name in sorted({tag.partition(".")[0] for tag in tags} - {"Tier", "PII", "Certification", "PersonalData"}):
+            yield Make(ADMIN, ("classification", name), {})
+        for tag in tags:
+            yield Make(ADMIN, ("tag", tag), {})
+        owner = {"owners": [{"type": "team", "name": DEPARTMENT}]}
+        yield Make(ADMIN, ("databaseService", "bigquery"), {"serviceType": "BigQuery", **owner})
+        yield Make(ADMIN, ("pipelineService", "airflow"), {"serviceType": "Airflow"})
+
+    def _team(self, name: str, kind: str, above: str, users: list[str]) -> Make:
+        document: Json = {"teamType": kind, "parents": [{"type": "team", "name": above}]}
+        if users:
+            document["users"] = [{"type": "user", "name": one} for one in sorted(users)]
+        return Make(ADMIN, ("team", name), document)
+
+    def _told(self) -> Iterator[Step]:
+        """Yield the steps of all commits, and others between them."""
+        commits = self.history.commits
+        fixed = {len(commits) * part // 100: part for part in (15, 25, 40, 55, 60, 75, 85)}
+        for number, commit in enumerate(commits):
+            yield from self._commit(commit)
+            yield from self._between(commit.user)
+            if number in fixed:
+                yield from self._milestone(fixed[number])
+
+    def _commit(self, commit: Commit) -> Iterator[Step]:
+        new = [one for one in commit.states if one.document is not None and one.key not in self.world]
+        bulk = [one for one in new if one.key[0] == "table"]
+        if len(bulk) >= 3 and self._happens(0.5):
+            for one in bulk:
+                yield from self._containers(one.key)
+            yield MakeMany(commit.user, tuple(self._make(commit.user, one) for one in bulk))
+        for state in commit.states:
+            yield from self._state(commit.user, state)
+        for change in commit.edges:
+            yield from self._edge(commit.user, change)
+
+    def _state(self, user: str, state: State) -> Iterator[Step]:
+        if state.document is None:
+            yield from self._removed(user, state.key)
+            return
+        if state.key not in self.world:
+            yield from self._containers(state.key)
+            yield self._make(user, state)
+        elif self.world.entities[state.key].is_deleted:
+            yield Restore(user, state.key)
+        if values := self._differences(state):
+            yield Change(user, state.key, values)
+        yield from self._joined(user, state.key)
+        yield from self._after(user, state.key)
+
+    def _make(self, user: str, state: State) -> Make:
+        return Make(user, state.key, self._wanted(state))
+
+    def _wanted(self, state: State) -> Json:
+        """Return a state's document, with the tags and owners that hide it from some."""
+        document = dict(state.document or {})
+        if state.key[0] != "table":
+            return document
+        number = sum(state.key[1].encode()) % 40
+        if number < 3:
+            document["tags"] = [*document.get("tags", ()), {"tagFQN": HIDDEN}]
+        if number == 3:
+            document["tags"] = [*document.get("tags", ()), {"tagFQN": VAULT}]
+            document["owners"] = [{"type": "user", "name": READERS[0]}, {"type": "team", "name": VAULT_GROUP}]
+        return document
+
+    def _differences(self, state: State) -> Json:
+        wanted, known = self._wanted(state), self.world.document(state.key)
+        gone = {key: None for key in known if key not in wanted}
+        return gone | {key: value for key, value in wanted.items() if known.get(key) != value}
+
+    def _containers(self, key: Key) -> Iterator[Step]:
+        """Yield the steps that make what an asset lies in."""
+        for one in reversed([above for above in self.world.containers(key) if above not in self.world]):
+            owners = {"owners": self._principals()} if one[0] == "databaseSchema" and self._happens(0.3) else {}
+            yield Make(ADMIN, one, owners)
+
+    def _joined(self, user: str, key: Key) -> Iterator[Step]:
+        """Yield the edges that waited for an asset."""
+        for source, product in sorted(edge for edge in self.edges if key in edge):
+            if self._are_there(source, product) and product not in self.world.downstream[source]:
+                yield Edge(user, source, product, is_there=True)
+
+    def _are_there(self, *keys: Key) -> bool:
+        return all(key in self.world and not self.world.entities[key].is_deleted for key in keys)
+
+    def _removed(self, user: str, key: Key) -> Iterator[Step]:
+        if not self._are_there(key):
+            return
+        below = len(self.world.below(key))
+        if key[0] == "databaseSchema":
+            if below <= 60 and self._happens(0.6):
+                yield Remove(ADMIN, key, is_hard=True)
+            return
+        softly = not self.world.upstream.get(key) and self._happens(0.4)
+        yield Remove(user, key, is_hard=not softly)
+
+    def _edge(self, user: str, change: EdgeChange) -> Iterator[Step]:
+        edge = (change.source, change.product)
+        if change.is_there:
+            self.edges.add(edge)
+        else:
+            self.edges.discard(edge)
+        if self._are_there(*edge) and (change.product in self.world.downstream[change.source]) != change.is_there:
+            yield Edge(user, *edge, is_there=change.is_there)
+
+    def _after(self, user: str, key: Key) -> Iterator[Step]:
+        """Yield what people do after an asset has changed."""
+        followers = self.world.entities[key].followers
+        if user not in followers and self._happens(0.5):
+            yield Follow(user, user, key, begins=True)
+        if self._happens(0.1):
+            reader = self.random.choice(READERS)
+            if not self._is_hidden(key) and reader not in followers:
+                yield Follow(ADMIN, reader, key, begins=True)
+        if followers and self._happens(0.08):
+            yield Follow(ADMIN, self.random.choice(sorted(followers)), key, begins=False)
+        if self._happens(0.08) and VAULT not in self.world.tags(key):
+            yield Change(self.random.choice((user, ADMIN)), key, {"owners": self._principals()})
+        if key[0] == "table" and self._happens(0.05):
+            yield from self._tested(user, key)
+
+    def _is_hidden(self, key: Key) -> bool:
+        return bool({HIDDEN, VAULT} & self.world.tags(key))
+
+    def _tested(self, user: str, table: Key) -> Iterator[Step]:
+        test = ("testCase", f"{table[1]}.rows_{len(self.world.below(table))}")
+        if test in self.world:
+            return
+        self.tests.append(test)
+        yield Make(user, test, {})
+        yield Follow(ADMIN, self.random.choice(self.history.users), test, begins=True)
+
+    def _between(self, user: str) -> Iterator[Step]:
+        """Yield what happens between two commits."""
+        self.tests = [one for one in self.tests if self._are_there(one)]
+        if self.tests and self._happens(0.3):
+            self.report_count += 1
+            status = self.random.choice(("Failed", "Failed", "Success"))
+            yield Report(user, self.random.choice(self.tests), status, self.report_count * _MINUTE_MS)
+        if self._happens(0.05):
+            team = self.random.choice((GROUP, *self.history.teams))
+            yield Members(ADMIN, team, tuple(sorted(self.random.sample(self.people, self.random.randrange(1, 6)))))
+        if self._happens(0.03):
+            yield from self._muted()
+        if self._happens(0.1):
+            yield from self._talk()
+        if self._happens(0.03) and (schemas := self.world.live("databaseSchema")):
+            yield Change(ADMIN, self.random.choice(schemas), {"owners": self._principals()})
+
+    def _muted(self) -> Iterator[Step]:
+        who = self.random.choice(self.history.users)
+        tables = [one for one in self.world.live("table") if not self._is_hidden(one)]
+        if tables and self._happens(0.7):
+            yield MuteAsset(who, self.random.choice(tables), self.random.choice(("", "Email", "ActivityFeed")))
+        else:
+            yield MuteAlert(who, self.random.choice(("ActivityFeedAlert", "DownstreamNear", "Edges", "WhoFollows")))
+
+    def _talk(self) -> Iterator[Step]:
+        about = [one for entity_type in _FOLLOWED[:2] for one in self.world.live(entity_type)]
+        running = [name for name, one in self.world.threads.items() if self._are_there(one.about)]
+        if running and self._happens(0.6):
+            yield from self._answer(self.random.choice(running))
+        elif about:
+            self.thread_count += 1
+            kind = self.random.choice(("Conversation", "Task", "Announcement"))
+            mentions = tuple(self._named(2)) if kind == "Conversation" else ()
+            assignees = (("user", self.random.choice(self.writers)), *self._named(1)) if kind == "Task" else ()
+            author, name = self.random.choice(self.writers), f"thread {self.thread_count}"
+            yield StartThread(author, name, self.random.choice(about), kind, mentions, tuple(dict.fromkeys(assignees)))
+
+    def _answer(self, name: str) -> Iterator[Step]:
+        thread = self.world.threads[name]
+        assigned = [one for kind, one in thread.assignees if kind == "user" and one in self.writers]
+        if thread.kind == "Task" and assigned and not thread.is_over and self._happens(0.6):
+            text = f"Written for {name}." if self._happens(0.6) else None
+            yield EndTask(assigned[0], name, text)
+        else:
+            yield Post(self.random.choice(self.writers), name, tuple(self._named(1)) if self._happens(0.4) else ())
+
+    def _named(self, most: int) -> Iterator[Principal]:
+        """Yield some people and perhaps a team."""
+        if self._happens(0.3):
+            yield "team", self.random.choice((GROUP, *self.history.teams))
+        yield from (("user", one) for one in self.random.sample(self.people, self.random.randrange(1, most + 1)))
+
+    def _principals(self) -> list[Json]:
+        """Return owners: up to two people, or a team."""
+        if self._happens(0.3):
+            return [{"type": "team", "name": self.random.choice((GROUP, DEPARTMENT, *self.history.teams))}]
+        names = self.random.sample(self.people, self.random.randrange(1, 3))
+        return [{"type": "user", "name": one} for one in names]
+
+    def _milestone(self, part: int) -> Iterator[Step]:
+        """Yield what happens once, after so many hundredths of the history."""
+        later, switched, dropped = midway()
+        match part:
+            case 15:
+                for first, second in (switched, dropped):
+                    yield SetAlert(ADMIN, first.name, first.definition())
+                    yield SetAlert(ADMIN, second.name, second.definition())
+            case 25:
+                yield SwitchAlert(ADMIN, "Switched", enabled=False)
+            case 40:
+                yield SetAlert(ADMIN, later[0].name, later[0].definition())
+                yield SetAlert(ADMIN, later[1].name, later[1].definition())
+                yield SwitchAlert(ADMIN, "Switched", enabled=True)
+            case 55:
+                yield Change(ADMIN, ("databaseService", "bigquery"), {"owners": self._principals()})
+            case 60 | 85:
+                yield from self._burst()
+            case _:
+                yield DropAlert(ADMIN, "Dropped")
+
+    def _burst(self) -> Iterator[Step]:
+        """Yield the hard deletion of a dataset with what most depends on, and of tables one after the other."""
+        sizes = {one: len(self.world.below(one)) for one in self.world.live("databaseSchema")}
+        fitting = [one for one, size in sizes.items() if 2 <= size <= 80]
+        if fitting:
+            yield Remove(ADMIN, max(fitting, key=lambda one: sizes[one]), is_hard=True)
+        tables = self.world.live("table")
+        for table in self.random.sample(tables, min(20, len(tables) // 10)):
+            yield Remove(ADMIN, table, is_hard=True)
+
+    def _happens(self, chance: float) -> bool:
+        return self.random.random() < chance

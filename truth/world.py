@@ -1,0 +1,261 @@
+"""Catalogue as a script makes it: entities, people, lineage and threads after each step.
+
+Written from ``docs/`` and the seeds alone; it shares no code with Tocsin. Next: ``truth/expected.py``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import singledispatchmethod
+
+from truth.history import Json, Key
+from truth.steps import Change as ChangeStep
+from truth.steps import (
+    DropAlert,
+    Edge,
+    EndTask,
+    Follow,
+    Make,
+    MakeMany,
+    Members,
+    MuteAlert,
+    MuteAsset,
+    Post,
+    Principal,
+    Remove,
+    Report,
+    Restore,
+    SetAlert,
+    StartThread,
+    Step,
+    SwitchAlert,
+)
+
+ABOVE = {
+    "database": "databaseService",
+    "databaseSchema": "database",
+    "table": "databaseSchema",
+    "storedProcedure": "databaseSchema",
+    "pipeline": "pipelineService",
+    "testCase": "table",
+    "testSuite": "table",
+}
+"""Type of the container of each type that has one."""
+
+
+@dataclass
+class Entity:
+    """What is known of an entity: its document by keys, who follows it, whether it is soft-deleted."""
+
+    document: Json
+    followers: set[str] = field(default_factory=set)
+    is_deleted: bool = False
+
+
+@dataclass
+class Thread:
+    """A thread and whoever has to do with it; ``earlier`` took part before its last event."""
+
+    about: Key
+    kind: str
+    author: str
+    assignees: tuple[Principal, ...]
+    participants: set[Principal] = field(default_factory=set)
+    earlier: frozenset[Principal] = frozenset()
+    mentioned: tuple[Principal, ...] = ()
+    is_over: bool = False
+
+
+class World:
+    """Everything that decides who is notified, as of the last step."""
+
+    def __init__(self) -> None:
+        self.entities: dict[Key, Entity] = {}
+        self.downstream: dict[Key, set[Key]] = defaultdict(set)
+        self.upstream: dict[Key, set[Key]] = defaultdict(set)
+        self.threads: dict[str, Thread] = {}
+        self.teams_below: dict[str, list[str]] = defaultdict(list)
+        self.reports: dict[Key, list[str]] = defaultdict(list)
+        self.mutes: set[tuple[str, Key | str, str]] = set()
+        """Who mutes which asset (key) or alert (name), on which channel."""
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self.entities
+
+    def live(self, entity_type: str) -> list[Key]:
+        """Return all entities of a type that are not deleted, in the order of their making."""
+        return [key for key, one in self.entities.items() if key[0] == entity_type and not one.is_deleted]
+
+    def document(self, key: Key) -> Json:
+        """Return an entity's document, empty if it is not there."""
+        return self.entities[key].document if key in self.entities else {}
+
+    def containers(self, key: Key) -> Iterator[Key]:
+        """Yield what an entity lies in, the nearest first."""
+        entity_type, fqn = key
+        while entity_type in ABOVE:
+            entity_type, fqn = ABOVE[entity_type], fqn.rpartition(".")[0]
+            yield entity_type, fqn
+
+    def inherited(self, key: Key, what: str) -> list[Principal]:
+        """Return an entity's owners or domains: its own, else those of the nearest container with some."""
+        for one in (key, *self.containers(key)):
+            if found := self.document(one).get(what):
+                return [(reference["type"], reference["name"]) for reference in found]
+        return []
+
+    def below(self, key: Key) -> list[Key]:
+        """Return all entities inside of one."""
+        return [one for one in self.entities if key in self.containers(one)]
+
+    def tags(self, key: Key) -> set[str]:
+        """Return the tags of an entity and its columns."""
+        document = self.document(key)
+        labels = [
+            *document.get("tags", ()),
+            *(one for column in document.get("columns", ()) for one in _labels(column)),
+        ]
+        return {one["tagFQN"] for one in labels}
+
+    def reach(self, key: Key, depth: int) -> dict[Key, int]:
+        """Return what lies downstream of an entity within so many hops, itself included, with its least distance."""
+        found, frontier = {key: 0}, [key]
+        for hops in range(1, depth + 1):
+            frontier = [one for node in frontier for one in sorted(self.downstream.get(node, ())) if one not in found]
+            if not frontier:
+                break
+            found |= dict.fromkeys(frontier, hops)
+        return found
+
+    def people(self, team: str, seen: frozenset[str] = frozenset()) -> set[str]:
+        """Return the people of a team and of all teams below it."""
+        document = self.document(("team", team))
+        found = {one["name"] for one in document.get("users", ())}
+        for below in self.teams_below[team]:
+            if below not in seen:
+                found |= self.people(below, seen | {team})
+        return found
+
+    @singledispatchmethod
+    def apply(self, step: Step) -> None:
+        """Do what a step does to the catalogue; what alerts say is in ``truth/alerts.py``."""
+        raise TypeError(step)
+
+    @apply.register
+    def _make(self, step: Make) -> None:
+        self.entities[step.key] = Entity(dict(step.document))
+        if step.key[0] == "team":
+            for above in step.document.get("parents", ()):
+                self.teams_below[above["name"]].append(step.key[1])
+        if step.key[0] == "testCase":
+            suite = ("testSuite", f"{step.key[1].rpartition('.')[0]}.testSuite")
+            self.entities.setdefault(suite, Entity({}))
+
+    @apply.register
+    def _make_many(self, step: MakeMany) -> None:
+        for one in step.makes:
+            self._make(one)
+
+    @apply.register
+    def _change(self, step: ChangeStep) -> None:
+        document = self.entities[step.key].document
+        document.update(step.values)
+        for key in [key for key, value in document.items() if value is None]:
+            del document[key]
+
+    @apply.register
+    def _remove(self, step: Remove) -> None:
+        gone = {step.key, *self.below(step.key)}
+        for key in gone:
+            self.entities[key].is_deleted = True
+            if step.is_hard:
+                self._forget(key)
+        if step.is_hard:
+            self.threads = {name: one for name, one in self.threads.items() if one.about not in gone}
+
+    def _forget(self, key: Key) -> None:
+        del self.entities[key]
+        for source in self.upstream.pop(key, set()):
+            self.downstream[source].discard(key)
+        for product in self.downstream.pop(key, set()):
+            self.upstream[product].discard(key)
+        self.reports.pop(key, None)
+        self.mutes = {one for one in self.mutes if one[1] != key}
+
+    @apply.register
+    def _restore(self, step: Restore) -> None:
+        for key in (step.key, *self.below(step.key)):
+            self.entities[key].is_deleted = False
+
+    @apply.register
+    def _follow(self, step: Follow) -> None:
+        followers = self.entities[step.key].followers
+        followers.add(step.user) if step.begins else followers.discard(step.user)
+
+    @apply.register
+    def _edge(self, step: Edge) -> None:
+        for relation, one, other in (
+            (self.downstream, step.source, step.product),
+            (self.upstream, step.product, step.source),
+        ):
+            relation[one].add(other) if step.is_there else relation[one].discard(other)
+
+    @apply.register
+    def _members(self, step: Members) -> None:
+        users = [{"type": "user", "name": one} for one in step.users]
+        self.entities["team", step.team].document["users"] = users
+
+    @apply.register
+    def _mute_asset(self, step: MuteAsset) -> None:
+        self.mutes.add((step.user, step.key, step.channel))
+
+    @apply.register
+    def _mute_alert(self, step: MuteAlert) -> None:
+        self.mutes.add((step.user, step.alert, ""))
+
+    @apply.register
+    def _start_thread(self, step: StartThread) -> None:
+        people = {("user", step.actor), *step.mentions}
+        self.threads[step.thread] = Thread(
+            step.key, step.kind, step.actor, step.assignees, participants=people, mentioned=step.mentions
+        )
+
+    @apply.register
+    def _post(self, step: Post) -> None:
+        thread = self.threads[step.thread]
+        thread.earlier = frozenset(thread.participants)
+        thread.participants |= {("user", step.actor), *step.mentions}
+        thread.mentioned = step.mentions
+
+    @apply.register
+    def _end_task(self, step: EndTask) -> None:
+        thread = self.threads[step.thread]
+        thread.earlier = frozenset(thread.participants)
+        thread.participants.add(("user", step.actor))
+        thread.mentioned, thread.is_over = (), True
+        if step.description is not None:
+            self.entities[thread.about].document["description"] = step.description
+
+    @apply.register
+    def _report(self, step: Report) -> None:
+        self.reports[step.key].append(step.status)
+
+    @apply.register
+    def _set_alert(self, step: SetAlert) -> None:
+        self.entities["eventsubscription", step.alert] = Entity(dict(step.definition))
+
+    @apply.register
+    def _switch_alert(self, step: SwitchAlert) -> None:
+        self.entities["eventsubscription", step.alert].document["enabled"] = step.enabled
+
+    @apply.register
+    def _drop_alert(self, step: DropAlert) -> None:
+        del self.entities["eventsubscription", step.alert]
+
+
+def _labels(column: Json) -> Iterator[Json]:
+    yield from column.get("tags", ())
+    for one in column.get("children", ()):
+        yield from _labels(one)

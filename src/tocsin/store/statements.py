@@ -34,7 +34,7 @@ class Prepared:
     def run(self, connection: Connection, values: Row) -> Cursor:
         """Run it inside the connection's transaction and return the driver's cursor."""
         text = self._text(connection)
-        return _done(connection, text.sql, lambda cursor: cursor.execute(text.sql, text.values(values)))
+        return by_driver(connection, text.sql, lambda cursor: cursor.execute(text.sql, text.values(values)))
 
     def run_for(self, connection: Connection, rows: Sequence[Row]) -> None:
         """Run it once for each of the rows."""
@@ -42,7 +42,7 @@ class Prepared:
             self.run(connection, rows[0])
             return
         text = self._text(connection)
-        _done(connection, text.sql, lambda cursor: cursor.executemany(text.sql, list(map(text.values, rows))))
+        by_driver(connection, text.sql, lambda cursor: cursor.executemany(text.sql, list(map(text.values, rows))))
 
     def _text(self, connection: Connection) -> _Text:
         """Return the statement in the words of the connection's driver."""
@@ -62,7 +62,7 @@ def _arranged(names: Sequence[str] | None, constants: Row) -> Callable[[Row], ob
     return (lambda values: pick(constants | values)) if constants else pick
 
 
-def _done(connection: Connection, sql: str, do: Callable[[Cursor], object]) -> Cursor:
+def by_driver(connection: Connection, sql: str, do: Callable[[Cursor], object]) -> Cursor:
     """Do something with a new cursor; what the driver raises comes as SQLAlchemy would raise it."""
     driver: Any = connection.dialect.loaded_dbapi  # Any: the driver's module
     cursor = connection.connection.cursor()

@@ -6,7 +6,7 @@ Counting later would read every notification of a month. Next: ``explain/noise.p
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import astuple, dataclass
 from functools import lru_cache
 from typing import Any
@@ -27,6 +27,9 @@ _ROWS_PER_STATEMENT = 5_000
 _KEY = (firing.c.log_offset, firing.c.subscription_id)
 _COUNTS = ("notified_count", "person_count", "app_count", "opened_count")
 _NONE_YET = dict.fromkeys(_COUNTS, 0)
+Fired = tuple[int, str, str, object]
+"""Offset, reasons and channel of a notification, and its recipient, if that is a person (or whether it is)."""
+
 _HAS_NOTIFIED = firing.c.notified_count > 0
 
 
@@ -123,25 +126,37 @@ class Firings:
             return {row[0]: int(row[1]) for row in connection.execute(each)}
 
 
-def note_firings(connection: Connection, pairs: Iterable[Pair], rows: Iterable[Mapping[str, Any]]) -> None:
-    """Count matches and their notifications, in the caller's transaction; a match counts once.
+class FiringCounts:
+    """Counts of the firings of some matches and their new notifications, until they are written; a match counts once.
 
-    ``rows`` are the new ones: where another query has written the notification before, its alerts are the reasons.
+    Where another query has written the notification before, its alerts are the reasons.
     """
-    counts: dict[Pair, Counter[str]] = {pair: Counter() for pair in pairs}
-    for row in rows:
-        for alert in _alerts_in(row["reasons"]):
-            counted = counts.setdefault((row["log_offset"], alert), Counter())
-            counted["notified_count"] += 1
-            counted["person_count"] += row["recipient_id"] is not None
-            counted["app_count"] += row["channel"] == Channel.ACTIVITY_FEED.value
-    new = [
-        {"log_offset": offset, "subscription_id": alert, **_NONE_YET, **counted}
-        for (offset, alert), counted in sorted(counts.items())
-    ]
-    statement = inserting(connection, firing).on_conflict_do_nothing()
-    for start in range(0, len(new), _ROWS_PER_STATEMENT):
-        connection.execute(statement, new[start : start + _ROWS_PER_STATEMENT])
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        self._pairs = pairs
+        self._notified: Counter[tuple[int, str, str, object]] = Counter()
+
+    def add(self, notified: Iterable[Fired], count: int = 1) -> None:
+        """Count new notifications, ``count`` of each kind."""
+        for offset, reasons, channel, person in notified:
+            self._notified[offset, reasons, channel, person is not None and person is not False] += count
+
+    def write(self, connection: Connection) -> None:
+        """Store the counts in the caller's transaction."""
+        counts: dict[Pair, Counter[str]] = {pair: Counter() for pair in self._pairs}
+        for (offset, reasons, channel, is_person), count in self._notified.items():
+            for alert in _alerts_in(reasons):
+                counted = counts.setdefault((offset, alert), Counter())
+                counted["notified_count"] += count
+                counted["person_count"] += count if is_person else 0
+                counted["app_count"] += count if channel == Channel.ACTIVITY_FEED.value else 0
+        new = [
+            {"log_offset": offset, "subscription_id": alert, **_NONE_YET, **counted}
+            for (offset, alert), counted in sorted(counts.items())
+        ]
+        statement = inserting(connection, firing).on_conflict_do_nothing()
+        for start in range(0, len(new), _ROWS_PER_STATEMENT):
+            connection.execute(statement, new[start : start + _ROWS_PER_STATEMENT])
 
 
 def note_opened(connection: Connection, unread: ColumnElement[bool]) -> None:

@@ -6,8 +6,7 @@ them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, Engine, delete, func, insert, select
 
@@ -21,20 +20,16 @@ KEPT_FROM = "match_results"
 """The row of ``pipeline_progress`` with the offset after which match results are kept."""
 
 _ROWS_PER_STATEMENT = 5_000
-Row = Mapping[str, Any]  # Any: a column of spark/schedule.py
 
 
-def without_result(connection: Connection, rows: Sequence[Row], match_results: Sequence[MatchResult]) -> Sequence[Row]:
-    """Return the notifications of the matches that have no result yet."""
-    if not match_results:
-        return rows
-    offsets = [one.log_offset for one in match_results]
+def resolved(connection: Connection, pairs: Sequence[Pair]) -> set[Pair]:
+    """Return those of the matches ``pairs`` that have a result already."""
+    if not pairs:
+        return set()
+    offsets = [offset for offset, _ in pairs]
     query = select(match_result.c.log_offset, match_result.c.subscription_id)
     known = connection.execute(query.where(match_result.c.log_offset.between(min(offsets), max(offsets))))
-    done: set[Pair] = {(row.log_offset, row.subscription_id) for row in known}
-    if not done:
-        return rows
-    return [row for row in rows if any((row["log_offset"], one) not in done for one in row["subscription_ids"])]
+    return {(row.log_offset, row.subscription_id) for row in known}.intersection(pairs)
 
 
 def keep(connection: Connection, match_results: Sequence[MatchResult]) -> None:

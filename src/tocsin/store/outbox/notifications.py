@@ -1,27 +1,100 @@
 """Idempotent writes of notifications and messages to the store.
 
-The pipeline writes a micro-batch's rows in one transaction: all of them or none. Next: ``store/outbox/messages.py``
-for what is sent, ``store/outbox/inbox.py`` for in-app notifications.
+All rows of an event, with the results of its matches, are written in one transaction.
+Next: ``store/outbox/messages.py`` for what is sent, ``store/outbox/inbox.py`` for in-app notifications.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Select, Table, select
+from sqlalchemy import Connection, Engine, Select, select
 
 from tocsin.flow.eventlog.position import BEGINNING, LogPosition
-from tocsin.model.match_result import MatchResult
+from tocsin.model.match_result import MatchResult, Pair
 from tocsin.model.message import MessageStatus
 from tocsin.store.alerts import match_results
-from tocsin.store.alerts.firings import note_firings
-from tocsin.store.engine import inserting, reading, writing
+from tocsin.store.alerts.firings import FiringCounts
+from tocsin.store.bulk import BulkInsert
+from tocsin.store.chunks import in_lots
+from tocsin.store.engine import inserting, is_sqlite, reading, writing
 from tocsin.store.eventlog.log import check_holds, holds
 from tocsin.store.tables import message, notification, pipeline_progress
 
-_ROWS_PER_STATEMENT = 5_000
-NotificationRow = Mapping[str, Any]  # Any: a row of spark/schedule.notifications, by column name
+NotificationRow = Mapping[str, Any]  # Any: a column of a notification or of its message, by name
+
+_SAME = ("id", "event_id", "log_offset", "channel", "recipient_id", "reasons", "due_at_ms", "created_at_ms")
+_NOTIFICATIONS = BulkInsert(
+    notification,
+    (*_SAME, "recipient", "message_id"),
+    counted=("log_offset", "reasons", "channel", "recipient_id IS NOT NULL"),
+)
+_MESSAGES = BulkInsert(
+    message,
+    (
+        *("id", "channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id"),
+        *("due_at_ms", "created_at_ms", "updated_at_ms", "status", "attempt_count", "wait_ms"),
+    ),
+)
+_notification = itemgetter(*_SAME, "key", "message_id")
+_message = itemgetter(
+    *("message_id", "channel", "key", "recipient_id", "target", "subscription_id", "destination_id"),
+    *("due_at_ms", "created_at_ms", "created_at_ms"),
+)
+_NEW_MESSAGE = (MessageStatus.PENDING.value, 0, 0)
+_counted = itemgetter("log_offset", "reasons", "channel", "recipient_id")
+_id = itemgetter(0)
+
+
+class Storing:
+    """A transaction under way that stores the notifications of some events, a part at a time.
+
+    ``resolved`` are those of the matches that have a result already: their notifications are left out.
+    """
+
+    def __init__(self, connection: Connection, pairs: Sequence[Pair]) -> None:
+        self._connection = connection
+        self.resolved = match_results.resolved(connection, pairs)
+        self._firings = FiringCounts(pairs)
+        self._known: dict[int, set[str]] = {}
+        self._staged: set[BulkInsert] = set()
+
+    def add(self, rows: Sequence[NotificationRow]) -> None:
+        """Store notifications and their messages; existing ones stay unchanged."""
+        new = rows
+        if self.resolved:
+            new = [row for row in rows if self._is_new(row)]
+        if is_sqlite(self._connection):
+            self._firings.add(_counted(row) for row in self._unknown(new))
+        for *fired, count in self._insert(_NOTIFICATIONS, sorted(map(_notification, new), key=_id)):
+            self._firings.add([tuple(fired)], count)
+        self._insert(_MESSAGES, _messages(new))
+
+    def finish(self, results: Sequence[MatchResult]) -> None:
+        """Store what the matches came to: their results and firings."""
+        self._firings.write(self._connection)
+        match_results.keep(self._connection, results)
+
+    def _is_new(self, row: NotificationRow) -> bool:
+        return any((row["log_offset"], alert) not in self.resolved for alert in row["subscription_ids"])
+
+    def _unknown(self, rows: Sequence[NotificationRow]) -> Sequence[NotificationRow]:
+        """Return the notifications that were not there when this transaction began."""
+        new = {row["log_offset"] for row in rows}.difference(self._known)
+        self._known |= {offset: set() for offset in new}
+        for some in in_lots(sorted(new)):
+            query = select(notification.c.log_offset, notification.c.id).where(notification.c.log_offset.in_(some))
+            for offset, identity in self._connection.execute(query):
+                self._known[offset].add(identity)
+        return [row for row in rows if row["id"] not in self._known[row["log_offset"]]]
+
+    def _insert(self, insert: BulkInsert, rows: Sequence[tuple[Any, ...]]) -> Sequence[tuple[Any, ...]]:
+        counts = insert.run(self._connection, rows, again=insert in self._staged)
+        self._staged.update([insert] if rows else [])
+        return counts
 
 
 class Notifications:
@@ -30,12 +103,9 @@ class Notifications:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def add(
-        self, rows: Sequence[NotificationRow], results: Sequence[MatchResult] = (), *, last: LogPosition = BEGINNING
-    ) -> None:
-        """Store notifications, their messages and their match results (``results``) in one transaction.
-
-        Existing rows stay unchanged, and notifications whose matches all have results already are left out.
+    @contextmanager
+    def storing(self, pairs: Sequence[Pair], *, last: LogPosition = BEGINNING) -> Iterator[Storing]:
+        """Store the notifications of the matches ``pairs`` in one transaction: all of them or none.
 
         Raises
         ------
@@ -43,12 +113,15 @@ class Notifications:
         """
         with writing(self._engine) as connection:
             check_holds(connection, last)
-            new = match_results.without_result(connection, rows, results)
-            stored = _insert_new(connection, notification, [_notification(row) for row in new])
-            _insert_new(connection, message, [_message(row) for row in new if row["message_id"]])
-            pairs = [one.pair for one in results]
-            note_firings(connection, pairs, [row for row in new if row["id"] in stored])
-            match_results.keep(connection, results)
+            yield Storing(connection, pairs)
+
+    def add(
+        self, rows: Sequence[NotificationRow], results: Sequence[MatchResult] = (), *, last: LogPosition = BEGINNING
+    ) -> None:
+        """Store notifications, their messages and the results of their matches in one transaction (``storing``)."""
+        with self.storing([one.pair for one in results], last=last) as under_way:
+            under_way.add(rows)
+            under_way.finish(results)
 
     def done(self, query_name: str) -> int:
         """Return the offset up to which a query is done with every event; 0 for one that never ran."""
@@ -80,43 +153,7 @@ def _offset_of(query_name: str) -> Select[int]:
     return select(pipeline_progress.c.log_offset).where(pipeline_progress.c.query_name == query_name)
 
 
-def _insert_new(connection: Connection, table: Table, rows: Sequence[dict[str, object]]) -> set[str]:
-    """Store the rows that are not there yet; return their ids."""
-    statement = inserting(connection, table).on_conflict_do_nothing().returning(table.c.id)
-    stored: set[str] = set()
-    for start in range(0, len(rows), _ROWS_PER_STATEMENT):
-        stored.update(connection.execute(statement, rows[start : start + _ROWS_PER_STATEMENT]).scalars())
-    return stored
-
-
-def _notification(row: NotificationRow) -> dict[str, object]:
-    return {
-        "id": row["id"],
-        "event_id": row["event_id"],
-        "log_offset": row["log_offset"],
-        "channel": row["channel"],
-        "recipient": row["key"],
-        "recipient_id": row["recipient_id"],
-        "reasons": row["reasons"],
-        "due_at_ms": row["due_at_ms"],
-        "created_at_ms": row["created_at_ms"],
-        "message_id": row["message_id"],
-    }
-
-
-def _message(row: NotificationRow) -> dict[str, object]:
-    return {
-        "id": row["message_id"],
-        "channel": row["channel"],
-        "recipient": row["key"],
-        "recipient_id": row["recipient_id"],
-        "target": row["target"],
-        "subscription_id": row["subscription_id"],
-        "destination_id": row["destination_id"],
-        "status": MessageStatus.PENDING.value,
-        "attempt_count": 0,
-        "due_at_ms": row["due_at_ms"],
-        "wait_ms": 0,
-        "created_at_ms": row["created_at_ms"],
-        "updated_at_ms": row["created_at_ms"],
-    }
+def _messages(rows: Sequence[NotificationRow]) -> list[tuple[Any, ...]]:
+    """Return the messages that carry these notifications, each once, in order: neighbours in the index."""
+    found = {row["message_id"]: row for row in rows if row["message_id"]}
+    return [_message(found[one]) + _NEW_MESSAGE for one in sorted(found)]

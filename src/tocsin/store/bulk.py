@@ -1,0 +1,77 @@
+"""Bulk insertion of rows that may exist already: COPY on PostgreSQL, one prepared statement on SQLite.
+
+Rows are tuples in the order of their columns and go to the driver as they are: SQLAlchemy would take longer over them
+than the database. Next: ``store/outbox/notifications.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Table
+
+from tocsin.store.engine import is_sqlite
+from tocsin.store.statements import by_driver
+
+Row = tuple[Any, ...]  # Any: a column's value
+_STAGED = "staged_{table}"
+
+
+@dataclass(frozen=True)
+class BulkInsert:
+    """Inserts rows of ``columns`` into ``table`` and says how many of them were new, by ``counted``: SQL expressions.
+
+    PostgreSQL takes the rows by COPY into a temporary table of the connection, then all in one statement.
+    """
+
+    table: Table
+    columns: tuple[str, ...]
+    counted: tuple[str, ...] = ()
+
+    def run(self, connection: Connection, rows: Sequence[Row], *, again: bool = False) -> list[Row]:
+        """Insert the rows that are not there yet; ``again``: not the first rows of this transaction.
+
+        Return one row per combination of ``counted`` with the number of new rows; on SQLite nothing, since all that
+        the caller has not found before are new: there is one writer.
+        """
+        if not rows:
+            return []
+        if is_sqlite(connection):
+            insert = self._insert(f"VALUES ({', '.join('?' * len(self.columns))})")
+            by_driver(connection, insert, lambda cursor: cursor.executemany(insert, rows))
+            return []
+        self._stage(connection, rows, again=again)
+        return self._insert_staged(connection)
+
+    def _stage(self, connection: Connection, rows: Sequence[Row], *, again: bool) -> None:
+        """Copy the rows into the connection's temporary table, which is empty at the beginning of a transaction."""
+        staged, columns = _STAGED.format(table=self.table.name), ", ".join(self.columns)
+        made = f"CREATE TEMPORARY TABLE IF NOT EXISTS {staged} ON COMMIT DELETE ROWS"
+        of_columns = f"AS SELECT {columns} FROM {self.table.name} WITH NO DATA"  # noqa: S608  our own names
+        ready = f"TRUNCATE {staged}" if again else f"{made} {of_columns}"
+        by_driver(connection, ready, lambda cursor: cursor.execute(ready))
+        copy = f"COPY {staged} ({columns}) FROM STDIN"
+        by_driver(connection, copy, lambda cursor: _copied(cursor, copy, rows))
+
+    def _insert_staged(self, connection: Connection) -> list[Row]:
+        columns, staged = ", ".join(self.columns), _STAGED.format(table=self.table.name)
+        insert = self._insert(f"SELECT {columns} FROM {staged}")  # noqa: S608  as above
+        if not self.counted:
+            by_driver(connection, insert, lambda cursor: cursor.execute(insert))
+            return []
+        numbers = ", ".join(str(number + 1) for number in range(len(self.counted)))
+        counted = f"SELECT {', '.join(self.counted)}, count(*) FROM new GROUP BY {numbers}"  # noqa: S608  our own names
+        count = f"WITH new AS ({insert} RETURNING *) {counted}"
+        return list(by_driver(connection, count, lambda cursor: cursor.execute(count)).fetchall())
+
+    def _insert(self, what: str) -> str:
+        return f"INSERT INTO {self.table.name} ({', '.join(self.columns)}) {what} ON CONFLICT DO NOTHING"
+
+
+def _copied(cursor: Any, copy: str, rows: Sequence[Row]) -> None:  # Any: the driver's own
+    with cursor.copy(copy) as sink:
+        write: Callable[[Row], None] = sink.write_row
+        for row in rows:
+            write(row)

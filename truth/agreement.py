@@ -51,7 +51,7 @@ def _audited(replay: Replayed) -> Iterator[Difference]:
     if done.returncode not in (0, 7):
         yield Difference("audit", 0, "did not run", stored=done.stderr[-2000:])
         return
-    for one in json.loads(done.stdout[done.stdout.index("{") :])["findings"]:
+    for one in json.loads(done.stdout)["findings"]:
         yield Difference("audit", 0, f"finding {one['kind']}", stored=json.dumps(one))
 
 

@@ -22,11 +22,13 @@ from truth.steps import (
     Make,
     MakeMany,
     Members,
+    MoveTeam,
     MuteAlert,
     MuteAsset,
     Post,
     Principal,
     Remove,
+    RenameTag,
     Report,
     Restore,
     SetAlert,
@@ -217,6 +219,16 @@ class Caller:
     def _members(self, step: Members) -> None:
         users = [self.reference(("user", one)) for one in step.users]
         self.ask("PUT", f"/teams/{self.ids['team', step.team]}/users", step.actor, json=users)
+
+    @do.register
+    def _rename_tag(self, step: RenameTag) -> None:
+        tag = self.ids["tag", step.renamed] = self.ids.pop(("tag", step.tag))
+        self.ask("PATCH", f"/tags/{tag}", step.actor, json=[{"op": "replace", "path": "/name", "value": step.name}])
+
+    @do.register
+    def _move_team(self, step: MoveTeam) -> None:
+        patch = [{"op": "replace", "path": "/parents", "value": [self.reference(("team", step.above))]}]
+        self.ask("PATCH", f"/teams/{self.ids['team', step.team]}", step.actor, json=patch)
 
     @do.register
     def _mute_asset(self, step: MuteAsset) -> None:

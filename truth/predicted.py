@@ -20,10 +20,12 @@ from truth.steps import (
     Make,
     MakeMany,
     Members,
+    MoveTeam,
     MuteAlert,
     MuteAsset,
     Post,
     Remove,
+    RenameTag,
     Report,
     Restore,
     SetAlert,
@@ -113,6 +115,17 @@ def _members(step: Members, world: World) -> Iterator[Made]:
     known = {one["name"] for one in world.document(("team", step.team)).get("users", ())}
     if known != set(step.users):
         yield "entityUpdated", ("team", step.team)
+
+
+@events_of.register
+def _rename_tag(step: RenameTag, world: World) -> Iterator[Made]:
+    yield "entityUpdated", ("tag", step.renamed)
+    yield from (("entityUpdated", key) for key in world.tagged(step.tag))
+
+
+@events_of.register
+def _move_team(step: MoveTeam, _world: World) -> Iterator[Made]:
+    yield "entityUpdated", ("team", step.team)
 
 
 @events_of.register(MuteAsset)

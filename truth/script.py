@@ -25,11 +25,13 @@ from truth.steps import (
     Make,
     MakeMany,
     Members,
+    MoveTeam,
     MuteAlert,
     MuteAsset,
     Post,
     Principal,
     Remove,
+    RenameTag,
     Report,
     Restore,
     SetAlert,
@@ -41,6 +43,12 @@ from truth.world import World
 
 READERS = tuple(f"reader_{number}" for number in range(1, 7))
 """People who may not see everything and change nothing."""
+
+BOT = "bot_901"
+"""A bot that reports results and follows assets, and is never notified."""
+
+CAMPAIGN = "Campaign.Spring"
+"""Tag that is renamed midway."""
 
 HIDDEN, VAULT = "Hidden.Yes", "Hidden.Vault"
 """Tags of tables that readers may not see: none of them, and none but the owners."""
@@ -80,11 +88,12 @@ class _Writer:
         self.history, self.random, self.world = history, random, World()
         authors = Counter(one.user for one in history.commits if not is_bot(one.user))
         self.writers = tuple(sorted({one.user for one in history.commits}))
-        self.people = (*history.users, *READERS)
+        self.people = (*history.users, *READERS, BOT)
         self.cast = self._cast([name for name, _ in authors.most_common(2)])
         self.edges: set[tuple[Key, Key]] = set()
         self.tests: list[Key] = []
         self.thread_count = self.report_count = 0
+        self.campaign = CAMPAIGN
 
     def script(self) -> Script:
         founding = tuple(self._noted(self._founding()))
@@ -92,7 +101,7 @@ class _Writer:
         definitions |= {first.name: [first, second] for first, second in midway()}
         opening = [SetAlert(one.maker, one.name, one.definition()) for one in alerts(self.cast)]
         steps = (*opening, *self._noted(self._told()))
-        return Script(self.history, self.people, self.writers, self.cast, founding, definitions, steps)
+        return Script(self.history, self.people, (*self.writers, BOT), self.cast, founding, definitions, steps)
 
     def _noted(self, steps: Iterator[Step]) -> Iterator[Step]:
         for step in steps:
@@ -120,7 +129,7 @@ class _Writer:
         yield self._team(VAULT_GROUP, "Group", "Company", [READERS[1], self.cast.second])
         for name in {self.cast.domain, *self.history.domains}:
             yield Make(ADMIN, ("domain", name), {})
-        tags = sorted({HIDDEN, VAULT, *self.history.tags, "impact.tier_1"})
+        tags = sorted({HIDDEN, VAULT, CAMPAIGN, *self.history.tags, "impact.tier_1"})
         for name in sorted({tag.partition(".")[0] for tag in tags} - {"Tier", "PII", "Certification", "PersonalData"}):
             yield Make(ADMIN, ("classification", name), {})
         for tag in tags:
@@ -138,7 +147,7 @@ class _Writer:
     def _told(self) -> Iterator[Step]:
         """Yield the steps of all commits, and others between them."""
         commits = self.history.commits
-        fixed = {len(commits) * part // 100: part for part in (15, 25, 40, 55, 60, 75, 85)}
+        fixed = {max(1, len(commits) * part // 100): part for part in (15, 25, 40, 50, 55, 60, 70, 75, 85)}
         for number, commit in enumerate(commits):
             yield from self._commit(commit)
             yield from self._between(commit.user)
@@ -180,6 +189,8 @@ class _Writer:
         if state.key[0] != "table":
             return document
         number = sum(state.key[1].encode()) % 40
+        if number in (4, 5):
+            document["tags"] = [*document.get("tags", ()), {"tagFQN": self.campaign}]
         if number < 3:
             document["tags"] = [*document.get("tags", ()), {"tagFQN": HIDDEN}]
         if number == 3:
@@ -233,7 +244,7 @@ class _Writer:
         if user not in followers and self._happens(0.5):
             yield Follow(user, user, key, begins=True)
         if self._happens(0.1):
-            reader = self.random.choice(READERS)
+            reader = self.random.choice((*READERS, BOT))
             if not self._is_hidden(key) and reader not in followers:
                 yield Follow(ADMIN, reader, key, begins=True)
         if followers and self._happens(0.08):
@@ -260,7 +271,8 @@ class _Writer:
         if self.tests and self._happens(0.3):
             self.report_count += 1
             status = self.random.choice(("Failed", "Failed", "Success"))
-            yield Report(user, self.random.choice(self.tests), status, self.report_count * _MINUTE_MS)
+            actor = self.random.choice((user, BOT))
+            yield Report(actor, self.random.choice(self.tests), status, self.report_count * _MINUTE_MS)
         if self._happens(0.05):
             team = self.random.choice((GROUP, *self.history.teams))
             yield Members(ADMIN, team, tuple(sorted(self.random.sample(self.people, self.random.randrange(1, 6)))))
@@ -268,8 +280,13 @@ class _Writer:
             yield from self._muted()
         if self._happens(0.1):
             yield from self._talk()
+        if self._happens(0.1) and (tables := self._deleted()):
+            yield Restore(ADMIN, self.random.choice(tables))
         if self._happens(0.03) and (schemas := self.world.live("databaseSchema")):
             yield Change(ADMIN, self.random.choice(schemas), {"owners": self._principals()})
+
+    def _deleted(self) -> list[Key]:
+        return [key for key, one in self.world.entities.items() if key[0] == "table" and one.is_deleted]
 
     def _muted(self) -> Iterator[Step]:
         who = self.random.choice(self.history.users)
@@ -328,6 +345,11 @@ class _Writer:
                 yield SetAlert(ADMIN, later[0].name, later[0].definition())
                 yield SetAlert(ADMIN, later[1].name, later[1].definition())
                 yield SwitchAlert(ADMIN, "Switched", enabled=True)
+            case 50:
+                yield RenameTag(ADMIN, self.campaign, "Summer")
+                self.campaign = "Campaign.Summer"
+            case 70:
+                yield MoveTeam(ADMIN, GROUP, "Company")
             case 55:
                 yield Change(ADMIN, ("databaseService", "bigquery"), {"owners": self._principals()})
             case 60 | 85:

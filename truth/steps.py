@@ -89,6 +89,29 @@ class Members:
 
 
 @dataclass(frozen=True)
+class RenameTag:
+    """Give a tag another name; it has the new one wherever it is."""
+
+    actor: str
+    tag: str
+    name: str
+
+    @property
+    def renamed(self) -> str:
+        """FQN that the tag has then."""
+        return f"{self.tag.partition('.')[0]}.{self.name}"
+
+
+@dataclass(frozen=True)
+class MoveTeam:
+    """Put a team under another one."""
+
+    actor: str
+    team: str
+    above: str
+
+
+@dataclass(frozen=True)
 class MuteAsset:
     """Mute an asset for somebody, on one channel or, if that is empty, on all."""
 
@@ -180,6 +203,8 @@ Step = (
     | Follow
     | Edge
     | Members
+    | RenameTag
+    | MoveTeam
     | MuteAsset
     | MuteAlert
     | StartThread

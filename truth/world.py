@@ -20,11 +20,13 @@ from truth.steps import (
     Make,
     MakeMany,
     Members,
+    MoveTeam,
     MuteAlert,
     MuteAsset,
     Post,
     Principal,
     Remove,
+    RenameTag,
     Report,
     Restore,
     SetAlert,
@@ -206,6 +208,30 @@ class World:
     def _members(self, step: Members) -> None:
         users = [{"type": "user", "name": one} for one in step.users]
         self.entities["team", step.team].document["users"] = users
+
+    @apply.register
+    def _rename_tag(self, step: RenameTag) -> None:
+        self.entities["tag", step.renamed] = self.entities.pop(("tag", step.tag))
+        for key in self.tagged(step.tag):
+            labels = self.entities[key].document["tags"]
+            names = [step.renamed if one["tagFQN"] == step.tag else one["tagFQN"] for one in labels]
+            self.entities[key].document["tags"] = [{"tagFQN": one} for one in names]
+
+    def tagged(self, tag: str) -> list[Key]:
+        """Return the entities that carry a tag themselves."""
+        return [
+            key
+            for key, one in self.entities.items()
+            if any(label["tagFQN"] == tag for label in one.document.get("tags", ()))
+        ]
+
+    @apply.register
+    def _move_team(self, step: MoveTeam) -> None:
+        document = self.entities["team", step.team].document
+        for above in document["parents"]:
+            self.teams_below[above["name"]].remove(step.team)
+        document["parents"] = [{"type": "team", "name": step.above}]
+        self.teams_below[step.above].append(step.team)
 
     @apply.register
     def _mute_asset(self, step: MuteAsset) -> None:

@@ -30,6 +30,8 @@ def audit(
     with needing("spark"):
         from tocsin.jobs import audit as job
         from tocsin.jobs.lake import opened
+        from tocsin.logs import set_up_logs
+    set_up_logs(settings)  # to standard error: standard output is the result's
     with (
         waiting_for("Comparing matches with notifications"),
         existing_store(settings) as engine,

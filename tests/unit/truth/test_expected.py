@@ -1,0 +1,144 @@
+"""Tests of the calculation behind ``make truth``: what it expects of a small company, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from truth.alerts import BELL, MAIL, Alert, Cast, Destination, Rule
+from truth.expected import Expectation, Reason, expected
+from truth.facts import Event
+from truth.history import History, Json, Key
+from truth.predicted import events_of
+from truth.script import HIDDEN, READERS, Script
+from truth.steps import ADMIN, Change, Edge, Follow, Make, MuteAsset, Remove, SetAlert, Step, SwitchAlert
+from truth.world import World
+
+ORDERS, DAILY = ("table", "s.d.p.orders"), ("table", "s.d.p.daily")
+BELLS = Alert("Bells", ("table",), (), (Destination("Owners", BELL), Destination("Followers", BELL)))
+FAR = Alert(
+    "Far",
+    ("table",),
+    (Rule("eventType == 'entityDeleted'", lambda facts, _: facts.event_type == "entityDeleted"),),
+    (Destination("Owners", MAIL, depth=None),),
+)
+WHO_DOES_NOT_FOLLOW = Alert(
+    "NotYet",
+    ("table",),
+    (Rule("!user.follows(entity)", lambda _, held: "follows" not in held),),
+    (Destination("Owners", MAIL),),
+    relations=("follows",),
+)
+FOUNDING = (
+    Make(ADMIN, ("team", "shop"), {"users": [{"type": "user", "name": "ann"}]}),
+    Make(ADMIN, ("team", "tills"), {"parents": [{"type": "team", "name": "shop"}], "users": [{"name": "ben"}]}),
+    Make(ADMIN, ("databaseSchema", "s.d.p"), {"owners": [{"type": "team", "name": "shop"}]}),
+    Make(ADMIN, ORDERS, {}),
+    Make(ADMIN, DAILY, {"owners": [{"type": "user", "name": "cem"}]}),
+    Edge(ADMIN, ORDERS, DAILY, is_there=True),
+)
+
+
+def script_with(alert: Alert, *steps: Step) -> Script:
+    history = History([], [], [], [], [], {})
+    people = ("ann", "ben", "cem", *READERS)
+    cast = Cast("ann", "ben", READERS[0], "tills", "shop", "sales", "s.d.p")
+    opening = SetAlert(ADMIN, alert.name, alert.definition())
+    return Script(history, people, (), cast, FOUNDING, {alert.name: [alert]}, (opening, *steps))
+
+
+def judged(script: Script, *, at_the_end: bool = False) -> Expectation:
+    """Return what is expected if the log holds exactly what is predicted; events are numbered."""
+    world, steps, number = World(), (*script.founding, *script.steps), 0
+    log: list[list[Event]] = []
+    for step in steps:
+        made = []
+        for event_type, key in events_of(step, world):
+            number += 1
+            made.append(event(str(number), event_type, key, step))
+        world.apply(step)
+        log.append(made)
+    return expected(script, log, at_the_end=at_the_end)
+
+
+def event(event_id: str, event_type: str, key: Key, step: Step) -> Event:
+    names = frozenset[str](step.values) if isinstance(step, Change) else frozenset[str]()
+    actor = str(getattr(step, "actor", ADMIN))
+    return Event(event_id, event_type, key, "id", actor, 0, frozenset(), names, frozenset())
+
+
+def heard(found: Expectation, alert: str) -> set[tuple[str, str, str, str, int]]:
+    return {
+        (who, reason.kind, reason.team, reason.via, reason.hops)
+        for (_, _, who), reasons in found.notifications.items()
+        for reason in reasons
+        if reason.alert == alert
+    }
+
+
+def described(by: str = ADMIN, key: Key = ORDERS) -> Change:
+    values: Json = {"description": f"by {by}"}
+    return Change(by, key, values)
+
+
+def test_owners_of_the_container_and_members_of_teams_below_hear_but_not_the_actor() -> None:
+    found = judged(script_with(BELLS, described("ann")))
+    assert heard(found, "Bells") == {("ben", "owner", "shop", "", 0)}
+
+
+def test_a_follower_hears_from_the_follow_to_the_unfollow() -> None:
+    follow, unfollow = (Follow("cem", "cem", ORDERS, begins=one) for one in (True, False))
+    found = judged(script_with(BELLS, described("ann"), follow, described("ben"), unfollow, described("ann")))
+    assert len([one for one in found.notifications.values() if Reason("follower", "Bells", 1) in one]) == 1
+
+
+def test_what_is_deleted_is_told_to_whom_it_had() -> None:
+    found = judged(script_with(FAR, Remove(ADMIN, ORDERS, is_hard=True)))
+    assert heard(found, "Far") == {
+        ("ann@history.example.org", "owner", "shop", "", 0),
+        ("ben@history.example.org", "owner", "shop", "", 0),
+        ("cem@history.example.org", "owner", "", "s.d.p.daily", 1),
+    }
+
+
+def test_a_deletion_is_an_event_at_each_asset_that_loses_its_source() -> None:
+    world = World()
+    for step in FOUNDING:
+        world.apply(step)
+    assert list(events_of(Remove(ADMIN, ORDERS, is_hard=True), world)) == [
+        ("entityDeleted", ORDERS),
+        ("entityUpdated", DAILY),
+    ]
+
+
+def test_conditions_on_the_recipient_are_asked_of_each() -> None:
+    follow = Follow("ann", "ann", ORDERS, begins=True)
+    found = judged(script_with(WHO_DOES_NOT_FOLLOW, follow, described("cem")))
+    assert heard(found, "NotYet") == {("ben@history.example.org", "owner", "shop", "", 0)}
+
+
+def test_who_muted_or_may_not_view_does_not_hear() -> None:
+    tagged = Change(ADMIN, ORDERS, {"tags": [{"tagFQN": HIDDEN}]})
+    readers = Change(ADMIN, ORDERS, {"owners": [{"type": "user", "name": one} for one in (READERS[0], "cem")]})
+    found = judged(script_with(BELLS, MuteAsset("ben", ORDERS, BELL), described("ann"), tagged, readers))
+    assert "ben" not in {who for who, *_ in heard(found, "Bells")}
+    assert READERS[0] not in {who for who, *_ in heard(found, "Bells")}
+    assert ("cem", "owner", "", "", 0) in heard(found, "Bells")
+
+
+@pytest.fixture(params=[False, True], ids=["running", "at the end"])
+def at_the_end(request: pytest.FixtureRequest) -> Iterator[bool]:
+    yield request.param
+
+
+def test_an_alert_covers_what_follows_its_last_enabling(at_the_end: bool) -> None:
+    off, on = (SwitchAlert(ADMIN, "Bells", enabled=one) for one in (False, True))
+    changes = [described(one) for one in ("ann", "ben", "cem")]
+    found = judged(script_with(BELLS, changes[0], off, changes[1], on, changes[2]), at_the_end=at_the_end)
+    assert found.firings["Bells"] == (1 if at_the_end else 2)
+
+
+def test_a_lost_event_is_a_surprise() -> None:
+    script = script_with(BELLS, described())
+    log: list[list[Event]] = [[] for _ in (*script.founding, *script.steps)]
+    assert len(expected(script, log, at_the_end=False).surprises) == len(log)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 import httpx
 import pytest
@@ -15,7 +16,7 @@ from tests.serving import Json, Served
 from tests.store.rows import finished
 
 from tocsin.flow.eventlog.readers import STREAK_STREAM
-from tocsin.model.message import OutcomeReason, Rejected
+from tocsin.model.message import DroppedReason, OutcomeReason, Rejected
 from tocsin.store.outbox.messages import Messages
 from tocsin.store.outbox.notifications import Notifications
 from tocsin.store.outbox.sessions import Sessions
@@ -288,6 +289,25 @@ def test_a_message_is_told_with_its_attempts(
     assert "by mail at" in answer["answer"]
     assert "not delivered yet, 0 attempts" in answer["answer"]
     assert Messages(sqlite_engine).due_destinations(notified["dueAt"] + 1)
+
+
+def test_reasons_that_were_left_out_are_told_with_why(
+    administrator: httpx.Client, orders: Json, ann: tuple[str, httpx.Client], sqlite_engine: Engine
+) -> None:
+    alert(administrator, "Mail", destinations=[{"category": "Owners", "type": "Email"}])
+    event = describe(administrator, orders, "All orders.")
+    notify_all(sqlite_engine)
+    messages, now_ms = Messages(sqlite_engine), 10**14
+    Sessions(sqlite_engine).begin("s", lease_ms=1_000, now_ms=now_ms)
+    (dispatch,) = messages.dispatches(messages.claim("s", 9, now_ms=now_ms))
+    says = "the recipient muted this alert permanently"
+    left_out = DroppedReason(dispatch.first.notification_id, dispatch.reasons[0], OutcomeReason.MUTED, says)
+    ended = finished(dispatch.message, Rejected(OutcomeReason.MUTED))
+    messages.record("s", [replace(ended, attempt=replace(ended.attempt, dropped=(left_out,)))], now_ms=now_ms)
+    answer = explained(administrator, event, subscription="Mail", user="ann")
+    assert f"(not sent: {says})" in answer["answer"]
+    (dropped,) = answer["notified"]["data"][0]["message"]["attempts"][0]["dropped"]
+    assert (dropped["because"], dropped["says"], dropped["reason"]["kind"]) == ("muted", says, "owner")
 
 
 def test_what_a_receiver_answered_is_shown_to_administrators_alone(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -19,7 +20,8 @@ from tocsin.flow.send.dispatch import Dispatch
 from tocsin.logic import ALWAYS
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent
-from tocsin.model.message import Entry, Message
+from tocsin.model.message import Entry, Message, OutcomeReason
+from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.store.access.entity_states import SqlEntityStates
@@ -288,16 +290,26 @@ def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
     to_anna, to_bert = (_dispatch_of(notified, "", small.ids[name]) for name in ("anna", "bert"))
     to_hook = _dispatch_of(notified, alerts["anna"], None)
     permitted = Permitted(small.engine)
-    assert [permitted.now(one) for one in (to_anna, to_bert, to_hook)] == [to_anna, to_bert, to_hook]
+    everything = (to_anna, to_bert, to_hook)
+    assert [_left(permitted, one) for one in everything] == [(one, []) for one in everything]
     _patch(small, ("table", "pg.shop.public.sold"), "/tags", [{"tagFQN": "PII.Sensitive"}])
-    assert [permitted.now(one) for one in (to_anna, to_bert, to_hook)] == [None, to_bert, None]
+    refused = (None, [OutcomeReason.MAY_NOT_VIEW])
+    assert [_left(permitted, one) for one in everything] == [refused, (to_bert, []), refused]
     writes.delete("table", Key.by_name("pg.shop.public.sold"), actor=SYSTEM, hard=True)
-    assert [permitted.now(one) for one in (to_anna, to_bert, to_hook)] == [None, to_bert, None]
+    refused = (None, [OutcomeReason.MAY_NOT_VIEW])
+    assert [_left(permitted, one) for one in everything] == [refused, (to_bert, []), refused]
 
 
 def _dispatch_of(event: ChangeEvent, subscription_id: str, recipient_id: str | None) -> Dispatch:
     message = Message("d", subscription_id, "to", "Email", "x@example.org", 0, 0, 0)
-    return Dispatch(message, (Entry("n", 1, event),), recipient_id=recipient_id)
+    kind = ReasonKind.OWNER if recipient_id else ReasonKind.EXTERNAL
+    reason = Reason(kind=kind, subscription_id=subscription_id, subscription_name="hook", destination_id="to")
+    return Dispatch(message, (Entry("n", 1, event, (reason,)),), recipient_id=recipient_id)
+
+
+def _left(permitted: Permitted, dispatch: Dispatch) -> tuple[Dispatch | None, list[OutcomeReason]]:
+    left, dropped = permitted.now(dispatch, now_ms=0)
+    return left, [one.because for one in dropped]
 
 
 def _reference(small: Small, fqn: str) -> dict[str, Any]:
@@ -383,13 +395,13 @@ def test_who_may_not_see_an_asset_is_not_told_of_it(small: Small) -> None:
     small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
     small.table("free")
     offsets = {logged.event.entity_fully_qualified_name: logged.offset for logged in small.company.log.read(0, 10_000)}
-    hook = {"subscription_id": small.alert("bert"), "recipient_id": None}
+    hook = {"recipient_id": None, "reasons": _reasons("external", small.alert("bert"))}
     rows = [
         {"id": f"{name} {who}", "log_offset": offsets[f"pg.shop.public.{name}"], **row}
         for name in ("tills", "free")
         for who, row in (
-            ("anna", {"recipient_id": small.ids["anna"]}),
-            ("bert", {"recipient_id": small.ids["bert"]}),
+            ("anna", {"recipient_id": small.ids["anna"], "reasons": _reasons("owner", "a")}),
+            ("bert", {"recipient_id": small.ids["bert"], "reasons": _reasons("owner", "a")}),
             ("hook of bert", hook),
         )
     ]
@@ -401,6 +413,44 @@ def test_who_may_not_see_an_asset_is_not_told_of_it(small: Small) -> None:
     ]
     small.company.writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
     assert len(only_visible(rows, views.now(), events)) == 6
+
+
+def _reasons(*ways: str) -> str:
+    """Return reasons as they are stored, from kinds and alerts in turn."""
+    pairs = zip(ways[::2], ways[1::2], strict=True)
+    return json.dumps(
+        [{"kind": kind, "subscriptionId": alert, "destinationId": f"of {alert}"} for kind, alert in pairs]
+    )
+
+
+def test_every_reason_is_judged_by_who_answers_for_it(small: Small) -> None:
+    """An address that belongs to a user is sent what this person may see, and what an alert's editors may show it."""
+    small.table("tills", owners=[{"type": "team", "id": small.ids["Tills"]}])
+    offset = small.company.log.readable_end()
+    alert = small.alert("bert")
+    both = _reasons("owner", "a", "external", alert)
+    to_anna, to_bert = (
+        {"id": name, "log_offset": offset, "recipient_id": small.ids[name], "reasons": both}
+        for name in ("anna", "bert")
+    )
+    views, events = Views(small.subjects), SqlEvents(small.engine)
+    (left,) = only_visible([to_anna, to_bert], views.now(), events)
+    assert (left["id"], left["recipient_id"], json.loads(left["reasons"])) == (
+        *("anna", small.ids["anna"]),
+        json.loads(_reasons("owner", "a")),
+    )
+    assert (left["subscription_id"], left["destination_id"], left["subscription_ids"]) == ("a", "of a", ["a"])
+    small.company.writes.patch(
+        "user", Key.by_id(small.ids["bert"]), [{"op": "add", "path": "/isAdmin", "value": True}], actor=SYSTEM
+    )
+    small.company.writes.delete("user", Key.by_id(small.ids["anna"]), actor=SYSTEM)
+    left = {row["id"]: row for row in only_visible([to_anna, to_bert], views.now(), events)}
+    assert left["bert"] == to_bert
+    assert (left["anna"]["recipient_id"], json.loads(left["anna"]["reasons"])) == (
+        None,
+        json.loads(_reasons("external", alert)),
+    )
+    assert (left["anna"]["subscription_id"], left["anna"]["subscription_ids"]) == (alert, [alert])
 
 
 def _everything() -> Any:

@@ -81,7 +81,19 @@ class Visibility:
         visible = [all(str(one.get("id")) in seen for one in many) for many in about]
         left = [event for event, is_seen in zip(events, visible, strict=True) if is_seen]
         self.hidden_in([part for event in left for part in _parts(event)])  # together, so that each need not ask
-        return [self._trimmed(event) if is_seen else None for event, is_seen in zip(events, visible, strict=True)]
+        return [
+            event_without(event, self.hidden_of(event)) if is_seen else None
+            for event, is_seen in zip(events, visible, strict=True)
+        ]
+
+    def sees_event(self, event: ChangeEvent) -> bool:
+        """Say whether everything that the event is about may be seen."""
+        about = concerned(event)
+        return self.is_whole or {str(one.get("id")) for one in about} <= self.sees(about)
+
+    def hidden_of(self, event: ChangeEvent) -> set[str]:
+        """Return the ids and full names of what the event names and may not be seen."""
+        return self.hidden_in(_parts(event))
 
     def trimmed(self, documents: Sequence[Document]) -> list[Document]:
         """Return documents without the references in them to what may not be seen."""
@@ -98,24 +110,25 @@ class Visibility:
         ids = {str(one["id"]) for one in references}
         return (ids - self.sees(references)) | (names - self.sees_named(names))
 
-    def _trimmed(self, event: ChangeEvent) -> ChangeEvent:
-        hidden = self.hidden_in(_parts(event))
-        if not hidden:
-            return event
-        entity = event.entity or {}
-        change = event.change_description
-        return event.model_copy(
-            update={
-                "entity": without(entity, hidden, entity) if event.entity is not None else None,
-                "change_description": None if change is None else _change_without(change, hidden, entity),
-            }
-        )
-
     def _sees_all(self, kind: str) -> bool:
         return self._view.scope(kind, Operation.VIEW_BASIC) is ALWAYS
 
     def _may_view(self, subject: Subject) -> bool:
         return self._view.may(Operation.VIEW_BASIC, *subject)
+
+
+def event_without(event: ChangeEvent, hidden: AbstractSet[str]) -> ChangeEvent:
+    """Return an event without what is hidden of all that it names."""
+    if not hidden:
+        return event
+    entity = event.entity or {}
+    change = event.change_description
+    return event.model_copy(
+        update={
+            "entity": without(entity, hidden, entity) if event.entity is not None else None,
+            "change_description": None if change is None else _change_without(change, hidden, entity),
+        }
+    )
 
 
 def _parts(event: ChangeEvent) -> list[Json]:

@@ -13,7 +13,7 @@ from tocsin.clock import to_datetime
 from tocsin.explain.matching import MatchTrace
 from tocsin.explain.people import Reached
 from tocsin.model.change import LoggedEvent
-from tocsin.model.message import MessageStatus, OutcomeReason
+from tocsin.model.message import MessageStatus
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
 from tocsin.model.phrases import counted
@@ -139,7 +139,11 @@ class Explanation:
     def _differences(self, trace: AlertTrace) -> Iterator[Disagreement]:
         alert, name = trace.subscription.id, trace.subscription.name
         for one in trace.reached:
-            if one.is_due and one.record is None and not self.is_in_flight:
+            if one.is_due and one.before:
+                over = _OVER.get(one.channel, one.channel)
+                says = f"{_listed(list(one.before))} had notified {one.name} {over} before"
+                yield Disagreement("sentBefore", name, one.name, f"{says}: {name} came too late for that message")
+            elif one.is_due and one.record is None and not self.is_in_flight:
                 says = (
                     f"currently {name} would notify {one.name} {_OVER.get(one.channel, one.channel)}, but no"
                     " notification is stored"
@@ -159,7 +163,7 @@ _OTHERWISE = "the alert or the relations of the asset have probably changed sinc
 
 def _notified(name: str, notified: Sequence[NotificationRecord]) -> str:
     ways = [f"{_OVER.get(one.notification.channel, one.notification.channel)} {_became(one)}" for one in notified]
-    reasons = dict.fromkeys(reason.sentence() for one in notified for reason in one.notification.reasons)
+    reasons = dict.fromkeys(reason.sentence() for one in notified for reason in one.reasons or one.notification.reasons)
     return f'Yes: {name} was notified {" and ".join(ways)}, because "{"; ".join(reasons)}".'
 
 
@@ -168,8 +172,8 @@ def _became(record: NotificationRecord) -> str:
     at = f"at {to_datetime(record.notification.due_at_ms):%Y-%m-%d %H:%M:%S UTC}"
     if record.message is None:
         return f"{at} ({'read' if record.read_at_ms else 'unread'})"
-    if any(one.reason == OutcomeReason.MAY_NOT_VIEW for one in record.message.attempts[-1:]):
-        return f"{at} (not sent: a policy hides it now)"
+    if record.dropped and not record.reasons:
+        return f"{at} (not sent: {'; '.join(dict.fromkeys(one.says for one in record.dropped))})"
     tries = counted(record.message.attempt_count, "attempt")
     status = record.message.status
     if status in (MessageStatus.PENDING.value, MessageStatus.AWAITING_RETRY.value):

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from tocsin.access.views import PolicySnapshot
 from tocsin.access.visibility import Subject
-from tocsin.clock import to_datetime
 from tocsin.conditions.relations import EVERYBODY, MEMBER, team_of
 from tocsin.conditions.unparse import literal_text
 from tocsin.errors import InvalidInput
@@ -23,7 +22,6 @@ from tocsin.flow.resolve.person_conditions import PersonFacts
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.model.access import Operation
 from tocsin.model.change import LoggedEvent
-from tocsin.model.mute import FOR_GOOD_MS, Mute, MuteKind
 from tocsin.model.notification import Reason, notification_id
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
@@ -66,7 +64,8 @@ class Reached:
     """One possible recipient of an alert over one channel: all ways, and the stored notification.
 
     ``is_due`` says that, as of now, it would be notified; ``record`` is the stored notification with this alert as a
-    reason; ``others`` names the alerts it was merged with.
+    reason; ``others`` names the alerts it was merged with. Without a record, ``before`` names the alerts of a stored
+    notification of this event that went out before this alert was processed.
     """
 
     channel: str
@@ -77,6 +76,7 @@ class Reached:
     is_due: bool
     record: NotificationRecord | None = None
     others: tuple[str, ...] = ()
+    before: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -169,9 +169,9 @@ def _reached(
     hidden = _hidden(first, scene)
     key = next((one.key for one in ways if one.key), "")
     own = first.reason.subscription_id
-    record = scene.records.get(notification_id(scene.logged.event.id, first.channel, key))
-    record = record if record and record.names(own) else None
-    reasons = record.notification.reasons if record else ()
+    stored = scene.records.get(notification_id(scene.logged.event.id, first.channel, key))
+    reasons = stored.notification.reasons if stored else ()
+    record = stored if stored and stored.names(own) else None
     notified_because = {(one.destination_id, one.kind, one.via) for one in reasons if one.subscription_id == own}
 
     def obstacle(one: Candidate) -> Obstacle | None:
@@ -181,8 +181,9 @@ def _reached(
 
     stated = tuple(dict.fromkeys(RecipientPath(one.reason, obstacle(one)) for one in ways))
     is_due = matched and any(way.obstacle is None for way in stated)
-    others = dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != own)
-    return Reached(first.channel.value, key, first.target, first.person, stated, is_due, record, tuple(others))
+    names = tuple(dict.fromkeys(reason.subscription_name for reason in reasons if reason.subscription_id != own))
+    others, before = (names, ()) if record else ((), names)
+    return Reached(first.channel.value, key, first.target, first.person, stated, is_due, record, others, before)
 
 
 def _obstacle(one: Candidate, closed: frozenset[str], answers: _Answers) -> Obstacle | None:
@@ -192,19 +193,9 @@ def _obstacle(one: Candidate, closed: frozenset[str], answers: _Answers) -> Obst
         return None
     name = _name(one.person, one.target)
     if one.mute is not None:
-        return Obstacle(one.stop.value, f"{name} {muted_in_words(one.mute)}")
+        return Obstacle(one.stop.value, f"{name} {one.mute.in_words()}")
     says = _STOPS[one.stop].format(name=name, channel=one.channel.value)
     return Obstacle(one.stop.value, f"{says}: {answers.of(one.person)}" if one.stop is Stop.NOT_MEANT else says)
-
-
-def muted_in_words(mute: Mute) -> str:
-    """Return what a mute says: ``muted this alert until …``."""
-    if mute.unsubscribed:
-        return "unsubscribed from this alert by a link in a mail"
-    what = "this alert" if mute.kind is MuteKind.ALERT else "the asset"
-    over = f" over {mute.channel}" if mute.channel else ""
-    end = "permanently" if mute.until_ms >= FOR_GOOD_MS else f"until {to_datetime(mute.until_ms):%Y-%m-%d %H:%M UTC}"
-    return f"muted {what}{over} {end}"
 
 
 def _hidden(one: Candidate, scene: Scene) -> Obstacle | None:

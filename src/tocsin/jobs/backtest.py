@@ -7,6 +7,7 @@ Next: ``jobs/backtest_runner.py`` runs requested backtests.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,7 +23,7 @@ from tocsin.errors import NotFound
 from tocsin.flow.eventlog.lake import Window
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.flow.resolve.audience import audience_of
-from tocsin.flow.resolve.only_visible import only_visible
+from tocsin.flow.resolve.only_visible import NotificationRow, only_visible
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
 from tocsin.jobs.backtest_counts import RecipientCount, Tally
 from tocsin.jobs.lake import LakeParts
@@ -146,7 +147,7 @@ class _Run:
             return [row for row in rows if row["channel"]], sum(row["notified"] for row in rows if not row["channel"])
         rows = parts.session.sql(each(found)).toArrow().to_pylist()
         events = _Events(parts.events, self.asked.requested_by)
-        shown = [dict(row) for row in only_visible(rows, policies, events)]
+        shown = [_row_of(row) for row in only_visible(rows, policies, events)]
         return shown, len({row["log_offset"] for row in shown})
 
     def result(self, count: int) -> Document:
@@ -214,6 +215,13 @@ def _run_of(asked: Backtest, parts: BacktestParts) -> _Run:
     index = index_of(between_reports([plan]))
     reporting = index_of(at_reports([plan])) if plan.asks_of_streaks else None
     return _Run(asked, parts, window, viewer, index, reporting, recipient_rules(alert, plan.questions), Tally())
+
+
+def _row_of(row: NotificationRow) -> dict[str, Any]:  # Any: a column's value
+    """Return what is counted of one would-be notification, as ``spark/backtest.counted`` gives it for many."""
+    kinds = [one["kind"] for one in json.loads(row["reasons"])]
+    kept = {name: row[name] for name in ("log_offset", "channel", "key", "target", "recipient_id")}
+    return {**kept, "notified": 1, "ways": len(kinds), "kinds": sorted(set(kinds))}
 
 
 def _is_all_open(policies: PolicySnapshot) -> bool:

@@ -42,6 +42,7 @@ class OutcomeReason(StrEnum):
     DISABLED = "disabled"
     RECIPIENT_GONE = "recipientGone"
     MAY_NOT_VIEW = "mayNotView"
+    MUTED = "muted"
     INTERNAL_ERROR = "internalError"
 
 
@@ -103,11 +104,22 @@ class Entry:
 
 
 @dataclass(frozen=True)
+class DroppedReason:
+    """A reason of a notification that an attempt did not send, and why; ``says`` is a sentence for people."""
+
+    notification_id: str
+    reason: Reason
+    because: OutcomeReason
+    says: str
+
+
+@dataclass(frozen=True)
 class Attempt:
-    """One attempt at one message, stored for explanations."""
+    """One attempt at one message, stored for explanations; ``dropped`` holds the reasons that it left out."""
 
     message_id: str
     number: int
     started_at_ms: int
     duration_ms: int
     outcome: Outcome
+    dropped: tuple[DroppedReason, ...] = ()

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tocsin.clock import to_datetime
+
 FOR_GOOD_MS = 2**63 - 1
 """The end of a mute that does not end by itself."""
 
@@ -48,3 +50,14 @@ class Mute:
         is_meant = self.about_id in about_ids and self.channel in ("", channel)
         offset, at_ms = at
         return is_meant and self.since_offset <= offset and at_ms < self.until_ms
+
+    def in_words(self) -> str:
+        """Return what it says: ``muted this alert until …``."""
+        if self.unsubscribed:
+            return "unsubscribed from this alert by a link in a mail"
+        what = "this alert" if self.kind is MuteKind.ALERT else "the asset"
+        over = f" over {self.channel}" if self.channel else ""
+        end = (
+            "permanently" if self.until_ms >= FOR_GOOD_MS else f"until {to_datetime(self.until_ms):%Y-%m-%d %H:%M UTC}"
+        )
+        return f"muted {what}{over} {end}"

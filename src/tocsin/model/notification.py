@@ -46,6 +46,16 @@ class Reason(WireModel):
     via: str | None = None
     hops: int = 0
 
+    @property
+    def is_personal(self) -> bool:
+        """Say whether it is for a person's relation to something, not for an address that an alert names."""
+        return self.kind is not ReasonKind.EXTERNAL
+
+    @property
+    def destination_key(self) -> tuple[str, str]:
+        """Return the ids of the alert and of its destination that give it."""
+        return self.subscription_id, self.destination_id
+
     def sentence(self) -> str:
         """Return the reason as a person would say it."""
         return f"{_because(self)} (alert {self.subscription_name})"

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tocsin.model.notification import Notification
+from tocsin.model.message import DroppedReason
+from tocsin.model.notification import Notification, Reason
 
 
 @dataclass(frozen=True)
 class AttemptRecord:
-    """One try at a message and how it ended."""
+    """One try at a message, how it ended, and the reasons that it left out."""
 
     number: int
     started_at_ms: int
@@ -21,6 +22,7 @@ class AttemptRecord:
     reason: str
     status_code: int | None
     detail: str
+    dropped: tuple[DroppedReason, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,18 @@ class NotificationRecord:
     def who(self) -> str:
         """Return whom it is for, as people say it: a user's name, or the address."""
         return self.user_name or (self.message.target if self.message else self.notification.recipient)
+
+    @property
+    def dropped(self) -> tuple[DroppedReason, ...]:
+        """Return the reasons that the last attempt at its message left out of this notification."""
+        last = self.message.attempts[-1].dropped if self.message and self.message.attempts else ()
+        return tuple(one for one in last if one.notification_id == self.notification.id)
+
+    @property
+    def reasons(self) -> tuple[Reason, ...]:
+        """Return its reasons without those that the last attempt left out."""
+        left_out = {one.reason for one in self.dropped}
+        return tuple(one for one in self.notification.reasons if one not in left_out)
 
     def names(self, alert: str) -> bool:
         """Say whether the alert of that id or name is one of its reasons."""

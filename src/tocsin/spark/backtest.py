@@ -12,12 +12,12 @@ SELECT channel, key, max(target) AS target, min(recipient_id) AS recipient_id, c
 FROM (SELECT *, array_distinct({_KINDS}) AS kinds FROM ({{recipients}}))
 GROUP BY GROUPING SETS ((channel, key), ())
 """  # noqa: S608  our own constants; nothing of a user's gets into the text
-_EACH = f"""
+_EACH = """
 SELECT concat_ws('|', log_offset, channel, key) AS id, log_offset, channel, key, target, recipient_id,
-    reasons[0].subscription_id AS subscription_id, 1L AS notified, size(reasons) AS ways,
-    array_sort(array_distinct({_KINDS})) AS kinds
-FROM ({{recipients}})
-"""  # noqa: S608  as above
+    to_json(transform(reasons, one -> named_struct(
+        'kind', one.kind, 'subscriptionId', one.subscription_id, 'destinationId', one.destination_id))) AS reasons
+FROM ({recipients})
+"""
 
 
 def counted(recipients: str) -> str:

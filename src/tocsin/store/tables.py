@@ -348,5 +348,6 @@ attempt = Table(
     Column("reason", String(40), nullable=False),
     Column("status_code", Integer),
     Column("detail", Text, nullable=False, default=""),
+    Column("dropped", Text),
 )
-"""One row per try at a message."""
+"""One row per try at a message; ``dropped`` holds, as JSON, the reasons that it left out and why."""

@@ -7,23 +7,33 @@ Next: ``flow/send/channels``, then ``flow/track/attempts.py``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from typing import TypeVar
 
 import structlog
 
-from tocsin.flow.send.dispatch import Dispatch, Route
+from tocsin.flow.send.dispatch import Dispatch, Route, narrowed
 from tocsin.flow.send.outcome import of_reason
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.track.attempts import Finished, Step, next_step
-from tocsin.model.message import Attempt, Message, Outcome, OutcomeReason, Rejected, Retry
+from tocsin.model.message import (
+    Attempt,
+    DroppedReason,
+    Entry,
+    Message,
+    Outcome,
+    OutcomeReason,
+    Rejected,
+    Retry,
+)
+from tocsin.model.notification import Reason
 from tocsin.store.faults import fault_of
 from tocsin.worker.build import Parts
 
 ROUTE_AGE_S = 1.0
 """A route is read again when it is older than this: so long may something leave after it was switched off."""
 
-_HIDDEN = "never sent: a policy now hides it from the recipient, or from the alert's creator or editor"
 _RETRIES = 3  # where nobody could say how many: upstream's default, EventSubscription.retries
 _AGAIN_AFTER_S = 1.0
 _log = structlog.get_logger("tocsin.worker")
@@ -32,6 +42,8 @@ IsHeld = Callable[[], Awaitable[bool]]
 """Says whether the message is still this worker's to send."""
 
 Reading = tuple[float, asyncio.Future[dict[str, Route]]]
+Routes = dict[tuple[str, str], Route | None]
+"""Where the reasons of a message lead now, by alert and destination; None where one is gone."""
 
 
 class RouteBook:
@@ -41,18 +53,31 @@ class RouteBook:
         self._parts = parts
         self._readings: dict[str, Reading] = {}
 
-    async def route(self, message: Message) -> Route | None:
-        """Return where the message leads now; None when its subscription or destination is gone."""
-        now_s, name = self._parts.steady(), message.subscription_id
-        reading = self._readings.get(name)
-        if reading is None or now_s - reading[0] > ROUTE_AGE_S:
-            reading = (now_s, asyncio.ensure_future(_answered(lambda: self._parts.routes.of(name))))
-            self._readings[name] = reading
-        return (await asyncio.shield(reading[1])).get(message.destination_id)
+    async def routes(self, dispatch: Dispatch) -> Routes:
+        """Return where each reason of the message leads now."""
+        keys = list(dict.fromkeys(one.destination_key for entry in dispatch.entries for one in entry.reasons))
+        return {(alert, destination): (await self._of(alert)).get(destination) for alert, destination in keys}
 
-    def forget(self, subscription_id: str) -> None:
-        """Drop the subscription's cached routes: its status is known to have changed."""
-        self._readings.pop(subscription_id, None)
+    def forget(self, entries: Sequence[Entry]) -> None:
+        """Drop the cached routes of the alerts that sent these: the status of a destination has changed."""
+        for alert in {reason.subscription_id for entry in entries for reason in entry.reasons}:
+            self._readings.pop(alert, None)
+
+    async def _of(self, subscription_id: str) -> dict[str, Route]:
+        now_s, reading = self._parts.steady(), self._readings.get(subscription_id)
+        if reading is None or now_s - reading[0] > ROUTE_AGE_S:
+            reading = (now_s, asyncio.ensure_future(_answered(lambda: self._parts.routes.of(subscription_id))))
+            self._readings[subscription_id] = reading
+        return await asyncio.shield(reading[1])
+
+
+@dataclass(frozen=True)
+class _Try:
+    """How a try went: its outcome, what it carried, and the reasons that it left out."""
+
+    outcome: Outcome
+    entries: tuple[Entry, ...]
+    dropped: tuple[DroppedReason, ...] = ()
 
 
 async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook, is_held: IsHeld) -> Finished | None:
@@ -61,24 +86,33 @@ async def attempt(parts: Parts, dispatch: Dispatch, book: RouteBook, is_held: Is
     Returns None, and has sent nothing, where ``is_held`` says that another worker may have the message by now.
     """
     started_at_ms, started_s = parts.clock.now_ms(), parts.steady()
-    retries = _RETRIES
+    routes: Routes = {}
     try:
-        route = await book.route(dispatch.message)
-        retries = route.retries if route else 0
-        outcome = await _outcome(parts, dispatch, route, is_held)
+        routes = await book.routes(dispatch)
+        made = await _tried(parts, dispatch, routes, is_held)
     except Exception as surprise:  # noqa: BLE001  the worker loop's boundary: recorded, so that it ends
         _log.exception("delivery.surprise", message=dispatch.message.id, event_id=dispatch.event.id)
-        outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(surprise).__name__)
-    if outcome is None:
+        made = _Try(of_reason(OutcomeReason.INTERNAL_ERROR, detail=type(surprise).__name__), dispatch.entries)
+    if made is None:
         return None
-    made = Attempt(
+    recorded = Attempt(
         message_id=dispatch.message.id,
         number=dispatch.message.attempt_count + 1,
         started_at_ms=started_at_ms,
         duration_ms=round((parts.steady() - started_s) * 1000),
-        outcome=outcome,
+        outcome=made.outcome,
+        dropped=made.dropped,
     )
-    return Finished(dispatch.message, made, _step(parts, made, retries), dispatch.entries)
+    step = _step(parts, recorded, _retries(made.entries, routes))
+    return Finished(dispatch.message, recorded, step, made.entries)
+
+
+def _retries(entries: Sequence[Entry], routes: Routes) -> int:
+    """Return how often those alerts let it be tried again that send it: as often as the most patient one says."""
+    if not routes:
+        return _RETRIES
+    found = (routes.get(reason.destination_key) for entry in entries for reason in entry.reasons)
+    return max((route.retries for route in found if route is not None), default=0)
 
 
 def lost(message: Message, now_ms: int) -> Finished:
@@ -101,25 +135,53 @@ async def _answered(ask: Callable[[], T]) -> T:
         await asyncio.sleep(_AGAIN_AFTER_S)
 
 
-async def _outcome(parts: Parts, dispatch: Dispatch, route: Route | None, is_held: IsHeld) -> Outcome | None:
-    """Return the outcome of sending; None if the claim no longer belongs to this worker."""
-    if route is None:
-        return of_reason(OutcomeReason.DISABLED, detail="the alert or its destination no longer exists")
-    if route.closed_because is not None:
-        return of_reason(OutcomeReason.DISABLED, detail=route.closed_because)
-    if route.waits_because is not None:
-        return of_reason(OutcomeReason.INTERNAL_ERROR, detail=route.waits_because)
-    if dispatch.recipient_gone:
-        return of_reason(OutcomeReason.RECIPIENT_GONE)
+async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHeld) -> _Try | None:
+    """Send what may be sent now of a message; None if the claim no longer belongs to this worker."""
     channel = parts.channels.get(dispatch.message.channel)
     if channel is None:
-        return of_reason(OutcomeReason.DISABLED, detail=f"{dispatch.message.channel} is not supported yet")
-    permitted = await _answered(lambda: parts.permitted.now(dispatch))
+        detail = f"{dispatch.message.channel} is not supported yet"
+        return _Try(of_reason(OutcomeReason.DISABLED, detail=detail), dispatch.entries)
+    left, closed = narrowed(dispatch, lambda _entry, reason: _closed(dispatch, routes, reason))
+    if left is None:
+        return _refused(dispatch, closed)
+    permitted, refused = await _answered(lambda: parts.permitted.now(left, now_ms=parts.clock.now_ms()))
+    dropped = (*closed, *refused)
     if permitted is None:
-        return of_reason(OutcomeReason.MAY_NOT_VIEW, detail=_HIDDEN)
+        return _refused(dispatch, dropped)
+    route, waits_because = _way(permitted, routes)
+    if route is None:
+        outcome = of_reason(OutcomeReason.INTERNAL_ERROR, detail=waits_because)
+        return _Try(outcome, permitted.entries, dropped)
     if not await is_held():
         return None
-    return await channel.send(permitted, route.destination, now_ms=parts.clock.now_ms())
+    outcome = await channel.send(permitted, route.destination, now_ms=parts.clock.now_ms())
+    return _Try(outcome, permitted.entries, dropped)
+
+
+def _closed(dispatch: Dispatch, routes: Routes, reason: Reason) -> tuple[OutcomeReason, str] | None:
+    """Return what keeps a reason from being sent: its alert, its destination, or a recipient who is gone."""
+    route = routes[reason.destination_key]
+    if route is None:
+        return OutcomeReason.DISABLED, "the alert or its destination no longer exists"
+    if route.closed_because is not None:
+        return OutcomeReason.DISABLED, route.closed_because
+    if dispatch.recipient_gone and reason.is_personal:
+        return OutcomeReason.RECIPIENT_GONE, "the recipient no longer exists"
+    return None
+
+
+def _refused(dispatch: Dispatch, dropped: tuple[DroppedReason, ...]) -> _Try:
+    """Return the end of a message of which nothing may be sent: for the last objection, with all of them."""
+    because = dropped[-1].because if dropped else OutcomeReason.DISABLED
+    says = "; ".join(dict.fromkeys(one.says for one in dropped))
+    return _Try(of_reason(because, detail=f"not sent: {says}"), dispatch.entries, dropped)
+
+
+def _way(dispatch: Dispatch, routes: Routes) -> tuple[Route | None, str]:
+    """Return the first destination of those that send it whose secrets can be read; or why none can be used yet."""
+    found = [routes[reason.destination_key] for entry in dispatch.entries for reason in entry.reasons]
+    ready = next((route for route in found if route and route.waits_because is None), None)
+    return ready, "" if ready else next(route.waits_because or "" for route in found if route)
 
 
 def _step(parts: Parts, made: Attempt, retries: int) -> Step:

@@ -170,7 +170,7 @@ class Worker:
         self._recorded.set()
         for one in group:
             if reason_of(one.attempt.outcome) is OutcomeReason.GONE:
-                self._book.forget(one.message.subscription_id)
+                self._book.forget(one.entries)
             _log_attempt(one, kept=one.message.id in written)
 
     async def _assure(self) -> None:

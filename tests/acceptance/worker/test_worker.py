@@ -24,7 +24,7 @@ from tests.unit.flow.send.events import NOW_MS
 from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.dispatch import Dispatch, Route
 from tocsin.flow.send.egress import egress_of
-from tocsin.model.message import Message, Outcome
+from tocsin.model.message import DroppedReason, Message, Outcome
 from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.alerts.subscriptions import Subscriptions
@@ -295,9 +295,9 @@ async def test_a_store_that_is_away_between_claim_and_sending_costs_no_try(
             return super().of(subscription_id)
 
     class AwayPermitted(Permitted):
-        def now(self, dispatch: Dispatch) -> Dispatch | None:
+        def now(self, dispatch: Dispatch, *, now_ms: int) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
             away_once("permitted")
-            return super().now(dispatch)
+            return super().now(dispatch, now_ms=now_ms)
 
     add_alert(sqlite_engine, [to(receiver, "/hook")], retries=0)
     ids = add_messages(sqlite_engine, 3)

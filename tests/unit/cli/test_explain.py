@@ -35,7 +35,10 @@ MESSAGE = {
     "isDeadLetter": False,
     "nextAttempt": 1_700_000_060_000,
     "attempts": [
-        {"number": 1, "startedAt": 1_700_000_000_000, "outcome": "retry", "reason": "timeout", "statusCode": 503}
+        {
+            **{"number": 1, "startedAt": 1_700_000_000_000, "outcome": "retry", "reason": "timeout", "statusCode": 503},
+            "dropped": [{"reason": {"sentence": "you own it (alert D)"}, "says": "the alert is disabled"}],
+        }
     ],
 }
 TAGGED = {"category": "tag", "operation": "add", "target": "columns.email", "value": "PII.Sensitive"}
@@ -121,6 +124,7 @@ def test_the_answer_comes_first_and_the_tree_says_what_held(run: Run, small_serv
         "│   └── Email to a@x  due 2023-11-14 22:13:20",
         "│       ├── awaitingRetry",
         "│       ├── ✗ attempt 1 at 2023-11-14 22:13:20: timeout 503",
+        "│       ├── left out: you own it (alert D): the alert is disabled",
         "│       └── next attempt at 2023-11-14 22:14:20",
         "├── ! currently A would notify zoe, but no notification is stored",
         "└── alerts and relations as of now, 2023-11-14 22:13:20",

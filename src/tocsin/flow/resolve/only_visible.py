@@ -1,4 +1,4 @@
-"""Removal of notifications whose recipient may not see what they are about.
+"""Removal of the reasons of notifications whose viewers may not see what these are about.
 
 Next: ``spark/sinks.py``, which applies it before notifications are stored.
 """
@@ -6,12 +6,17 @@ Next: ``spark/sinks.py``, which applies it before notifications are stored.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Protocol
+
+import orjson
 
 from tocsin.access.views import PolicySnapshot
 from tocsin.access.visibility import Subject
 from tocsin.model.access import Operation
+from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.notification import ReasonKind
 
 NotificationRow = Mapping[str, Any]  # Any: a notification's column, by its name
 
@@ -29,31 +34,77 @@ class Events(Protocol):
 
 
 def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, events: Events) -> list[NotificationRow]:
-    """Return the notifications that may be sent: those whose recipient may see the subjects.
+    """Return the notifications that may be stored, each with the reasons whose viewers may see the subjects.
 
-    A notification without a personal recipient (webhook, address) is sent on behalf of the alert's creator and all its
-    later editors, who must all be able to see the subjects: so redirecting it reveals no more than the editor may see.
-    While everybody may view everything, nothing is looked up. Otherwise the cost depends on these recipients and
-    events, not on the number of people and policies.
+    Every reason is judged by itself (``viewers_of``), so that no alert takes away what another one sends. Where reasons
+    are left out, the columns that follow from them change with ``reasons``. While everybody may view everything,
+    nothing is looked up. Otherwise the cost depends on these recipients and events, not on the number of people and
+    policies.
     """
     notified = list(rows)
     if all(policies.is_open(resource) for resource in ENTITY_TYPES):
         return notified
     about = events.subjects({row["log_offset"] for row in notified})
-    asked = [row for row in notified if not all(policies.is_open(kind) for kind, _ in about[row["log_offset"]])]
-    editors = events.editors_of({row["subscription_id"] for row in asked if row["recipient_id"] is None})
-    views = policies.of_many({viewer for row in asked for viewer in _viewers(row, editors)})
+    asked = {offset for offset, subjects in about.items() if not all(policies.is_open(kind) for kind, _ in subjects)}
+    reasons = {row["id"]: _reasons_in(row["reasons"]) for row in notified if row["log_offset"] in asked}
+    named = {one["subscriptionId"] for many in reasons.values() for one in many if _is_external(one)}
+    editors = events.editors_of(named) if named else {}
+    seen: dict[tuple[str, int], bool] = {}
 
-    def may_be_notified(row: NotificationRow) -> bool:
-        subjects = about[row["log_offset"]]
-        viewers = (views[viewer] for viewer in _viewers(row, editors))
-        return all(view.may(Operation.VIEW_BASIC, *one) for view in viewers for one in subjects)
+    def may_see(viewer: str, offset: int) -> bool:
+        if (viewer, offset) not in seen:
+            view = policies.of(viewer)
+            seen[viewer, offset] = all(view.may(Operation.VIEW_BASIC, *one) for one in about[offset])
+        return seen[viewer, offset]
 
-    hidden = {row["id"] for row in asked if not may_be_notified(row)}
-    return [row for row in notified if row["id"] not in hidden]
+    def shown(row: NotificationRow) -> NotificationRow | None:
+        if row["log_offset"] not in asked:
+            return row
+        every = reasons[row["id"]]
+        kept = [
+            one for one in every if all(may_see(viewer, row["log_offset"]) for viewer in _viewers(one, row, editors))
+        ]
+        return row if len(kept) == len(every) else _with(row, kept) if kept else None
+
+    policies.of_many({row["recipient_id"] for row in notified if row["id"] in reasons and row["recipient_id"]})
+    return [left for row in notified if (left := shown(row)) is not None]
 
 
-def _viewers(row: NotificationRow, editors: Mapping[str, Sequence[str]]) -> Sequence[str]:
-    """Return the ids of those on whose behalf something is sent; none for Tocsin's own alerts."""
-    recipient: str | None = row["recipient_id"]
-    return (recipient,) if recipient is not None else editors.get(row["subscription_id"], ())
+def viewers_of(
+    kind: str, subscription_id: str, recipient_id: str | None, editors: Mapping[str, Sequence[str]]
+) -> Sequence[str]:
+    """Return the ids of those who must be able to see an event that is sent for a reason of this kind and alert.
+
+    That is the person whom it concerns. For an address or endpoint that an alert names, it is the alert's creator and
+    all its later editors: so redirecting an alert reveals no more than its editor may see. Nobody for Tocsin's own
+    alerts.
+    """
+    if recipient_id is not None and kind != ReasonKind.EXTERNAL:
+        return (recipient_id,)
+    return editors.get(subscription_id, ())
+
+
+def _viewers(reason: Document, row: NotificationRow, editors: Mapping[str, Sequence[str]]) -> Sequence[str]:
+    return viewers_of(reason["kind"], reason["subscriptionId"], row["recipient_id"], editors)
+
+
+def _is_external(reason: Document) -> bool:
+    return bool(reason["kind"] == ReasonKind.EXTERNAL.value)
+
+
+@lru_cache(maxsize=4_096)
+def _reasons_in(text: str) -> tuple[Document, ...]:
+    """Return the reasons in a JSON text; the followers of one asset all have the same text."""
+    return tuple(orjson.loads(text))
+
+
+def _with(row: NotificationRow, reasons: Sequence[Document]) -> NotificationRow:
+    is_personal = not all(_is_external(one) for one in reasons)
+    return {
+        **row,
+        "reasons": orjson.dumps(reasons).decode(),
+        "recipient_id": row["recipient_id"] if is_personal else None,
+        "subscription_id": reasons[0]["subscriptionId"],
+        "destination_id": reasons[0]["destinationId"],
+        "subscription_ids": list(dict.fromkeys(one["subscriptionId"] for one in reasons)),
+    }

@@ -5,13 +5,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from tocsin.model.change import ChangeEvent
-from tocsin.model.message import Entry, Message, Outcome
+from tocsin.model.message import DroppedReason, Entry, Message, Outcome, OutcomeReason
 from tocsin.model.notification import Reason
 from tocsin.model.subscription import Destination
+
+Objection = Callable[[Entry, Reason], tuple[OutcomeReason, str] | None]
+"""Says why a reason of a notification may not be sent now, in a word and in a sentence; None if it may."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +44,26 @@ class Dispatch:
     def reasons(self) -> tuple[Reason, ...]:
         """Return the reasons of the first notification."""
         return self.first.reasons
+
+
+def narrowed(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+    """Return the dispatch without the reasons that ``objection`` is raised to, and these; None if no reason remains.
+
+    A notification goes out for its reasons: without any it is left out. Without a reason that concerns a person, the
+    message goes to an address and to nobody in particular.
+    """
+    entries: list[Entry] = []
+    dropped: list[DroppedReason] = []
+    for entry in dispatch.entries:
+        raised = {reason: objection(entry, reason) for reason in entry.reasons}
+        dropped += [DroppedReason(entry.notification_id, reason, *why) for reason, why in raised.items() if why]
+        kept = tuple(reason for reason, why in raised.items() if why is None)
+        entries += [replace(entry, reasons=kept)] if kept else []
+    if not entries:
+        return None, tuple(dropped)
+    is_personal = any(reason.is_personal for entry in entries for reason in entry.reasons)
+    recipient_id = dispatch.recipient_id if is_personal else None
+    return replace(dispatch, entries=tuple(entries), recipient_id=recipient_id), tuple(dropped)
 
 
 @dataclass(frozen=True)

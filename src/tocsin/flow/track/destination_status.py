@@ -15,7 +15,9 @@ from tocsin.model.subscription import SubscriptionState
 
 GONE_STATUS = 410
 
-_SAYS_NOTHING = frozenset({OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW})
+_SAYS_NOTHING = frozenset(
+    {OutcomeReason.DISABLED, OutcomeReason.RECIPIENT_GONE, OutcomeReason.MAY_NOT_VIEW, OutcomeReason.MUTED}
+)
 _STATES = {
     MessageStatus.DELIVERED: SubscriptionState.ACTIVE,
     MessageStatus.AWAITING_RETRY: SubscriptionState.AWAITING_RETRY,
@@ -71,7 +73,7 @@ def standing_after(
 ) -> DestinationStatus:
     """Return the destination's status after ``attempt``, which led to ``step``.
 
-    Outcomes that do not concern the destination (disabled, recipient deleted, hidden from them) leave it unchanged.
+    Outcomes that do not concern the destination (disabled, muted, recipient deleted, hidden) leave it unchanged.
     """
     outcome, ended_at_ms = attempt.outcome, attempt.started_at_ms + attempt.duration_ms
     if not concerns_destination(attempt):

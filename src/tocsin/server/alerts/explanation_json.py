@@ -18,7 +18,7 @@ from tocsin.flow.send.text_blocks import cut
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document
-from tocsin.model.message import MessageStatus
+from tocsin.model.message import DroppedReason, MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.model.notification_record import MessageRecord, NotificationRecord
 from tocsin.server.alerts.explanations import PagedExplanation
@@ -188,6 +188,15 @@ def _record(record: NotificationRecord, shows_answers: bool) -> Document:
     }
 
 
+def _dropped(one: DroppedReason) -> Document:
+    return {
+        "notification": one.notification_id,
+        "reason": _reason(one.reason),
+        "because": one.because.value,
+        "says": one.says,
+    }
+
+
 def _message(message: MessageRecord, shows_answers: bool) -> Document:
     is_open = message.status in _OPEN
     return {
@@ -205,6 +214,7 @@ def _message(message: MessageRecord, shows_answers: bool) -> Document:
                 "outcome": one.outcome,
                 "reason": one.reason,
                 "statusCode": one.status_code,
+                "dropped": [_dropped(each) for each in one.dropped],
                 **({"detail": one.detail} if shows_answers else {}),
             }
             for one in message.attempts

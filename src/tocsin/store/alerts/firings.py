@@ -129,7 +129,7 @@ class Firings:
 class FiringCounts:
     """Counts of the firings of some matches and their new notifications, until they are written; a match counts once.
 
-    Where another query has written the notification before, its alerts are the reasons.
+    What another query has written before counts with the reasons that it takes.
     """
 
     def __init__(self, pairs: Iterable[Pair]) -> None:

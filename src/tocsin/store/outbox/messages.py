@@ -19,7 +19,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, Row, and_, bindparam, 
 from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.track.attempts import Finished, kind_of, reason_of
 from tocsin.model.change import ChangeEvent
-from tocsin.model.message import Entry, Message
+from tocsin.model.message import DroppedReason, Entry, Message
 from tocsin.model.notification import Reason
 from tocsin.store.engine import reading, writing
 from tocsin.store.outbox.status import count_in, plan_again
@@ -207,6 +207,16 @@ def _attempt_row(one: Finished) -> dict[str, object]:
         "reason": reason_of(outcome).value,
         "status_code": outcome.status_code,
         "detail": outcome.detail,
+        "dropped": json.dumps([_dropped_row(each) for each in one.attempt.dropped]) if one.attempt.dropped else None,
+    }
+
+
+def _dropped_row(one: DroppedReason) -> dict[str, object]:
+    return {
+        "notificationId": one.notification_id,
+        "reason": one.reason.to_wire(),
+        "because": one.because.value,
+        "says": one.says,
     }
 
 

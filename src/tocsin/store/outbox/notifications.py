@@ -22,6 +22,7 @@ from tocsin.store.bulk import BulkInsert
 from tocsin.store.chunks import in_lots
 from tocsin.store.engine import inserting, is_sqlite, reading, writing
 from tocsin.store.eventlog.log import check_holds, holds
+from tocsin.store.outbox.merging import add_reasons
 from tocsin.store.tables import message, notification, pipeline_progress
 
 NotificationRow = Mapping[str, Any]  # Any: a column of a notification or of its message, by name
@@ -63,15 +64,22 @@ class Storing:
         self._staged: set[BulkInsert] = set()
 
     def add(self, rows: Sequence[NotificationRow]) -> None:
-        """Store notifications and their messages; existing ones stay unchanged."""
+        """Store notifications and their messages.
+
+        One that another query has written before takes the new reasons, as long as it is not sent.
+        """
         new = rows
         if self.resolved:
             new = [row for row in rows if self._is_new(row)]
-        if is_sqlite(self._connection):
-            self._firings.add(_counted(row) for row in self._unknown(new))
+        unknown = self._unknown(new) if is_sqlite(self._connection) else ()
+        self._firings.add(_counted(row) for row in unknown)
+        stored_count = len(unknown)
         for *fired, count in self._insert(_NOTIFICATIONS, sorted(map(_notification, new), key=_id)):
             self._firings.add([tuple(fired)], count)
+            stored_count += count
         self._insert(_MESSAGES, _messages(new))
+        if stored_count < len(new):
+            self._firings.add(_counted(row) for row in add_reasons(self._connection, new))
 
     def finish(self, results: Sequence[MatchResult]) -> None:
         """Store what the matches came to: their results and firings."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, Row, func, select
 
+from tocsin.model.message import DroppedReason, OutcomeReason
 from tocsin.model.notification import Notification, Reason
 from tocsin.model.notification_record import AttemptRecord, MessageRecord, NotificationRecord
 from tocsin.store.alerts.tables import match_result
@@ -22,7 +23,7 @@ from tocsin.store.tables import attempt, message, notification, person
 
 _MADE = tuple(field.name for field in fields(Notification) if field.name != "reasons")
 _SENT = tuple(field.name for field in fields(MessageRecord) if field.name != "attempts")
-_TRIED = tuple(field.name for field in fields(AttemptRecord))
+_TRIED = tuple(field.name for field in fields(AttemptRecord) if field.name != "dropped")
 
 
 class Records:
@@ -105,5 +106,15 @@ def _attempts(connection: Connection, message_ids: Collection[str]) -> dict[str,
     for some in in_lots(sorted(message_ids)):
         query = select(attempt).where(attempt.c.message_id.in_(some)).order_by(attempt.c.message_id, attempt.c.number)
         for row in connection.execute(query):
-            tried[row.message_id].append(AttemptRecord(**{name: getattr(row, name) for name in _TRIED}))
+            made = {name: getattr(row, name) for name in _TRIED}
+            tried[row.message_id].append(AttemptRecord(dropped=_dropped(row.dropped), **made))
     return tried
+
+
+def _dropped(text: str | None) -> tuple[DroppedReason, ...]:
+    return tuple(
+        DroppedReason(
+            one["notificationId"], Reason.model_validate(one["reason"]), OutcomeReason(one["because"]), one["says"]
+        )
+        for one in json.loads(text or "[]")
+    )

@@ -1,57 +1,122 @@
-"""Visibility check at the moment of sending: a recipient gets only what they may see then.
+"""Check at the moment of sending: a recipient gets only what they may see then, and have not muted by then.
 
-Days may pass between an event and its mail, and policies, tags and owners change. Next: ``worker/attempt.py``.
+Days may pass between an event and its mail; policies, tags, owners and mutes change. Every reason is judged by itself.
+Next: ``worker/attempt.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Engine
 
-from tocsin.access.viewer import Visibility
-from tocsin.access.views import Views
-from tocsin.flow.send.dispatch import Dispatch
+from tocsin.access.viewer import Visibility, event_without
+from tocsin.access.views import PolicySnapshot, Views
+from tocsin.flow.resolve.directory import NO_END
+from tocsin.flow.resolve.only_visible import viewers_of
+from tocsin.flow.send.dispatch import Dispatch, Objection, narrowed
 from tocsin.model.entity_types import ENTITY_TYPES
-from tocsin.model.message import Entry
+from tocsin.model.message import DroppedReason, Entry, OutcomeReason
+from tocsin.model.notification import Reason
 from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.event_subjects import SqlEvents
+from tocsin.store.alerts.mutes import mutes_in
+from tocsin.store.engine import reading
+
+_HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
+_HIDDEN_FROM_EDITOR = "a policy hides it from the alert's creator or an editor"
+Viewers = Callable[[Reason], Sequence[Visibility]]
 
 
 class Permitted:
     """What may be sent of the messages of one store."""
 
     def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._views = Views(SqlSubjects(engine))
         self._standing = SqlEntityStates(engine)
         self._events = SqlEvents(engine)
 
-    def now(self, dispatch: Dispatch) -> Dispatch | None:
-        """Return a message without what its recipient may not see; None when that is all of it.
+    def now(self, dispatch: Dispatch, *, now_ms: int) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
+        """Return a message with the reasons that may be sent now, and the others; None when no reason may.
 
-        Without a personal recipient the creator and the editors of the alert count. While everybody may view
-        everything, nothing is looked up.
+        What no remaining reason lets its viewers see is taken out of the events. While everybody may view everything,
+        no rights are looked up; mutes are, where somebody has a way to mute.
         """
+        unmuted, muted = narrowed(dispatch, self._muted_now(dispatch, now_ms))
+        if unmuted is None:
+            return None, muted
+        shown, hidden = self._shown(unmuted)
+        return shown, (*muted, *hidden)
+
+    def _muted_now(self, dispatch: Dispatch, now_ms: int) -> Objection:
+        """Return the objection of whoever has muted an alert, an asset, or what they hear of through lineage."""
+        target, channel = dispatch.message.target.lower(), dispatch.message.channel
+        who = {one for one in (dispatch.recipient_id, target if "@" in target else None) if one}
+        if not who:
+            return lambda _entry, _reason: None
+        reasons = [reason for entry in dispatch.entries for reason in entry.reasons]
+        nodes = self._standing.named({reason.via for reason in reasons if reason.via})
+        ids = {via: str(many[0]["id"]) for via, many in nodes.items() if many}
+        about = {entry.event.entity_id for entry in dispatch.entries} | {reason.subscription_id for reason in reasons}
+        with reading(self._engine) as connection:
+            mutes = list(mutes_in(connection, who, about | set(ids.values())))
+
+        def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
+            concerned = dispatch.recipient_id if reason.is_personal else target
+            place = (reason.subscription_id, entry.event.entity_id, ids.get(reason.via or "", ""))
+            found = (one for one in mutes if one.who == concerned and one.silences(place, channel, (NO_END, now_ms)))
+            mute = next(found, None)
+            return None if mute is None else (OutcomeReason.MUTED, f"the recipient {mute.in_words()}")
+
+        return objection
+
+    def _shown(self, dispatch: Dispatch) -> tuple[Dispatch | None, tuple[DroppedReason, ...]]:
         policies = self._views.now()
         if all(policies.is_open(resource) for resource in ENTITY_TYPES):
-            return dispatch
-        subscription_id = dispatch.message.subscription_id
-        if dispatch.recipient_id is not None:
-            viewers: Sequence[str] = (dispatch.recipient_id,)
-        else:
-            viewers = self._events.editors_of([subscription_id]).get(subscription_id, ())
-        for viewer in viewers:
-            entries = _seen_by(Visibility(policies.of(viewer), self._standing), dispatch.entries)
-            if not entries:
+            return dispatch, ()
+        viewers = self._viewers(dispatch, policies)
+
+        def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
+            if all(one.sees_event(entry.event) for one in viewers(reason)):
                 return None
-            dispatch = replace(dispatch, entries=entries)
-        return dispatch
+            return OutcomeReason.MAY_NOT_VIEW, _HIDDEN_FROM_PERSON if reason.is_personal else _HIDDEN_FROM_EDITOR
+
+        left, dropped = narrowed(dispatch, objection)
+        if left is None:
+            return None, dropped
+        return replace(left, entries=tuple(_trimmed(one, viewers) for one in left.entries)), dropped
+
+    def _viewers(self, dispatch: Dispatch, policies: PolicySnapshot) -> Viewers:
+        """Return the function that gives what those see who must be able to see what is sent for a reason."""
+        reasons = [reason for entry in dispatch.entries for reason in entry.reasons]
+        named = {reason.subscription_id for reason in reasons if not reason.is_personal}
+        editors = self._events.editors_of(named) if named else {}
+        known: dict[str, Visibility] = {}
+
+        def viewers(reason: Reason) -> list[Visibility]:
+            ids = viewers_of(reason.kind, reason.subscription_id, dispatch.recipient_id, editors)
+            for one in ids:
+                known.setdefault(one, Visibility(policies.of(one), self._standing))
+            return [known[one] for one in ids]
+
+        return viewers
 
 
-def _seen_by(visibility: Visibility, entries: Sequence[Entry]) -> tuple[Entry, ...]:
-    shown = zip(entries, visibility.shown([one.event for one in entries]), strict=True)
-    return tuple(
-        replace(one, event=event, reasons=visibility.reasons(one.reasons)) for one, event in shown if event is not None
-    )
+def _trimmed(entry: Entry, viewers: Viewers) -> Entry:
+    """Return a notification with what one of its reasons shows at least: each alone would show as much."""
+    hidden = set.intersection(*(_hidden(entry, viewers(reason)) for reason in entry.reasons))
+    reasons = (_named_for(reason, viewers(reason)) for reason in entry.reasons)
+    return replace(entry, event=event_without(entry.event, hidden), reasons=tuple(dict.fromkeys(reasons)))
+
+
+def _hidden(entry: Entry, viewers: Sequence[Visibility]) -> set[str]:
+    return {name for one in viewers for name in one.hidden_of(entry.event)}
+
+
+def _named_for(reason: Reason, viewers: Sequence[Visibility]) -> Reason:
+    for one in viewers:
+        (reason,) = one.reasons([reason])
+    return reason

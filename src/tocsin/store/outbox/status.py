@@ -75,7 +75,7 @@ def _changed_at_ms(connection: Connection, subscription_ids: Collection[str]) ->
 
 def _concerned(one: Finished) -> set[Key]:
     """Return the destinations whose reasons the message carried; the one it was claimed under if none are known."""
-    carried = {(reason.subscription_id, reason.destination_id) for entry in one.entries for reason in entry.reasons}
+    carried = {reason.destination_key for entry in one.entries for reason in entry.reasons}
     return carried or {(one.message.subscription_id, one.message.destination_id)}
 
 

@@ -1,0 +1,159 @@
+"""Property: what one alert sends is the same whether or not others exist, except that they share notifications."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Engine
+from tests.company import destination_id
+from tests.notifying import notify_all
+from tests.store.test_access import Small
+from tests.whole import WHOLE
+
+from tocsin.flow.send.dispatch import Dispatch
+from tocsin.model.message import Delivered, Outcome
+from tocsin.model.mute import Mute, MuteKind
+from tocsin.model.people import SYSTEM, Actor
+from tocsin.model.stored import Key
+from tocsin.model.subscription import Channel, Destination
+from tocsin.store.alerts.mutes import Mutes
+from tocsin.store.engine import open_engine
+from tocsin.store.outbox.addresses import Routes
+from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.send_permission import Permitted
+from tocsin.store.outbox.sessions import Sessions
+from tocsin.worker.attempt import RouteBook, attempt
+from tocsin.worker.build import Parts
+
+NAMES = ("first", "second", "third")
+TO_BERT = "bert@example.org"
+Sent = tuple[str, str, str, str]
+"""(target, asset, kind of the reason, connecting asset or empty), as one alert sends it."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """An alert: who makes it, whom it mails, and what becomes of it before the mail goes out."""
+
+    maker: str
+    category: str
+    fate: str = "stays"
+
+
+ALERTS = st.builds(
+    Made,
+    st.sampled_from(["bert", "anna", "root"]),
+    st.sampled_from(["Owners", "External", "Users"]),
+    st.sampled_from(["stays", "deleted", "disabled", "muted"]),
+)
+
+
+@dataclass
+class Collecting:
+    """A channel that takes everything."""
+
+    sent: list[Dispatch] = field(default_factory=list)
+
+    async def send(self, dispatch: Dispatch, _destination: Destination, *, now_ms: int) -> Outcome:
+        self.sent.append(dispatch)
+        return Delivered()
+
+
+@given(made=st.lists(ALERTS, min_size=2, max_size=3), hidden=st.sampled_from(["never", "before", "after"]))
+@example(made=[Made("bert", "External"), Made("root", "External")], hidden="before")
+@example(made=[Made("bert", "External", "deleted"), Made("root", "External")], hidden="never")
+@example(made=[Made("anna", "External"), Made("bert", "Users", "muted")], hidden="after")
+@settings(max_examples=40 if WHOLE else 8)
+def test_what_an_alert_sends_does_not_depend_on_the_others(
+    sqlite_template: Path, made: list[Made], hidden: str
+) -> None:
+    named = dict(zip(NAMES, made, strict=False))
+    together = _sent(sqlite_template, named, hidden)
+    alone = [one for name in named for one in _sent(sqlite_template, {name: named[name]}, hidden).items()]
+    assert together == {name: sent for name, sent in alone if sent}
+
+
+def _sent(template: Path, made: dict[str, Made], hidden: str) -> dict[str, set[Sent]]:
+    """Return what each alert sends when just these are there; fail where a recipient gets one event twice."""
+    with _store(template) as engine:
+        small = Small(engine)
+        small.make("user", "root", email="root@example.org", isAdmin=True)
+        ids = {name: _alert(small, name, one) for name, one in made.items()}
+        owners = [{"type": "user", "id": small.ids["bert"]}, *([_team(small)] if hidden == "before" else [])]
+        small.table("free", owners=owners)
+        notify_all(engine)
+        for name, one in made.items():
+            _end(small, ids[name], one)
+        if hidden == "after":
+            change = [{"op": "add", "path": "/owners/-", "value": _team(small)}]
+            small.company.writes.patch("table", Key.by_name("pg.shop.public.free"), change, actor=SYSTEM)
+        return _by_alert(asyncio.run(_work_off(engine)))
+
+
+@contextmanager
+def _store(template: Path) -> Iterator[Engine]:
+    with TemporaryDirectory() as folder:
+        shutil.copy(template, path := Path(folder) / "store.db")
+        engine = open_engine(f"sqlite:///{path}")
+        try:
+            yield engine
+        finally:
+            engine.dispose()
+
+
+def _team(small: Small) -> dict[str, str]:
+    return {"type": "team", "id": small.ids["Tills"]}
+
+
+def _alert(small: Small, name: str, made: Made) -> str:
+    receivers = {"Owners": [], "External": [TO_BERT], "Users": ["bert"]}[made.category]
+    to = {"id": destination_id(name), "category": made.category, "type": "Email", "config": {"receivers": receivers}}
+    request = {"name": name, "alertType": "Notification", "destinations": [to]}
+    request["filteringRules"] = {"resources": ["table"]}
+    actor = Actor(small.ids[made.maker], made.maker)
+    return str(small.company.writes.create("eventsubscription", request, actor=actor).document["id"])
+
+
+def _end(small: Small, alert_id: str, made: Made) -> None:
+    writes, key = small.company.writes, Key.by_id(alert_id)
+    if made.fate == "deleted":
+        writes.delete("eventsubscription", key, actor=SYSTEM, hard=True)
+    if made.fate == "disabled":
+        writes.patch("eventsubscription", key, [{"op": "add", "path": "/enabled", "value": False}], actor=SYSTEM)
+    if made.fate == "muted":
+        for who in (small.ids["bert"], TO_BERT):
+            Mutes(small.engine).put(Mute(who, MuteKind.ALERT, alert_id))
+
+
+async def _work_off(engine: Engine) -> list[Dispatch]:
+    channel, messages = Collecting(), Messages(engine)
+    parts = Parts(messages, Sessions(engine), Routes(engine), Permitted(engine), {Channel.EMAIL: channel})
+    parts.sessions.begin("s", lease_ms=90_000, now_ms=0)
+    for dispatch in messages.dispatches(messages.claim("s", 64, now_ms=10**15)):
+        await attempt(parts, dispatch, RouteBook(parts), _yes)
+    return channel.sent
+
+
+async def _yes() -> bool:
+    return True
+
+
+def _by_alert(dispatches: list[Dispatch]) -> dict[str, set[Sent]]:
+    at = [(one.message.target, entry.event.id) for one in dispatches for entry in one.entries]
+    assert len(at) == len(set(at))
+    found: dict[str, set[Sent]] = {}
+    for one in dispatches:
+        for entry in one.entries:
+            about = entry.event.entity_fully_qualified_name or ""
+            for reason in entry.reasons:
+                sent = (one.message.target, about, reason.kind.value, reason.via or "")
+                found.setdefault(reason.subscription_name, set()).add(sent)
+    return found

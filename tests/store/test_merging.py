@@ -1,0 +1,106 @@
+"""Tests of two queries that find the same notification for different alerts: it takes both, and goes out once."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from sqlalchemy import Engine, select
+from tests.company import SmallCompany
+from tests.store.rows import finished
+from tests.store.test_messages import claim
+
+from tocsin.model.match_result import match_results_of
+from tocsin.model.message import OutcomeReason, Rejected, Retry
+from tocsin.model.notification import message_id, notification_id
+from tocsin.store.alerts.firings import Firings
+from tocsin.store.eventlog.log import EventLog
+from tocsin.store.outbox.messages import Messages
+from tocsin.store.outbox.notifications import Notifications
+from tocsin.store.outbox.records import Records
+from tocsin.store.tables import message, notification
+
+LATER_MS = 10**13
+
+
+class TwoQueries:
+    """A company, and the rows that two queries write of its first event for one recipient."""
+
+    def __init__(self, engine: Engine, channel: str = "Email") -> None:
+        company = SmallCompany(engine)
+        (self.logged,) = EventLog(engine).read(0, 1)
+        self.engine, self.channel, self.ana = engine, channel, company.ids["ana"]
+        self.key = "ana@example.com" if channel == "Email" else self.ana
+        self.id = notification_id(self.logged.event.id, channel, self.key)
+        self.notifications, self.messages = Notifications(engine), Messages(engine)
+
+    def write(self, alert: str, kind: str = "owner") -> None:
+        reason = {"kind": kind, "subscriptionId": alert, "subscriptionName": alert, "destinationId": f"of {alert}"}
+        row = {"id": self.id, "event_id": self.logged.event.id, "log_offset": 1, "channel": self.channel}
+        row |= {"key": self.key, "target": self.key, "reasons": json.dumps([{**reason, "hops": 0}])}
+        row |= {"recipient_id": None if kind == "external" else self.ana, "due_at_ms": 5, "created_at_ms": 5}
+        row |= {"message_id": message_id(self.id) if self.channel == "Email" else None, "subscription_ids": [alert]}
+        row |= {"subscription_id": alert, "destination_id": f"of {alert}"}
+        self.notifications.add([row], match_results_of([(1, alert)], [row], now_ms=5))
+
+    def alerts(self) -> list[str]:
+        record = Records(self.engine).by_id([self.id])[self.id]
+        return [reason.subscription_name for reason in record.notification.reasons]
+
+    def sent_for(self) -> list[str]:
+        (dispatch,) = self.messages.dispatches(claim(self.messages, now_ms=LATER_MS))
+        return [reason.subscription_name for reason in dispatch.reasons]
+
+
+@pytest.mark.parametrize("channel", ["Email", "ActivityFeed"])
+def test_a_notification_takes_the_reasons_of_both_queries_in_one_order(store_engine: Engine, channel: str) -> None:
+    queries = TwoQueries(store_engine, channel)
+    for alert in ("second", "first", "second", "first"):
+        queries.write(alert)
+    assert queries.alerts() == ["first", "second"]
+    with store_engine.connect() as connection:
+        assert len(connection.execute(select(notification)).all()) == 1
+        assert len(connection.execute(select(message)).all()) == (channel == "Email")
+    counted = Firings(store_engine).tallies(0)
+    assert [counted[one].notified_count for one in ("first", "second")] == [1, 1]
+    assert [counted[one].person_count for one in ("first", "second")] == [1, 1]
+
+
+def test_an_address_that_belongs_to_a_person_is_theirs_once_a_reason_says_so(store_engine: Engine) -> None:
+    queries = TwoQueries(store_engine)
+    queries.write("names the address", "external")
+    queries.write("names its owner")
+    (dispatch,) = queries.messages.dispatches(claim(queries.messages, now_ms=LATER_MS))
+    assert dispatch.recipient_id == queries.ana
+
+
+def test_what_is_on_its_way_or_delivered_takes_no_more_reasons(store_engine: Engine) -> None:
+    queries = TwoQueries(store_engine)
+    queries.write("first")
+    (claimed,) = claim(queries.messages, now_ms=LATER_MS)
+    queries.write("second")
+    assert queries.alerts() == ["first"]
+    queries.messages.record("a", [finished(claimed)], now_ms=LATER_MS)
+    queries.write("third")
+    assert queries.alerts() == ["first"]
+    assert claim(queries.messages, now_ms=LATER_MS + 10**9) == []
+
+
+def test_what_waits_for_another_attempt_takes_them(store_engine: Engine) -> None:
+    queries = TwoQueries(store_engine)
+    queries.write("first")
+    (claimed,) = claim(queries.messages, now_ms=LATER_MS)
+    queries.messages.record("a", [finished(claimed, Retry(OutcomeReason.TIMEOUT))], now_ms=LATER_MS)
+    queries.write("second")
+    assert queries.sent_for() == ["first", "second"]
+
+
+def test_what_was_given_up_for_one_alert_is_tried_for_the_other(store_engine: Engine) -> None:
+    queries = TwoQueries(store_engine)
+    queries.write("first")
+    (claimed,) = claim(queries.messages, now_ms=LATER_MS)
+    queries.messages.record("a", [finished(claimed, Rejected(OutcomeReason.DISABLED))], now_ms=LATER_MS)
+    queries.write("first")
+    assert claim(queries.messages, now_ms=LATER_MS) == []
+    queries.write("second")
+    assert queries.sent_for() == ["first", "second"]

@@ -42,7 +42,7 @@ def split(fqn: str) -> list[str]:
         names = fqn.split(".")
         if all(names):
             return names
-        raise InvalidInput(f"not a fully qualified name: {fqn}")
+        raise InvalidInput(f"{fqn!r} is not a fully qualified name, such as shop.public.orders")
     return _split_quoted(fqn)
 
 
@@ -60,7 +60,7 @@ def _split_quoted(fqn: str) -> list[str]:
     while at <= len(fqn):
         part = _PART.match(fqn, at)
         if part is None or (part.end() < len(fqn) and fqn[part.end()] != "."):
-            raise InvalidInput(f"not a fully qualified name: {fqn}")
+            raise InvalidInput(f"{fqn!r} is not a fully qualified name, such as shop.public.orders")
         quoted = part["quoted"]
         names.append(part["plain"] if quoted is None else quoted.replace('""', '"'))
         at = part.end() + 1

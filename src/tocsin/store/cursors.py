@@ -35,6 +35,11 @@ class ReportPage:
     after: str | None = None
 
 
+def not_a_cursor(cursor: str, field: str = "after") -> InvalidInput:
+    """Return the error for a parameter that is no cursor of ours."""
+    return InvalidInput(f"not a cursor: {cursor}; send one that a page returned, as it is", field=field)
+
+
 def cursor_of(text: str) -> str:
     """Return the cursor for a text: URL-safe base64 without padding."""
     return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
@@ -50,9 +55,9 @@ def text_of(cursor: str, field: str = "after") -> str:
     try:
         text = base64.b64decode(cursor + "=" * (-len(cursor) % 4), altchars=b"-_", validate=True).decode()
     except (binascii.Error, ValueError) as refused:
-        raise InvalidInput(f"not a cursor: {cursor}", field=field) from refused
+        raise not_a_cursor(cursor, field) from refused
     if "\0" in text:
-        raise InvalidInput(f"not a cursor: {cursor}", field=field)
+        raise not_a_cursor(cursor, field)
     return text
 
 
@@ -70,5 +75,5 @@ def place_of(cursor: str) -> tuple[int, str]:
     """
     digits, _, name = text_of(cursor).partition("|")
     if not (digits.isascii() and digits.isdigit() and len(digits) <= _MOST_DIGITS):
-        raise InvalidInput(f"not a cursor: {cursor}", field="after")
+        raise not_a_cursor(cursor)
     return int(digits), name

@@ -11,6 +11,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Stored, Written
 
 KIND = "votes"
@@ -27,7 +28,7 @@ def vote(record: Record, entity: Stored, user_id: str, wanted: object) -> Writte
     InvalidInput : there is no such vote, or nobody votes on this type.
     """
     if KIND not in ENTITY_TYPES[entity.entity_type].keys:
-        raise InvalidInput(f"a {entity.entity_type} cannot be voted on")
+        raise InvalidInput(f"{with_article(entity.entity_type)} cannot be voted on")
     if not isinstance(wanted, str) or wanted not in _SIDES:
         raise InvalidInput(f"updatedVoteType must be one of {', '.join(_SIDES)}", field="updatedVoteType")
     old = record.transaction.attachments.get(entity.id, KIND) or {}

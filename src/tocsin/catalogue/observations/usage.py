@@ -14,6 +14,7 @@ from tocsin.flow.capture.diff import is_same
 from tocsin.flow.capture.write import Record
 from tocsin.model.change import ChangeDescription, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Stored, Written
 
 USED_TYPES = ("table", "dashboard", "chart", "pipeline", "mlmodel")
@@ -49,7 +50,9 @@ def report_usage(record: Record, used: Stored, request: Document, *, add: bool) 
     InvalidInput : it is malformed, or the use of this type is not reported.
     """
     if used.entity_type not in USED_TYPES:
-        raise InvalidInput(f"usage of a {used.entity_type} cannot be reported; valid types: {', '.join(USED_TYPES)}")
+        raise InvalidInput(
+            f"usage of {with_article(used.entity_type)} cannot be reported; valid types: {', '.join(USED_TYPES)}"
+        )
     given = checked(_REPORT, request)
     on_day, usage = day_number(given["date"]), record.transaction.usage
     before = usage.details(used.id, on_day)

@@ -24,6 +24,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model import fqn
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Stored, missing
 
 _COLUMN, _TABLE, _PROCEDURE = "column", "table", "storedProcedure"
@@ -131,11 +132,13 @@ def _step(top: Stored, at: int, row: Row) -> _Step:
     if kind not in known:
         raise InvalidInput(f"entityType must be one of {', '.join(known)}, not {kind!r}")
     if not full and kind not in BELOW[top.entity_type]:
-        raise InvalidInput(f"{_FULL} is missing: a {kind} is not a direct child of a {top.entity_type}")
+        raise InvalidInput(
+            f"{_FULL} is missing: {with_article(kind)} is not a direct child of {with_article(top.entity_type)}"
+        )
     parts = tuple(fqn.split(full or fqn.child(top.fqn, name)))
     above = tuple(fqn.split(top.fqn))
     if parts[: len(above)] != above or not _is_long_enough(kind, len(parts)):
-        raise InvalidInput(f"{full} is not the FQN of a {kind} below {top.fqn}")
+        raise InvalidInput(f"{full} is not the FQN of {with_article(kind)} below {top.fqn}")
     if kind != _COLUMN and parts[-1] != name:
         raise InvalidInput(f"the name is {name}, but {full} ends with {parts[-1]}")
     return _Step(at, replace(row, values=_values(kind, row)), kind, parts)
@@ -154,7 +157,7 @@ def _values(kind: str, row: Row) -> dict[str, str]:
         known |= {one.name for one in _OF_PROCEDURES} if kind == _PROCEDURE else set()
     idle = [name for name, text in row.values.items() if text and name not in (*known, _TYPE, _FULL)]
     if idle:
-        raise InvalidInput(f"a {kind} has no field {idle[0]}")
+        raise InvalidInput(f"{with_article(kind)} has no field {idle[0]}")
     return {name: text for name, text in row.values.items() if name in known}
 
 

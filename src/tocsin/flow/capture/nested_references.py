@@ -79,7 +79,9 @@ def _kept(key: str, value: Value, gone: Collection[str]) -> Value:
     points = [one for one in value if isinstance(one, dict) and isinstance(one.get(_NEEDED[key]), dict)]
     losing = [one for one in points if one[_NEEDED[key]].get("id") in gone]
     if key == "customProperties" and losing:
-        raise InvalidInput(f"the custom property {losing[0].get('name')} is of this type", field=key)
+        raise InvalidInput(
+            f"custom property {losing[0].get('name')} uses this type; delete the property first", field=key
+        )
     return [one for one in value if one not in losing]
 
 

@@ -163,7 +163,7 @@ def key_of(given: Given) -> Key:
         return Key.by_name(given["fullyQualifiedName"])
     if isinstance(given, dict) and isinstance(given.get("name"), str):
         return Key.by_name(_root_fqn(str(given.get("type")), given["name"]))
-    raise InvalidInput(f"not a reference: {given!r}")
+    raise InvalidInput(f"{given!r} is not a reference: send an object with an id or a fullyQualifiedName")
 
 
 def _root_fqn(entity_type: str, name: str) -> str:

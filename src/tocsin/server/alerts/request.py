@@ -282,7 +282,7 @@ def _check_amount(rules: object) -> None:
 
 def _check_count(rules: Sequence[object], place: str) -> None:
     if len(rules) > _MOST_RULES:
-        raise InvalidInput(f"are {len(rules)}; an alert may have at most {_MOST_RULES}", field=place)
+        raise InvalidInput(f"must be at most {_MOST_RULES}, not {len(rules)}", field=place)
 
 
 def _model(document: Document, name: str) -> EventSubscription:

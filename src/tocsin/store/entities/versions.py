@@ -12,12 +12,11 @@ from typing import Any
 from sqlalchemy import Connection, Select, func, select, tuple_
 
 from tocsin.access.nodes import Condition
-from tocsin.errors import InvalidInput
 from tocsin.logic import ALWAYS
 from tocsin.model.entity import Document
 from tocsin.store import tables
 from tocsin.store.access.visibility import visible_of
-from tocsin.store.cursors import place_of, place_text
+from tocsin.store.cursors import not_a_cursor, place_of, place_text
 from tocsin.store.documents import from_text
 from tocsin.store.entities.counts import Totals
 from tocsin.store.page_bytes import portion
@@ -108,5 +107,5 @@ def _place(cursor: str) -> tuple[int, str, int]:
     at_ms, name = place_of(cursor)
     entity_id, _, tenths = name.partition("|")
     if not (tenths.isascii() and tenths.isdigit() and len(tenths) < 9 and len(entity_id) <= _LONGEST_ID):
-        raise InvalidInput(f"not a cursor: {cursor}", field="after")
+        raise not_a_cursor(cursor)
     return at_ms, entity_id, int(tenths)

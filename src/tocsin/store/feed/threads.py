@@ -12,12 +12,13 @@ from typing import Any
 
 from sqlalchemy import Connection, Engine, func, select
 
-from tocsin.errors import InvalidInput, NotFound
+from tocsin.errors import NotFound
 from tocsin.model.entity import Document
 from tocsin.model.entity_link import EntityLink, steps_of
 from tocsin.model.thread import StoredThread, TaskStatus, ThreadType, thread_document
 from tocsin.store.access.visibility import Scopes
 from tocsin.store.chunks import in_lots
+from tocsin.store.cursors import not_a_cursor
 from tocsin.store.documents import REFERENCE, from_text, reference_of
 from tocsin.store.engine import reading
 from tocsin.store.feed.filters import FeedQuery, FilterType, ThreadCursor, conditions_of, counted, lies_at, lies_before
@@ -244,7 +245,7 @@ def place_of(cursor: str, field: str) -> ThreadCursor:
     """
     moment, _, thread_id = cursor.partition("_")
     if not (moment.isascii() and moment.isdigit() and len(moment) < 16 and 0 < len(thread_id) <= 36):
-        raise InvalidInput("is not a cursor of this server", field=field)
+        raise not_a_cursor(cursor, field)
     return ThreadCursor(int(moment), thread_id)
 
 

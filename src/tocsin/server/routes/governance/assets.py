@@ -18,6 +18,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key
 from tocsin.server.access.permissions import require, scopes_of
 from tocsin.server.entities.view import addressed
@@ -98,7 +99,7 @@ def _asset(reference: object) -> tuple[EntityType, Key]:
 
 def _check_groups(row: EntityType) -> None:
     if row.name not in GROUPS:
-        raise InvalidInput(f"a {row.name} cannot contain assets; valid types: {', a '.join(GROUPS)}")
+        raise InvalidInput(f"{with_article(row.name)} cannot contain assets; valid types: {', '.join(GROUPS)}")
 
 
 def _result(outcomes: list[Document], *, is_dry: bool) -> Document:

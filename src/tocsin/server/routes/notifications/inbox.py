@@ -14,7 +14,7 @@ from fastapi.sse import EventSourceResponse, ServerSentEvent
 from starlette.concurrency import run_in_threadpool
 
 from tocsin.access.viewer import Visibility
-from tocsin.errors import Forbidden, InvalidInput, NotFound
+from tocsin.errors import Forbidden, NotFound
 from tocsin.flow.eventlog.position import LogPosition
 from tocsin.flow.send.wording import change_lines, headline, semantic_changes
 from tocsin.model.entity import Document
@@ -26,7 +26,7 @@ from tocsin.server.build import Parts
 from tocsin.server.http.request import Asked, PartsHere, PathId, RequestActor, answer
 from tocsin.server.inbox.streams import ending_with_the_store
 from tocsin.server.login.tokens import Session
-from tocsin.store.cursors import cursor_of, text_of
+from tocsin.store.cursors import cursor_of, not_a_cursor, text_of
 from tocsin.store.outbox.inbox import InboxCursor, InboxEntry
 from tocsin.store.page_bytes import Portion
 
@@ -180,7 +180,7 @@ def _parse_cursor(cursor: str) -> InboxCursor:
     text = text_of(cursor)
     offset = _parse_offset(text[1:])
     if text[:1] not in ("r", "u") or offset is None:
-        raise InvalidInput(f"not a cursor: {cursor}", field="after")
+        raise not_a_cursor(cursor)
     return InboxCursor(read=text[0] == "r", log_offset=offset)
 
 

@@ -27,6 +27,7 @@ from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.samples import masked_messages, masked_rows, masked_tags_for
 from tocsin.server.entities.included_fields import included
@@ -114,7 +115,7 @@ def put_inspection(case_id: PathId, query: TextBody, caller: Asked) -> Response:
 
 def _sampled(row: EntityType, entity_id: UUID) -> Key:
     if row.name not in FORMS:
-        raise NotFound(f"a {row.name} has no sample data; valid types: {', '.join(FORMS)}")
+        raise NotFound(f"{with_article(row.name)} has no sample data; valid types: {', '.join(FORMS)}")
     return Key.by_id(str(entity_id))
 
 

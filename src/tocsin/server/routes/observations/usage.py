@@ -13,6 +13,7 @@ from tocsin.flow.capture.write import Record
 from tocsin.model.access import Operation
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.model.phrases import with_article
 from tocsin.model.stored import Key, Stored, Written
 from tocsin.server.access.permissions import require_apart
 from tocsin.server.entities.reports import permitted
@@ -96,7 +97,7 @@ def _report(entity_type: str, key: Key, body: Document, caller: Caller, *, add: 
 
 def _read(entity_type: str, key: Key, caller: Caller, asked: tuple[str | None, int]) -> Response:
     if "usageSummary" not in (ENTITY_TYPES[entity_type].keys if entity_type in ENTITY_TYPES else ()):
-        raise InvalidInput(f"usage of a {entity_type} cannot be reported", field="entityType")
+        raise InvalidInput(f"usage of {with_article(entity_type)} cannot be reported", field="entityType")
     document = permitted(entity_type, key, caller, Operation.VIEW_USAGE)
     reference = caller.parts.catalogue.reference(entity_type, Key.by_id(document["id"])) or {}
     date, days = asked
@@ -110,6 +111,7 @@ def _used_type(name: str) -> str:
     found = next((one for one in USED_TYPES if one.lower() == name.lower()), None)
     if found is None:
         raise InvalidInput(
-            f"usage of a {name} cannot be reported; valid types: {', '.join(USED_TYPES)}", field="entityType"
+            f"usage of {with_article(name)} cannot be reported; valid types: {', '.join(USED_TYPES)}",
+            field="entityType",
         )
     return found

@@ -31,6 +31,7 @@ class Name(StrEnum):
     WEBHOOKS = "webhooks"
     PERMISSIONS = "permissions"
     STARTUP = "startup"
+    VERSIONS = "versions"
     CONSISTENCY = "consistency"
     BACKLOG = "backlog"
     FOLLOWS = "follows"

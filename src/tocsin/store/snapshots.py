@@ -10,14 +10,21 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
-from sqlalchemy import Column, Connection, Table, func, insert, select
+from sqlalchemy import Column, Connection, Table, bindparam, func, insert, literal_column, select
 
 from tocsin.flow.eventlog.differences import SMALLEST_BYTES, TextReader, compressed, decompressed, difference
 from tocsin.store.chunks import in_lots
 from tocsin.store.documents import Row
+from tocsin.store.statements import Prepared
 from tocsin.store.tables import change_event, document_snapshot, entity_version
 
 _SNAPSHOT = document_snapshot.c
+_NEWEST = Prepared(
+    select(_SNAPSHOT.id, _SNAPSHOT.content)
+    .where(_SNAPSHOT.entity_id == bindparam("of"))
+    .order_by(_SNAPSHOT.id.desc())
+    .limit(literal_column("1"))
+)
 _AS_IT_IS: Row = {"document_bytes": None, "snapshot_id": None, "difference": None}
 _LARGE_SHARE = 10
 """A difference is large above this part of its compressed snapshot, ..."""
@@ -86,6 +93,11 @@ def _is_large(text: bytes) -> bool:
 
 
 def _newest(connection: Connection, entity_ids: Collection[str]) -> dict[str, _Snapshot]:
+    """Return the newest snapshot of each entity that has one."""
+    if len(entity_ids) == 1:
+        (entity_id,) = entity_ids
+        row = _NEWEST.run(connection, {"of": entity_id}).fetchone()
+        return {} if row is None else {entity_id: _Snapshot(row[0], row[1])}
     found: dict[str, _Snapshot] = {}
     for some in in_lots(sorted(entity_ids)):
         last = select(func.max(_SNAPSHOT.id)).where(_SNAPSHOT.entity_id.in_(some)).group_by(_SNAPSHOT.entity_id)

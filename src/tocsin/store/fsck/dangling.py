@@ -23,10 +23,8 @@ from tocsin.store.tables import (
     attempt,
     change_event,
     credential,
-    document_snapshot,
     entity,
     entity_tag,
-    entity_version,
     follow,
     lineage_edge,
     membership,
@@ -73,10 +71,11 @@ POINTERS: tuple[Pointer, ...] = (
     (notification, "message_id", message.c.id),
     (message, "id", notification.c.message_id),
     (attempt, "message_id", message.c.id),
-    (entity_version, "snapshot_id", document_snapshot.c.id),
-    (change_event, "snapshot_id", document_snapshot.c.id),
 )
-"""(table, column, what its values must be): every column that points somewhere."""
+"""(table, column, what its values must be): every column that points somewhere, but to snapshots.
+
+A document without its snapshot is found where it cannot be read.
+"""
 
 _WITH_ENTITY = frozenset({(entity_tag, "entity_id"), (ownership, "entity_id"), (entity_reference, "entity_id")})
 """Rows that say what a document says, so that they can go when it is gone."""

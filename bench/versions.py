@@ -1,0 +1,139 @@
+"""Benchmark of large documents: growth of the store by a changed word, time to read any of 1,000 versions.
+
+A table of 2.5 MB on SQLite, and on PostgreSQL if it is installed. Next: ``bench/consistency.py``.
+"""
+
+from __future__ import annotations
+
+import random
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from functools import partial
+
+import orjson
+from sqlalchemy import Engine, func, select
+from tests.postgres import binaries, running_cluster
+from tests.store.catalogues import SCHEMA, Company, company
+from tests.store.large import change_word, create, store_bytes
+
+from bench.measured import Measurement, Report, p50, p95, scaled
+from tocsin.model.stored import Key
+from tocsin.store.engine import open_engine
+from tocsin.store.entities.history import History
+from tocsin.store.schema import migrate
+from tocsin.store.tables import change_event, entity, entity_version
+
+DOCUMENT_BYTES, VERSION_COUNT, SIZED_COUNT, READ_COUNT = 2_500_000, 1_000, 96, 100
+_ROUND_COUNT = 10
+_WARM_UP_COUNT = 3  # the pages that every later update of the entity frees and uses again
+
+
+def measure(scale: float, report: Report) -> list[Measurement]:
+    """Measure on each store that is there."""
+    rows: list[Measurement] = []
+    with ExitStack() as stack:
+        for name, url in _stores(stack):
+            engine = open_engine(url)
+            stack.callback(engine.dispose)
+            migrate(engine)
+            rows += _Large(engine, name, scale, report).measured()
+    return rows
+
+
+def _stores(stack: ExitStack) -> Iterator[tuple[str, str]]:
+    folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="tocsin-bench-"))
+    yield "SQLite", f"sqlite:///{folder}/store.db"
+    if programs := binaries():
+        cluster = stack.enter_context(running_cluster(programs, durable=True))
+        cluster.run("CREATE DATABASE bench")
+        yield "PostgreSQL", cluster.url("bench")
+
+
+class _Large:
+    """A large table in one store, whose first words change."""
+
+    def __init__(self, engine: Engine, store: str, scale: float, report: Report) -> None:
+        self._engine, self._store, self._report = engine, store, report
+        self._shop: Company = company(engine)
+        self._versions, self._sized = scaled(VERSION_COUNT, scale, least=10), scaled(SIZED_COUNT, scale, least=5)
+        self._id = str(create(self._shop, DOCUMENT_BYTES).document["id"])
+        self._chance = random.Random(1)
+
+    def measured(self) -> Iterator[Measurement]:
+        """Yield the rows of this store."""
+        self._change(_WARM_UP_COUNT, sized=True)
+        before = store_bytes(self._engine)
+        took_s = self._change(self._sized, sized=True)  # and vacuumed, as autovacuum does when it comes
+        grown = (store_bytes(self._engine) - before) / self._sized
+        whole = self._whole_bytes() / self._sized
+        title = f"a changed word of {DOCUMENT_BYTES / 1e6:.1f} MB, {self._store}"
+        aim = f"{DOCUMENT_BYTES / 10_000:.0f}"
+        yield Measurement("versions", f"{title}: grows by", grown / 1000, "kB", None, self._sized, aim)
+        yield Measurement("versions", f"{title}: as whole documents", whole / 1000, "kB", None, self._sized)
+        yield Measurement("versions", f"{title}: read and PATCH", took_s * 1000, "ms", self._bare_ms(), self._sized)
+        self._change(self._versions - len(self._numbers()))
+        yield from self._reads()
+
+    def _change(self, count: int, *, sized: bool = False) -> float:
+        """Change a word in so many versions, one after the other; return the median of their seconds."""
+        times_s: list[float] = []
+        for number in range(count):
+            self._report(number, count)
+            started_s = time.perf_counter()
+            change_word(self._shop, self._id, self._chance.randrange(5_000), f"word{number}")
+            times_s.append(time.perf_counter() - started_s)
+            if sized:
+                store_bytes(self._engine)
+        return p50(times_s) if times_s else 0.0
+
+    def _whole_bytes(self) -> int:
+        """Return the bytes of the last versions and their events as texts."""
+        found = 0
+        with self._engine.connect() as connection:
+            for table, order in ((entity_version, "version_tenths"), (change_event, "log_offset")):
+                last = (
+                    select(table.c.document_bytes).where(table.c.entity_id == self._id).order_by(table.c[order].desc())
+                )
+                found += connection.execute(select(func.sum(last.limit(self._sized).subquery().c[0]))).scalar_one()
+        return int(found)
+
+    def _bare_ms(self) -> float:
+        """Return how long the update of the entity alone takes, by bare SQL."""
+        with self._engine.begin() as connection:
+            text = connection.execute(select(entity.c.document).where(entity.c.id == self._id)).scalar_one()
+        started_s = time.perf_counter()
+        with self._engine.begin() as connection:
+            connection.execute(entity.update().where(entity.c.id == self._id).values(document=text))
+        return (time.perf_counter() - started_s) * 1000
+
+    def _reads(self) -> Iterator[Measurement]:
+        """Yield how long versions take to read: any of them, and the oldest; the present one is the floor."""
+        reader, key = History(self._engine), Key.by_id(self._id)
+        there = self._numbers()
+        wanted = self._chance.sample(there, min(READ_COUNT, len(there)))
+        any_of_them = p95([_taken_ms(partial(reader.version, "table", key, one)) for one in wanted])
+        oldest = p50([_taken_ms(partial(reader.version, "table", key, there[0])) for _ in range(_ROUND_COUNT)])
+        floor = p50([_taken_ms(self._read_present) for _ in range(_ROUND_COUNT)])
+        title = f"read of {len(there):,} versions, {self._store}"
+        yield Measurement("versions", f"{title}: any, p95", any_of_them, "ms", floor, len(wanted), "50")
+        yield Measurement("versions", f"{title}: the oldest, p50", oldest, "ms", floor, _ROUND_COUNT, "50")
+
+    def _numbers(self) -> list[str]:
+        """Return the versions there are, the oldest first."""
+        tenths = entity_version.c.version_tenths
+        query = select(tenths).where(entity_version.c.entity_id == self._id).order_by(tenths)
+        with self._engine.connect() as connection:
+            return [str(one / 10) for one in connection.execute(query).scalars()]
+
+    def _read_present(self) -> None:
+        query = select(entity.c.document).where(entity.c.fqn == f"{SCHEMA}.wide")
+        with self._engine.connect() as connection:
+            orjson.loads(connection.execute(query).scalar_one())
+
+
+def _taken_ms(do: Callable[[], object]) -> float:
+    started_s = time.perf_counter()
+    do()
+    return (time.perf_counter() - started_s) * 1000

@@ -9,7 +9,7 @@ from tests.contract.test_explain import alert, describe, explained, own
 from tests.notifying import notify_all
 from tests.serving import Json, Served
 
-from tocsin.flow.send.unsubscribe import token_of
+from tocsin.flow.send.channels.email.unsubscribe import token_of
 
 MAIL = [{"category": "Owners", "type": "Email"}, {"category": "Owners", "type": "ActivityFeed"}]
 

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 from tocsin.clock import to_datetime
 from tocsin.explain.matching import MatchTrace
 from tocsin.explain.people import Reached
+from tocsin.flow.send.channels.table import phrase_of
 from tocsin.model.change import LoggedEvent
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification_record import NotificationRecord
 from tocsin.model.people import Person
 from tocsin.model.phrases import counted
-from tocsin.model.subscription import Channel, EventSubscription
+from tocsin.model.subscription import EventSubscription
 
-_OVER = {Channel.ACTIVITY_FEED.value: "in the app", Channel.EMAIL.value: "by mail", Channel.WEBHOOK.value: "by webhook"}
 _MOST_NAMED = 3
 
 
@@ -140,20 +140,19 @@ class Explanation:
         alert, name = trace.subscription.id, trace.subscription.name
         for one in trace.reached:
             if one.is_due and one.before:
-                over = _OVER.get(one.channel, one.channel)
+                over = phrase_of(one.channel)
                 says = f"{_listed(list(one.before))} had notified {one.name} {over} before"
                 yield Disagreement("sentBefore", name, one.name, f"{says}: {name} came too late for that message")
             elif one.is_due and one.record is None and not self.is_in_flight:
                 says = (
-                    f"currently {name} would notify {one.name} {_OVER.get(one.channel, one.channel)}, but no"
-                    " notification is stored"
+                    f"currently {name} would notify {one.name} {phrase_of(one.channel)}, but no notification is stored"
                 )
                 yield Disagreement("expectedButNotStored", name, one.name, f"{says}; {_OTHERWISE}")
         due = {(one.channel, one.key) for one in trace.reached if one.is_due}
         for record in self.notified if trace.is_whole else ():
             notification = record.notification
             if record.names(alert) and (notification.channel, notification.recipient) not in due:
-                over = _OVER.get(notification.channel, notification.channel)
+                over = phrase_of(notification.channel)
                 says = f"{name} notified {record.who} {over}, but currently would not"
                 yield Disagreement("storedButNotExpected", name, record.who, f"{says}; {_OTHERWISE}")
 
@@ -162,7 +161,7 @@ _OTHERWISE = "the alert or the relations of the asset have probably changed sinc
 
 
 def _notified(name: str, notified: Sequence[NotificationRecord]) -> str:
-    ways = [f"{_OVER.get(one.notification.channel, one.notification.channel)} {_became(one)}" for one in notified]
+    ways = [f"{phrase_of(one.notification.channel)} {_became(one)}" for one in notified]
     reasons = dict.fromkeys(reason.sentence() for one in notified for reason in one.reasons or one.notification.reasons)
     return f'Yes: {name} was notified {" and ".join(ways)}, because "{"; ".join(reasons)}".'
 

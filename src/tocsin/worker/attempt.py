@@ -137,7 +137,7 @@ async def _answered(ask: Callable[[], T]) -> T:
 
 async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHeld) -> _Try | None:
     """Send what may be sent now of a message; None if the claim no longer belongs to this worker."""
-    channel = parts.channels.get(dispatch.message.channel)
+    channel = parts.senders.get(dispatch.message.channel)
     if channel is None:
         detail = f"{dispatch.message.channel} is not supported yet"
         return _Try(of_reason(OutcomeReason.DISABLED, detail=detail), dispatch.entries)

@@ -9,7 +9,7 @@ import os
 import random
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from uuid import uuid4
 
@@ -17,12 +17,8 @@ import structlog
 from sqlalchemy import Engine
 
 from tocsin.clock import Clock, Steady, SystemClock, steady_s
-from tocsin.flow.send.channels.email import EmailChannel, MailServer
-from tocsin.flow.send.channels.webhook import WebhookChannel
+from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.flow.send.dispatch import Sender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.mail_message import MailSettings
-from tocsin.model.subscription import Channel
 from tocsin.settings import Settings
 from tocsin.store.engine import open_engine
 from tocsin.store.folder import make_private
@@ -56,7 +52,7 @@ class Parts:
     sessions: Sessions
     routes: Routes
     permitted: Permitted
-    channels: Mapping[str, Sender]
+    senders: Mapping[str, Sender]
     limits: Limits = field(default_factory=Limits)
     clock: Clock = field(default_factory=SystemClock)
     steady: Steady = steady_s
@@ -77,8 +73,11 @@ def make_store(settings: Settings) -> None:
 async def build(settings: Settings) -> AsyncIterator[Parts]:
     """Yield the parts of a worker as ``settings`` say, over an existing store; close them afterwards."""
     with _opened(settings) as engine:
-        async with WebhookChannel(egress_of(settings.egress_allow), source=settings.base_url()) as webhook:
-            yield parts_of(settings, engine, webhook)
+        async with AsyncExitStack() as stack:
+            key = unsubscribe_key(People(engine))
+            openers = {name.value: one.open_sender for name, one in CHANNELS.items() if one.open_sender}
+            senders = {name: await stack.enter_async_context(opened(settings, key)) for name, opened in openers.items()}
+            yield parts_of(settings, engine, senders)
 
 
 @contextmanager
@@ -91,16 +90,14 @@ def _opened(settings: Settings) -> Iterator[Engine]:
         engine.dispose()
 
 
-def parts_of(settings: Settings, engine: Engine, webhook: WebhookChannel) -> Parts:
-    """Return the parts of a worker over an open store and an open webhook channel."""
-    sender = MailSettings(settings.smtp_sender, settings.base_url(), unsubscribe_key(People(engine)))
-    email = EmailChannel(mail_server_of(settings), sender)
+def parts_of(settings: Settings, engine: Engine, senders: Mapping[str, Sender]) -> Parts:
+    """Return the parts of a worker over an open store and open senders, by channel."""
     return Parts(
         messages=Messages(engine),
         sessions=Sessions(engine),
         routes=Routes(engine),
         permitted=Permitted(engine),
-        channels={Channel.WEBHOOK: webhook, Channel.EMAIL: email},
+        senders=senders,
         limits=Limits(
             claim=settings.worker_claim_limit,
             per_destination=settings.destination_concurrency,
@@ -108,17 +105,4 @@ def parts_of(settings: Settings, engine: Engine, webhook: WebhookChannel) -> Par
             poll_s=settings.worker_poll_s,
         ),
         owner=f"{socket.gethostname()[:30]}:{os.getpid()}:{uuid4().hex[:12]}",
-    )
-
-
-def mail_server_of(settings: Settings) -> MailServer | None:
-    """Return the mail server that the settings name, if any."""
-    if settings.smtp_host is None:
-        return None
-    return MailServer(
-        host=settings.smtp_host,
-        port=settings.smtp_port,
-        user=settings.smtp_user,
-        password=settings.smtp_password.get_secret_value() if settings.smtp_password else None,
-        tls=settings.smtp_tls,
     )

@@ -22,7 +22,7 @@ from aiohttp import web
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from tocsin.clock import Clock, SystemClock
-from tocsin.flow.send.signature import is_signed
+from tocsin.flow.send.channels.webhook.signature import is_signed
 from tocsin.flow.send.text_blocks import clean_line
 
 KEPT_COUNT = 200

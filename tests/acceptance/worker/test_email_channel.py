@@ -9,8 +9,8 @@ import pytest
 from aiosmtpd.smtp import SMTP, Envelope
 from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, dispatch
 
-from tocsin.flow.send.channels.email import EmailChannel, MailServer
-from tocsin.flow.send.mail_message import MailSettings
+from tocsin.flow.send.channels.email.message import MailSettings
+from tocsin.flow.send.channels.email.sender import EmailSender, MailServer
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Category, Channel, Destination
 
@@ -45,7 +45,7 @@ async def mail_server(mailbox: Mailbox) -> AsyncIterator[int]:
 
 
 async def sent_to(port: int, target: str = "dana@example.com") -> Outcome:
-    channel = EmailChannel(MailServer("127.0.0.1", port, timeout_s=5.0), SENDER)
+    channel = EmailSender(MailServer("127.0.0.1", port, timeout_s=5.0), SENDER)
     return await channel.send(dispatch(target=target), DESTINATION, now_ms=NOW_MS)
 
 
@@ -84,7 +84,7 @@ async def test_mail_waits_while_our_mail_server_is_away() -> None:
 
 
 async def test_mail_waits_while_no_mail_server_is_set() -> None:
-    outcome = await EmailChannel(None, SENDER).send(dispatch(), DESTINATION, now_ms=NOW_MS)
+    outcome = await EmailSender(None, SENDER).send(dispatch(), DESTINATION, now_ms=NOW_MS)
     assert isinstance(outcome, Retry)
     assert outcome.reason is OutcomeReason.MAIL_DEFERRED
 
@@ -98,7 +98,7 @@ async def test_an_address_that_is_none_is_never_tried() -> None:
 async def test_a_server_that_offers_no_encryption_gets_nothing_when_it_is_required() -> None:
     mailbox = Mailbox()
     async with mail_server(mailbox) as port:
-        channel = EmailChannel(MailServer("127.0.0.1", port, tls="starttls", timeout_s=5.0), SENDER)
+        channel = EmailSender(MailServer("127.0.0.1", port, tls="starttls", timeout_s=5.0), SENDER)
         outcome = await channel.send(dispatch(), DESTINATION, now_ms=NOW_MS)
     assert isinstance(outcome, Retry)
     assert mailbox.mails == []

@@ -14,7 +14,7 @@ from tests.company import destination_id
 from tests.notifying import notify_all
 from tests.store.test_access import Small
 
-from tocsin.flow.send.channels.email import EmailChannel, MailServer
+from tocsin.flow.send.channels.email.sender import EmailSender, MailServer
 from tocsin.model.people import SYSTEM, Actor
 from tocsin.model.stored import Key
 from tocsin.model.subscription import Channel, SubscriptionState
@@ -67,8 +67,8 @@ class Shared:
 async def mailing(engine: Engine, mailbox: Mailbox) -> AsyncIterator[None]:
     """Run a worker that sends mail to ``mailbox`` while the context lasts."""
     async with mail_server(mailbox) as port:
-        channel = EmailChannel(MailServer("127.0.0.1", port, timeout_s=5.0), SENDER)
-        async with working(engine, channels={Channel.EMAIL: channel}):
+        channel = EmailSender(MailServer("127.0.0.1", port, timeout_s=5.0), SENDER)
+        async with working(engine, senders={Channel.EMAIL: channel}):
             yield
 
 

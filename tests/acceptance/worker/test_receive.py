@@ -1,12 +1,12 @@
 """Tests of the development receiver for mails and webhooks."""
 
 import aiohttp
+from tests.acceptance.worker.senders import webhook_sender
 from tests.unit.flow.send.events import NOW_MS, dispatch
 
-from tocsin.flow.send.channels.email import EmailChannel, MailServer
-from tocsin.flow.send.channels.webhook import WebhookChannel
+from tocsin.flow.send.channels.email.message import MailSettings
+from tocsin.flow.send.channels.email.sender import EmailSender, MailServer
 from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.mail_message import MailSettings
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 from tocsin.worker.dev_receiver import KEPT_COUNT, Receiver, receiving
 
@@ -22,12 +22,12 @@ async def test_arrivals_are_printed_and_can_be_read_back() -> None:
     room = Receiver(lines.append, secret="s")
     async with (
         receiving(room, 0, 0) as (http, smtp),
-        WebhookChannel(egress_of(("127.0.0.0/8",)), source="http://tocsin") as webhook,
+        webhook_sender(egress_of(("127.0.0.0/8",))) as webhook,
     ):
         url = f"http://127.0.0.1:{http}"
         for secret in ("s", "wrong", None):
             await webhook.send(dispatch(), destination(f"{url}/hook", secret_key=secret), now_ms=NOW_MS)
-        email = EmailChannel(MailServer("127.0.0.1", smtp), MailSettings("tocsin@localhost", url))
+        email = EmailSender(MailServer("127.0.0.1", smtp), MailSettings("tocsin@localhost", url))
         await email.send(dispatch(), destination(None), now_ms=NOW_MS)
         async with aiohttp.ClientSession() as session, session.get(f"{url}/received") as answer:
             received = (await answer.json())["received"]

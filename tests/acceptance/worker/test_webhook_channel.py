@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 from aiohttp import web
+from tests.acceptance.worker.senders import webhook_sender
 from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, dispatch
 
-from tocsin.flow.send.channels.webhook import WebhookChannel
+from tocsin.flow.send.channels.webhook.signature import is_signed
 from tocsin.flow.send.egress import egress_of
 from tocsin.flow.send.outcome import DETAIL_LIMIT
-from tocsin.flow.send.signature import is_signed
 from tocsin.model.message import Delivered, Outcome, OutcomeReason, Rejected, Retry
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 
@@ -90,7 +90,7 @@ def destination(endpoint: str | None, *, timeout: int = 2, read_timeout: int = 2
 
 
 async def sent(to: Destination, *, allow: tuple[str, ...] = LOOPBACK) -> Outcome:
-    async with WebhookChannel(egress_of(allow), source="http://tocsin") as channel:
+    async with webhook_sender(egress_of(allow)) as channel:
         return await channel.send(dispatch(target="http://unused.invalid"), to, now_ms=NOW_MS)
 
 
@@ -360,7 +360,7 @@ async def test_a_kept_connection_that_the_receiver_closed_is_no_failure() -> Non
         await writer.drain()
         await reader.read(1)  # the next request's first byte: hang up on it
 
-    async with talking(talk) as url, WebhookChannel(egress_of(LOOPBACK), source="http://tocsin") as channel:
+    async with talking(talk) as url, webhook_sender(egress_of(LOOPBACK)) as channel:
         to = destination(url)
         first = await channel.send(dispatch(), to, now_ms=NOW_MS)
         second = await channel.send(dispatch(), to, now_ms=NOW_MS)

@@ -18,10 +18,10 @@ import pytest
 from aiohttp import web
 from pydantic import SecretStr
 from sqlalchemy import Engine, select, update
+from tests.acceptance.worker.senders import webhook_sender
 from tests.store.rows import SUBSCRIPTION, add_alert, add_messages, states
 from tests.unit.flow.send.events import NOW_MS
 
-from tocsin.flow.send.channels.webhook import WebhookChannel
 from tocsin.flow.send.dispatch import Dispatch, Route
 from tocsin.flow.send.egress import egress_of
 from tocsin.model.message import DroppedReason, Message, Outcome
@@ -86,13 +86,13 @@ LIMITS = Limits(lease_s=60.0, poll_s=0.02, grace_s=5.0)
 async def working(engine: Engine, limits: Limits = LIMITS, **given: object) -> AsyncIterator[None]:
     """Run a worker on ``engine`` while the context lasts."""
     stop = asyncio.Event()
-    async with WebhookChannel(egress_of(("127.0.0.0/8",)), source="http://tocsin") as webhook:
+    async with webhook_sender(egress_of(("127.0.0.0/8",))) as webhook:
         parts = Parts(
             messages=Messages(engine),
             sessions=Sessions(engine),
             routes=Routes(engine),
             permitted=Permitted(engine),
-            channels={Channel.WEBHOOK: webhook},
+            senders={Channel.WEBHOOK: webhook},
             limits=limits,
             owner="test",
         )
@@ -260,7 +260,7 @@ async def test_a_fault_of_our_own_counts_as_a_failed_try(sqlite_engine: Engine, 
 
     add_alert(sqlite_engine, [to(receiver, "/hook")])
     (one,) = add_messages(sqlite_engine, 1)
-    async with working(sqlite_engine, channels={Channel.WEBHOOK: Broken()}):
+    async with working(sqlite_engine, senders={Channel.WEBHOOK: Broken()}):
         await until(lambda: states(sqlite_engine)[one] == ("awaitingRetry", 1))
 
 

@@ -1,6 +1,7 @@
 """Dispatches: the input of one delivery attempt, with the message, the notifications in it and its route.
 
-``store/outbox/messages.py`` reads these; ``flow/send/channels`` take them. Next: ``flow/send/webhook_payload.py``.
+``store/outbox/messages.py`` reads these; ``flow/send/channels`` take them.
+Next: ``flow/send/channels/webhook/payload.py``.
 """
 
 from __future__ import annotations

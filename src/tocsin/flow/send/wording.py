@@ -1,7 +1,7 @@
 """Text of change events for recipients: a headline and lines, shared by all channels.
 
 Field names are paths (``columns.email.description``); readers see "description of column email changed".
-Next: ``flow/send/mail_message.py``.
+Next: ``flow/send/channels/email/message.py``.
 """
 
 from __future__ import annotations

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tocsin.errors import Forbidden, InvalidInput, TooManyRequests
+from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.model.entity import Document
 from tocsin.model.mentions import mentions_in
-from tocsin.model.subscription import Channel, Destination
+from tocsin.model.subscription import Destination
 from tocsin.server.http.request import Caller
 
 _SECONDS_PER_MINUTE = 60
@@ -40,7 +41,7 @@ def count_alert(caller: Caller) -> None:
 
 def count_trials(destinations: Sequence[Destination], caller: Caller) -> None:
     """Count the messages of a trial; raise ``TooManyRequests`` where they are too many in this hour."""
-    messages = [name for one in destinations for name in targets_of(one)]
+    messages = [name for one in destinations for name in CHANNELS[one.type].targets(one)]
     if messages:
         _take(caller, "trial", len(messages), caller.parts.settings.trial_messages_per_hour)
 
@@ -49,17 +50,6 @@ def count_post(texts: Iterable[object], caller: Caller) -> None:
     """Count a thread or a post and whom it mentions; raise ``TooManyRequests`` where they are too many in this hour."""
     if not (caller.actor.is_admin or caller.actor.is_bot):
         _take(caller, "post", 1 + len(mentions_in(*texts)), caller.parts.settings.posts_per_hour)
-
-
-def targets_of(destination: Destination) -> tuple[str, ...]:
-    """Return the addresses outside that a trial of the destination sends a message to."""
-    match destination.type:
-        case Channel.WEBHOOK:
-            return (destination.config.endpoint or "",)
-        case Channel.EMAIL:
-            return tuple(receiver for receiver in destination.config.receivers if "@" in receiver)
-        case _:
-            return ()
 
 
 def check_quotas(document: Document, before: Document | None, caller: Caller) -> None:

@@ -6,20 +6,15 @@ probe the internal network. Next: ``flow/send/channels``.
 
 from __future__ import annotations
 
-from contextlib import AsyncExitStack
 from uuid import uuid4
 
-from tocsin.flow.send.channels.email import EmailChannel, MailServer
-from tocsin.flow.send.channels.webhook import WebhookChannel
-from tocsin.flow.send.dispatch import Dispatch, Sender
-from tocsin.flow.send.egress import egress_of
-from tocsin.flow.send.mail_message import MailSettings
+from tocsin.flow.send.channels.table import CHANNELS
+from tocsin.flow.send.dispatch import Dispatch
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import FIRST_VERSION, Document
 from tocsin.model.message import Delivered, Entry, Message, Outcome
 from tocsin.model.people import Actor
-from tocsin.model.subscription import Channel, Destination
-from tocsin.server.alerts.quotas import targets_of
+from tocsin.model.subscription import Destination
 from tocsin.settings import Settings
 
 _NOBODY = "00000000-0000-0000-0000-000000000000"
@@ -30,26 +25,15 @@ async def try_destination(destination: Destination, settings: Settings, actor: A
 
     Destinations inside Tocsin (the inbox, or mail to people by their role) have nowhere to be tried at: they succeed.
     """
-    targets = targets_of(destination)
-    if not targets:
+    channel = CHANNELS[destination.type]
+    targets, opened = channel.targets(destination), channel.open_sender
+    if not targets or opened is None:
         return {"status": "Success", "statusInfo": "nothing leaves the house for a trial", "timestamp": now_ms}
-    async with AsyncExitStack() as stack:
-        way = await _way(destination, settings, stack)
+    async with opened(settings, b"") as sender:
         dispatches = [_dispatch(destination, target, actor, now_ms) for target in targets]
-        outcomes = [await way.send(dispatch, destination, now_ms=now_ms) for dispatch in dispatches]
+        outcomes = [await sender.send(dispatch, destination, now_ms=now_ms) for dispatch in dispatches]
     failed = [outcome for outcome in outcomes if not isinstance(outcome, Delivered)]
     return _status((failed or outcomes)[0], now_ms)
-
-
-async def _way(destination: Destination, settings: Settings, stack: AsyncExitStack) -> Sender:
-    if destination.type is Channel.WEBHOOK:
-        egress = egress_of(settings.egress_allow)
-        return await stack.enter_async_context(WebhookChannel(egress, source=settings.base_url()))
-    password = settings.smtp_password.get_secret_value() if settings.smtp_password else None
-    server = settings.smtp_host and MailServer(
-        settings.smtp_host, settings.smtp_port, settings.smtp_user, password, settings.smtp_tls
-    )
-    return EmailChannel(server or None, MailSettings(settings.smtp_sender, settings.base_url()))
 
 
 def _dispatch(destination: Destination, target: str, actor: Actor, now_ms: int) -> Dispatch:

@@ -13,7 +13,7 @@ from pydantic.alias_generators import to_camel
 from tocsin.access.resources import RESOURCES
 from tocsin.errors import Conflict, InvalidInput
 from tocsin.flow.eventlog.selection import EventSelection, types_from
-from tocsin.flow.send.webhook_payload import as_cloud_event, as_tocsin, as_upstream
+from tocsin.flow.send.channels.webhook.payload import as_cloud_event, as_tocsin, as_upstream
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.model.entity import Document
 from tocsin.model.entity_types import ENTITY_TYPES

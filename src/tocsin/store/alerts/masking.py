@@ -1,8 +1,8 @@
 """Secrets of destinations: replaced by masks before an alert is stored as an entity, and restored for sending.
 
-Every header, query parameter and login of a webhook is secret, and so are its signing key and the secret part of its
-address (``model/address.py``). They are encrypted together with the whole address, and bound to its scheme, host and
-port: if those change, a mask keeps nothing. Next: ``store/alerts/subscriptions.py``.
+Each channel says which parts of its configuration are secret (``flow/send/channels/table.py``); the secret part of an
+address (``model/address.py``) always is. They are encrypted together with the whole address, and bound to its scheme,
+host and port: if those change, a mask keeps nothing. Next: ``store/alerts/subscriptions.py``.
 """
 
 from __future__ import annotations
@@ -11,16 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from tocsin.errors import InvalidInput, StaleSecrets
+from tocsin.flow.send.channels.table import CHANNELS
 from tocsin.model.address import MASK, kept_url, masked_origin, masked_url, origin_of
 from tocsin.model.entity import Document
 
 ENDPOINT = "endpoint"
-_PARTS = ("headers", "queryParams", "authType")
-_PLAIN = {
-    "headers": frozenset({"accept", "accept-language", "content-type", "user-agent"}),
-    "authType": frozenset({"type"}),
-}
-"""What is no secret by its name, below each part; everything else is."""
+_PLAIN = {key: plain for one in CHANNELS.values() for key, plain in one.secret_maps}
+"""What is no secret by its name, below each key whose values are secret, of any channel."""
+_TEXTS = frozenset(key for one in CHANNELS.values() for key in one.secret_texts)
 KeyPath = tuple[str, ...]
 
 
@@ -122,9 +120,10 @@ def _leads_to(endpoint: object) -> object:
 
 def _mapped(config: Document, change: Callable[[KeyPath, str], str]) -> Document:
     result = dict(config)
-    if isinstance(config.get("secretKey"), str):
-        result["secretKey"] = change(("secretKey",), config["secretKey"])
-    for part in _PARTS:
+    for key in sorted(_TEXTS & config.keys()):
+        if isinstance(config[key], str):
+            result[key] = change((key,), config[key])
+    for part in _PLAIN:
         if isinstance(config.get(part), dict):
             result[part] = _mapped_part((part,), config[part], change)
     return result
@@ -137,7 +136,7 @@ def _mapped_part(place: KeyPath, part: Document, change: Callable[[KeyPath, str]
 def _mapped_value(place: KeyPath, value: Any, change: Callable[[KeyPath, str], str]) -> Any:  # Any: a JSON value
     if isinstance(value, dict):
         return _mapped_part(place, value, change)
-    is_plain = not isinstance(value, str) or place[-1].lower() in _PLAIN.get(place[0], ())
+    is_plain = not isinstance(value, str) or place[-1].lower() in _PLAIN[place[0]]
     return value if is_plain else change(place, value)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Engine, Row, Table, select
 
 from tocsin.errors import WrongKey, WrongSealOfKeys
-from tocsin.flow.send.unsubscribe import KEY_NAME
+from tocsin.flow.send.channels.email.unsubscribe import KEY_NAME
 from tocsin.model import fqn
 from tocsin.model.people import Person
 from tocsin.store.access.revision import PeopleRevision

@@ -10,7 +10,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Response
 
 from tocsin.errors import Forbidden
-from tocsin.flow.send.webhook_payload import as_seed
+from tocsin.flow.send.channels.webhook.payload import as_seed
 from tocsin.flow.send.wording import headline, semantic_changes
 from tocsin.model.change import LoggedEvent
 from tocsin.model.entity import Document

@@ -13,7 +13,7 @@ from fastapi import APIRouter, Query, Response
 
 from tocsin.access.viewer import Visibility
 from tocsin.errors import Forbidden, InvalidInput, NotFound, TocsinError
-from tocsin.flow.send.webhook_payload import as_seed
+from tocsin.flow.send.channels.webhook.payload import as_seed
 from tocsin.model.entity import Document
 from tocsin.model.entity_type import EntityType
 from tocsin.model.entity_types import ENTITY_TYPES

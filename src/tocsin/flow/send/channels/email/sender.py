@@ -12,12 +12,13 @@ from typing import Any, Literal
 import aiosmtplib
 
 from tocsin.errors import InvalidInput
+from tocsin.flow.send.channels.email.message import MailSettings, render_mail
 from tocsin.flow.send.dispatch import Dispatch
-from tocsin.flow.send.mail_message import MailSettings, render_mail
 from tocsin.flow.send.outcome import of_reason, of_smtp_code
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
+from tocsin.settings import Settings
 
 _DETAIL_LIMIT = 500
 
@@ -34,7 +35,7 @@ class MailServer:
     timeout_s: float = 30.0
 
 
-class EmailChannel:
+class EmailSender:
     """Sends change events as mail, one message per recipient. ``server`` None: mail waits until there is one."""
 
     def __init__(self, server: MailServer | None, sender: MailSettings) -> None:
@@ -54,6 +55,19 @@ class EmailChannel:
         except (aiosmtplib.SMTPException, OSError) as error:
             return _outcome(error)
         return of_smtp_code(250, detail=clean_line(reply, limit=_DETAIL_LIMIT))
+
+
+def mail_server_of(settings: Settings) -> MailServer | None:
+    """Return the mail server that the settings name, if any."""
+    if settings.smtp_host is None:
+        return None
+    return MailServer(
+        host=settings.smtp_host,
+        port=settings.smtp_port,
+        user=settings.smtp_user,
+        password=settings.smtp_password.get_secret_value() if settings.smtp_password else None,
+        tls=settings.smtp_tls,
+    )
 
 
 def _options(server: MailServer) -> dict[str, Any]:  # Any: the options of aiosmtplib.send, each of its own type

@@ -2,7 +2,7 @@
 
 Source: seeds/002 (``X-OpenMetadata-Signature``), OpenMetadata 1.13 ``webhookBearerAuth.json``
 (``X-OM-Signature``), Standard Webhooks 1.0.0 (``webhook-*``, the only ones safe against replay).
-Next: ``flow/send/channels/webhook.py``.
+Next: ``flow/send/channels/webhook/sender.py``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Email rendering: a dispatch becomes a complete message, with subject, text, HTML and headers.
 
-The texts come from ``wording.py``, the layout from the templates of this package; nothing in an entity can add a header
-or markup. Next: ``flow/send/channels/email.py``.
+The texts come from ``flow/send/wording.py``, the layout from the templates of this package; nothing in an entity can add a header
+or markup. Next: ``flow/send/channels/email/sender.py``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from yarl import URL
 
 from tocsin.clock import to_datetime
 from tocsin.errors import InvalidInput
+from tocsin.flow.send.channels.email.unsubscribe import ONE_CLICK, link_of
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.text_blocks import clean_line
-from tocsin.flow.send.unsubscribe import ONE_CLICK, link_of
 from tocsin.flow.send.wording import change_lines, headline, name_of
 from tocsin.model.change import ChangeEvent
 from tocsin.model.entity_types import ENTITY_TYPES
@@ -135,7 +135,7 @@ def _address(text: str) -> Address:
 @cache
 def _templates() -> Environment:
     return Environment(
-        loader=PackageLoader("tocsin.flow.send"),
+        loader=PackageLoader("tocsin.flow.send.channels.email"),
         autoescape=select_autoescape(("html.j2",)),
         trim_blocks=True,
         lstrip_blocks=True,

@@ -1,14 +1,12 @@
-"""Webhook channel: one signed HTTP request, and the outcome of its response.
+"""HTTP requests of channels: one attempt over a pool of connections, and the outcome of its response.
 
 Redirects are not followed, proxies from the environment are not used, and the address is checked when the socket is
-created. Source: OpenMetadata 1.13 ``entity/events/webhook.json``, Standard Webhooks 1.0.0.
-Next: ``flow/track/attempts.py``.
+created (``flow/send/egress.py``). Next: ``flow/send/outcome.py``.
 """
 
 from __future__ import annotations
 
 import asyncio
-import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, Self
@@ -16,13 +14,10 @@ from typing import Any, Self
 import aiohttp
 from yarl import URL
 
-from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.egress import REFUSED_ERRNO, Egress, is_web_scheme
 from tocsin.flow.send.outcome import DETAIL_LIMIT, of_http_status, of_reason
 from tocsin.flow.send.retry import parse_retry_after
-from tocsin.flow.send.signature import secrets_in, sign
 from tocsin.flow.send.text_blocks import clean_line
-from tocsin.flow.send.webhook_payload import render_body
 from tocsin.model.message import Outcome, OutcomeReason
 from tocsin.model.subscription import Destination
 
@@ -36,36 +31,25 @@ MOST_ANNOUNCED = 10
 """Interim answers (1xx) that a receiver may send before its answer."""
 
 _REASON_LIMIT = 500
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_LINE_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
-_OWN_HEADERS = frozenset(
-    [
-        "host",
-        "content-length",
-        "transfer-encoding",
-        "connection",
-        "upgrade",
-        "te",
-        "trailer",
-        "expect",
-        "webhook-id",
-        "webhook-timestamp",
-        "webhook-signature",
-        "x-openmetadata-signature",
-        "x-om-signature",
-        "x-tocsin-offset",
-        "x-tocsin-reason",
-    ]
-)
 
 
-class WebhookChannel:
-    """Sends change events to webhooks over one pool of connections; close it when done."""
+@dataclass(frozen=True)
+class Request:
+    """One HTTP request, ready to go."""
 
-    def __init__(self, egress: Egress, *, source: str, user_agent: str = "Tocsin") -> None:
+    method: str
+    url: URL
+    headers: dict[str, str]
+    payload: bytes
+    timeout: aiohttp.ClientTimeout
+
+
+class HttpRequests:
+    """Sends requests over one pool of connections; close it when done."""
+
+    def __init__(self, egress: Egress, *, user_agent: str = "Tocsin") -> None:
         trace = aiohttp.TraceConfig()
         trace.on_connection_reuseconn.append(_note_reuse)
-        self._source = source
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(
                 limit=0, resolver=aiohttp.ThreadedResolver(), socket_factory=egress.open_socket
@@ -84,11 +68,8 @@ class WebhookChannel:
     async def __aexit__(self, *_: object) -> None:
         await self._session.close()
 
-    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+    async def send(self, request: Request, *, now_ms: int) -> Outcome:
         """Make one attempt and say how it ended."""
-        request = request_for(dispatch, destination, source=self._source, now_ms=now_ms)
-        if request is None:
-            return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
         outcome, stale = await self._attempt(request, now_ms)
         while stale:  # a kept connection that the receiver had closed says nothing about the receiver
             outcome, stale = await self._attempt(request, now_ms)
@@ -147,67 +128,17 @@ class _Announced(_Behind):
         return await self._whole.read()
 
 
-@dataclass(frozen=True)
-class Request:
-    """One HTTP request, ready to go."""
-
-    method: str
-    url: URL
-    headers: dict[str, str]
-    payload: bytes
-    timeout: aiohttp.ClientTimeout
-
-
-def request_for(dispatch: Dispatch, destination: Destination, *, source: str, now_ms: int) -> Request | None:
-    """Return the request that carries ``dispatch``; None when the destination's address is not a web address.
-
-    The endpoint as it is set now wins over the one at the time of the event: its secrets belong to it.
-    """
-    config = destination.config
-    url = _url(config.endpoint or dispatch.message.target, config.query_params)
-    if url is None:
-        return None
-    body = render_body(dispatch.event, config.payload_format, source=source)
-    signature = sign(
-        body.payload,
-        secrets_in(config.secret_key or (config.auth_type or {}).get("secretKey")),
-        message_id=dispatch.message.id,
-        timestamp_s=now_ms // 1000,
-    )
-    own = {
-        "X-Tocsin-Offset": str(dispatch.first.log_offset),
-        "X-Tocsin-Reason": _ascii_line(why(dispatch.reasons)),
-    }
-    return Request(
-        method="PUT" if config.http_method.upper() == "PUT" else "POST",
-        url=url,
-        headers={"Content-Type": body.content_type} | _custom(config.headers) | own | signature,
-        payload=body.payload,
-        timeout=_timeout(destination),
-    )
-
-
-def _url(endpoint: str, query_params: dict[str, str]) -> URL | None:
+def web_address(endpoint: str, query_params: dict[str, str] | None = None) -> URL | None:
+    """Return the address of an endpoint; None if it is not an http or https address."""
     try:
         url = URL(endpoint.strip())
-        return url.update_query(query_params) if is_web_scheme(url.scheme) and url.host else None
+        return url.update_query(query_params or {}) if is_web_scheme(url.scheme) and url.host else None
     except ValueError:
         return None
 
 
-def _custom(headers: dict[str, str]) -> dict[str, str]:
-    """Return the destination's own headers without those that are ours to set and those that are none."""
-    allowed = {name: value for name, value in headers.items() if name.lower() not in _OWN_HEADERS}
-    titled = {"Content-Type" if name.lower() == "content-type" else name: value for name, value in allowed.items()}
-    return {name: _LINE_BREAKS.sub(" ", value) for name, value in titled.items() if _TOKEN.fullmatch(name)}
-
-
-def _ascii_line(text: str) -> str:
-    """Return ``text`` as a header can carry it: one line of ASCII."""
-    return clean_line(text, limit=_REASON_LIMIT).encode("ascii", "replace").decode()
-
-
-def _timeout(destination: Destination) -> aiohttp.ClientTimeout:
+def timeout_of(destination: Destination) -> aiohttp.ClientTimeout:
+    """Return a destination's timeouts, within what any destination may ask for."""
     connect_s = min(max(destination.timeout, CONNECT_S[0]), CONNECT_S[1])
     read_s = min(max(destination.read_timeout, READ_S[0]), READ_S[1])
     return aiohttp.ClientTimeout(total=connect_s + read_s, sock_connect=connect_s, sock_read=read_s)

@@ -11,11 +11,11 @@ from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT7
 from tests.unit.flow.send.events import added, change_event
 
-from tocsin.flow.send.webhook_payload import render_body
+from tocsin.flow.send.channels.webhook.payload import render_body
 from tocsin.model.change import EventType
 
 SOURCE = "https://tocsin.acme.example"
-SCHEMAS = Path(__file__).parents[5] / "shared" / "standards" / "schemas"
+SCHEMAS = Path(__file__).parents[7] / "shared" / "standards" / "schemas"
 
 
 def rendered(payload_format: str | None = None, **given: Any) -> dict[str, Any]:

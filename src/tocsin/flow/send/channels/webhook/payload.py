@@ -2,7 +2,7 @@
 
 The default is the seed's change event; ``tocsin`` adds what each change means; ``openmetadata`` is upstream
 1.13's ``type/changeEvent.json``; ``cloudEvents`` is CloudEvents 1.0 in structured mode.
-Next: ``flow/send/signature.py``.
+Next: ``flow/send/channels/webhook/signature.py``.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tocsin.flow.send.signature import is_signed, key_of, secrets_in, sign
+from tocsin.flow.send.channels.webhook.signature import is_signed, key_of, secrets_in, sign
 
 BODY = b'{"eventType": "entityUpdated"}'
 WHSEC = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -57,7 +57,7 @@ def test_a_whsec_secret_is_decoded_and_a_plain_one_taken_as_it_is() -> None:
 
 @pytest.mark.parametrize("secret", [WHSEC, "your-secret-key"])
 def test_the_snippet_in_the_documents_verifies_what_is_sent(secret: str) -> None:
-    page = (Path(__file__).parents[4] / "docs" / "delivery.md").read_text()
+    page = (Path(__file__).parents[6] / "docs" / "delivery.md").read_text()
     snippet: dict[str, Any] = {}
     exec(page.partition("```python\n")[2].partition("```")[0], snippet)
     is_genuine = snippet["is_genuine"]

@@ -1,0 +1,47 @@
+"""Channel type: what the rest of Tocsin has to know of a channel. Each channel's folder describes its own.
+
+It is light: the API, explanations and the masking of secrets read it in every process. What talks to the outside is
+imported when a worker opens the sender. Next: ``flow/send/channels/table.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+
+from tocsin.flow.send.dispatch import Sender
+from tocsin.model.subscription import Category, Channel, Destination
+from tocsin.settings import Settings
+
+Check = Callable[[Destination, str], None]
+"""Reports what is wrong with the configuration of a destination at a place of the request; raises ``InvalidInput``."""
+
+OpenSender = Callable[[Settings, bytes], AbstractAsyncContextManager[Sender]]
+"""Opens the sender; the second argument is the key that signs links to unsubscribe, empty for none."""
+
+
+@dataclass(frozen=True)
+class ChannelType:
+    """One channel of destinations.
+
+    Attributes
+    ----------
+    channel : its name on the wire
+    phrase : how a sentence says it: ``by mail``
+    categories : the categories of recipients that it can address
+    check : checks a destination's configuration when an alert is saved
+    targets : the addresses outside that a destination names itself: what a test of it writes to
+    open_sender : opens what sends; None for what stays inside Tocsin
+    secret_maps : keys of the configuration below which every value is secret, and what is not, by its name there
+    secret_texts : keys of the configuration whose value is secret; the secret part of an ``endpoint`` always is
+    """
+
+    channel: Channel
+    phrase: str
+    categories: frozenset[Category]
+    check: Check
+    targets: Callable[[Destination], tuple[str, ...]]
+    open_sender: OpenSender | None = None
+    secret_maps: tuple[tuple[str, frozenset[str]], ...] = ()
+    secret_texts: tuple[str, ...] = ()

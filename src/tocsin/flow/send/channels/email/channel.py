@@ -1,0 +1,43 @@
+"""Email: one mail per recipient and event, over the mail server of the settings.
+
+Next: ``flow/send/channels/email/sender.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.dispatch import Sender
+from tocsin.model.subscription import Category, Channel, Destination
+from tocsin.settings import Settings
+
+
+def _check(destination: Destination, place: str) -> None:
+    if destination.category is Category.EXTERNAL and not _addresses(destination):
+        raise InvalidInput("external e-mail needs at least one address", field=f"{place}.receivers")
+
+
+def _addresses(destination: Destination) -> tuple[str, ...]:
+    return tuple(receiver for receiver in destination.config.receivers if "@" in receiver)
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+    from tocsin.flow.send.channels.email.message import MailSettings  # the libraries of mail, for workers alone
+    from tocsin.flow.send.channels.email.sender import EmailSender, mail_server_of
+
+    sender = MailSettings(settings.smtp_sender, settings.base_url(), unsubscribe_key)
+    yield EmailSender(mail_server_of(settings), sender)
+
+
+EMAIL = ChannelType(
+    channel=Channel.EMAIL,
+    phrase="by mail",
+    categories=frozenset(Category),
+    check=_check,
+    targets=_addresses,
+    open_sender=_opened,
+)

@@ -1,0 +1,50 @@
+"""Checks of a destination's endpoint and headers, for channels that post to an address on the web.
+
+Whether an address may be connected to is decided when something is sent (``flow/send/egress.py``).
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from tocsin.errors import InvalidInput
+from tocsin.model.address import masked_origin
+from tocsin.model.subscription import Destination
+
+_HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}")
+_LONGEST_URL = 2048
+
+
+def check_endpoint(endpoint: str | None, place: str) -> None:
+    """Check an endpoint: an http or https address.
+
+    Raises
+    ------
+    InvalidInput : it is missing, no such address, or too long
+    """
+    if not endpoint:
+        raise InvalidInput("a destination of this type needs an endpoint URL", field=place)
+    try:
+        parts = urlsplit(endpoint)
+        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable or len(endpoint) > _LONGEST_URL or masked_origin(endpoint) is None:
+        raise InvalidInput("must be an http or https URL, such as https://example.org/hook", field=place)
+
+
+def check_header(name: str, value: object, place: str) -> None:
+    """Check a header: a token and printable ASCII on one line.
+
+    Raises
+    ------
+    InvalidInput : it is no such header
+    """
+    if not _HEADER_NAME.fullmatch(name) or not (isinstance(value, str) and value.isprintable()):
+        raise InvalidInput("is not a valid header: use printable ASCII on one line", field=f"{place}.headers.{name}")
+
+
+def endpoint_of(destination: Destination) -> tuple[str, ...]:
+    """Return the address that a destination posts to, as the only one."""
+    return (destination.config.endpoint or "",)

@@ -1,0 +1,27 @@
+"""Table of channels: one row per channel that is implemented.
+
+The check of destinations, test sends, workers, the masking of secrets, explanations and the documentation read it. To
+add a channel, add its folder and its row (``docs/recipes.md``).
+"""
+
+from __future__ import annotations
+
+from tocsin.flow.send.channels.activity_feed.channel import ACTIVITY_FEED
+from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.channels.email.channel import EMAIL
+from tocsin.flow.send.channels.webhook.channel import WEBHOOK
+from tocsin.model.subscription import Channel
+
+CHANNELS: dict[Channel, ChannelType] = {
+    one.channel: one
+    for one in (
+        WEBHOOK,
+        EMAIL,
+        ACTIVITY_FEED,
+    )
+}
+
+
+def phrase_of(channel: str) -> str:
+    """Return how a sentence says a channel: ``by mail``; its name where it is none of these."""
+    return next((one.phrase for one in CHANNELS.values() if one.channel == channel), channel)

@@ -1,0 +1,68 @@
+"""Webhook: one signed HTTP request per event to an address of the alert's.
+
+Next: ``flow/send/channels/webhook/sender.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.channels.endpoints import check_endpoint, check_header, endpoint_of
+from tocsin.flow.send.channels.webhook.payload import PAYLOAD_FORMATS
+from tocsin.flow.send.dispatch import Sender
+from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
+from tocsin.settings import Settings
+
+
+def _check(destination: Destination, place: str) -> None:
+    config = destination.config
+    check_endpoint(config.endpoint, f"{place}.endpoint")
+    if config.http_method not in ("POST", "PUT"):
+        raise InvalidInput("must be POST or PUT", field=f"{place}.httpMethod")
+    if config.payload_format is not None and config.payload_format not in PAYLOAD_FORMATS:
+        raise InvalidInput(
+            f"must be one of {', '.join(sorted(PAYLOAD_FORMATS))}, or omitted", field=f"{place}.payloadFormat"
+        )
+    for name, value in config.headers.items():
+        check_header(name, value, place)
+    _check_auth(config, place)
+
+
+def _check_auth(config: DestinationConfig, place: str) -> None:
+    if config.auth_type is None:
+        return
+    kind = config.auth_type.get("type")
+    if kind == "none" or (kind == "bearer" and isinstance(config.auth_type.get("secretKey"), str)):
+        return
+    if kind == "bearer":
+        raise InvalidInput("bearer needs a secretKey", field=f"{place}.authType")
+    raise InvalidInput("must be none or bearer; oauth2 is not supported yet", field=f"{place}.authType.type")
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+    from tocsin.flow.send.channels.webhook.sender import WebhookSender  # the libraries of HTTP, for workers alone
+    from tocsin.flow.send.egress import egress_of
+    from tocsin.flow.send.http_requests import HttpRequests
+
+    async with HttpRequests(egress_of(settings.egress_allow)) as requests:
+        yield WebhookSender(requests, source=settings.base_url())
+
+
+WEBHOOK = ChannelType(
+    channel=Channel.WEBHOOK,
+    phrase="by webhook",
+    categories=frozenset({Category.EXTERNAL}),
+    check=_check,
+    targets=endpoint_of,
+    open_sender=_opened,
+    secret_maps=(
+        ("headers", frozenset({"accept", "accept-language", "content-type", "user-agent"})),
+        ("queryParams", frozenset()),
+        ("authType", frozenset({"type"})),
+    ),
+    secret_texts=("secretKey",),
+)

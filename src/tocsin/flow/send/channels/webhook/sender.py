@@ -1,0 +1,96 @@
+"""Webhook sender: one signed HTTP request per event.
+
+Source: OpenMetadata 1.13 ``entity/events/webhook.json``, Standard Webhooks 1.0.0. Next: ``flow/send/http_requests.py``.
+"""
+
+from __future__ import annotations
+
+import re
+
+from tocsin.flow.send.channels.webhook.payload import render_body
+from tocsin.flow.send.channels.webhook.signature import secrets_in, sign
+from tocsin.flow.send.dispatch import Dispatch, why
+from tocsin.flow.send.http_requests import HttpRequests, Request, timeout_of, web_address
+from tocsin.flow.send.outcome import of_reason
+from tocsin.flow.send.text_blocks import clean_line
+from tocsin.model.message import Outcome, OutcomeReason
+from tocsin.model.subscription import Destination
+
+_REASON_LIMIT = 500
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LINE_BREAKS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
+_OWN_HEADERS = frozenset(
+    [
+        "host",
+        "content-length",
+        "transfer-encoding",
+        "connection",
+        "upgrade",
+        "te",
+        "trailer",
+        "expect",
+        "webhook-id",
+        "webhook-timestamp",
+        "webhook-signature",
+        "x-openmetadata-signature",
+        "x-om-signature",
+        "x-tocsin-offset",
+        "x-tocsin-reason",
+    ]
+)
+
+
+class WebhookSender:
+    """Sends change events to webhooks."""
+
+    def __init__(self, requests: HttpRequests, *, source: str) -> None:
+        self._requests = requests
+        self._source = source
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        """Make one attempt and say how it ended."""
+        request = request_for(dispatch, destination, source=self._source, now_ms=now_ms)
+        if request is None:
+            return of_reason(OutcomeReason.BAD_URL, detail="not an http or https address")
+        return await self._requests.send(request, now_ms=now_ms)
+
+
+def request_for(dispatch: Dispatch, destination: Destination, *, source: str, now_ms: int) -> Request | None:
+    """Return the request that carries ``dispatch``; None when the destination's address is not a web address.
+
+    The endpoint as it is set now wins over the one at the time of the event: its secrets belong to it.
+    """
+    config = destination.config
+    url = web_address(config.endpoint or dispatch.message.target, config.query_params)
+    if url is None:
+        return None
+    body = render_body(dispatch.event, config.payload_format, source=source)
+    signature = sign(
+        body.payload,
+        secrets_in(config.secret_key or (config.auth_type or {}).get("secretKey")),
+        message_id=dispatch.message.id,
+        timestamp_s=now_ms // 1000,
+    )
+    own = {
+        "X-Tocsin-Offset": str(dispatch.first.log_offset),
+        "X-Tocsin-Reason": _ascii_line(why(dispatch.reasons)),
+    }
+    return Request(
+        method="PUT" if config.http_method.upper() == "PUT" else "POST",
+        url=url,
+        headers={"Content-Type": body.content_type} | _custom(config.headers) | own | signature,
+        payload=body.payload,
+        timeout=timeout_of(destination),
+    )
+
+
+def _custom(headers: dict[str, str]) -> dict[str, str]:
+    """Return the destination's own headers without those that are ours to set and those that are none."""
+    allowed = {name: value for name, value in headers.items() if name.lower() not in _OWN_HEADERS}
+    titled = {"Content-Type" if name.lower() == "content-type" else name: value for name, value in allowed.items()}
+    return {name: _LINE_BREAKS.sub(" ", value) for name, value in titled.items() if _TOKEN.fullmatch(name)}
+
+
+def _ascii_line(text: str) -> str:
+    """Return ``text`` as a header can carry it: one line of ASCII."""
+    return clean_line(text, limit=_REASON_LIMIT).encode("ascii", "replace").decode()

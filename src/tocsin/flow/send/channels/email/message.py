@@ -1,7 +1,7 @@
 """Email rendering: a dispatch becomes a complete message, with subject, text, HTML and headers.
 
-The texts come from ``flow/send/wording.py``, the layout from the templates of this package; nothing in an entity can add a header
-or markup. Next: ``flow/send/channels/email/sender.py``.
+The texts come from ``flow/send/wording.py``, the layout from the templates of this package; nothing in an entity can
+add a header or markup. Next: ``flow/send/channels/email/sender.py``.
 """
 
 from __future__ import annotations

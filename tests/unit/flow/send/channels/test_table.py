@@ -1,0 +1,55 @@
+"""Tests of the table of channels: every row is whole, and reading it loads nothing that connects."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from tocsin.errors import InvalidInput
+from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.channels.table import CHANNELS, phrase_of
+from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
+from tocsin.store.alerts.masking import split_secrets
+
+
+def test_reading_the_table_loads_no_library_that_connects() -> None:
+    program = (
+        "import sys, tocsin.flow.send.channels.table;"
+        "print(sorted({'aiohttp', 'aiosmtplib', 'jinja2'} & sys.modules.keys()))"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
+
+
+@pytest.mark.parametrize("one", CHANNELS.values(), ids=list(CHANNELS))
+def test_every_row_is_whole(one: ChannelType) -> None:
+    assert CHANNELS[one.channel] is one
+    assert one.categories
+    assert phrase_of(one.channel.value) == one.phrase
+    keys = {field.alias or name for name, field in DestinationConfig.model_fields.items()}
+    assert {key for key, _ in one.secret_maps} | set(one.secret_texts) <= keys, (
+        "a secret of no known key is never masked"
+    )
+
+
+@pytest.mark.parametrize("one", [one for one in CHANNELS.values() if one.open_sender], ids=str)
+def test_what_is_sent_to_nowhere_is_refused(one: ChannelType) -> None:
+    nowhere = Destination(id="d", category=Category.EXTERNAL, type=one.channel)
+    with pytest.raises(InvalidInput) as refused:
+        one.check(nowhere, "destinations[0].config")
+    assert (refused.value.field or "").startswith("destinations[0].config.")
+
+
+def test_every_secret_of_every_channel_is_masked() -> None:
+    maps = {key: {"x-any": "s3cret"} for one in CHANNELS.values() for key, _ in one.secret_maps}
+    texts = {key: "s3cret" for one in CHANNELS.values() for key in one.secret_texts}
+    endpoint = "https://receiver.example.org/v1/spaces/s3cret/messages?key=s3cret"
+    masked, kept = split_secrets({"endpoint": endpoint, **maps, **texts}, {})
+    assert "s3cret" not in str(masked)
+    assert kept == {"endpoint": endpoint, **maps, **texts}
+
+
+def test_a_channel_without_a_row_is_called_by_its_name() -> None:
+    assert Channel.MS_TEAMS not in CHANNELS
+    assert phrase_of("MsTeams") == "MsTeams"

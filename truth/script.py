@@ -127,7 +127,7 @@ class _Writer:
             users = self.random.sample(self.people, self.random.randrange(2, 6)) if kind != "Division" else []
             yield self._team(name, kind, above, users)
         yield self._team(VAULT_GROUP, "Group", "Company", [READERS[1], self.cast.second])
-        for name in {self.cast.domain, *self.history.domains}:
+        for name in sorted({self.cast.domain, *self.history.domains}):
             yield Make(ADMIN, ("domain", name), {})
         tags = sorted({HIDDEN, VAULT, CAMPAIGN, *self.history.tags, "impact.tier_1"})
         for name in sorted({tag.partition(".")[0] for tag in tags} - {"Tier", "PII", "Certification", "PersonalData"}):

@@ -130,6 +130,17 @@ def expected(script: Script, events: Sequence[Sequence[Event]], *, at_the_end: b
     return Expectation(notifications, firings, surprises)
 
 
+@dataclass(frozen=True)
+class Way:
+    """One way to a person: by a relation to an asset so many hops downstream, through a team if it is named."""
+
+    person: str
+    kind: str
+    team: str
+    node: Key
+    hops: int
+
+
 class Audience:
     """People around one event."""
 
@@ -150,14 +161,12 @@ class Audience:
         """Yield whom an alert notifies, with each reason."""
         for at, destination in enumerate(alert.destinations):
             yield from self._outside(alert, at, destination)
-            for person, key, kind, team, node, hops in self._inside(alert, destination):
-                if self._is_notified(alert, destination, person, key):
-                    recipient = person if destination.channel == BELL else address_of(person)
-                    via = node[1] if hops else ""
-                    yield (
-                        (self.facts.event.id, destination.channel, recipient),
-                        Reason(kind, alert.name, at, team, via, hops),
-                    )
+            for way in self._inside(alert, destination):
+                if self._is_notified(alert, destination, way):
+                    recipient = way.person if destination.channel == BELL else address_of(way.person)
+                    via = way.node[1] if way.hops else ""
+                    reason = Reason(way.kind, alert.name, at, way.team, via, way.hops)
+                    yield (self.facts.event.id, destination.channel, recipient), reason
 
     def _outside(self, alert: Alert, at: int, destination: Destination) -> Iterator[tuple[Address, Reason]]:
         targets = [one.lower() for one in destination.receivers if "@" in one]
@@ -170,26 +179,24 @@ class Audience:
             for target in targets:
                 yield (self.facts.event.id, destination.channel, target), Reason("external", alert.name, at)
 
-    def _is_notified(self, alert: Alert, destination: Destination, person: str, node: Key) -> bool:
+    def _is_notified(self, alert: Alert, destination: Destination, way: Way) -> bool:
+        person = way.person
         if person in self.bots or person == self.facts.event.actor or not self._may_see(person):
             return False
-        about = (alert.name, self.facts.asset, self.facts.event.key, node)
+        about = (alert.name, self.facts.asset, self.facts.event.key, way.node)
         if any((person, one, channel) in self.world.mutes for one in about for channel in ("", destination.channel)):
             return False
         return not alert.relations or alert.matches(self.facts, self.held(alert, person))
 
-    def _inside(self, alert: Alert, destination: Destination) -> Iterator[tuple[str, Key, str, str, Key, int]]:
-        """Yield each way to a person: who, over which asset, kind of reason, team, asset again, hops."""
+    def _inside(self, alert: Alert, destination: Destination) -> Iterator[Way]:
+        """Yield each way to a person whom a destination asks for."""
+        depth = ALL if destination.depth is None else destination.depth
         for kind, receiver in _asked(alert, destination):
-            depth = ALL if destination.depth is None else destination.depth
-            nodes = self._reach(depth) if kind in ("owner", "follower") else {self.facts.asset: 0}
+            goes_downstream = kind in ("owner", "follower")
+            nodes = self.world.reach(self.facts.asset, depth) if goes_downstream else {self.facts.asset: 0}
             for node, hops in nodes.items():
                 for principal in self._principals(kind, receiver, node):
-                    for person, team in self._expanded(principal):
-                        yield person, node, kind, team, node, hops
-
-    def _reach(self, depth: int) -> Mapping[Key, int]:
-        return self.world.reach(self.facts.asset, depth)
+                    yield from (Way(person, kind, team, node, hops) for person, team in self._expanded(principal))
 
     def _expanded(self, principal: Principal) -> Iterator[tuple[str, str]]:
         kind, name = principal

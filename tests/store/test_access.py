@@ -275,6 +275,28 @@ def test_a_test_a_suite_and_a_query_are_as_visible_as_what_they_are_about(small:
     assert not small.view("anna").may(Operation.VIEW_BASIC, *gone), "it is as it was last"
 
 
+def test_a_test_that_went_with_its_table_is_as_visible_as_the_table_was(small: Small) -> None:
+    """Its table is known by name alone, which another table has taken since."""
+    writes = small.company.writes
+    writes.delete("policy", Key.by_id(small.ids["OnlyUs"]), actor=SYSTEM)
+    small.policy("Shut", rule("deny", "ViewAll", on="table", when="matchAnyTag('PII.Sensitive')"))
+    add_tags(writes, "PII.Sensitive")
+    small.make("role", "Kept", policies=["Shut"])
+    _patch(small, ("user", "anna"), "/roles", [{"type": "role", "id": small.ids["Kept"]}])
+    ids = {}
+    for name, tags in (("open", []), ("shut", [{"tagFQN": "PII.Sensitive"}])):
+        small.table(name, tags=tags)
+        link = f"<#E::table::pg.shop.public.{name}::columns::email>"
+        case = {"name": "rows", "entityLink": link, "testDefinition": "notNull"}
+        ids[name] = writes.create("testCase", case, actor=SYSTEM).document["id"]
+    for name, tags in (("open", [{"tagFQN": "PII.Sensitive"}]), ("shut", [])):
+        writes.delete("table", Key.by_name(f"pg.shop.public.{name}"), actor=SYSTEM, recursive=True, hard=True)
+        small.table(name, tags=tags)
+    states = SqlEntityStates(small.engine).of(ids.values())
+    seen = [name for name in ids if small.view("anna").may(Operation.VIEW_BASIC, *states[ids[name]])]
+    assert seen == ["open"]
+
+
 def test_what_is_hidden_before_it_is_sent_is_not_sent(small: Small) -> None:
     """Days may pass between an event and its mail: the table's state at sending counts."""
     writes = small.company.writes

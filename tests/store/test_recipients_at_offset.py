@@ -12,7 +12,7 @@ from tests.random_changes import change, prepare
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.once import World, scheduled_for
-from tocsin.model.change import LoggedEvent
+from tocsin.model.change import EventType, LoggedEvent
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key
 from tocsin.store.alerts.directory import SqlDirectory
@@ -74,3 +74,32 @@ def test_a_moved_table_had_the_owners_of_the_schema_that_it_was_in(company: Smal
     assert recipients(company, before) == notified
     company.writes.delete("databaseSchema", company.key("public"), actor=SYSTEM, hard=True, recursive=True)
     assert recipients(company, before) == notified
+
+
+def test_who_is_concerned_downstream_hears_of_a_deletion_though_the_asset_downstream_goes_later(
+    company: SmallCompany,
+) -> None:
+    far = {"category": "Owners", "type": "Email", "notifyDownstream": True}
+    company.alert("far", [far], "eventType == 'entityDeleted'", resources=("table",))
+    company.writes.delete("table", company.key("orders"), actor=SYSTEM, hard=True)
+    deletion = deletion_of(company, "orders")
+    notified = recipients(company, deletion)
+    assert any("owner None 1" in reasons for reasons in notified.values())
+    company.writes.delete("table", company.key("revenue"), actor=SYSTEM, hard=True)
+    assert recipients(company, deletion) == notified
+
+
+def test_who_is_concerned_downstream_hears_of_a_deletion_that_takes_the_asset_downstream_along(
+    company: SmallCompany,
+) -> None:
+    far = {"category": "Owners", "type": "Email", "notifyDownstream": True}
+    company.alert("far", [far], "eventType == 'entityDeleted'", resources=("table",))
+    company.writes.delete("databaseSchema", company.key("public"), actor=SYSTEM, hard=True, recursive=True)
+    notified = recipients(company, deletion_of(company, "orders"))
+    assert any("owner None 1" in reasons for reasons in notified.values())
+
+
+def deletion_of(company: SmallCompany, name: str) -> LoggedEvent:
+    log = EventLog(company.engine).read(0, 10_000)
+    deleted = [one for one in log if one.event.event_type is EventType.ENTITY_DELETED]
+    return next(one for one in deleted if one.event.entity_id == company.ids[name])

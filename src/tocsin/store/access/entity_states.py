@@ -6,7 +6,7 @@ whatever the number of entities. Next: ``access/viewer.py``.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from sqlalchemy import Connection, Engine, select
@@ -24,9 +24,10 @@ from tocsin.store.chunks import in_lots
 from tocsin.store.documents import from_text
 from tocsin.store.engine import reading
 from tocsin.store.entities.inheritance import heritage_on
+from tocsin.store.entities.past_relations import ABOVE
 from tocsin.store.observations.tables import attachment
 from tocsin.store.snapshots import EVENT_TEXT, Texts
-from tocsin.store.tables import change_event, entity
+from tocsin.store.tables import change_event, entity, past_relation
 
 _EVENT = change_event.c
 Name = tuple[str, str]
@@ -115,6 +116,7 @@ def _with_heritage(connection: Connection, found: dict[str, Subject]) -> dict[st
 def _with_about(connection: Connection, found: dict[str, Subject]) -> dict[str, Subject]:
     """Return tests, suites and queries with what they are about; one of which something is not known stays as it is."""
     named = {one: named_by(*subject) for one, subject in found.items() if subject[0] in ABOUT}
+    named |= _as_they_went(connection, named)
     gone = _gone_uses(connection, [one for one, subject in found.items() if subject[0] == "query"])
     if not any(named.values()) and not gone:
         return found
@@ -129,6 +131,18 @@ def _with_about(connection: Connection, found: dict[str, Subject]) -> dict[str, 
         if whole_and_gone and len(whole) == len(many):
             completed[one] = (found[one][0], with_found(found[one][1], whole_and_gone))
     return found | completed
+
+
+def _as_they_went(connection: Connection, named: Mapping[str, list[Document]]) -> dict[str, list[Document]]:
+    """Return what those were about that are gone for good and say it by name, which another may have now."""
+    by_name = [one for one, many in named.items() if any("id" not in reference for reference in many)]
+    found: dict[str, list[Document]] = {}
+    past = past_relation.c
+    for some in in_lots(sorted(by_name)):
+        parents = select(past.entity_id, past.other_id, past.other_type).where(past.relation == f"{ABOVE}1")
+        for row in connection.execute(parents.where(past.entity_id.in_(some))):
+            found[row.entity_id] = [{"id": row.other_id, "type": row.other_type}]
+    return found
 
 
 def _gone_uses(connection: Connection, query_ids: Sequence[str]) -> dict[str, list[str]]:

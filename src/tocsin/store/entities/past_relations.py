@@ -125,9 +125,7 @@ class RelationChanges:
                 self._keep(connection, ended, at - 1)
                 continue
             own = [one for one in ended if one["entity_id"] == event.entity_id]
-            # The name of an asset that goes as well is kept with its own deletion, below.
-            unnamed = [{**one, "other_fqn": None} if one["other_id"] in together else one for one in own]
-            self._keep(connection, unnamed, events[-1][0])
+            self._keep(connection, own, events[-1][0])
             self._keep(connection, [one for one in ended if one["entity_id"] != event.entity_id], at)
             counted = sum(not str(one["relation"]).startswith(ABOVE) for one in own)
             stone = {"log_offset": at, "entity_id": event.entity_id, "relation_count": counted}

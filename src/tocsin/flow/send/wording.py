@@ -19,6 +19,7 @@ from tocsin.flow.send.thread_wording import subject_of, thread_headline, thread_
 from tocsin.model import fqn
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
 from tocsin.model.entity import Document
+from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.notification import Reason
 from tocsin.model.secret import PARTS
 from tocsin.model.status import INGESTION_STATES, RESULT_STATUSES, RUN_STATUSES
@@ -92,6 +93,19 @@ def change_lines(event: ChangeEvent) -> list[ChangeLine]:
     lines = list(_tiers_moved(event, _described(event.change_description)))
     known = {line.text for line in lines}
     return lines + [ChangeLine(text) for text in dict.fromkeys(_labels(event)) if text not in known]
+
+
+def link_to(event: ChangeEvent, base_url: str) -> str:
+    """Return the address of the changed asset's page; of the first page for a type that has none."""
+    entity_type, entity_id = asset_of(event)
+    row = ENTITY_TYPES.get(entity_type)
+    return f"{base_url}/#/{row.collection}/{entity_id}" if row else f"{base_url}/"
+
+
+def asset_of(event: ChangeEvent) -> tuple[str, str]:
+    """Return type and id of the changed asset, or of the one that a thread is about."""
+    asset = (event.entity or {}).get("entityRef") if event.entity_type == THREAD else None
+    return (asset["type"], asset["id"]) if asset else (event.entity_type, event.entity_id)
 
 
 def version_lines(version: Document) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from tests.unit.flow.send.events import NOW_MS, added, change_event, dispatch, updated
 
-from tocsin.flow.send.channels.email.message import MailSettings, link_to, render_mail
-from tocsin.flow.send.wording import change_lines, headline, name_of
+from tocsin.flow.send.channels.email.message import MailSettings, render_mail
+from tocsin.flow.send.wording import change_lines, headline, link_to, name_of
 from tocsin.model.change import ChangeDescription, ChangeEvent, EventType
 from tocsin.model.notification import Reason, ReasonKind
 

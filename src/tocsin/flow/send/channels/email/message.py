@@ -21,9 +21,7 @@ from tocsin.errors import InvalidInput
 from tocsin.flow.send.channels.email.unsubscribe import ONE_CLICK, link_of
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.text_blocks import clean_line
-from tocsin.flow.send.wording import change_lines, headline, name_of
-from tocsin.model.change import ChangeEvent
-from tocsin.model.entity_types import ENTITY_TYPES
+from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to, name_of
 from tocsin.model.thread import THREAD
 
 LINES_LIMIT = 50
@@ -92,19 +90,6 @@ def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> Ema
     return message
 
 
-def link_to(event: ChangeEvent, base_url: str) -> str:
-    """Return the address of the changed asset's page; of the first page for a type that has none."""
-    entity_type, entity_id = _asset_of(event)
-    row = ENTITY_TYPES.get(entity_type)
-    return f"{base_url}/#/{row.collection}/{entity_id}" if row else f"{base_url}/"
-
-
-def _asset_of(event: ChangeEvent) -> tuple[str, str]:
-    """Return type and id of the changed asset, or of the one that a thread is about."""
-    asset = (event.entity or {}).get("entityRef") if event.entity_type == THREAD else None
-    return (asset["type"], asset["id"]) if asset else (event.entity_type, event.entity_id)
-
-
 def _said(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
     """Return the variables of the templates."""
     event = dispatch.event
@@ -113,7 +98,7 @@ def _said(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
         "headline": headline(event, dispatch.reasons),
         "name": name_of(event),
         "full_name": clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
-        "entity_type": _asset_of(event)[0],
+        "entity_type": asset_of(event)[0],
         "did": "from" if event.entity_type == THREAD else "changed by",
         "lines": lines[:LINES_LIMIT],
         "more_count": max(0, len(lines) - LINES_LIMIT),

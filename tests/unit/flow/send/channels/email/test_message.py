@@ -10,8 +10,9 @@ from aiosmtplib.email import flatten_message
 from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, added, change_event, dispatch, updated
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.send.channels.email.message import LINES_LIMIT, MailSettings, link_to, render_mail
+from tocsin.flow.send.channels.email.message import LINES_LIMIT, MailSettings, render_mail
 from tocsin.flow.send.channels.email.unsubscribe import link_of, notification_of
+from tocsin.flow.send.wording import link_to
 
 SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from tocsin.flow.send.channels.activity_feed.channel import ACTIVITY_FEED
 from tocsin.flow.send.channels.channel_type import ChannelType
 from tocsin.flow.send.channels.email.channel import EMAIL
+from tocsin.flow.send.channels.google_chat.channel import GOOGLE_CHAT
 from tocsin.flow.send.channels.webhook.channel import WEBHOOK
 from tocsin.model.subscription import Channel
 
@@ -17,6 +18,7 @@ CHANNELS: dict[Channel, ChannelType] = {
     for one in (
         WEBHOOK,
         EMAIL,
+        GOOGLE_CHAT,
         ACTIVITY_FEED,
     )
 }

@@ -1,0 +1,41 @@
+"""Google Chat: one card per event to the incoming webhook of a space.
+
+The whole address is secret: key and token are in its query. Next: ``flow/send/channels/google_chat/sender.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.channels.endpoints import check_endpoint, endpoint_of
+from tocsin.flow.send.dispatch import Sender
+from tocsin.model.subscription import Category, Channel, Destination
+from tocsin.settings import Settings
+
+
+def _check(destination: Destination, place: str) -> None:
+    check_endpoint(destination.config.endpoint, f"{place}.endpoint")
+
+
+@asynccontextmanager
+async def _opened(settings: Settings, _unsubscribe_key: bytes) -> AsyncIterator[Sender]:
+    from tocsin.flow.send.channels.google_chat.sender import (
+        GoogleChatSender,
+    )  # the libraries of HTTP, for workers alone
+    from tocsin.flow.send.egress import egress_of
+    from tocsin.flow.send.http_requests import HttpRequests
+
+    async with HttpRequests(egress_of(settings.egress_allow)) as requests:
+        yield GoogleChatSender(requests, base_url=settings.base_url())
+
+
+GOOGLE_CHAT = ChannelType(
+    channel=Channel.G_CHAT,
+    phrase="in Google Chat",
+    categories=frozenset({Category.EXTERNAL}),
+    check=_check,
+    targets=endpoint_of,
+    open_sender=_opened,
+)

@@ -1,0 +1,19 @@
+"""Tests that docs/delivery.md lists the channels as the table has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tocsin.flow.send.channels.table import CHANNELS
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "delivery.md"
+
+
+def test_the_page_lists_every_channel_and_whom_it_can_address() -> None:
+    rows = [
+        f"| {one.channel.value} | {', '.join(sorted(category.value for category in one.categories))} | {one.phrase} |"
+        for one in CHANNELS.values()
+    ]
+    lines = PAGE.read_text().splitlines()
+    start = lines.index("| type | recipients | |") + 2
+    assert lines[start : lines.index("", start)] == rows

@@ -1,0 +1,91 @@
+"""Tests of Google Chat cards: golden messages, limits, and that nothing in an entity becomes markup or a mention.
+
+``WRITE_GOLDEN=1`` writes the golden files anew; read the difference before committing it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.flow.send.events import added, change_event, deleted, dispatch, updated
+from tests.unit.flow.send.test_thread_wording import event as thread_event
+from tests.unit.flow.send.test_thread_wording import task
+
+from tocsin.flow.send.channels.google_chat.card import MESSAGE_BYTES, render_message
+from tocsin.model.change import ChangeDescription, ChangeEvent, EventType, FieldChange
+from tocsin.model.notification import Reason, ReasonKind
+
+GOLDEN = Path(__file__).parent / "golden"
+HOME = "https://tocsin.example.org"
+REASON = Reason(kind=ReasonKind.EXTERNAL, subscription_id="s", subscription_name="Orders", destination_id="d")
+FAILED = {"testCaseStatus": "Failed", "timestamp": 1_760_000_000_000, "result": "3 rows of 10 are null"}
+EVENTS = {
+    "schema_change": change_event(),
+    "test_failure": change_event(
+        added("testCaseResult", FAILED),
+        entity_type="testCase",
+        entity_fully_qualified_name="acme.shop.public.orders.email_not_null",
+        entity={"id": "123e4567-e89b-12d3-a456-426614174000", "name": "email_not_null"},
+    ),
+    "deletion": change_event(None, event_type=EventType.ENTITY_SOFT_DELETED),
+    "task": thread_event("threadCreated", **task("RequestDescription", "ann")),
+}
+
+
+def message(event: ChangeEvent, *reasons: Reason) -> dict[str, Any]:
+    payload = render_message(dispatch(event, reasons=reasons or (REASON,)), base_url=HOME)
+    assert len(payload) <= MESSAGE_BYTES
+    whole: dict[str, Any] = json.loads(payload)
+    return whole
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_messages_are_as_they_were_looked_at(name: str) -> None:
+    rendered, golden = message(EVENTS[name]), GOLDEN / f"{name}.json"
+    if os.environ.get("WRITE_GOLDEN") == "1":
+        golden.write_text(json.dumps(rendered, indent=2, ensure_ascii=False) + "\n")
+    assert rendered == json.loads(golden.read_text())
+
+
+def test_text_of_an_asset_is_neither_markup_nor_a_mention() -> None:
+    hostile = "<users/all> <a href='https://evil.example'>click</a> <b>x</b>"
+    event = change_event(
+        updated("description", hostile, hostile),
+        user_name=hostile,
+        entity_fully_qualified_name=f"acme.{hostile}",
+        entity={"id": "i", "name": hostile},
+    )
+    said = message(event, REASON.model_copy(update={"subscription_name": hostile}))
+    card = said["cardsV2"][0]["card"]
+    plain = (said["fallbackText"], card["header"]["title"], card["header"]["subtitle"])
+    assert not any("<" in text for text in plain)
+    (section,) = card["sections"]
+    texts = "".join(one["textParagraph"]["text"] for one in section["widgets"] if "textParagraph" in one)
+    for own in ("<br>", "<i>", "</i>"):
+        texts = texts.replace(own, "")
+    assert "<" not in texts
+
+
+def test_a_message_keeps_within_the_limit_and_says_what_it_leaves_out() -> None:
+    many = ChangeDescription(
+        fields_updated=tuple(
+            FieldChange(name=f"columns.c{number}.description", old_value="ü" * 2_000, new_value="<" * 2_000)
+            for number in range(500)
+        )
+    )
+    (section,) = message(change_event(many))["cardsV2"][0]["card"]["sections"]
+    texts = [one["textParagraph"]["text"] for one in section["widgets"] if "textParagraph" in one]
+    shown = sum("before:" in text for text in texts)
+    assert 0 < shown <= 20
+    assert f"… and {500 - shown} more" in texts
+    assert len(section["widgets"]) <= 100
+
+
+def test_one_more_change_is_counted_alone() -> None:
+    removed = deleted("columns", [{"name": f"c{number}", "dataType": "INT"} for number in range(21)])
+    (section,) = message(change_event(removed))["cardsV2"][0]["card"]["sections"]
+    assert "… and 1 more" in [one["textParagraph"]["text"] for one in section["widgets"] if "textParagraph" in one]

@@ -156,6 +156,13 @@ def _of_columns(facts: Facts, _: Held = frozenset()) -> bool:
     return facts.changed("columns")
 
 
+def _loses_columns(facts: Facts, _: Held) -> bool:
+    """Say whether columns are removed, or something of them that is of their schema."""
+    words = ("description", "displayName", "tags")
+    paths = (one.split(".") for one in facts.event.deleted)
+    return any(path[0] == "columns" and path[-1] not in words for path in paths)
+
+
 _DELETED = Rule("eventType == 'entityDeleted'", _is_deletion)
 _COLUMNS = Rule("fieldChanged == 'columns'", _of_columns)
 _UPDATED = Rule("eventType == 'entityUpdated'", lambda f, _: f.event_type == "entityUpdated")
@@ -226,6 +233,12 @@ def _by_category(cast: Cast) -> Iterator[Alert]:
             Rule(f"matchAnyOwnerName('{cast.group}')", lambda f, _: cast.group in f.owners, prefix="OR"),
         ),
         (Destination("Owners", BELL, flags=("sendToFollowers",)), Destination("Admins", MAIL)),
+    )
+    yield Alert(
+        "Shrinking",
+        ("table",),
+        (Rule("matchAnyChange('schema', 'remove', 'columns')", _loses_columns),),
+        (Destination("Owners", MAIL, depth=2), Destination("Admins", BELL)),
     )
     yield Alert(
         "NewFollowers",
@@ -345,7 +358,7 @@ def _last_failures(earlier: tuple[str, ...]) -> int:
 def _about_threads() -> Iterator[Alert]:
     yield Alert("Tasks", ("task",), (), (Destination("Assignees", MAIL, flags=("sendToOwners",)),))
     yield Alert("Talk", ("conversation",), (), (Destination("Mentions", MAIL), Destination("Owners", MAIL)))
-    yield Alert("News", ("announcement",), (), (Destination("Followers", MAIL),))
+    yield Alert("News", ("announcement",), (), (Destination("Followers", MAIL, flags=("sendToOwners",), depth=2),))
 
 
 def midway() -> Iterator[tuple[Alert, Alert]]:

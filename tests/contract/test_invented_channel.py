@@ -1,0 +1,107 @@
+"""A channel is one folder and one row of the table, as ``docs/recipes.md`` says: this one stands in for the folder."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+
+import httpx
+import pytest
+from pydantic import SecretStr
+from sqlalchemy import Engine
+from tests.acceptance.worker.test_worker import until
+from tests.notifying import notify_all
+from tests.serving import KEY, Json
+
+from tocsin.flow.send.channels.channel_type import ChannelType
+from tocsin.flow.send.channels.endpoints import check_endpoint, endpoint_of
+from tocsin.flow.send.channels.table import CHANNELS, phrase_of
+from tocsin.flow.send.dispatch import Dispatch, Sender
+from tocsin.model.message import Delivered, Outcome
+from tocsin.model.subscription import Category, Channel, Destination
+from tocsin.settings import Settings
+from tocsin.store.eventlog.log import EventLog
+from tocsin.worker.build import build
+from tocsin.worker.deliver import Worker
+
+ADDRESS = "https://pigeons.example.org/loft/secret-loft"
+
+
+class Pigeons:
+    """A sender that notes what it was given."""
+
+    def __init__(self) -> None:
+        self.flown: list[tuple[str, str | None]] = []
+
+    async def send(self, dispatch: Dispatch, destination: Destination, *, now_ms: int) -> Outcome:
+        self.flown.append((dispatch.event.entity_fully_qualified_name or "", destination.config.endpoint))
+        return Delivered(200)
+
+    @asynccontextmanager
+    async def opened(self, _settings: Settings, _key: bytes) -> AsyncIterator[Sender]:
+        yield self
+
+
+@pytest.fixture
+def pigeons(monkeypatch: pytest.MonkeyPatch) -> Pigeons:
+    made = Pigeons()
+    row = ChannelType(
+        channel=Channel.MS_TEAMS,
+        phrase="by pigeon",
+        categories=frozenset({Category.EXTERNAL}),
+        check=lambda destination, place: check_endpoint(destination.config.endpoint, f"{place}.endpoint"),
+        targets=endpoint_of,
+        open_sender=made.opened,
+    )
+    monkeypatch.setitem(CHANNELS, Channel.MS_TEAMS, row)
+    return made
+
+
+def alert(**config: str) -> Json:
+    return {
+        "name": "Pigeons",
+        "alertType": "Notification",
+        "filteringRules": {"resources": ["table"], "rules": []},
+        "destinations": [{"category": "External", "type": "MsTeams", "config": config}],
+    }
+
+
+def test_a_row_of_the_table_is_checked_masked_tried_sent_and_explained(
+    pigeons: Pigeons, administrator: httpx.Client, orders: Json, sqlite_engine: Engine
+) -> None:
+    refused = administrator.post("/events/subscriptions", json=alert())
+    assert (refused.status_code, "destinations[0].config.endpoint" in refused.text) == (400, True)
+    made = administrator.post("/events/subscriptions", json=alert(endpoint=ADDRESS))
+    assert made.status_code == 201, made.text
+    assert "secret-loft" not in made.text
+    tried = {"destinations": alert(endpoint=ADDRESS)["destinations"]}
+    assert '"Success"' in administrator.post("/events/subscriptions/testDestination", json=tried).text
+    assert [address for _, address in pigeons.flown] == [ADDRESS]
+    pigeons.flown.clear()
+    patch = [{"op": "add", "path": "/description", "value": "by air"}]
+    headers = {"Content-Type": "application/json-patch+json"}
+    changed = administrator.patch(f"/tables/{orders['id']}", content=json.dumps(patch), headers=headers)
+    assert changed.status_code == 200, changed.text
+    notify_all(sqlite_engine)
+    asyncio.run(delivered(sqlite_engine, lambda: bool(pigeons.flown)))
+    assert pigeons.flown == [(orders["fullyQualifiedName"], ADDRESS)]
+    events = EventLog(sqlite_engine).read(0, 10_000)
+    (event,) = [one.event for one in events if one.event.entity_id == orders["id"]][-1:]
+    why = administrator.get(f"/events/{event.id}/explain").json()
+    assert [one["channel"] for one in why["notified"]["data"]] == ["MsTeams"]
+    assert phrase_of("MsTeams") == "by pigeon"
+
+
+async def delivered(engine: Engine, is_done: Callable[[], bool]) -> None:
+    """Run a worker with the senders that the table names until something has arrived."""
+    url = engine.url.render_as_string(hide_password=False)
+    settings = Settings(database_url=url, secrets_key=SecretStr(KEY))  # type: ignore[arg-type]
+    stop = asyncio.Event()
+    async with build(settings) as parts:
+        assert parts.senders.keys() == {name.value for name, one in CHANNELS.items() if one.open_sender}
+        running = asyncio.create_task(Worker(parts).run(stop))
+        await until(is_done)
+        stop.set()
+        await running

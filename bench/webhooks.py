@@ -16,7 +16,6 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import aiohttp
 from aiohttp import web
@@ -29,7 +28,7 @@ from bench.running import opened, running, settings_in, tocsin_command
 from bench.traffic import append_events
 from tocsin.catalogue.writes import Writes
 from tocsin.clock import SystemClock
-from tocsin.flow.schedule.due import Scheduled, schedule
+from tocsin.flow.schedule.messages import scheduled
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason, ReasonKind
 from tocsin.model.people import SYSTEM
@@ -120,41 +119,14 @@ def _add_messages(engine: Engine, url: str, count: int) -> list[str]:
     Subscriptions(engine).keep_secrets(alert, {HOOK: {"secretKey": config["secretKey"]}})
     reason = Reason(kind=ReasonKind.EXTERNAL, subscription_id=alert, subscription_name="hook", destination_id=HOOK)
     offsets = append_events(engine, count, lambda _done, _total: None)
-    due = [
-        schedule(
-            logged.event.id,
-            logged.offset,
-            channel=Channel.WEBHOOK,
-            key=f"{alert}:{url}",
-            target=url,
-            user_id=None,
-            reasons=(reason,),
-            now_ms=SystemClock().now_ms(),
-        )
-        for logged in EventLog(engine).read(offsets.start - 1, count)
-    ]
-    Notifications(engine).add([_row(one) for one in due])
-    return [str(one.message_id) for one in due]
-
-
-def _row(due: Scheduled) -> dict[str, Any]:  # Any: column values
-    """Return what the pipeline would hand to the store."""
-    notification = due.notification
-    return {
-        "id": notification.id,
-        "event_id": notification.event_id,
-        "log_offset": notification.log_offset,
-        "channel": notification.channel,
-        "key": notification.recipient,
-        "target": due.target,
-        "recipient_id": notification.recipient_id,
-        "reasons": f"[{due.reason.model_dump_json(by_alias=True)}]",
-        "due_at_ms": notification.due_at_ms,
-        "created_at_ms": notification.created_at_ms,
-        "message_id": due.message_id,
-        "subscription_id": due.reason.subscription_id,
-        "destination_id": due.reason.destination_id,
-    }
+    plain = {"channel": Channel.WEBHOOK, "key": f"{alert}:{url}", "target": url, "recipient_id": None}
+    plain |= {"subscription_id": alert, "destination_id": HOOK, "subscription_ids": [alert]}
+    plain |= {"reasons": f"[{reason.model_dump_json(by_alias=True)}]"}
+    events = EventLog(engine).read(offsets.start - 1, count)
+    found = [{**plain, "event_id": logged.event.id, "log_offset": logged.offset} for logged in events]
+    rows = list(scheduled(found, {}, now_ms=SystemClock().now_ms()))
+    Notifications(engine).add(rows)
+    return [str(row["message_id"]) for row in rows]
 
 
 async def _all_recorded(engine: Engine, count: int, report: Report) -> float:

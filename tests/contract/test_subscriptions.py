@@ -192,7 +192,15 @@ WRONG: dict[str, tuple[Json, str]] = {
         {"name": "x", "alertType": "Custom", "resources": ["all"], "input": {"filters": [{"name": "filterByFqn"}]}},
         "filterByFqn needs the argument fqnList",
     ),
-    "scheduled": (alert(trigger={"triggerType": "Scheduled"}), "are not supported yet"),
+    "schedule without its times": (
+        alert(trigger={"triggerType": "Scheduled", "scheduleInfo": "Custom"}),
+        "trigger.cronExpression: is missing",
+    ),
+    "unknown schedule": (alert(trigger={"triggerType": "Scheduled", "scheduleInfo": "Dayly"}), "Daily"),
+    "times that are none": (
+        alert(trigger={"triggerType": "Scheduled", "cronExpression": "at noon"}),
+        "trigger.cronExpression: is not a cron expression",
+    ),
     "broken condition": (
         alert(
             filteringRules={"resources": ["all"], "rules": [{"name": "r", "effect": "include", "condition": "a =="}]}

@@ -13,7 +13,6 @@ from tests.directories import Company, company
 from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.local import recipients as local_recipients
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
-from tocsin.flow.schedule.due import schedule
 from tocsin.model.change import ChangeEvent, EventType, LoggedEvent
 from tocsin.spark import schema
 from tocsin.spark.lookups import batch_of, each_once, not_before, table_of
@@ -65,7 +64,7 @@ def _event(rng: random.Random, made: Company, number: int) -> LoggedEvent:
     return LoggedEvent(offset=number, event=event, derived={})
 
 
-def resolved_locally(case: Case) -> dict[str, dict[str, object]]:
+def resolved_locally(case: Case) -> dict[object, dict[str, object]]:
     notified = {}
     for logged in case.events:
         rows = [
@@ -77,37 +76,25 @@ def resolved_locally(case: Case) -> dict[str, dict[str, object]]:
         audience = audience_of({logged.event.entity_id}, rows, case.company)
         asked = {alert: left for event, alert, left in case.matched if event is logged}
         for one in local_recipients(logged, rows, audience, asked):
-            due = schedule(
-                logged.event.id,
-                logged.offset,
-                channel=one.channel,
-                key=one.key,
-                target=one.target,
-                user_id=one.user_id,
-                reasons=one.reasons,
-                now_ms=NOW_MS,
-            )
-            notification = due.notification
-            notified[notification.id] = {
-                "id": notification.id,
-                "event_id": notification.event_id,
-                "log_offset": notification.log_offset,
-                "channel": str(notification.channel),
-                "key": notification.recipient,
-                "target": due.target,
-                "recipient_id": notification.recipient_id,
-                "reasons": [reason.to_wire() for reason in notification.reasons],
-                "due_at_ms": notification.due_at_ms,
-                "created_at_ms": notification.created_at_ms,
-                "message_id": due.message_id,
-                "subscription_id": due.reason.subscription_id,
-                "destination_id": due.reason.destination_id,
-                "subscription_ids": list(dict.fromkeys(reason.subscription_id for reason in notification.reasons)),
+            alerts = list(dict.fromkeys(reason.subscription_id for reason in one.reasons))
+            subscription_id, destination_id = one.reasons[0].destination_key
+            row = {
+                "event_id": logged.event.id,
+                "log_offset": logged.offset,
+                "channel": str(one.channel),
+                "key": one.key,
+                "target": one.target,
+                "recipient_id": one.user_id,
+                "reasons": [reason.to_wire() for reason in one.reasons],
+                "subscription_id": subscription_id,
+                "destination_id": destination_id,
+                "subscription_ids": alerts,
             }
+            notified[logged.offset, one.channel, one.key] = row
     return notified
 
 
-def resolved_on_spark(spark: SparkSession, case: Case) -> dict[str, dict[str, object]]:
+def resolved_on_spark(spark: SparkSession, case: Case) -> dict[object, dict[str, object]]:
     matched = [
         (e.offset, e.event.id, e.event.entity_id, e.event.user_id, e.event.timestamp, alert, asked)
         for e, alert, asked in case.matched
@@ -116,8 +103,9 @@ def resolved_on_spark(spark: SparkSession, case: Case) -> dict[str, dict[str, ob
     table = table_of([(*row, None, None) for row in matched], schema.MATCHES).drop_columns(["is_for_anybody", "now_ms"])
     batch = batch_of(spark, table, case.rows, audience, now_ms=NOW_MS)
     rows = spark.sql(notifications(recipients(batch))).toArrow().to_pylist()
-    assert len({row["id"] for row in rows}) == len(rows)
-    return {row["id"]: {**row, "reasons": json.loads(row["reasons"])} for row in rows}
+    found = {(row["log_offset"], row["channel"], row["key"]): row for row in rows}
+    assert len(found) == len(rows)
+    return {key: {**row, "reasons": json.loads(row["reasons"])} for key, row in found.items()}
 
 
 @pytest.mark.spark

@@ -326,7 +326,7 @@ def _dispatch_of(event: ChangeEvent, subscription_id: str, recipient_id: str | N
     message = Message("d", subscription_id, "to", "Email", "x@example.org", 0, 0, 0)
     kind = ReasonKind.OWNER if recipient_id else ReasonKind.EXTERNAL
     reason = Reason(kind=kind, subscription_id=subscription_id, subscription_name="hook", destination_id="to")
-    return Dispatch(message, (Entry("n", 1, event, (reason,)),), recipient_id=recipient_id)
+    return Dispatch(message, (Entry("n", 1, event, (reason,), recipient_id),))
 
 
 def _left(permitted: Permitted, dispatch: Dispatch) -> tuple[Dispatch | None, list[OutcomeReason]]:

@@ -102,6 +102,9 @@ def test_what_two_queries_notify_counts_for_the_alerts_of_both(company: SmallCom
     assert [left[one].noise for one in alerts] == [0, 1]
 
 
+_IN_APP = {"message_id": None, "grouping_key": None}
+
+
 def bell_row(company: SmallCompany, alert_id: str, who: str) -> dict[str, object]:
     """Return a notification as a query writes it, of the first event of the log."""
     (logged,) = EventLog(company.engine).read(0, 1)
@@ -110,4 +113,4 @@ def bell_row(company: SmallCompany, alert_id: str, who: str) -> dict[str, object
     reasons = json.dumps([{"kind": "owner", **named}])
     named = {"id": f"note of {who}", "event_id": logged.event.id, "log_offset": logged.offset, "reasons": reasons}
     notified = {"channel": "ActivityFeed", "key": person, "recipient_id": person, "subscription_ids": [alert_id]}
-    return {**named, **notified, "due_at_ms": 1, "created_at_ms": 1, "message_id": None}
+    return {**named, **notified, "due_at_ms": 1, "wait_ms": 0, "created_at_ms": 1, **_IN_APP}

@@ -38,9 +38,14 @@ class TwoQueries:
         reason = {"kind": kind, "subscriptionId": alert, "subscriptionName": alert, "destinationId": f"of {alert}"}
         row = {"id": self.id, "event_id": self.logged.event.id, "log_offset": 1, "channel": self.channel}
         row |= {"key": self.key, "target": self.key, "reasons": json.dumps([{**reason, "hops": 0}])}
-        row |= {"recipient_id": None if kind == "external" else self.ana, "due_at_ms": 5, "created_at_ms": 5}
+        row |= {
+            "recipient_id": None if kind == "external" else self.ana,
+            "due_at_ms": 5,
+            "wait_ms": 0,
+            "created_at_ms": 5,
+        }
         row |= {"message_id": message_id(self.id) if self.channel == "Email" else None, "subscription_ids": [alert]}
-        row |= {"subscription_id": alert, "destination_id": f"of {alert}"}
+        row |= {"grouping_key": None, "subscription_id": alert, "destination_id": f"of {alert}"}
         self.notifications.add([row], match_results_of([(1, alert)], [row], now_ms=5))
 
     def alerts(self) -> list[str]:
@@ -71,7 +76,7 @@ def test_an_address_that_belongs_to_a_person_is_theirs_once_a_reason_says_so(sto
     queries.write("names the address", "external")
     queries.write("names its owner")
     (dispatch,) = queries.messages.dispatches(claim(queries.messages, now_ms=LATER_MS))
-    assert dispatch.recipient_id == queries.ana
+    assert dispatch.first.recipient_id == queries.ana
 
 
 def test_what_is_on_its_way_or_delivered_takes_no_more_reasons(store_engine: Engine) -> None:

@@ -139,6 +139,7 @@ def test_a_micro_batch_repeated_after_the_migration_adds_nothing(old_engine: Eng
     rows = [
         {**_note(status, Channel.EMAIL), "key": f"{status}@example.org", "target": f"{status}@example.org"}
         | {"message_id": _sent(status), "subscription_id": "s", "destination_id": "d", "subscription_ids": ["s"]}
+        | {"grouping_key": None, "wait_ms": 0}
         for status in TRIES
     ]
     Notifications(old_engine).add(rows)

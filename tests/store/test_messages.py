@@ -223,7 +223,7 @@ def test_a_dispatch_carries_its_event_and_reasons(store_engine: Engine) -> None:
     assert [one.message for one in dispatches] == claimed
     assert [one.event.id for one in dispatches] == [some_id(f"event d/{number}") for number in range(2)]
     assert dispatches[0].reasons[0].subscription_name == "alert"
-    assert not dispatches[0].recipient_gone
+    assert not dispatches[0].first.recipient_gone
 
 
 @pytest.mark.parametrize(("deleted", "gone"), [(False, False), (True, True), (None, True)])
@@ -235,7 +235,7 @@ def test_a_recipient_who_was_deleted_is_gone(store_engine: Engine, deleted: bool
         connection.execute(update(notification).values(recipient_id=recipient))
         connection.execute(update(entity).values(deleted=bool(deleted)))
     messages = Messages(store_engine)
-    assert messages.dispatches(claim(messages))[0].recipient_gone is gone
+    assert messages.dispatches(claim(messages))[0].first.recipient_gone is gone
 
 
 def test_a_route_leads_where_the_alert_says_now(store_engine: Engine) -> None:

@@ -31,7 +31,9 @@ def row(number: int, *, leaves: bool) -> dict[str, object]:
         "message_id": f"d{number}" if leaves else None,
         "subscription_id": "s",
         "destination_id": "x",
+        "grouping_key": None,
         "due_at_ms": 5,
+        "wait_ms": 0,
         "created_at_ms": 5,
     }
 

@@ -14,8 +14,7 @@ from tocsin.catalogue.writes import Writes
 from tocsin.clock import FixedClock
 from tocsin.flow.match.local import matches
 from tocsin.flow.match.plan import plan_of
-from tocsin.flow.once import World, scheduled_for
-from tocsin.flow.schedule.due import Scheduled
+from tocsin.flow.once import Scheduled, World, scheduled_for
 from tocsin.model.entity import Document
 from tocsin.model.people import SYSTEM
 from tocsin.model.stored import Key

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tocsin.access.views import PolicySnapshot
 from tocsin.clock import Clock
@@ -19,13 +20,14 @@ from tocsin.flow.resolve.audience import audience_of
 from tocsin.flow.resolve.directory import Directory
 from tocsin.flow.resolve.local import Recipient, recipients
 from tocsin.flow.resolve.recipient_rules import recipient_rules
-from tocsin.flow.schedule.due import Scheduled, schedule
+from tocsin.flow.schedule.messages import scheduled, triggers_of
 from tocsin.flow.send.dispatch import Dispatch, Sender
 from tocsin.flow.send.retry import wait_s
 from tocsin.flow.track.attempts import Finished, next_step
 from tocsin.model.access import Operation
 from tocsin.model.change import ChangeEvent, LoggedEvent
 from tocsin.model.message import Attempt, Entry, Message, Retry
+from tocsin.model.notification import Notification
 from tocsin.model.stored import Written
 from tocsin.model.subscription import EventSubscription
 
@@ -51,8 +53,17 @@ class World:
 
 
 @dataclass(frozen=True)
+class Scheduled:
+    """One notification, where it goes, and its message: none for the inbox, whose row is all there is."""
+
+    notification: Notification
+    target: str
+    message_id: str | None
+
+
+@dataclass(frozen=True)
 class Notified:
-    """One notification, and the outcome of its message; the inbox needs none."""
+    """One notification, and the outcome of sending its message; None for the inbox and for what is due later."""
 
     scheduled: Scheduled
     finished: Finished | None
@@ -66,30 +77,24 @@ async def once(write: Callable[[], Written], world: World) -> tuple[Notified, ..
         return ()
     logged = with_facts(logged, world.earlier(logged))
     matched = [one for one in world.subscriptions if matches(plan_of(one), logged)]  # 3 match
-    due = scheduled_for(logged, matched, world)  # 4 resolve, 5 schedule
-    return tuple([await _sent(one, logged.event, matched, world) for one in due])  # 6 send, 7 track
+    notified = scheduled_for(logged, matched, world)  # 4 resolve, 5 schedule
+    return tuple([await _sent(one, logged.event, matched, world) for one in notified])  # 6 send, 7 track
 
 
 def scheduled_for(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> list[Scheduled]:
     """Return the notifications that ``logged`` gives when exactly these subscriptions match it."""
+    able = [one for one in recipients_of(logged, matched, world) if _may_be_notified(one, logged.event, world)]
+    rows = scheduled((_row(one, logged) for one in able), triggers_of(matched), now_ms=world.clock.now_ms())
+    return [_scheduled(row, logged.offset) for row in rows]  # 5 schedule: now, at a time, or together with others
+
+
+def recipients_of(logged: LoggedEvent, matched: Sequence[EventSubscription], world: World) -> tuple[Recipient, ...]:
+    """Return whom these subscriptions notify of ``logged``, each once with all reasons."""
     plans = {one.id: plan_of(one) for one in matched}
-    rows = [row for one in matched for row in recipient_rules(one, plans[one.id].questions)]
+    rules = [rule for one in matched for rule in recipient_rules(one, plans[one.id].questions)]
     asked = {key: asked_by(plan, logged) for key, plan in plans.items()}
-    audience = audience_of({logged.event.entity_id}, rows, world.directory)
-    return [
-        schedule(
-            logged.event.id,
-            logged.offset,
-            channel=one.channel,
-            key=one.key,
-            target=one.target,
-            user_id=one.user_id,
-            reasons=one.reasons,
-            now_ms=world.clock.now_ms(),
-        )
-        for one in recipients(logged, rows, audience, asked)
-        if _may_be_notified(one, logged.event, world)
-    ]
+    audience = audience_of({logged.event.entity_id}, rules, world.directory)
+    return recipients(logged, rules, audience, asked)
 
 
 def _may_be_notified(recipient: Recipient, event: ChangeEvent, world: World) -> bool:
@@ -98,30 +103,59 @@ def _may_be_notified(recipient: Recipient, event: ChangeEvent, world: World) -> 
     return world.policies.of(recipient.user_id).may(Operation.VIEW_BASIC, event.entity_type, event.entity or {})
 
 
-async def _sent(due: Scheduled, event: ChangeEvent, matched: Sequence[EventSubscription], world: World) -> Notified:
-    if due.message_id is None:
-        return Notified(due, None)  # the inbox row is all there is
-    subscription = next(one for one in matched if one.id == due.reason.subscription_id)
-    destination = next(one for one in subscription.destinations if one.id == due.reason.destination_id)
-    message = _message(due, due.message_id)
-    started_at_ms = world.clock.now_ms()
-    entry = Entry(due.notification.id, due.notification.log_offset, event, due.notification.reasons)
+def _row(one: Recipient, logged: LoggedEvent) -> dict[str, Any]:
+    return {
+        "event_id": logged.event.id,
+        "channel": one.channel,
+        "key": one.key,
+        "target": one.target,
+        "recipient_id": one.user_id,
+        "reasons": one.reasons,
+        "subscription_ids": list(dict.fromkeys(reason.subscription_id for reason in one.reasons)),
+    }
+
+
+def _scheduled(row: Mapping[str, Any], log_offset: int) -> Scheduled:
+    notification = Notification(
+        id=row["id"],
+        event_id=row["event_id"],
+        log_offset=log_offset,
+        channel=row["channel"],
+        recipient=row["key"],
+        recipient_id=row["recipient_id"],
+        reasons=row["reasons"],
+        due_at_ms=row["due_at_ms"],
+        created_at_ms=row["created_at_ms"],
+    )
+    return Scheduled(notification, row["target"], row["message_id"])
+
+
+async def _sent(one: Scheduled, event: ChangeEvent, matched: Sequence[EventSubscription], world: World) -> Notified:
+    notification, started_at_ms = one.notification, world.clock.now_ms()
+    if one.message_id is None or notification.due_at_ms > started_at_ms:
+        return Notified(one, None)
+    senders = {alert.id: alert for alert in matched}
+    message = _message(one, one.message_id)
+    person = notification.recipient_id
+    entry = Entry(notification.id, notification.log_offset, event, notification.reasons, person)
     dispatch = Dispatch(message, (entry,))
+    destination = next(to for to in senders[message.subscription_id].destinations if to.id == message.destination_id)
     outcome = await world.channels[message.channel].send(dispatch, destination, now_ms=started_at_ms)
     attempt = Attempt(message.id, 1, started_at_ms, world.clock.now_ms() - started_at_ms, outcome)
     pause_s = wait_s(outcome, attempt.number, jitter=_MIDWAY) if isinstance(outcome, Retry) else 0.0
-    step = next_step(attempt, retries=subscription.retries, wait_s=pause_s)
-    return Notified(due, Finished(message, attempt, step, dispatch.entries))
+    retries = max(senders[reason.subscription_id].retries for reason in notification.reasons)
+    return Notified(one, Finished(message, attempt, next_step(attempt, retries=retries, wait_s=pause_s), (entry,)))
 
 
-def _message(due: Scheduled, identity: str) -> Message:
-    notification = due.notification
+def _message(one: Scheduled, identity: str) -> Message:
+    notification = one.notification
+    subscription_id, destination_id = notification.reasons[0].destination_key
     return Message(
         id=identity,
-        subscription_id=due.reason.subscription_id,
-        destination_id=due.reason.destination_id,
+        subscription_id=subscription_id,
+        destination_id=destination_id,
         channel=notification.channel,
-        target=due.target,
+        target=one.target,
         attempt_count=0,
         due_at_ms=notification.due_at_ms,
         created_at_ms=notification.created_at_ms,

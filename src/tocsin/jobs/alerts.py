@@ -11,7 +11,8 @@ import structlog
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import Plan, between_reports, plan_of
 from tocsin.flow.resolve.recipient_rules import RecipientRule, recipient_rules
-from tocsin.model.subscription import EventSubscription
+from tocsin.flow.schedule.messages import triggers_of
+from tocsin.model.subscription import EventSubscription, Trigger
 from tocsin.spark.match import Index, index_of
 
 Select = Callable[[Sequence[Plan]], Sequence[Plan]]
@@ -39,7 +40,8 @@ class SubscriptionStore(Protocol):
 class Alerts:
     """The alerts at one revision: match index, recipient rules, and times without success that are asked for.
 
-    ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be.
+    ``marks`` hold the state in which each alert was read, ``unreadable`` why it could not be, ``triggers`` those that
+    are scheduled.
     """
 
     revision: int
@@ -48,6 +50,7 @@ class Alerts:
     durations: dict[str, frozenset[int]] = field(repr=False, default_factory=dict)
     marks: dict[str, int] = field(repr=False, default_factory=dict)
     unreadable: dict[str, str] = field(repr=False, default_factory=dict)
+    triggers: dict[str, Trigger] = field(repr=False, default_factory=dict)
 
     @property
     def durations_ms(self) -> frozenset[int]:
@@ -82,7 +85,8 @@ class CurrentAlerts:
         """Return the alerts of now; those whose mark is still the same stay as they were read."""
         marks = self._store.marks()
         changed = {one for one, mark in marks.items() if before.marks.get(one) != mark}
-        plans, asked, unreadable = _planned(self._store.list_enabled(changed))
+        read = self._store.list_enabled(changed)
+        plans, asked, unreadable = _planned(read)
         index = before.index.changed(changed, self._select(plans))
         now = Alerts(
             revision=revision,
@@ -92,6 +96,7 @@ class CurrentAlerts:
             | {one.subscription_id: one.durations_ms for one in plans if one.durations_ms},
             marks=marks,
             unreadable=_without(before.unreadable, changed) | unreadable,
+            triggers=_without(before.triggers, changed) | triggers_of(read),
         )
         unindexed = index.unindexed()
         _LOG.info(

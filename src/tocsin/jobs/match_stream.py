@@ -154,7 +154,7 @@ def _notify(matched: pa.Table, alerts: Alerts, parts: Parts) -> int:
     now_ms, policies = parts.clock.now_ms(), parts.views.now()
     batch = batch_of(parts.session, matched, rows, audience, now_ms=now_ms)
     frame = parts.session.sql(notifications(recipients(batch)))
-    sink = Sink(parts.notifications, lambda rows: only_visible(rows, policies, parts.events))
+    sink = Sink(parts.notifications, lambda rows: only_visible(rows, policies, parts.events), alerts.triggers)
     return sink.write(frame, pairs, last=last, now_ms=now_ms)
 
 

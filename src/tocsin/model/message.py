@@ -95,12 +95,17 @@ class Message:
 
 @dataclass(frozen=True)
 class Entry:
-    """A notification as its message carries it: its event, at its offset in the log, and its reasons."""
+    """A notification as its message carries it: its event, at its offset in the log, and its reasons.
+
+    ``recipient_id`` is the user it is for, if it is one; ``recipient_gone``: that user no longer exists.
+    """
 
     notification_id: str
     log_offset: int
     event: ChangeEvent
     reasons: tuple[Reason, ...] = ()
+    recipient_id: str | None = None
+    recipient_gone: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from uuid import UUID, uuid5
+from hashlib import sha1
+from uuid import UUID
 
 from tocsin.model.entity import WireModel
 
 NAMESPACE = UUID("6ba1d5a6-7c0f-5a5b-9a53-7f2f0d6c7a11")
 """Root of every deterministic id: writing a derived row twice writes it once."""
+
+_ROOT = NAMESPACE.bytes
+_VARIANT = {digit: "89ab"[int(digit, 16) & 3] for digit in "0123456789abcdef"}
 
 
 class ReasonKind(StrEnum):
@@ -103,9 +107,24 @@ class Notification:
 
 def notification_id(event_id: str, channel: str, recipient: str) -> str:
     """Return the id of the one notification for this event, channel and recipient."""
-    return str(uuid5(NAMESPACE, f"notification|{event_id}|{channel}|{recipient}"))
+    return _uuid5(f"notification|{event_id}|{channel}|{recipient}")
 
 
 def message_id(notification: str) -> str:
-    """Return the id of the message that carries the notification with that id."""
-    return str(uuid5(NAMESPACE, f"delivery|{notification}"))
+    """Return the id of the message that carries the notification with that id and no other.
+
+    Receivers have seen such ids since messages were called deliveries.
+    """
+    return _uuid5(f"delivery|{notification}")
+
+
+def gathered_message_id(grouping_key: str, channel: str, recipient: str, due_at_ms: int) -> str:
+    """Return the id of the message that gathers a recipient's notifications for a time."""
+    return _uuid5(f"message|{grouping_key}|{channel}|{recipient}|{due_at_ms}")
+
+
+def _uuid5(name: str) -> str:
+    """Return the UUIDv5 of a name under ``NAMESPACE``, faster than ``uuid.uuid5`` does. Source: RFC 9562, 5.5."""
+    hexed = sha1(_ROOT + name.encode(), usedforsecurity=False).hexdigest()
+    variant = _VARIANT[hexed[16]]
+    return f"{hexed[:8]}-{hexed[8:12]}-5{hexed[13:16]}-{variant}{hexed[17:20]}-{hexed[20:32]}"

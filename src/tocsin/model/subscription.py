@@ -54,6 +54,15 @@ class TriggerType(StrEnum):
     SCHEDULED = "Scheduled"
 
 
+class Rhythm(StrEnum):
+    """How often a scheduled trigger fires."""
+
+    DAILY = "Daily"
+    WEEKLY = "Weekly"
+    MONTHLY = "Monthly"
+    CUSTOM = "Custom"
+
+
 class Effect(StrEnum):
     """Whether a rule lets matching events through or keeps them out."""
 
@@ -79,10 +88,10 @@ class SubscriptionState(StrEnum):
 
 
 class Trigger(WireModel):
-    """When to fire."""
+    """When to fire, in UTC; a ``cron_expression`` goes before ``schedule_info``."""
 
     trigger_type: TriggerType = TriggerType.REAL_TIME
-    schedule_info: str | None = None
+    schedule_info: Rhythm | None = None
     cron_expression: str | None = None
 
 

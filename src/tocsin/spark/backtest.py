@@ -13,7 +13,7 @@ FROM (SELECT *, array_distinct({_KINDS}) AS kinds FROM ({{recipients}}))
 GROUP BY GROUPING SETS ((channel, key), ())
 """  # noqa: S608  our own constants; nothing of a user's gets into the text
 _EACH = """
-SELECT concat_ws('|', log_offset, channel, key) AS id, log_offset, channel, key, target, recipient_id,
+SELECT log_offset, channel, key, target, recipient_id,
     to_json(transform(reasons, one -> named_struct(
         'kind', one.kind, 'subscriptionId', one.subscription_id, 'destinationId', one.destination_id))) AS reasons
 FROM ({recipients})

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 from pyspark.sql import DataFrame
 
 from tocsin.flow.eventlog.position import LogPosition
+from tocsin.flow.schedule.messages import Triggers, scheduled
 from tocsin.model.match_result import MatchResult, Pair, match_results_of
 
 Rows = Sequence[Mapping[str, Any]]  # Any: a column's value
@@ -24,7 +25,7 @@ class NotificationStore(Protocol):
     """Takes notifications; those it has already stay as they are."""
 
     def add(self, rows: Sequence[Mapping[str, Any]], results: Sequence[MatchResult], *, last: LogPosition) -> None:
-        """Store all of ``rows`` (columns of ``spark/schedule.notifications``) and their match results, or nothing.
+        """Store all of ``rows`` (``flow/schedule/messages.scheduled``) and their match results, or nothing.
 
         ``last`` is the last event that they are of.
         """
@@ -36,13 +37,14 @@ class Sink:
 
     store: NotificationStore
     narrow: Narrow
+    triggers: Triggers
 
     def write(self, frame: DataFrame, pairs: Iterable[Pair], *, last: LogPosition, now_ms: int) -> int:
-        """Run ``frame`` and store those of its rows that may be sent, and the match result of each of ``pairs``.
+        """Run ``frame``, schedule and store those of its rows that may be sent, and the result of each of ``pairs``.
 
         ``frame`` has one row per notification, columns of ``spark/schedule.notifications``: all those of these
         matches, of events up to ``last``. Returns how many were stored.
         """
-        rows = self.narrow(frame.toArrow().to_pylist())
+        rows = list(scheduled(self.narrow(frame.toArrow().to_pylist()), self.triggers, now_ms=now_ms))
         self.store.add(rows, match_results_of(pairs, rows, now_ms=now_ms), last=last)
         return len(rows)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeVar
 
 import structlog
@@ -141,7 +142,7 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
     if channel is None:
         detail = f"{dispatch.message.channel} is not supported yet"
         return _Try(of_reason(OutcomeReason.DISABLED, detail=detail), dispatch.entries)
-    left, closed = narrowed(dispatch, lambda _entry, reason: _closed(dispatch, routes, reason))
+    left, closed = narrowed(dispatch, partial(_closed, routes))
     if left is None:
         return _refused(dispatch, closed)
     permitted, refused = await _answered(lambda: parts.permitted.now(left, now_ms=parts.clock.now_ms()))
@@ -158,14 +159,14 @@ async def _tried(parts: Parts, dispatch: Dispatch, routes: Routes, is_held: IsHe
     return _Try(outcome, permitted.entries, dropped)
 
 
-def _closed(dispatch: Dispatch, routes: Routes, reason: Reason) -> tuple[OutcomeReason, str] | None:
+def _closed(routes: Routes, entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
     """Return what keeps a reason from being sent: its alert, its destination, or a recipient who is gone."""
     route = routes[reason.destination_key]
     if route is None:
         return OutcomeReason.DISABLED, "the alert or its destination no longer exists"
     if route.closed_because is not None:
         return OutcomeReason.DISABLED, route.closed_because
-    if dispatch.recipient_gone and reason.is_personal:
+    if entry.recipient_gone and reason.is_personal:
         return OutcomeReason.RECIPIENT_GONE, "the recipient no longer exists"
     return None
 

@@ -90,8 +90,8 @@ URL = {"endpoint": "https://example.org/hook"}
         ({**with_destination(config=URL), "alertType": "Notify"}, "; did you mean Notification?"),
         ({**ruled("typo", "true"), "filteringRules": {"rules": [{"conditon": "true"}]}}, "did you mean condition?"),
         (
-            {**ruled("late", "true"), "trigger": {"triggerType": "Scheduled"}},
-            "Scheduled triggers are not supported yet",
+            {**ruled("late", "true"), "trigger": {"triggerType": "Scheduled", "scheduleInfo": "Custom"}},
+            "a Custom schedule needs one",
         ),
         ({**ruled("long", "true"), "name": "x" * 257}, "1 to 256 characters"),
     ],

@@ -23,7 +23,6 @@ from tocsin.model.subscription import (
     FilteringRule,
     FilteringRules,
     PrefixCondition,
-    TriggerType,
 )
 from tocsin.model.thread import RESOURCES as THREADS
 
@@ -118,10 +117,8 @@ def plan_of(subscription: EventSubscription) -> Plan:
     Raises
     ------
     InvalidCondition : a rule's condition is wrong; the message names the rule and its place, as ``field`` does.
-    InvalidInput : the trigger is ``Scheduled``.
+    InvalidInput : it has too many conditions on recipients.
     """
-    if subscription.trigger.trigger_type is TriggerType.SCHEDULED:
-        raise InvalidInput("Scheduled triggers are not supported yet", field="trigger.triggerType")
     filtering = subscription.filtering_rules or FilteringRules(resources=())
     node = conjoined(_chain("rules", filtering.rules), _chain("actions", filtering.actions))
     questions = questions_of(node)

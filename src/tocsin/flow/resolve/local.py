@@ -1,6 +1,6 @@
 """Recipients of one event, in Python: for explanations and previews, and the reference for ``spark/resolve.py``.
 
-It never replaces Spark in production. Next: ``flow/schedule/due.py``.
+It never replaces Spark in production. Next: ``flow/schedule/messages.py``.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, even
         return notified
     about = events.subjects({row["log_offset"] for row in notified})
     asked = {offset for offset, subjects in about.items() if not all(policies.is_open(kind) for kind, _ in subjects)}
-    reasons = {row["id"]: _reasons_in(row["reasons"]) for row in notified if row["log_offset"] in asked}
-    named = {one["subscriptionId"] for many in reasons.values() for one in many if _is_external(one)}
+    judged = [row for row in notified if row["log_offset"] in asked]
+    named = {one["subscriptionId"] for row in judged for one in _reasons_in(row["reasons"]) if _is_external(one)}
     editors = events.editors_of(named) if named else {}
     seen: dict[tuple[str, int], bool] = {}
 
@@ -60,13 +60,13 @@ def only_visible(rows: Iterable[NotificationRow], policies: PolicySnapshot, even
     def shown(row: NotificationRow) -> NotificationRow | None:
         if row["log_offset"] not in asked:
             return row
-        every = reasons[row["id"]]
+        every = _reasons_in(row["reasons"])
         kept = [
             one for one in every if all(may_see(viewer, row["log_offset"]) for viewer in _viewers(one, row, editors))
         ]
         return row if len(kept) == len(every) else _with(row, kept) if kept else None
 
-    policies.of_many({row["recipient_id"] for row in notified if row["id"] in reasons and row["recipient_id"]})
+    policies.of_many({row["recipient_id"] for row in judged if row["recipient_id"]})
     return [left for row in notified if (left := shown(row)) is not None]
 
 

@@ -21,15 +21,10 @@ Objection = Callable[[Entry, Reason], tuple[OutcomeReason, str] | None]
 
 @dataclass(frozen=True)
 class Dispatch:
-    """A claimed message with its notifications, in log order: at least one.
-
-    ``recipient_id`` is the user it is for, if it is one; ``recipient_gone``: that user no longer exists.
-    """
+    """A claimed message with its notifications, in log order: at least one."""
 
     message: Message
     entries: tuple[Entry, ...]
-    recipient_gone: bool = False
-    recipient_id: str | None = None
 
     @property
     def first(self) -> Entry:
@@ -59,12 +54,11 @@ def narrowed(dispatch: Dispatch, objection: Objection) -> tuple[Dispatch | None,
         raised = {reason: objection(entry, reason) for reason in entry.reasons}
         dropped += [DroppedReason(entry.notification_id, reason, *why) for reason, why in raised.items() if why]
         kept = tuple(reason for reason, why in raised.items() if why is None)
-        entries += [replace(entry, reasons=kept)] if kept else []
+        recipient_id = entry.recipient_id if any(reason.is_personal for reason in kept) else None
+        entries += [replace(entry, reasons=kept, recipient_id=recipient_id)] if kept else []
     if not entries:
         return None, tuple(dropped)
-    is_personal = any(reason.is_personal for entry in entries for reason in entry.reasons)
-    recipient_id = dispatch.recipient_id if is_personal else None
-    return replace(dispatch, entries=tuple(entries), recipient_id=recipient_id), tuple(dropped)
+    return replace(dispatch, entries=tuple(entries)), tuple(dropped)
 
 
 @dataclass(frozen=True)

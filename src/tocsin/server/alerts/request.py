@@ -19,6 +19,7 @@ from tocsin.conditions.relations import team_of
 from tocsin.errors import InvalidInput
 from tocsin.flow.match.plan import plan_of
 from tocsin.flow.match.remarks import Remark
+from tocsin.flow.schedule.cron import next_time_ms
 from tocsin.model.address import masked_url
 from tocsin.model.entity import Document
 from tocsin.model.phrases import meant
@@ -254,7 +255,7 @@ def _check(document: Document, names: Names) -> EventSubscription:
         if not least <= document[key] <= most:
             raise InvalidInput(f"must be between {least} and {most}", field=key)
     if subscription.trigger.trigger_type is TriggerType.SCHEDULED:
-        raise InvalidInput("Scheduled triggers are not supported yet; use RealTime", field="trigger.triggerType")
+        next_time_ms(subscription.trigger, 0)  # says what is wrong with the schedule
     _check_resources(subscription)
     plan = plan_of(subscription)  # parses and checks every condition
     for team in filter(None, map(team_of, plan.questions)):

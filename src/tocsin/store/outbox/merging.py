@@ -10,20 +10,27 @@ import json
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, or_, select
+from sqlalchemy import Connection, and_, bindparam, exists, or_, select
 
 from tocsin.flow.resolve.local import reason_order
 from tocsin.model.message import MessageStatus
 from tocsin.model.notification import Reason
 from tocsin.store.chunks import in_lots
+from tocsin.store.engine import inserting
+from tocsin.store.outbox.gathering import message_row
 from tocsin.store.tables import OPEN_MESSAGE, message, notification
 
-Row = Mapping[str, Any]  # Any: a column of spark/schedule.notifications
+Row = Mapping[str, Any]  # Any: a column of flow/schedule/messages.scheduled
 _GIVEN_UP = (MessageStatus.FAILED.value, MessageStatus.RETRY_LIMIT_REACHED.value)
 _MERGE = (
     notification.update()
     .where(notification.c.id == bindparam("note"))
-    .values(reasons=bindparam("all_reasons"), recipient_id=bindparam("person"))
+    .values(
+        reasons=bindparam("all_reasons"),
+        recipient_id=bindparam("person"),
+        message_id=bindparam("sent_in"),
+        due_at_ms=bindparam("due"),
+    )
 )
 _REOPEN = (
     message.update()
@@ -41,38 +48,68 @@ def add_reasons(connection: Connection, rows: Sequence[Row]) -> list[dict[str, A
     """Add to stored notifications the reasons of ``rows`` that they lack, in the caller's transaction.
 
     In the inbox they are added whenever they come. A message takes them until a worker claims it; one that was given
-    up is tried again for them; one that is on its way or was delivered stays as it is.
+    up is tried again for them; one that is on its way or was delivered stays as it is. A notification that is due
+    earlier for them moves into an earlier message.
 
     Returns
     -------
     the rows that added something, with the reasons of those alerts that the notification did not name before
     """
     wanted = {row["id"]: row for row in rows}
-    added, changed, reopened = [], [], []
+    added, changed, moved, reopened = [], [], [], []
     stored = _held(connection, wanted)
     taking, ended = _messages(connection, {one.message_id for one in stored if one.message_id})
     for one in stored:
         row, reasons = wanted[one.id], _parsed(one.reasons)
-        new = [reason for reason in _parsed(wanted[one.id]["reasons"]) if reason not in reasons]
+        new = [reason for reason in _parsed(row["reasons"]) if reason not in reasons]
         if not new or (one.message_id and one.message_id not in taking | ended):
             continue
-        merged = sorted([*reasons, *new], key=reason_order)
-        changed.append(
-            {"note": one.id, "all_reasons": _text(merged), "person": one.recipient_id or row["recipient_id"]}
-        )
-        reopened += [(one.message_id, row["due_at_ms"])] if one.message_id in ended else []
+        moves = one.message_id != row["message_id"] and row["due_at_ms"] < one.due_at_ms
+        changed.append(_merged(one, row, sorted([*reasons, *new], key=reason_order), moves=moves))
+        moved += [(one.message_id, row)] if moves else []
+        reopened += [] if moves or one.message_id not in ended else [(one.message_id, row["due_at_ms"])]
         known = {reason.subscription_id for reason in reasons}
         added.append({**row, "reasons": _text([reason for reason in new if reason.subscription_id not in known])})
+    if moved:
+        connection.execute(
+            inserting(connection, message).on_conflict_do_nothing(), [message_row(row) for _, row in moved]
+        )
     if changed:
         connection.execute(_MERGE, changed)
     if reopened:
         connection.execute(_REOPEN, [{"sent": one, "now_ms": due_at_ms} for one, due_at_ms in reopened])
+    _drop_empty(connection, {identity for identity, _ in moved} | _own_messages(stored, wanted))
     return added
+
+
+def _own_messages(stored: Sequence[Any], wanted: Mapping[str, Row]) -> set[str]:
+    """Return the messages that were made for these rows alone, although their notifications are in others."""
+    rows = ((one, wanted[one.id]) for one in stored)
+    return {
+        row["message_id"] for one, row in rows if row["grouping_key"] is None and row["message_id"] != one.message_id
+    }
+
+
+def _merged(one: Any, row: Row, reasons: Sequence[Reason], *, moves: bool) -> dict[str, object]:
+    return {
+        "note": one.id,
+        "all_reasons": _text(reasons),
+        "person": one.recipient_id or row["recipient_id"],
+        "sent_in": row["message_id"] if moves else one.message_id,
+        "due": min(row["due_at_ms"], one.due_at_ms),
+    }
+
+
+def _drop_empty(connection: Connection, ids: Collection[str]) -> None:
+    """Delete those of these messages that carry nothing any more."""
+    carries = exists().where(notification.c.message_id == message.c.id)
+    for some in in_lots(sorted(ids)):
+        connection.execute(message.delete().where(message.c.id.in_(some), ~carries))
 
 
 def _held(connection: Connection, ids: Collection[str]) -> list[Any]:
     """Return the stored notifications of these ids, locked until the transaction ends."""
-    columns = (notification.c.id, notification.c.reasons, notification.c.recipient_id, notification.c.message_id)
+    columns = [notification.c[name] for name in ("id", "reasons", "recipient_id", "message_id", "due_at_ms")]
     found: list[Any] = []
     for some in in_lots(sorted(ids)):
         query = select(*columns).where(notification.c.id.in_(some)).order_by(notification.c.id)

@@ -178,12 +178,9 @@ def _held(connection: Connection, session_id: str, ids: Iterable[str]) -> set[st
 
 
 def _dispatch(claimed: Message, rows: Sequence[Row[Any]], texts: Texts) -> Dispatch:
-    recipient_id, deleted = rows[0].recipient_id, rows[0].deleted
     return Dispatch(
         message=claimed,
         entries=tuple(_entry(row, texts) for row in rows),
-        recipient_gone=recipient_id is not None and deleted is not False,
-        recipient_id=recipient_id,
     )
 
 
@@ -193,6 +190,8 @@ def _entry(row: Row[Any], texts: Texts) -> Entry:
         log_offset=row.log_offset,
         event=ChangeEvent.model_validate_json(texts.of(row)),
         reasons=tuple(Reason.model_validate(reason) for reason in json.loads(row.reasons)),
+        recipient_id=row.recipient_id,
+        recipient_gone=row.recipient_id is not None and row.deleted is not False,
     )
 
 

@@ -22,6 +22,7 @@ from tocsin.store.bulk import BulkInsert
 from tocsin.store.chunks import in_lots
 from tocsin.store.engine import inserting, is_sqlite, reading, writing
 from tocsin.store.eventlog.log import check_holds, holds
+from tocsin.store.outbox.gathering import gathered
 from tocsin.store.outbox.merging import add_reasons
 from tocsin.store.tables import message, notification, pipeline_progress
 
@@ -37,15 +38,15 @@ _MESSAGES = BulkInsert(
     message,
     (
         *("id", "channel", "recipient", "recipient_id", "target", "subscription_id", "destination_id"),
-        *("due_at_ms", "created_at_ms", "updated_at_ms", "status", "attempt_count", "wait_ms"),
+        *("due_at_ms", "wait_ms", "created_at_ms", "updated_at_ms", "status", "attempt_count"),
     ),
 )
 _notification = itemgetter(*_SAME, "key", "message_id")
 _message = itemgetter(
     *("message_id", "channel", "key", "recipient_id", "target", "subscription_id", "destination_id"),
-    *("due_at_ms", "created_at_ms", "created_at_ms"),
+    *("due_at_ms", "wait_ms", "created_at_ms", "created_at_ms"),
 )
-_NEW_MESSAGE = (MessageStatus.PENDING.value, 0, 0)
+_NEW_MESSAGE = (MessageStatus.PENDING.value, 0)
 _counted = itemgetter("log_offset", "reasons", "channel", "recipient_id")
 _id = itemgetter(0)
 
@@ -71,6 +72,9 @@ class Storing:
         new = rows
         if self.resolved:
             new = [row for row in rows if self._is_new(row)]
+        late: list[NotificationRow] = []
+        if any(row["grouping_key"] is not None for row in new):
+            new, late = gathered(self._connection, new)
         unknown = self._unknown(new) if is_sqlite(self._connection) else ()
         self._firings.add(_counted(row) for row in unknown)
         stored_count = len(unknown)
@@ -78,8 +82,8 @@ class Storing:
             self._firings.add([tuple(fired)], count)
             stored_count += count
         self._insert(_MESSAGES, _messages(new))
-        if stored_count < len(new):
-            self._firings.add(_counted(row) for row in add_reasons(self._connection, new))
+        if late or stored_count < len(new):
+            self._firings.add(_counted(row) for row in add_reasons(self._connection, [*new, *late]))
 
     def finish(self, results: Sequence[MatchResult]) -> None:
         """Store what the matches came to: their results and firings."""
@@ -162,6 +166,6 @@ def _offset_of(query_name: str) -> Select[int]:
 
 
 def _messages(rows: Sequence[NotificationRow]) -> list[tuple[Any, ...]]:
-    """Return the messages that carry these notifications, each once, in order: neighbours in the index."""
-    found = {row["message_id"]: row for row in rows if row["message_id"]}
+    """Return the messages that carry one of these alone, each once, in order: neighbours in the index."""
+    found = {row["message_id"]: row for row in rows if row["message_id"] and row["grouping_key"] is None}
     return [_message(found[one]) + _NEW_MESSAGE for one in sorted(found)]

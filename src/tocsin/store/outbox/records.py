@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, Engine, Row, func, select
+from sqlalchemy import Connection, Engine, Row, func, or_, select
 
 from tocsin.model.message import DroppedReason, OutcomeReason
 from tocsin.model.notification import Notification, Reason
@@ -39,6 +39,14 @@ class Records:
             for some in in_lots(sorted(ids)):
                 found += connection.execute(select(notification).where(notification.c.id.in_(some)))
             return _records(connection, found)
+
+    def sent_with(self, notification_id: str) -> list[NotificationRecord]:
+        """Return the notifications that go out in the same message as this one, itself first."""
+        own = select(notification.c.message_id).where(notification.c.id == notification_id)
+        together = or_(notification.c.id == notification_id, notification.c.message_id == own.scalar_subquery())
+        query = select(notification).where(together).order_by(notification.c.id != notification_id, notification.c.id)
+        with reading(self._engine) as connection:
+            return list(_records(connection, connection.execute(query).all()).values())
 
     def of_event(self, log_offset: int, *, limit: int) -> dict[str, NotificationRecord]:
         """Return at most ``limit`` of the notifications of the event at that place, in the order of their ids."""

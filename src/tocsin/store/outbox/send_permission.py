@@ -15,10 +15,12 @@ from tocsin.access.viewer import Visibility, event_without
 from tocsin.access.views import PolicySnapshot, Views
 from tocsin.flow.resolve.directory import NO_END
 from tocsin.flow.resolve.only_visible import viewers_of
+from tocsin.flow.schedule.decide import Never, decide
 from tocsin.flow.send.dispatch import Dispatch, Objection, narrowed
 from tocsin.model.entity_types import ENTITY_TYPES
 from tocsin.model.message import DroppedReason, Entry, OutcomeReason
 from tocsin.model.notification import Reason
+from tocsin.model.subscription import Trigger
 from tocsin.store.access.entity_states import SqlEntityStates
 from tocsin.store.access.views import SqlSubjects
 from tocsin.store.alerts.event_subjects import SqlEvents
@@ -27,7 +29,8 @@ from tocsin.store.engine import reading
 
 _HIDDEN_FROM_PERSON = "a policy hides it from the recipient"
 _HIDDEN_FROM_EDITOR = "a policy hides it from the alert's creator or an editor"
-Viewers = Callable[[Reason], Sequence[Visibility]]
+_DUE = Trigger()  # whatever scheduled it, it is due now
+Viewers = Callable[[Entry, Reason], Sequence[Visibility]]
 
 
 class Permitted:
@@ -54,7 +57,8 @@ class Permitted:
     def _muted_now(self, dispatch: Dispatch, now_ms: int) -> Objection:
         """Return the objection of whoever has muted an alert, an asset, or what they hear of through lineage."""
         target, channel = dispatch.message.target.lower(), dispatch.message.channel
-        who = {one for one in (dispatch.recipient_id, target if "@" in target else None) if one}
+        who = {entry.recipient_id for entry in dispatch.entries if entry.recipient_id}
+        who |= {target} if "@" in target else set()
         if not who:
             return lambda _entry, _reason: None
         reasons = [reason for entry in dispatch.entries for reason in entry.reasons]
@@ -65,11 +69,11 @@ class Permitted:
             mutes = list(mutes_in(connection, who, about | set(ids.values())))
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-            concerned = dispatch.recipient_id if reason.is_personal else target
+            concerned = entry.recipient_id if reason.is_personal else target
             place = (reason.subscription_id, entry.event.entity_id, ids.get(reason.via or "", ""))
             found = (one for one in mutes if one.who == concerned and one.silences(place, channel, (NO_END, now_ms)))
-            mute = next(found, None)
-            return None if mute is None else (OutcomeReason.MUTED, f"the recipient {mute.in_words()}")
+            decision = decide(_DUE, next(found, None), now_ms, channel=channel)
+            return (OutcomeReason.MUTED, decision.because) if isinstance(decision, Never) else None
 
         return objection
 
@@ -80,7 +84,7 @@ class Permitted:
         viewers = self._viewers(dispatch, policies)
 
         def objection(entry: Entry, reason: Reason) -> tuple[OutcomeReason, str] | None:
-            if all(one.sees_event(entry.event) for one in viewers(reason)):
+            if all(one.sees_event(entry.event) for one in viewers(entry, reason)):
                 return None
             return OutcomeReason.MAY_NOT_VIEW, _HIDDEN_FROM_PERSON if reason.is_personal else _HIDDEN_FROM_EDITOR
 
@@ -96,8 +100,8 @@ class Permitted:
         editors = self._events.editors_of(named) if named else {}
         known: dict[str, Visibility] = {}
 
-        def viewers(reason: Reason) -> list[Visibility]:
-            ids = viewers_of(reason.kind, reason.subscription_id, dispatch.recipient_id, editors)
+        def viewers(entry: Entry, reason: Reason) -> list[Visibility]:
+            ids = viewers_of(reason.kind, reason.subscription_id, entry.recipient_id, editors)
             for one in ids:
                 known.setdefault(one, Visibility(policies.of(one), self._standing))
             return [known[one] for one in ids]
@@ -107,8 +111,8 @@ class Permitted:
 
 def _trimmed(entry: Entry, viewers: Viewers) -> Entry:
     """Return a notification with what one of its reasons shows at least: each alone would show as much."""
-    hidden = set.intersection(*(_hidden(entry, viewers(reason)) for reason in entry.reasons))
-    reasons = (_named_for(reason, viewers(reason)) for reason in entry.reasons)
+    hidden = set.intersection(*(_hidden(entry, viewers(entry, reason)) for reason in entry.reasons))
+    reasons = (_named_for(reason, viewers(entry, reason)) for reason in entry.reasons)
     return replace(entry, event=event_without(entry.event, hidden), reasons=tuple(dict.fromkeys(reasons)))
 
 

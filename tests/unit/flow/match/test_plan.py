@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tocsin.conditions.check import checked
-from tocsin.errors import InvalidCondition, InvalidInput
+from tocsin.errors import InvalidCondition
 from tocsin.flow.match.plan import at_reports, between_reports, plan_of
 from tocsin.model.subscription import EventSubscription
 
@@ -71,11 +71,6 @@ def test_the_place_of_a_rule_without_a_name_is_said_once() -> None:
     assert caught.value.message.startswith(
         "filteringRules.rules[0].condition: Line 1, column 1: 'tag' is an entity type"
     )
-
-
-def test_a_scheduled_trigger_is_refused_for_now() -> None:
-    with pytest.raises(InvalidInput, match="Scheduled triggers are not supported yet"):
-        plan_of(subscription(trigger={"triggerType": "Scheduled"}))
 
 
 def test_what_asks_about_earlier_reports_is_matched_where_they_are_known_and_elsewhere_for_what_is_no_report() -> None:

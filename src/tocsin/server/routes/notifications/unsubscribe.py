@@ -15,7 +15,7 @@ from fastapi.responses import HTMLResponse
 from tocsin.errors import NotFound
 from tocsin.flow.send.channels.email.unsubscribe import notification_of
 from tocsin.model.mute import Mute, MuteKind
-from tocsin.model.notification_record import NotificationRecord
+from tocsin.model.notification import Notification, Reason
 from tocsin.server.build import Parts
 from tocsin.server.http.request import PartsHere, answer
 
@@ -39,30 +39,33 @@ _PAGE = (
 @router.get("/unsubscribe/{token}", response_class=HTMLResponse)
 def ask(token: Token, parts: PartsHere) -> Response:
     """Return a page that asks to confirm unsubscribing."""
-    record = _record(token, parts)
-    names = sorted({reason.subscription_name for reason in record.notification.reasons})
-    page = _PAGE.format(whom=escape(record.notification.recipient), alerts=escape(", ".join(names)))
+    notifications = _notifications(token, parts)
+    names = sorted({reason.subscription_name for one in notifications for reason in one.reasons})
+    page = _PAGE.format(whom=escape(notifications[0].recipient), alerts=escape(", ".join(names)))
     return HTMLResponse(page, headers=_GUARDS)
 
 
 @router.post("/unsubscribe/{token}")
 def unsubscribe(token: Token, parts: PartsHere) -> Response:
     """Unsubscribe the recipient of a mail from its alerts."""
-    notification = _record(token, parts).notification
-    alerts = {reason.subscription_id: reason.subscription_name for reason in notification.reasons}
-    for alert_id in alerts:
-        who = notification.recipient_id or notification.recipient
-        now_ms = parts.clock.now_ms()
-        parts.alert_stores.mutes.put(
-            Mute(who, MuteKind.ALERT, alert_id, notification.channel, since_ms=now_ms, unsubscribed=True)
-        )
+    notifications, now_ms = _notifications(token, parts), parts.clock.now_ms()
+    alerts = {reason.subscription_id: reason.subscription_name for one in notifications for reason in one.reasons}
+    channel = notifications[0].channel
+    muted = {(_who(one, reason), reason.subscription_id) for one in notifications for reason in one.reasons}
+    for who, alert_id in sorted(muted):
+        parts.alert_stores.mutes.put(Mute(who, MuteKind.ALERT, alert_id, channel, since_ms=now_ms, unsubscribed=True))
     return answer({"unsubscribed": sorted(alerts.values())})
 
 
-def _record(token: str, parts: Parts) -> NotificationRecord:
-    """Return the notification of the mail, which only its recipient can name by its token."""
+def _who(notification: Notification, reason: Reason) -> str:
+    """Return who no longer gets what a reason sends: the person it concerns, or the address that an alert names."""
+    return (notification.recipient_id if reason.is_personal else None) or notification.recipient
+
+
+def _notifications(token: str, parts: Parts) -> list[Notification]:
+    """Return the notifications of the mail, which only its recipient can name by its token."""
     notification_id = notification_of(token, parts.alert_stores.unsubscribe_key)
-    found = parts.alert_stores.records.by_id([notification_id]) if notification_id else {}
+    found = parts.alert_stores.records.sent_with(notification_id) if notification_id else []
     if not found:
         raise NotFound("This link is invalid, or its subject was deleted.")
-    return next(iter(found.values()))
+    return [one.notification for one in found]

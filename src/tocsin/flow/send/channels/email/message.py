@@ -22,12 +22,17 @@ from tocsin.flow.send.channels.email.unsubscribe import ONE_CLICK, link_of
 from tocsin.flow.send.dispatch import Dispatch, why
 from tocsin.flow.send.text_blocks import clean_line
 from tocsin.flow.send.wording import asset_of, change_lines, headline, link_to, name_of
+from tocsin.model.message import Entry
 from tocsin.model.thread import THREAD
 
 LINES_LIMIT = 50
 """Most changes that one mail lists; it says how many more there are."""
 
+CHANGES_LIMIT = 100
+"""Most notifications that one digest shows; it says how many more there are."""
+
 _SUBJECT_LIMIT = 150
+_NAMES_LIMIT = 3
 _LINE_LIMIT = 1_000
 
 
@@ -75,7 +80,7 @@ def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> Ema
     message = EmailMessage(policy=_MAIL)
     message["From"] = sender.address
     message["To"] = _address(dispatch.message.target)
-    message["Subject"] = clean_line(headline(dispatch.event, dispatch.reasons), limit=_SUBJECT_LIMIT)
+    message["Subject"] = clean_line(_subject(dispatch), limit=_SUBJECT_LIMIT)
     message["Date"] = format_datetime(to_datetime(now_ms))
     message["Message-ID"] = f"<{dispatch.message.id}@{sender.host()}>"
     message["Auto-Submitted"] = "auto-generated"
@@ -84,19 +89,37 @@ def render_mail(dispatch: Dispatch, sender: MailSettings, *, now_ms: int) -> Ema
     if unsubscribe:
         message["List-Unsubscribe"] = f"<{URL(unsubscribe)}>"  # in ASCII, whatever the server is called
         message["List-Unsubscribe-Post"] = ONE_CLICK
-    said = {**_said(dispatch, sender), "unsubscribe": unsubscribe}
+    said = {"headline": _subject(dispatch), **_parts(dispatch, sender), "unsubscribe": unsubscribe}
     message.set_content(_templates().get_template("mail.txt.j2").render(said))
     message.add_alternative(_templates().get_template("mail.html.j2").render(said), subtype="html")
     return message
 
 
-def _said(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
-    """Return the variables of the templates."""
-    event = dispatch.event
+def _subject(dispatch: Dispatch) -> str:
+    """Return what the mail is about: the change, or of a digest how many and of what."""
+    if len(dispatch.entries) == 1:
+        return headline(dispatch.event, dispatch.reasons)
+    names = list(dict.fromkeys(name_of(one.event) for one in dispatch.entries))
+    more = f" and {len(names) - _NAMES_LIMIT} more" if len(names) > _NAMES_LIMIT else ""
+    return f"{len(dispatch.entries)} changes: {', '.join(names[:_NAMES_LIMIT])}{more}"
+
+
+def _parts(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
+    """Return the variables of the templates: each change, and how many are only counted."""
+    shown = dispatch.entries[:CHANGES_LIMIT]
+    return {
+        "changes": [_said(one, sender) for one in shown],
+        "is_digest": len(dispatch.entries) > 1,
+        "left_count": len(dispatch.entries) - len(shown),
+    }
+
+
+def _said(entry: Entry, sender: MailSettings) -> dict[str, object]:
+    """Return what the templates say of one notification."""
+    event = entry.event
     lines = change_lines(event)
     return {
-        "headline": headline(event, dispatch.reasons),
-        "name": name_of(event),
+        "headline": headline(event, entry.reasons),
         "full_name": clean_line(event.entity_fully_qualified_name or event.entity_id, limit=_LINE_LIMIT),
         "entity_type": asset_of(event)[0],
         "did": "from" if event.entity_type == THREAD else "changed by",
@@ -105,7 +128,7 @@ def _said(dispatch: Dispatch, sender: MailSettings) -> dict[str, object]:
         "who": clean_line(event.user_name or "someone"),
         "at": to_datetime(event.timestamp).strftime("%Y-%m-%d %H:%M UTC"),
         "versions": (event.previous_version, event.current_version),
-        "why": clean_line(why(dispatch.reasons), limit=_LINE_LIMIT),
+        "why": clean_line(why(entry.reasons), limit=_LINE_LIMIT),
         "link": link_to(event, sender.base_url),
     }
 

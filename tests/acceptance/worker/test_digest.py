@@ -1,0 +1,98 @@
+"""Tests of scheduled alerts with a real worker: one mail with all notifications, webhooks and bell at the due time."""
+
+from __future__ import annotations
+
+from email import message_from_bytes, policy
+
+from sqlalchemy import Engine, Row, select
+from tests.acceptance.worker.test_email_channel import Mailbox
+from tests.acceptance.worker.test_merged import mailing, said
+from tests.acceptance.worker.test_worker import Receiver, receiver, statuses, until, working
+from tests.company import SmallCompany
+from tests.notifying import notify_all
+
+from tocsin.clock import SystemClock
+from tocsin.model.mute import Mute, MuteKind
+from tocsin.model.people import SYSTEM
+from tocsin.model.stored import Key
+from tocsin.store.alerts.mutes import Mutes
+from tocsin.store.outbox.inbox import Inbox
+from tocsin.store.tables import notification
+
+HOUR_MS = 3_600_000
+__all__ = ["receiver"]
+
+
+class Hourly:
+    """A company with an hourly alert for the owner of ``revenue``, whose changes were found two hours ago."""
+
+    def __init__(self, engine: Engine, destination: dict[str, object], *, changes: int = 3) -> None:
+        self.company = SmallCompany(engine)
+        self.alert = self.company.alert("hourly", [destination], "fieldChanged == 'description'")
+        self.patch("/trigger", {"triggerType": "Scheduled", "cronExpression": "0 0 * * * ?"})
+        self.found_ms = SystemClock().now_ms() - 2 * HOUR_MS
+        notify_all(engine, now_ms=self.found_ms)
+        for number in range(changes):
+            self.company.describe("orders" if number else "revenue", f"text {number}", by="cem")
+        notify_all(engine, now_ms=self.found_ms)
+
+    def patch(self, path: str, value: object) -> None:
+        operation = [{"op": "add", "path": path, "value": value}]
+        self.company.writes.patch("eventsubscription", Key.by_id(self.alert), operation, actor=SYSTEM)
+
+    @property
+    def due_ms(self) -> int:
+        """Return the full hour after the changes were found."""
+        return (self.found_ms // HOUR_MS + 1) * HOUR_MS
+
+
+OWNERS_BY_MAIL = {"category": "Users", "type": "Email", "config": {"receivers": ["dia"]}}
+
+
+async def test_a_scheduled_alert_sends_one_mail_that_lists_its_notifications(sqlite_engine: Engine) -> None:
+    hourly, mailbox = Hourly(sqlite_engine, OWNERS_BY_MAIL), Mailbox()
+    assert statuses(sqlite_engine) == {"pending": 1}
+    async with mailing(sqlite_engine, mailbox):
+        await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
+    (text,) = said(mailbox)
+    ((receivers, content),) = mailbox.mails
+    subject = message_from_bytes(content, policy=policy.default)["Subject"]
+    assert (receivers, subject) == (["dia@example.com"], "3 changes: revenue, orders")
+    assert [f"now: text {number}" in text for number in range(3)] == [True] * 3
+    assert text.count("You receive this because the alert names you (alert hourly).") == 3
+    due = {one.message_id for one in _records(sqlite_engine)}
+    assert len(due) == 1
+    assert {one.due_at_ms for one in _records(sqlite_engine)} == {hourly.due_ms}
+
+
+async def test_what_was_muted_until_the_digest_goes_out_is_not_in_it(sqlite_engine: Engine) -> None:
+    hourly, mailbox = Hourly(sqlite_engine, OWNERS_BY_MAIL), Mailbox()
+    Mutes(sqlite_engine).put(Mute(hourly.company.ids["dia"], MuteKind.ASSET, hourly.company.ids["orders"]))
+    async with mailing(sqlite_engine, mailbox):
+        await until(lambda: statuses(sqlite_engine) == {"delivered": 1})
+    (text,) = said(mailbox)
+    assert ("text 0" in text, "text 1" in text, "text 2" in text) == (True, False, False)
+
+
+async def test_a_webhook_gets_each_notification_by_itself_at_the_due_time(
+    sqlite_engine: Engine, receiver: Receiver
+) -> None:
+    hook = {"category": "External", "type": "Webhook", "config": {"endpoint": f"{receiver.url}/hook"}}
+    hourly = Hourly(sqlite_engine, hook)
+    assert {one.due_at_ms for one in _records(sqlite_engine)} == {hourly.due_ms}
+    async with working(sqlite_engine):
+        await until(lambda: statuses(sqlite_engine) == {"delivered": 3})
+    assert len(set(receiver.ids("/hook"))) == 3
+
+
+def test_the_bell_shows_them_at_the_due_time(sqlite_engine: Engine) -> None:
+    hourly = Hourly(sqlite_engine, {"category": "Users", "type": "ActivityFeed", "config": {"receivers": ["dia"]}})
+    inbox, dia = Inbox(sqlite_engine), hourly.company.ids["dia"]
+    assert inbox.counts(dia, hourly.due_ms - 1) == (0, 0)
+    assert inbox.counts(dia, hourly.due_ms) == (3, 3)
+    assert statuses(sqlite_engine) == {}
+
+
+def _records(engine: Engine) -> list[Row[tuple[object, ...]]]:
+    with engine.connect() as connection:
+        return list(connection.execute(select(notification)))

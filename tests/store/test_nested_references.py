@@ -88,7 +88,7 @@ def test_custom_properties_lose_what_is_gone(shop: Company, store_engine: Engine
     shop.writes.delete("user", Key.by_id(shop.ids["jane"]), actor=JANE, hard=True)
     kept = shop.get("table", ORDERS)["extension"]
     assert (kept.keys(), [one["id"] for one in kept["also"]]) == ({"also", "word"}, [shop.ids["john.doe"]])
-    with pytest.raises(InvalidInput, match="of this type"):
+    with pytest.raises(InvalidInput, match="uses this type"):
         shop.writes.delete("type", Key.by_name("string"), actor=JANE, hard=True)
     assert inspect(store_engine, deep=True).findings == []
 

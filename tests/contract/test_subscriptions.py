@@ -55,6 +55,19 @@ def test_an_alert_gets_the_seeds_defaults_and_ids(created: Json) -> None:
     assert created["version"] == 0.1
 
 
+@pytest.mark.parametrize(
+    "trigger",
+    [
+        {"triggerType": "Scheduled", "scheduleInfo": "Daily", "cronExpression": "0 0 8 * * ?"},
+        {"triggerType": "Scheduled", "scheduleInfo": "Monthly"},
+        {"triggerType": "Scheduled", "scheduleInfo": "Custom", "cronExpression": "30 8 * * 1-5"},
+    ],
+)
+def test_a_scheduled_alert_is_kept_as_it_was_sent(administrator: httpx.Client, trigger: Json) -> None:
+    made = administrator.post("/events/subscriptions", json=alert(trigger=trigger))
+    assert (made.status_code, made.json().get("trigger")) == (201, trigger), made.text
+
+
 def test_secrets_never_leave(served: Served, administrator: httpx.Client, created: Json) -> None:
     config = administrator.get(f"/events/subscriptions/{created['id']}").json()["destinations"][0]["config"]
     assert config["secretKey"] == MASK

@@ -10,8 +10,9 @@ from aiosmtplib.email import flatten_message
 from tests.unit.flow.send.events import MESSAGE_ID, NOW_MS, added, change_event, dispatch, updated
 
 from tocsin.errors import InvalidInput
-from tocsin.flow.send.channels.email.message import LINES_LIMIT, MailSettings, render_mail
+from tocsin.flow.send.channels.email.message import CHANGES_LIMIT, LINES_LIMIT, MailSettings, render_mail
 from tocsin.flow.send.channels.email.unsubscribe import link_of, notification_of
+from tocsin.flow.send.dispatch import Dispatch
 from tocsin.flow.send.wording import link_to
 
 SENDER = MailSettings("Tocsin <tocsin@acme.example>", "https://tocsin.acme.example")
@@ -136,3 +137,25 @@ def test_a_link_leads_to_the_assets_page() -> None:
         "/#/services/databaseServices/1"
     )
     assert link_to(change_event(entity_type="thread"), "http://h") == "http://h/"
+
+
+def digest(count: int) -> Dispatch:
+    one = dispatch()
+    named = ("orders", "revenue", "returns", "refunds")
+    events = [change_event(entity={"id": "e", "name": named[place % len(named)]}) for place in range(count)]
+    entries = [replace(one.first, notification_id=f"n{place}", event=event) for place, event in enumerate(events)]
+    return replace(one, entries=tuple(entries))
+
+
+def test_a_digest_lists_every_change_with_its_reason_and_says_what_it_is_about() -> None:
+    message = render_mail(digest(6), SENDER, now_ms=NOW_MS)
+    text = message.get_body(("plain",)).get_content()
+    assert message["Subject"] == "6 changes: orders, revenue, returns and 1 more"
+    assert text.count("You receive this because you own it (alert schema changes).") == 6
+    assert message.get_body(("html",)).get_content().count("<h2") == 6
+
+
+def test_a_digest_counts_what_it_has_no_room_for() -> None:
+    text = render_mail(digest(CHANGES_LIMIT + 3), SENDER, now_ms=NOW_MS).get_body(("plain",)).get_content()
+    assert text.count("You receive this") == CHANGES_LIMIT
+    assert "And 3 more changes" in text

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.sparksession import SHORT_LIVED
+from tests.whole import WHOLE
 from truth.history import FOLDER, read_history
 from truth.judgement import judge
 from truth.script import Script, script_of
@@ -51,7 +52,7 @@ def pipeline(*paths: Path) -> dict[str, str]:
     return {"TOCSIN_SPARK_CONF": json.dumps(SHORT_LIVED), "PYTHONPATH": places}
 
 
-@pytest.mark.parametrize("way", [Way.AT_THE_END, Way.KILLED])
+@pytest.mark.parametrize("way", [Way.AT_THE_END, Way.KILLED] if WHOLE else [Way.AT_THE_END])
 def test_what_is_stored_is_what_must_be(script: Script, tmp_path: Path, way: Way) -> None:
     explained = 20 if way is Way.AT_THE_END else None
     done = judge(script, way, tmp_path, explained=explained, environment=pipeline())

@@ -13,6 +13,8 @@ from tocsin.flow.send.channels.table import CHANNELS, phrase_of
 from tocsin.model.subscription import Category, Channel, Destination, DestinationConfig
 from tocsin.store.alerts.masking import split_secrets
 
+SENT = [one for one in CHANNELS.values() if one.open_sender]
+
 
 def test_reading_the_table_loads_no_library_that_connects() -> None:
     program = (
@@ -33,7 +35,7 @@ def test_every_row_is_whole(one: ChannelType) -> None:
     )
 
 
-@pytest.mark.parametrize("one", [one for one in CHANNELS.values() if one.open_sender], ids=str)
+@pytest.mark.parametrize("one", SENT, ids=[one.channel.value for one in SENT])
 def test_what_is_sent_to_nowhere_is_refused(one: ChannelType) -> None:
     nowhere = Destination(id="d", category=Category.EXTERNAL, type=one.channel)
     with pytest.raises(InvalidInput) as refused:

@@ -125,9 +125,9 @@ class RelationChanges:
                 self._keep(connection, ended, at - 1)
                 continue
             own = [one for one in ended if one["entity_id"] == event.entity_id]
-            self._keep(connection, own, events[-1][0])
+            kept = self._keep(connection, own, events[-1][0])
             self._keep(connection, [one for one in ended if one["entity_id"] != event.entity_id], at)
-            counted = sum(not str(one["relation"]).startswith(ABOVE) for one in own)
+            counted = sum(not str(one["relation"]).startswith(ABOVE) for one in kept)
             stone = {"log_offset": at, "entity_id": event.entity_id, "relation_count": counted}
             connection.execute(insert(tombstone), stone)
 
@@ -146,8 +146,9 @@ class RelationChanges:
             self._since[table, row_key] = at
         return [one for key in keys for one in self._ended.pop(key, ())]
 
-    def _keep(self, connection: Connection, ended: Iterable[Relation], until: int) -> None:
-        rows = {}
+    def _keep(self, connection: Connection, ended: Iterable[Relation], until: int) -> list[Relation]:
+        """Store relations that have ended, each once; return those that held for at least one event."""
+        rows: dict[tuple[object, ...], Relation] = {}
         for one in ended:
             since = self._since.pop(_place(one), one["since_offset"])
             if isinstance(since, int) and since <= until:
@@ -155,6 +156,7 @@ class RelationChanges:
                 rows[place] = {"other_fqn": None, **one, "since_offset": since, "until_offset": until}
         if rows:
             connection.execute(insert(past_relation), list(rows.values()))
+        return list(rows.values())
 
 
 def relations_of(connection: Connection, entity_ids: Collection[str]) -> dict[str, list[Relation]]:

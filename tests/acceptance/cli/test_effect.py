@@ -89,4 +89,5 @@ def test_an_alert_counts_two_seconds_after_it_was_made_changed_or_switched_off(
     assert watched.change("displayName", "All orders") == {BELL}
     watched.alert("fieldChanged == 'displayName'")
     assert watched.change("displayName", "Every order") == {BELL, EFFECT}
-    assert children_of(process.pid) == parts, "nothing was started again"
+    assert {"serve", "pipeline", "deliver"} <= parts.keys()
+    assert parts.items() <= children_of(process.pid).items(), "a part was started again"
